@@ -1,0 +1,84 @@
+# Every target sets up what it needs in .venv by itself; `make` alone lists them.
+#
+#   PYTHON=python3.12        the interpreter that a new environment is made from
+#   VENV=.venv-3.12          where the environment is; one for each Python
+#   ARGS='-k newton -x'      further arguments of the command that the target runs
+
+PYTHON ?= python3
+VENV   ?= .venv
+N      ?= 100
+ARGS   ?=
+
+bin   := $(VENV)/bin
+# Processes that share out the tests: one for each core, not more than eight, as each holds its own JAX.
+jobs  := --numprocesses auto --maxprocesses 8
+
+# Targets of make cannot hold a bare space.
+space := $(subst ,, )
+stamp := $(subst $(space),\ ,$(VENV))/.installed
+
+# A checkout that was copied or moved: its environment still imports from the old place.
+ifneq ($(shell cat "$(VENV)/.installed-from" 2>/dev/null),$(CURDIR))
+  $(shell rm -f "$(VENV)"/.installed-*)
+endif
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+.PHONY: help demo test check format lint types fuzz bench docs clean
+
+help: ## List the targets
+	@echo 'make TARGET, where TARGET is one of'
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t 12
+	@echo 'Each sets up $(VENV) first, if it is not there (PYTHON=... and VENV=... choose others).'
+
+demo: $(stamp)-demo ## Run the demonstrations on real input
+	"$(bin)/python" -m autograph.tools.demo $(ARGS)
+
+test: $(stamp)-test ## Run the tests, doctests included, on every core
+	"$(bin)/python" -m pytest $(jobs) $(ARGS)
+
+check: lint types test ## All that a change must pass: format, lint, import rules, types, tests
+
+format: $(stamp)-dev ## Rewrite the files in the one format
+	"$(bin)/ruff" format .
+	"$(bin)/ruff" check --fix .
+
+lint: $(stamp)-dev $(stamp)-test ## Check format, lint and which folder imports which
+	"$(bin)/ruff" format --check .
+	"$(bin)/ruff" check .
+	"$(bin)/python" -m pytest -q tests/test_import_directions.py
+
+# mypy cannot follow the mapping of folders to packages in pyproject.toml, so it gets a tree of links that has
+# the installed shape. A message about autograph/runtime/x.py is about runtime/x.py.
+types: $(stamp)-dev $(stamp)-test ## Check types
+	rm -rf build/types && mkdir -p build/types/autograph
+	cd build/types/autograph && ln -s ../../../autograph/* ../../../runtime ../../../backends ../../../tools .
+	python="$$("$(bin)/python" -c 'import sys; print(sys.executable)')" && cd build/types && \
+	    "$$python" -m mypy --config-file ../../pyproject.toml -p autograph
+
+fuzz: $(stamp)-test ## Run N generated programs (N=100)
+	AUTOGRAPH_FUZZ_N=$(N) "$(bin)/python" -m pytest $(jobs) -m fuzz $(ARGS)
+
+bench: $(stamp)-bench ## Measure conversion, calls and loops
+	"$(bin)/python" -m autograph.tools.bench $(ARGS)
+
+docs: $(stamp)-test ## Run every code block of the documents
+	"$(bin)/python" -m pytest tests/test_readme.py $(ARGS)
+
+clean: ## Remove all that make and the tools have made
+	rm -rf .venv .venv-* build dist demo-output .mypy_cache .pytest_cache .ruff_cache .hypothesis *.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# $(stamp)-EXTRA says that the package and that extra of it are installed, as pyproject.toml has them now.
+# An environment that no longer starts (its Python is gone, the checkout was moved) is made anew.
+$(stamp)-%: pyproject.toml
+	@"$(bin)/python" -m pip --version >/dev/null 2>&1 || { \
+	    "$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	        echo 'autograph needs Python 3.11 or newer: make PYTHON=/path/to/python3' >&2; exit 1; }; \
+	    echo 'Making $(VENV)'; \
+	    if [ -e "$(VENV)/pyvenv.cfg" ]; then clear=--clear; fi; "$(PYTHON)" -m venv $$clear "$(VENV)"; }
+	@echo 'Installing autograph-xla[$*] into $(VENV)'
+	@"$(bin)/python" -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
+	@printf %s "$(CURDIR)" > "$(VENV)/.installed-from"
+	@touch "$@"

@@ -1,0 +1,36 @@
+"""Plain Python control flow, compiled to one XLA program: ``tf.function`` and AutoGraph on JAX.
+
+>>> import autograph as ag, jax.numpy as jnp
+>>> @ag.function
+... def collatz(n):
+...     steps = 0
+...     while n != 1:
+...         if n % 2 == 0:
+...             n = n // 2
+...         else:
+...             n = 3 * n + 1
+...         steps += 1
+...     return steps
+>>> int(collatz(jnp.array(27)))
+111
+"""
+
+from autograph._api import Feature as Feature
+from autograph._api import convert as convert
+from autograph._api import do_not_convert as do_not_convert
+from autograph._api import function as function
+from autograph._api import operators as operators
+from autograph._api import range as range
+from autograph._api import to_code as to_code
+from autograph._api import to_graph as to_graph
+from autograph.runtime.concrete import ConcreteFunction as ConcreteFunction
+from autograph.runtime.concrete import Graph as Graph
+from autograph.runtime.errors import ConversionError as ConversionError
+from autograph.runtime.errors import InvalidArgumentError as InvalidArgumentError
+from autograph.runtime.errors import StagingError as StagingError
+from autograph.runtime.errors import StagingWarning as StagingWarning
+from autograph.runtime.function import Function as Function
+from autograph.runtime.function import functions_run_eagerly as functions_run_eagerly
+from autograph.runtime.function import run_functions_eagerly as run_functions_eagerly
+
+__version__ = "0.1.0"

@@ -1,0 +1,1 @@
+"""Facts about a syntax tree, as frozen values keyed by node."""

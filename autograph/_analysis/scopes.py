@@ -1,0 +1,175 @@
+"""Which names a function, statement or expression binds and reads, by Python's scoping rules.
+
+Everything here looks at one scope: inside a nested function, lambda, class or comprehension only the names that reach out of
+it count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import gast
+
+FUNCTIONS = (gast.FunctionDef, gast.AsyncFunctionDef, gast.Lambda)
+COMPREHENSIONS = (gast.ListComp, gast.SetComp, gast.DictComp, gast.GeneratorExp)
+LOOPS = (gast.For, gast.AsyncFor, gast.While)
+
+
+@dataclass(frozen=True)
+class Scope:
+    """The names of one function.
+
+    Attributes:
+      parameters: what the caller binds.
+      bound: the function's own local variables, parameters included.
+      global_names, nonlocal_names: declared so.
+      captures: for each nested function, lambda, class or generator expression, the names it takes from outside.
+      dynamic: the function looks at its own frame (``locals()``, ``eval`` …), so every name may be read anywhere.
+    """
+
+    parameters: frozenset[str]
+    bound: frozenset[str]
+    global_names: frozenset[str]
+    nonlocal_names: frozenset[str]
+    captures: tuple[tuple[gast.AST, frozenset[str]], ...]
+    dynamic: bool
+
+    @property
+    def captured(self) -> frozenset[str]:
+        """Names of this function that outlive a statement because a nested function holds them."""
+        return frozenset().union(*(names for _, names in self.captures))
+
+
+def scope_of(function: gast.AST) -> Scope:
+    """Return the scope of a ``FunctionDef``, ``AsyncFunctionDef`` or ``Lambda``."""
+    parameters = frozenset(parameter_names(function.args))
+    body = _body(function)
+    global_names: set[str] = set()
+    nonlocal_names: set[str] = set()
+    captures = []
+    dynamic = False
+    for node in walk_scope(body):
+        if isinstance(node, gast.Global):
+            global_names.update(node.names)
+        elif isinstance(node, gast.Nonlocal):
+            nonlocal_names.update(node.names)
+        elif isinstance(node, (*FUNCTIONS, gast.ClassDef, gast.GeneratorExp)):
+            captures.append((node, frozenset(free_names(node))))
+        elif isinstance(node, gast.Call) and isinstance(node.func, gast.Name):
+            dynamic = dynamic or node.func.id in ("locals", "vars", "eval", "exec", "dir")
+    bound = (bound_names(body) | parameters) - global_names - nonlocal_names
+    return Scope(
+        parameters, frozenset(bound), frozenset(global_names), frozenset(nonlocal_names), tuple(captures), dynamic
+    )
+
+
+def parameter_names(arguments: gast.arguments) -> list[str]:
+    """The names that a call binds, in order of declaration."""
+    every = [*arguments.posonlyargs, *arguments.args, arguments.vararg, *arguments.kwonlyargs, arguments.kwarg]
+    return [argument.id for argument in every if argument is not None]
+
+
+def walk_scope(nodes: Iterable[gast.AST]) -> Iterator[gast.AST]:
+    """Yield the nodes that run in this scope, nested scopes' own nodes themselves but not their bodies.
+
+    What a nested function evaluates here (defaults, decorators, annotations) and a comprehension's first iterable
+    belong to this scope. A comprehension's other parts are left out.
+    """
+    pending = list(nodes)[::-1]
+    while pending:
+        node = pending.pop()
+        yield node
+        pending.extend(list(_children_in_scope(node))[::-1])
+
+
+def _children_in_scope(node: gast.AST) -> Iterator[gast.AST]:
+    if isinstance(node, FUNCTIONS):
+        yield from (d for d in (*node.args.defaults, *node.args.kw_defaults) if d is not None)
+        yield from getattr(node, "decorator_list", ())
+    elif isinstance(node, gast.ClassDef):
+        yield from (*node.bases, *(keyword.value for keyword in node.keywords), *node.decorator_list)
+    elif isinstance(node, COMPREHENSIONS):
+        yield node.generators[0].iter
+    else:
+        yield from gast.iter_child_nodes(node)
+
+
+def bound_names(nodes: Iterable[gast.AST]) -> set[str]:
+    """Names that these statements bind (or delete) in their own scope."""
+    names: set[str] = set()
+    for node in walk_scope(nodes):
+        if isinstance(node, gast.Name) and isinstance(node.ctx, gast.Store | gast.Del):
+            names.add(node.id)
+        elif isinstance(node, gast.FunctionDef | gast.AsyncFunctionDef | gast.ClassDef):
+            names.add(node.name)
+        elif isinstance(node, gast.alias):
+            names.add((node.asname or node.name).partition(".")[0])
+        elif isinstance(node, gast.ExceptHandler) and node.name is not None:
+            names.add(node.name if isinstance(node.name, str) else node.name.id)
+        elif isinstance(node, COMPREHENSIONS):
+            names |= _walrus_names(node)
+        else:
+            captured = getattr(node, "rest" if isinstance(node, gast.MatchMapping) else "name", None)
+            if isinstance(node, gast.MatchAs | gast.MatchStar | gast.MatchMapping) and captured:
+                names.add(captured)
+    return names
+
+
+def read_names(nodes: Iterable[gast.AST]) -> set[str]:
+    """Names of the surrounding scope that evaluating these nodes may read, nested scopes included."""
+    names: set[str] = set()
+    for node in walk_scope(nodes):
+        if isinstance(node, gast.Name) and isinstance(node.ctx, gast.Load):
+            names.add(node.id)
+        elif isinstance(node, gast.AugAssign) and isinstance(node.target, gast.Name):
+            names.add(node.target.id)
+        elif isinstance(node, (*FUNCTIONS, gast.ClassDef, *COMPREHENSIONS)):
+            names |= free_names(node)
+    return names
+
+
+def free_names(node: gast.AST) -> set[str]:
+    """Names that a nested scope takes from around it, for reading or (``nonlocal``) writing."""
+    if isinstance(node, FUNCTIONS):
+        body = _body(node)
+        scope_names = bound_names(body) | set(parameter_names(node.args))
+        declared_nonlocal = {n for d in walk_scope(body) if isinstance(d, gast.Nonlocal) for n in d.names}
+        declared_global = {n for d in walk_scope(body) if isinstance(d, gast.Global) for n in d.names}
+        return (read_names(body) - (scope_names - declared_nonlocal) - declared_global) | declared_nonlocal
+    if isinstance(node, gast.ClassDef):
+        return read_names(node.body)
+    assert isinstance(node, COMPREHENSIONS)
+    targets: set[str] = set()
+    parts: list[gast.AST] = []
+    for generator in node.generators:
+        targets |= bound_names([generator.target])
+        parts += [generator.iter, *generator.ifs]
+    parts += [node.key, node.value] if isinstance(node, gast.DictComp) else [node.elt]
+    return read_names(parts) - targets | _walrus_names(node)
+
+
+def contains(nodes: Iterable[gast.AST], kinds: type | tuple[type, ...]) -> bool:
+    """Whether a node of one of these kinds runs in this scope among ``nodes``."""
+    return any(isinstance(node, kinds) for node in walk_scope(nodes))
+
+
+def suspends(nodes: Iterable[gast.AST]) -> bool:
+    """Whether these statements ``yield`` or ``await`` in this scope, so that they cannot move into another function."""
+    for node in walk_scope(nodes):
+        if isinstance(node, gast.Yield | gast.YieldFrom | gast.Await | gast.AsyncFor | gast.AsyncWith):
+            return True
+        if isinstance(node, COMPREHENSIONS) and any(
+            generator.is_async or any(isinstance(n, gast.Await) for n in gast.walk(node))
+            for generator in node.generators
+        ):
+            return True
+    return False
+
+
+def _walrus_names(comprehension: gast.AST) -> set[str]:
+    return {node.target.id for node in gast.walk(comprehension) if isinstance(node, gast.NamedExpr)}
+
+
+def _body(function: gast.AST) -> list[gast.AST]:
+    return [function.body] if isinstance(function, gast.Lambda) else list(function.body)

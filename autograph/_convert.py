@@ -1,0 +1,208 @@
+"""`Converter`: functions in, rewritten functions out, each code object rewritten once. Sole owner of the conversion cache."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import functools
+import threading
+import types
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import gast
+
+from autograph._analysis.scopes import bound_names, parameter_names
+from autograph._load import compile_function, guarded, rebuild_function
+from autograph._passes import PASSES
+from autograph._passes.nodes import Context, Namer
+from autograph._source import FunctionSource, SourceFiles, nested_codes
+from autograph._syntax import check_syntax
+from autograph.runtime.errors import ConversionError
+
+_OPERATORS = "ag__"
+_UNRESOLVED = object()
+_CLOSURES_KEPT = 1024
+
+
+@dataclass(frozen=True)
+class ConvertedCode:
+    """One rewritten definition: what to run, and the same as text."""
+
+    code: types.CodeType
+    text: str
+
+
+class Converter:
+    """Rewrites functions for one set of operators.
+
+    Args:
+      operators: what the name ``ag__`` means in rewritten code.
+      is_plain: tells of an object whether calling it needs no help from the operators, whatever its arguments.
+    """
+
+    def __init__(self, operators: object, is_plain: Callable[[object], bool], sources: SourceFiles) -> None:
+        self._cell = types.CellType(operators)
+        self._is_plain = is_plain
+        self._sources = sources
+        self._codes: dict[int, tuple[weakref.ref[types.CodeType], ConvertedCode]] = {}
+        self._outputs: dict[int, weakref.ref[types.CodeType]] = {}
+        self._functions: weakref.WeakKeyDictionary[types.FunctionType, types.FunctionType] = (
+            weakref.WeakKeyDictionary()
+        )
+        self._closures: OrderedDict[int, None] = OrderedDict()
+        self._lock = threading.RLock()
+
+    def convert(self, function: types.FunctionType) -> types.FunctionType:
+        """Return the rewritten function: the same object for the same function.
+
+        Raises:
+          ConversionError: no source, changed source, or unsupported syntax.
+        """
+        known = self._functions.get(function)
+        if known is not None and known.__defaults__ is function.__defaults__:
+            return known
+        if self.is_converted(function):
+            return function
+        converted = rebuild_function(function, self._code(function).code, {_OPERATORS: self._cell})
+        self._remember(function, converted)
+        return converted
+
+    def text(self, function: types.FunctionType) -> str:
+        """Return the rewritten source of ``function``."""
+        return self._code(function).text
+
+    def is_converted(self, function: types.FunctionType) -> bool:
+        """Whether ``function`` is rewritten already, as a whole or as part of one that is."""
+        return id(function.__code__) in self._outputs
+
+    def _remember(self, function: types.FunctionType, converted: types.FunctionType) -> None:
+        """Keep the pair while ``function`` lives. A closure can be reached from its own cells, so only a bounded number are."""
+        with self._lock:
+            self._functions[function] = converted
+            if function.__closure__:
+                self._closures[id(function)] = None
+                if len(self._closures) > _CLOSURES_KEPT:
+                    self._forget_oldest_closures()
+
+    def _forget_oldest_closures(self) -> None:
+        while len(self._closures) > _CLOSURES_KEPT // 2:
+            self._closures.popitem(last=False)
+        for function in list(self._functions):
+            if function.__closure__ and id(function) not in self._closures:
+                del self._functions[function]
+
+    def _code(self, function: types.FunctionType) -> ConvertedCode:
+        code = function.__code__
+        entry = self._codes.get(id(code))
+        if entry is not None:
+            return entry[1]
+        with self._lock:
+            entry = self._codes.get(id(code))
+            if entry is None:
+                converted = self._convert_code(function)
+                key = id(code)
+                entry = (weakref.ref(code, lambda _: self._codes.pop(key, None)), converted)
+                self._codes[key] = entry
+                for output in (converted.code, *nested_codes(converted.code)):
+                    self._register(output)
+        return entry[1]
+
+    def _register(self, code: types.CodeType) -> None:
+        key = id(code)
+        self._outputs[key] = weakref.ref(code, lambda _: self._outputs.pop(key, None))
+
+    def _convert_code(self, function: types.FunctionType) -> ConvertedCode:
+        source = self._sources.find(function)
+        # gast's translation copies, so the file's own tree stays as it was parsed.
+        node = gast.ast_to_gast(source.node)
+        check_syntax(node, source.filename)
+        if not isinstance(node, gast.Lambda):
+            node.decorator_list = []
+        own_names = _bound_anywhere(node)
+        node = _rewrite(node, source, functools.partial(self._is_plain_call, own_names, function))
+        tree = gast.gast_to_ast(node)
+        ast.fix_missing_locations(tree)
+        text = ast.unparse(tree)
+        uses_operators = f"{_OPERATORS}." in text
+        if uses_operators:
+            text = f"from autograph import operators as {_OPERATORS}\n\n{text}"
+            if not isinstance(tree, ast.Lambda):
+                tree = guarded(tree, _clean_traceback)
+        try:
+            code = compile_function(
+                tree,
+                function.__code__,
+                free_names=[*function.__code__.co_freevars, _OPERATORS],
+                class_name=source.class_name,
+                compiler_flags=source.compiler_flags,
+            )
+        except (SyntaxError, RecursionError) as error:
+            raise ConversionError(
+                f"{source.filename}:{source.node.lineno}: {function.__qualname__!r} could not be rewritten ({error}). Mark it "
+                "with autograph.do_not_convert, and report it."
+            ) from error
+        return ConvertedCode(code, text)
+
+    def _is_plain_call(self, own_names: frozenset[str], function: types.FunctionType, node: gast.AST) -> bool:
+        """Whether the called expression is a module's function (or a builtin) that needs no help, as things stand."""
+        if isinstance(node, gast.Call) or isinstance(node, gast.Lambda):
+            return isinstance(node, gast.Lambda)
+        called = _resolve(node, own_names, function)
+        return called is not _UNRESOLVED and self._is_plain(called)
+
+
+def _rewrite(node: gast.AST, source: FunctionSource, is_plain_call: Callable[[gast.AST], bool]) -> gast.AST:
+    context = Context(_OPERATORS, Namer(_names_in(node) | {_OPERATORS}), is_plain_call, source.class_name)
+    for make_pass in PASSES:
+        node = make_pass(context)(node)
+    return node
+
+
+def _names_in(node: gast.AST) -> frozenset[str]:
+    """Every identifier that the definition binds, reads or declares, at any depth."""
+    names: set[str] = set()
+    for part in gast.walk(node):
+        if isinstance(part, gast.Name):
+            names.add(part.id)
+        elif isinstance(part, gast.FunctionDef | gast.AsyncFunctionDef | gast.ClassDef):
+            names.add(part.name)
+        elif isinstance(part, gast.Global | gast.Nonlocal):
+            names.update(part.names)
+        elif isinstance(part, gast.alias):
+            names.add((part.asname or part.name).partition(".")[0])
+    return frozenset(names)
+
+
+def _bound_anywhere(node: gast.AST) -> frozenset[str]:
+    """Names that are variables of the definition or of a scope inside it, so that a global of that name is not meant."""
+    names: set[str] = set()
+    for part in gast.walk(node):
+        if isinstance(part, gast.Name) and not isinstance(part.ctx, gast.Load):
+            names.add(part.id)
+        elif isinstance(part, gast.FunctionDef | gast.AsyncFunctionDef | gast.ClassDef | gast.Lambda):
+            names |= bound_names([part]) | set(parameter_names(part.args) if hasattr(part, "args") else ())
+        elif isinstance(part, gast.Import | gast.ImportFrom | gast.ExceptHandler | gast.pattern):
+            names |= bound_names([part])
+    return frozenset(names)
+
+
+def _resolve(node: gast.AST, own_names: frozenset[str], function: types.FunctionType) -> object:
+    """The object a name or a chain of module attributes stands for now, if that can be told without running code."""
+    if isinstance(node, gast.Attribute):
+        owner = _resolve(node.value, own_names, function)
+        if isinstance(owner, types.ModuleType):
+            return vars(owner).get(node.attr, _UNRESOLVED)
+        return _UNRESOLVED
+    if not isinstance(node, gast.Name) or node.id in own_names or node.id in function.__code__.co_freevars:
+        return _UNRESOLVED
+    if node.id in function.__globals__:
+        return function.__globals__[node.id]
+    return getattr(builtins, node.id, _UNRESOLVED)
+
+
+def _clean_traceback(exception: ast.expr) -> ast.expr:
+    operator = ast.Attribute(ast.Name(_OPERATORS, ast.Load()), "clean_traceback", ast.Load())
+    return ast.Call(operator, [exception], [])

@@ -1,0 +1,124 @@
+"""From a rewritten tree back to a function: same file, lines, globals, cells, defaults and metadata as the original.
+
+The tree is compiled under the user's own file name with the user's own positions, so tracebacks, ``pdb``, coverage and
+XLA's metadata point into the user's source without a source map.
+"""
+
+from __future__ import annotations
+
+import ast
+import types
+from collections.abc import Callable, Sequence
+
+_FACTORY = "<autograph>"
+
+
+def compile_function(
+    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda,
+    original: types.CodeType,
+    *,
+    free_names: Sequence[str],
+    class_name: str | None,
+    compiler_flags: int,
+) -> types.CodeType:
+    """Compile ``node`` to a code object whose free variables are among ``free_names``.
+
+    ``class_name`` is the class the function is written in: private names (``self.__x``) are mangled for it.
+    """
+    definition: ast.stmt = _as_statement(_without_evaluated_parts(node))
+    if class_name is not None:
+        definition = _stamped(ast.ClassDef(class_name, [], [], [definition], [], type_params=[]), definition)
+    arguments = ast.arguments([], [ast.arg(name) for name in free_names], None, [], [], None, [])
+    factory = _stamped(ast.FunctionDef("factory", arguments, [definition], [], type_params=[]), definition)
+    module = ast.fix_missing_locations(ast.Module([factory], []))
+    code = compile(module, original.co_filename, "exec", compiler_flags, dont_inherit=True)
+    for _ in range(2 if class_name is None else 3):
+        code = next(constant for constant in code.co_consts if isinstance(constant, types.CodeType))
+    return _requalified(code, code.co_qualname, original.co_qualname)
+
+
+def rebuild_function(
+    original: types.FunctionType, code: types.CodeType, extra_cells: dict[str, types.CellType]
+) -> types.FunctionType:
+    """Return a function that runs ``code`` with everything else taken from ``original``, cells included."""
+    cells = dict(zip(original.__code__.co_freevars, original.__closure__ or (), strict=True)) | extra_cells
+    function = types.FunctionType(
+        code,
+        original.__globals__,
+        original.__name__,
+        original.__defaults__,
+        tuple(cells[name] for name in code.co_freevars),
+    )
+    function.__kwdefaults__ = original.__kwdefaults__
+    function.__qualname__ = original.__qualname__
+    function.__module__ = original.__module__
+    function.__doc__ = original.__doc__
+    function.__annotations__ = original.__annotations__
+    function.__dict__.update(original.__dict__)
+    if hasattr(original, "__type_params__"):
+        function.__type_params__ = original.__type_params__
+    return function
+
+
+def guarded(
+    node: ast.FunctionDef | ast.AsyncFunctionDef, handler: Callable[[ast.expr], ast.expr]
+) -> ast.FunctionDef | ast.AsyncFunctionDef:
+    """Return ``node`` with its body inside a handler that cleans the traceback of what passes through.
+
+    ``handler`` builds the cleaning call from the expression that names the exception. A frame above ours is the only place
+    from which our frames can be dropped, and a bare ``raise`` adds none.
+    """
+    name = "<exception>"
+    load = ast.Name(name, ast.Load())
+    body = list(node.body)
+    docstring = body[:1] if ast.get_docstring(node, clean=False) is not None else []
+    catch = ast.ExceptHandler(
+        ast.Name("BaseException", ast.Load()), name, [ast.Expr(handler(load)), ast.Raise(None, None)]
+    )
+    guard = ast.Try(body[len(docstring) :] or [ast.Pass()], [catch], [], [])
+    for part in (guard, catch, *ast.walk(catch)):
+        if isinstance(part, ast.stmt | ast.expr | ast.ExceptHandler):
+            part.lineno, part.col_offset = node.lineno, node.col_offset
+            part.end_lineno, part.end_col_offset = node.lineno, node.col_offset
+    copy = type(node)(**{field: getattr(node, field, None) for field in node._fields})
+    ast.copy_location(copy, node)
+    copy.body = docstring + [guard]
+    return copy
+
+
+def _as_statement(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> ast.stmt:
+    return _stamped(ast.Expr(node), node) if isinstance(node, ast.Lambda) else node
+
+
+def _without_evaluated_parts(
+    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda,
+) -> ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda:
+    """A copy without decorators, annotations, type parameters; defaults only counted: the original has them evaluated."""
+    old = node.args
+    blank = ast.Constant(None)
+    arguments = ast.arguments(
+        [ast.arg(a.arg) for a in old.posonlyargs],
+        [ast.arg(a.arg) for a in old.args],
+        ast.arg(old.vararg.arg) if old.vararg else None,
+        [ast.arg(a.arg) for a in old.kwonlyargs],
+        [blank if default else None for default in old.kw_defaults],  # type: ignore[misc]
+        ast.arg(old.kwarg.arg) if old.kwarg else None,
+        [blank for _ in old.defaults],
+    )
+    if isinstance(node, ast.Lambda):
+        return ast.copy_location(ast.Lambda(arguments, node.body), node)
+    return ast.copy_location(type(node)(node.name, arguments, node.body, [], type_params=[]), node)  # type: ignore[call-arg]
+
+
+def _stamped(node, like):  # type: ignore[no-untyped-def]
+    return ast.copy_location(node, like)
+
+
+def _requalified(code: types.CodeType, old: str, new: str) -> types.CodeType:
+    """``code`` and all inside it, with the factory's part of the qualified names replaced by the original's."""
+    constants = tuple(
+        _requalified(constant, old, new) if isinstance(constant, types.CodeType) else constant
+        for constant in code.co_consts
+    )
+    name = new + code.co_qualname[len(old) :] if code.co_qualname.startswith(old) else code.co_qualname
+    return code.replace(co_consts=constants, co_qualname=name)

@@ -1,0 +1,17 @@
+"""The rewriting, in order. Each pass is one class in a file of its own: `Pass(context)(function_node) -> function_node`."""
+
+from autograph._passes.calls import LowerCalls
+from autograph._passes.definedness import CheckDefined
+from autograph._passes.items import LowerAssignments
+from autograph._passes.jumps import LowerJumps
+from autograph._passes.logic import LowerLogic
+from autograph._passes.outline import OutlineControlFlow
+
+PASSES = (
+    CheckDefined,  # first: asks which reads are certain in the program as it was written
+    LowerJumps,  # before liveness is asked for: blocks must run to their ends
+    LowerAssignments,  # before outlining: `x[i] = v` binds x, so x becomes state
+    OutlineControlFlow,  # before expressions: a loop's test moves into a function with all that it evaluates
+    LowerLogic,  # after outlining: the flags that jumps left in tests are rewritten with the rest
+    LowerCalls,  # last: every call that is left in the tree is one that runs
+)

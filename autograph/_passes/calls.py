@@ -1,0 +1,57 @@
+"""`LowerCalls`: calls of what may need conversion in; the same calls of ``ag__.call(f)`` out."""
+
+from __future__ import annotations
+
+import gast
+
+from autograph._passes.nodes import Context, load, placed
+
+
+class LowerCalls(gast.NodeTransformer):
+    """Rewrites ``f(x, *args, k=v)`` to ``ag__.call(f)(x, *args, k=v)``: arguments and their order stay as written.
+
+    Calls that need nothing at run time stay as they are: array libraries' functions, and builtins that treat traced values
+    as any other. ``super()`` is spelled out, since its implicit arguments are lost in a nested function.
+
+    Attributes: first_parameters (the enclosing user functions' first parameters, innermost last).
+    """
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+        self.first_parameters: list[str | None] = []
+
+    def __call__(self, node: gast.AST) -> gast.AST:
+        return self.visit(node)
+
+    def visit_FunctionDef(self, node: gast.AST) -> gast.AST:
+        every = [*node.args.posonlyargs, *node.args.args]
+        generated = node.name in self.context.generated
+        if not generated:
+            self.first_parameters.append(every[0].id if every else None)
+        node.decorator_list = [self.visit(decorator) for decorator in node.decorator_list]
+        node.body = [self.visit(statement) for statement in node.body]
+        node.args.defaults = [self.visit(default) for default in node.args.defaults]
+        node.args.kw_defaults = [d if d is None else self.visit(d) for d in node.args.kw_defaults]
+        if not generated:
+            self.first_parameters.pop()
+        return node
+
+    visit_AsyncFunctionDef = visit_FunctionDef
+
+    def visit_AnnAssign(self, node: gast.AST) -> gast.AST:
+        if node.value is not None:
+            node.value = self.visit(node.value)
+        return node
+
+    def visit_Call(self, node: gast.AST) -> gast.AST:
+        if self.context.is_operator_call(node):
+            return self.generic_visit(node)
+        if isinstance(node.func, gast.Name) and node.func.id == "super" and not node.args and not node.keywords:
+            if self.first_parameters and self.first_parameters[-1] is not None:
+                node.args = [placed(load("__class__"), node), placed(load(self.first_parameters[-1]), node)]
+            return node
+        plain = self.context.is_plain_call(node.func)
+        self.generic_visit(node)
+        if not plain:
+            node.func = placed(self.context.call("call", node.func), node.func)
+        return node

@@ -1,0 +1,202 @@
+"""`LowerAssignments`: writes to items and attributes in; operator calls that rebind or record them out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import gast
+
+from autograph._analysis.scopes import COMPREHENSIONS, FUNCTIONS, scope_of
+from autograph._passes.nodes import Context, assign, constant, load, placed, store
+
+_OPERATORS = {
+    gast.Add: "+=",
+    gast.Sub: "-=",
+    gast.Mult: "*=",
+    gast.Div: "/=",
+    gast.Pow: "**=",
+    gast.FloorDiv: "//=",
+    gast.Mod: "%=",
+    gast.MatMult: "@=",
+    gast.BitAnd: "&=",
+    gast.BitOr: "|=",
+    gast.BitXor: "^=",
+    gast.LShift: "<<=",
+    gast.RShift: ">>=",
+}
+
+
+class LowerAssignments:
+    """Rewrites ``x[i] = v`` and ``obj.a = v`` so that arrays are rebound and other objects' writes are seen.
+
+    ``x[i] = v`` becomes ``x = ag__.set_item(x, i, v)``: on a JAX array that is ``x.at[i].set(v)``, on anything else Python's own
+    assignment, after which ``x`` is what it was. A nested target stores each new array back where its own came from.
+    """
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+
+    def __call__(self, node: gast.AST) -> gast.AST:
+        if not isinstance(node, gast.Lambda):
+            node.body = _Rewriter(self.context, scope_of(node).bound).block(node.body)
+        return node
+
+
+class _Rewriter:
+    """Attributes: local_names (variables that may be rebound here), prelude (statements to run before the present one)."""
+
+    def __init__(self, context: Context, local_names: frozenset[str]) -> None:
+        self.context = context
+        self.local_names = local_names
+        self.prelude: list[gast.AST] = []
+
+    def block(self, statements: Sequence[gast.AST]) -> list[gast.AST]:
+        return [part for statement in statements for part in self.statement(statement)]
+
+    def statement(self, node: gast.AST) -> list[gast.AST]:
+        if isinstance(node, gast.FunctionDef | gast.AsyncFunctionDef):
+            return [LowerAssignments(self.context)(node)]
+        if isinstance(node, gast.ClassDef):
+            for part in node.body:
+                if isinstance(part, gast.FunctionDef | gast.AsyncFunctionDef):
+                    LowerAssignments(self.context)(part)
+            return [node]
+        if isinstance(node, gast.Assign):
+            return self.assignment(node)
+        if isinstance(node, gast.AugAssign) and not isinstance(node.target, gast.Name):
+            return self.augmented(node)
+        if isinstance(node, gast.AnnAssign) and node.value is not None and not isinstance(node.target, gast.Name):
+            return self._placed(self._store(node.target, node.value), node)
+        if isinstance(node, gast.For | gast.AsyncFor) and not _only_names(node.target):
+            item = self.context.names.new("item")
+            unpack = placed(gast.Assign([node.target], load(item), None), node.target)
+            node.target = placed(store(item), node.target)
+            node.body = [unpack, *node.body]
+        for field in ("body", "orelse", "finalbody"):
+            block = getattr(node, field, None)
+            if isinstance(block, list):
+                setattr(node, field, self.block(block))
+        for part in [*getattr(node, "handlers", ()), *getattr(node, "cases", ())]:
+            part.body = self.block(part.body)
+        return [node]
+
+    def assignment(self, node: gast.AST) -> list[gast.AST]:
+        if all(_only_names(target) for target in node.targets):
+            return [node]
+        if len(node.targets) == 1 and isinstance(node.targets[0], gast.Subscript | gast.Attribute):
+            return self._placed(self._store(node.targets[0], node.value), node)
+        if len(node.targets) == 1:
+            value = node.value
+            out = []
+        else:
+            name = self.context.names.new("value")
+            value, out = load(name), [assign(name, node.value)]
+        for target in node.targets:
+            stores: list[tuple[gast.AST, str]] = []
+            out.append(gast.Assign([self._with_names(target, stores)], value, None))
+            for leaf, name in stores:
+                out += self._store(leaf, load(name))
+        return self._placed(out, node)
+
+    def augmented(self, node: gast.AST) -> list[gast.AST]:
+        target, symbol = node.target, constant(_OPERATORS[type(node.op)])
+        base = self._simple(target.value)
+        if isinstance(target, gast.Attribute):
+            attribute = constant(self.context.mangled(target.attr))
+            update = gast.Expr(self.context.call("update_attr", base, attribute, symbol, node.value))
+            return self._placed([update], node)
+        new = self.context.call("update_item", base, self._index(target.slice), symbol, node.value)
+        return self._placed(self._put_back(base, new), node)
+
+    def _with_names(self, target: gast.AST, stores: list[tuple[gast.AST, str]]) -> gast.AST:
+        """The unpacking target with each item or attribute in it replaced by a fresh name, and those listed in order."""
+        if isinstance(target, gast.Subscript | gast.Attribute):
+            name = self.context.names.new("item")
+            stores.append((target, name))
+            return store(name)
+        if isinstance(target, gast.Starred):
+            return gast.Starred(self._with_names(target.value, stores), gast.Store())
+        if isinstance(target, gast.Tuple | gast.List):
+            return type(target)([self._with_names(part, stores) for part in target.elts], gast.Store())
+        return target
+
+    def _store(self, target: gast.AST, value: gast.AST) -> list[gast.AST]:
+        if _has_call(value) and (_has_call(target) or not isinstance(target.value, gast.Name)):
+            name = self.context.names.new("value")  # Python evaluates the value before the target
+            self.prelude.append(assign(name, value))
+            value = load(name)
+        base = self._simple(target.value)
+        if isinstance(target, gast.Attribute):
+            attribute = constant(self.context.mangled(target.attr))
+            return [gast.Expr(self.context.call("set_attr", base, attribute, value))]
+        return self._put_back(base, self.context.call("set_item", base, self._index(target.slice), value))
+
+    def _put_back(self, place: gast.AST, new: gast.AST) -> list[gast.AST]:
+        """Statements that store ``new``, what an item write made of ``place``, where ``place`` came from."""
+        if isinstance(place, gast.Name):
+            return [assign(place.id, new)] if place.id in self.local_names else [gast.Expr(self._in_place(new, place))]
+        if isinstance(place, gast.Attribute):
+            name = constant(self.context.mangled(place.attr))
+            return [gast.Expr(self.context.call("put_back_attr", _copy(place.value), name, new))]
+        if isinstance(place, gast.Subscript):
+            outer = _copy(place.value)
+            return self._put_back(outer, self.context.call("put_back_item", outer, _copy(place.slice), new))
+        return [gast.Expr(self._in_place(new, place))]
+
+    def _in_place(self, new: gast.AST, place: gast.AST) -> gast.AST:
+        name = place.id if isinstance(place, gast.Name) else None
+        return self.context.call("written_in_place", new, _copy(place) if name else constant(None), constant(name))
+
+    def _simple(self, node: gast.AST) -> gast.AST:
+        """An expression that may be evaluated twice: names, attributes and items of such; the rest goes to a variable."""
+        if isinstance(node, gast.Name):
+            return load(node.id)
+        if isinstance(node, gast.Attribute):
+            return placed(gast.Attribute(self._simple(node.value), node.attr, gast.Load()), node)
+        if isinstance(node, gast.Subscript):
+            return placed(gast.Subscript(self._simple(node.value), self._index(node.slice), gast.Load()), node)
+        return self._hoisted("base", node)
+
+    def _index(self, node: gast.AST) -> gast.AST:
+        if _has_call(node):
+            key = self.context.operator("index") if _has_slice(node) else None
+            return self._hoisted("index", gast.Subscript(key, node, gast.Load()) if key is not None else node)
+        if _has_slice(node):
+            return placed(gast.Subscript(self.context.operator("index"), node, gast.Load()), node)
+        return node
+
+    def _hoisted(self, base: str, node: gast.AST) -> gast.AST:
+        name = self.context.names.new(base)
+        self.prelude.append(assign(name, node))
+        return load(name)
+
+    def _placed(self, statements: list[gast.AST], like: gast.AST) -> list[gast.AST]:
+        prelude, self.prelude = self.prelude, []
+        return [placed(statement, like) for statement in [*prelude, *statements]]
+
+
+def _only_names(target: gast.AST) -> bool:
+    return not any(isinstance(part, gast.Subscript | gast.Attribute) for part in gast.walk(target))
+
+
+def _has_call(node: gast.AST) -> bool:
+    kinds = (gast.Call, gast.NamedExpr, gast.Await, gast.Yield, gast.YieldFrom, *COMPREHENSIONS, *FUNCTIONS)
+    return any(isinstance(part, kinds) for part in gast.walk(node))
+
+
+def _has_slice(node: gast.AST) -> bool:
+    parts = node.elts if isinstance(node, gast.Tuple) else [node]
+    return any(isinstance(part, gast.Slice | gast.Starred) for part in parts)
+
+
+def _copy(node: gast.AST) -> gast.AST:
+    """A structural copy, so that no node stands twice in the tree."""
+    if isinstance(node, list):
+        return [_copy(part) for part in node]
+    if not isinstance(node, gast.AST):
+        return node
+    copy = type(node)(*(_copy(getattr(node, field)) for field in node._fields))
+    for attribute in node._attributes:
+        if hasattr(node, attribute):
+            setattr(copy, attribute, getattr(node, attribute))
+    return copy

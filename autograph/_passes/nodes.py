@@ -1,0 +1,148 @@
+"""What passes share: the context they run in, and short constructors for the nodes they make."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import gast
+
+
+class Namer:
+    """Hands out names that the function does not use.
+
+    >>> names = Namer({"x", "loop_body"})
+    >>> names.new("loop_body"), names.new("item")
+    ('loop_body_1', 'item')
+    """
+
+    def __init__(self, used: Iterable[str]) -> None:
+        self._used = set(used)
+        self._counts: dict[str, int] = {}
+
+    def new(self, base: str) -> str:
+        count = self._counts.get(base, 0)
+        name = base if count == 0 else f"{base}_{count}"
+        while name in self._used:
+            count += 1
+            name = f"{base}_{count}"
+        self._counts[base] = count + 1
+        self._used.add(name)
+        return name
+
+
+@dataclass
+class Context:
+    """What one function's conversion carries from pass to pass.
+
+    Attributes:
+      operators: the name under which the rewritten code finds its operators (``ag__``).
+      names: makes fresh names.
+      is_plain_call: tells whether a called expression can be seen, now, to need no conversion.
+      class_name: the class the function is written in, for private names.
+      exit_flags: for a ``for`` loop, the variables that end it once true.
+      generated: names of the functions that passes made, as against those the user wrote.
+    """
+
+    operators: str
+    names: Namer
+    is_plain_call: Callable[[gast.AST], bool]
+    class_name: str | None = None
+    exit_flags: dict[gast.AST, tuple[str, ...]] = field(default_factory=dict)
+    generated: set[str] = field(default_factory=set)
+
+    def operator(self, name: str) -> gast.AST:
+        """The expression ``ag__.name``."""
+        return gast.Attribute(load(self.operators), name, gast.Load())
+
+    def call(self, operator: str, *arguments: gast.AST) -> gast.AST:
+        """The expression ``ag__.operator(*arguments)``."""
+        return gast.Call(self.operator(operator), list(arguments), [])
+
+    def is_operator_call(self, node: gast.AST) -> bool:
+        """Whether ``node`` is ``ag__.something(...)``."""
+        return (
+            isinstance(node, gast.Call)
+            and isinstance(node.func, gast.Attribute)
+            and isinstance(node.func.value, gast.Name)
+            and node.func.value.id == self.operators
+        )
+
+    def mangled(self, attribute: str) -> str:
+        """The attribute name as Python mangles it in the class this function is written in."""
+        if self.class_name is None or not attribute.startswith("__") or attribute.endswith("__"):
+            return attribute
+        stripped = self.class_name.lstrip("_")
+        return f"_{stripped}{attribute}" if stripped else attribute
+
+
+def load(name: str) -> gast.AST:
+    return gast.Name(name, gast.Load(), None, None)
+
+
+def store(name: str) -> gast.AST:
+    return gast.Name(name, gast.Store(), None, None)
+
+
+def parameter(name: str) -> gast.AST:
+    return gast.Name(name, gast.Param(), None, None)
+
+
+def constant(value: Any) -> gast.AST:
+    return gast.Constant(value, None)
+
+
+def assign(name: str, value: gast.AST) -> gast.AST:
+    return gast.Assign([store(name)], value, None)
+
+
+def names_tuple(names: Sequence[str]) -> gast.AST:
+    return gast.Tuple([constant(name) for name in names], gast.Load())
+
+
+def negation(node: gast.AST) -> gast.AST:
+    return gast.UnaryOp(gast.Not(), node)
+
+
+def any_of(names: Sequence[str]) -> gast.AST:
+    return load(names[0]) if len(names) == 1 else gast.BoolOp(gast.Or(), [load(name) for name in names])
+
+
+def arguments(names: Sequence[str] = ()) -> gast.AST:
+    return gast.arguments([parameter(name) for name in names], [], None, [], [], None, [])
+
+
+def thunk(body: gast.AST) -> gast.AST:
+    """``lambda: body``."""
+    return gast.Lambda(arguments(), body)
+
+
+def function(name: str, parameters: Sequence[str], body: list[gast.AST]) -> gast.AST:
+    node = gast.FunctionDef(name, arguments(parameters), body or [gast.Pass()], [], None, None)
+    if "type_params" in gast.FunctionDef._fields:
+        node.type_params = []
+    return node
+
+
+def placed(node: gast.AST, like: gast.AST, end: gast.AST | None = None) -> gast.AST:
+    """Give every part of ``node`` that has no position the position of the first line of ``like``, up to ``end``.
+
+    Only the header's position may be used: a call that spans a whole block is reported by CPython at its last line.
+    """
+    end = end if end is not None else like
+    line, column = like.lineno, like.col_offset
+    if end is like and isinstance(like, gast.stmt) and (like.end_lineno or line) > line:
+        end_line, end_column = line, column + 1
+    else:
+        end_line, end_column = end.end_lineno or line, end.end_col_offset or column
+    pending = [node]
+    while pending:
+        part = pending.pop()
+        if getattr(part, "lineno", None) is not None:
+            continue
+        if "lineno" in part._attributes:
+            part.lineno, part.col_offset = line, column
+            part.end_lineno, part.end_col_offset = end_line, end_column
+        pending.extend(gast.iter_child_nodes(part))
+    return node

@@ -1,0 +1,218 @@
+"""`OutlineControlFlow`: ``if``, ``for`` and ``while`` in; named bodies and one operator call each out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import gast
+
+from autograph._analysis.liveness import Liveness, liveness
+from autograph._analysis.scopes import (
+    LOOPS,
+    Scope,
+    bound_names,
+    contains,
+    scope_of,
+    suspends,
+    walk_scope,
+)
+from autograph._passes.nodes import (
+    Context,
+    any_of,
+    constant,
+    function,
+    load,
+    names_tuple,
+    negation,
+    placed,
+    store,
+)
+from autograph._passes.static_tests import is_static_test
+
+
+class OutlineControlFlow:
+    """Moves the blocks of control flow statements into nested functions that share variables through closure cells.
+
+        if x > 0:                   def if_body():
+            y = x          →            nonlocal y
+        else:                           y = x
+            y = -x                  def else_body():
+                                        nonlocal y
+                                        y = -x
+                                    ag__.if_stmt(x > 0, if_body, else_body, ('y',))
+
+    A block shares (declares ``nonlocal``) the variables that it binds and that are live around it; others are its own
+    temporaries. The tuple names the state: what the statement binds and a later read may see. Statements that suspend
+    (``yield``, ``await``), and tests that are always Python bools, stay as they are.
+    """
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+
+    def __call__(self, node: gast.AST) -> gast.AST:
+        if not isinstance(node, gast.Lambda):
+            _Outliner(self.context, scope_of(node), liveness(node.body, self.context.exit_flags)).function(node)
+        return node
+
+
+class _Frame:
+    """The Python function whose block is being rewritten: which names it binds itself, which it shares with one outside."""
+
+    def __init__(self, bound: set[str], shared: frozenset[str]) -> None:
+        self.bound = bound
+        self.shared = shared
+
+
+class _Outliner:
+    """Attributes: scope and live (facts about the user's function), frame (where statements go now)."""
+
+    def __init__(self, context: Context, scope: Scope, live: Liveness) -> None:
+        self.context = context
+        self.scope = scope
+        self.live = live
+        self.frame = _Frame(set(scope.parameters), scope.nonlocal_names | scope.global_names)
+
+    def function(self, node: gast.AST) -> None:
+        node.body = self.block(node.body)
+
+    def block(self, statements: Sequence[gast.AST]) -> list[gast.AST]:
+        return [part for statement in statements for part in self.statement(statement)]
+
+    def statement(self, node: gast.AST) -> list[gast.AST]:
+        if isinstance(node, gast.FunctionDef | gast.AsyncFunctionDef):
+            OutlineControlFlow(self.context)(node)
+        elif isinstance(node, gast.ClassDef):
+            for part in node.body:
+                if isinstance(part, gast.FunctionDef | gast.AsyncFunctionDef | gast.ClassDef):
+                    self.statement(part)
+        elif isinstance(node, gast.If) and not self._stays_python(node) and not is_static_test(node.test):
+            return self.conditional(node)
+        elif isinstance(node, LOOPS) and not self._stays_python(node):
+            if not (isinstance(node, gast.While) and is_static_test(node.test)):
+                return self.loop(node)
+        return [self._in_place(node)]
+
+    def _in_place(self, node: gast.AST) -> gast.AST:
+        """A statement that stays: rewrite the blocks it holds, in this frame."""
+        if isinstance(node, gast.FunctionDef | gast.AsyncFunctionDef | gast.ClassDef):
+            self.frame.bound.add(node.name)
+            return node
+        for field in ("body", "orelse", "finalbody"):
+            block = getattr(node, field, None)
+            if isinstance(block, list):
+                setattr(node, field, self.block(block))
+        for part in [*getattr(node, "handlers", ()), *getattr(node, "cases", ())]:
+            part.body = self.block(part.body)
+        if not isinstance(node, (gast.If, *LOOPS, gast.With, gast.AsyncWith, gast.Match)) and not hasattr(
+            node, "handlers"
+        ):
+            self.frame.bound |= bound_names([node])
+        return node
+
+    def _stays_python(self, node: gast.AST) -> bool:
+        if suspends([node]):
+            return True
+        return isinstance(node, gast.If) and contains([node], (gast.Break, gast.Continue))
+
+    # Statements.
+
+    def conditional(self, node: gast.AST) -> list[gast.AST]:
+        assigned = bound_names([*node.body, *node.orelse])
+        returns = contains([node], gast.Return)
+        state, shared = self._state(node, assigned, frozenset())
+        if_body = self._body("if_body", (), node.body, shared, node)
+        else_body = self._body("else_body", (), node.orelse, shared, node) if node.orelse else None
+        call = self.context.call(
+            "if_stmt",
+            node.test,
+            load(if_body.name),
+            load(else_body.name) if else_body is not None else constant(None),
+            names_tuple(() if returns else state),
+        )
+        statement = gast.Return(call) if returns else gast.Expr(call)
+        bodies = [if_body] if else_body is None else [if_body, else_body]
+        return [*self._declared(shared, node), *bodies, placed(statement, node, node.test)]
+
+    def loop(self, node: gast.AST) -> list[gast.AST]:
+        is_while = isinstance(node, gast.While)
+        header = [node.test] if is_while else [node.target]
+        assigned = bound_names([*header, *node.body])
+        state, shared = self._state(node, assigned, self.live.before[node])
+        parts: list[gast.AST] = []
+        flags = self.context.exit_flags.get(node, ())
+        if is_while or flags:
+            test = node.test if is_while else negation(any_of(flags))
+            parts.append(
+                self._body("loop_test", (), [placed(gast.Return(test), node, header[0])], shared, node, rewrite=False)
+            )
+        if is_while:
+            loop_body = self._body("loop_body", (), node.body, shared, node)
+            arguments = [load(parts[0].name), load(loop_body.name), names_tuple(state)]
+            call = self.context.call("while_stmt", *arguments)
+        else:
+            loop_body = self._for_body(node, shared)
+            arguments = [node.iter, load(loop_body.name), names_tuple(state)]
+            call = self.context.call("for_stmt", *arguments, *(load(part.name) for part in parts))
+        parts.append(loop_body)
+        end = node.test if is_while else node.iter
+        return [*self._declared(shared, node), *parts, placed(gast.Expr(call), node, end)]
+
+    def _for_body(self, node: gast.AST, shared: frozenset[str]) -> gast.AST:
+        target = node.target
+        if isinstance(target, gast.Name) and target.id not in shared:
+            return self._body("loop_body", (target.id,), node.body, shared, node)
+        item = self.context.names.new("item")
+        bind = placed(gast.Assign([target], load(item), None), target)
+        return self._body("loop_body", (item,), [bind, *node.body], shared, node)
+
+    # Variables.
+
+    def _state(
+        self, node: gast.AST, assigned: set[str], live_at_head: frozenset[str]
+    ) -> tuple[list[str], frozenset[str]]:
+        """The names that are state of the statement, in order, and those that its blocks share with this frame."""
+        declared = self.scope.global_names | self.scope.nonlocal_names
+        if self.scope.dynamic:
+            return sorted(assigned), frozenset(assigned)
+        escaping = self._captured_outside(node) | declared
+        state = assigned & (self.live.after[node] | live_at_head | escaping)
+        shared = assigned & (self.live.after[node] | self.live.before[node] | self.scope.captured | declared)
+        return sorted(state), frozenset(shared)
+
+    def _captured_outside(self, node: gast.AST) -> frozenset[str]:
+        """Names held by a closure made outside this statement: it may be called, and read them, at any time."""
+        if not self.scope.captures:
+            return frozenset()
+        inside = set(walk_scope([node]))
+        return frozenset().union(*(names for closure, names in self.scope.captures if closure not in inside))
+
+    def _declared(self, shared: frozenset[str], node: gast.AST) -> list[gast.AST]:
+        """Bare annotations for names that this frame owns but has not bound: they make the names local and bind nothing."""
+        missing = sorted(shared - self.frame.bound - self.frame.shared)
+        self.frame.bound |= set(missing)
+        return [placed(gast.AnnAssign(store(name), load("object"), None, 1), node) for name in missing]
+
+    def _body(
+        self,
+        base: str,
+        parameters: tuple[str, ...],
+        statements: Sequence[gast.AST],
+        shared: frozenset[str],
+        like: gast.AST,
+        rewrite: bool = True,
+    ) -> gast.AST:
+        """The nested function for a block, its ``nonlocal`` and ``global`` declarations first."""
+        assigned = bound_names(statements)
+        global_names = sorted(assigned & self.scope.global_names)
+        nonlocal_names = sorted((assigned & shared) - self.scope.global_names)
+        name = self.context.names.new(base)
+        self.context.generated.add(name)
+        outer = self.frame
+        self.frame = _Frame(set(parameters), frozenset(nonlocal_names) | self.scope.global_names)
+        body = self.block(statements) if rewrite else list(statements)
+        self.frame = outer
+        declarations = [gast.Global(global_names)] if global_names else []
+        declarations += [gast.Nonlocal(nonlocal_names)] if nonlocal_names else []
+        return placed(function(name, parameters, [*declarations, *body]), like)
+
+

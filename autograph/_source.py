@@ -1,0 +1,188 @@
+"""From a function to its syntax tree: exactly the definition that made its code object, or an error.
+
+A file is parsed and compiled once and both are kept. A function's definition is found by the line its code begins at
+and its name, a lambda's also by the columns its instructions carry. The code found is compared with the function's own, so a file
+that was edited after import is noticed instead of silently giving other behaviour.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.machinery
+import linecache
+import sys
+import threading
+import types
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from autograph.runtime.errors import ConversionError
+
+_FUTURE_FLAGS = 0
+for _feature in __import__("__future__").all_feature_names:
+    _FUTURE_FLAGS |= getattr(__import__("__future__"), _feature).compiler_flag
+
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+
+
+@dataclass(frozen=True)
+class FunctionSource:
+    """One definition: its node (of the file's own tree, not to be changed), where it stands, and its class."""
+
+    node: FunctionNode
+    filename: str
+    class_name: str | None
+    compiler_flags: int
+
+
+@dataclass(frozen=True)
+class _Definition:
+    node: FunctionNode
+    class_name: str | None
+
+
+class _File:
+    """The definitions of one source file by (first line, name), and the code objects they compile to."""
+
+    def __init__(self, filename: str, lines: list[str]) -> None:
+        self.lines = lines
+        self.tree = ast.parse("".join(lines), filename)
+        self.definitions: dict[tuple[int, str], list[_Definition]] = {}
+        self._index(self.tree, None)
+        self._filename = filename
+        self._codes: dict[int, dict[tuple[int, str], list[types.CodeType]]] = {}
+
+    def _index(self, node: ast.AST, class_name: str | None) -> None:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+                key = (_first_line(child), getattr(child, "name", "<lambda>"))
+                self.definitions.setdefault(key, []).append(_Definition(child, class_name))
+            self._index(child, child.name if isinstance(child, ast.ClassDef) else class_name)
+
+    def codes(self, flags: int) -> dict[tuple[int, str], list[types.CodeType]]:
+        """Code objects of the whole file by (first line, name), compiled with these ``__future__`` flags."""
+        if flags not in self._codes:
+            compiled = compile(
+                self.tree, self._filename, "exec", flags | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True
+            )
+            table: dict[tuple[int, str], list[types.CodeType]] = {}
+            for code in nested_codes(compiled):
+                table.setdefault((code.co_firstlineno, code.co_name), []).append(code)
+            self._codes[flags] = table
+        return self._codes[flags]
+
+
+class SourceFiles:
+    """Finds functions in files; each file is parsed once, until its text changes."""
+
+    def __init__(self) -> None:
+        self._files: dict[str, _File] = {}
+        self._lock = threading.Lock()
+
+    def find(self, function: types.FunctionType) -> FunctionSource:
+        """Return the definition of ``function``.
+
+        Raises:
+          ConversionError: the source is not to be had, or is not what the function was compiled from.
+        """
+        code = function.__code__
+        flags = code.co_flags & _FUTURE_FLAGS
+        definition = self._lookup(function, code, flags)
+        if definition is None and linecache.cache.get(code.co_filename):
+            linecache.checkcache(code.co_filename)
+            definition = self._lookup(function, code, flags)
+        if definition is None:
+            raise ConversionError(
+                f"{code.co_filename}:{code.co_firstlineno}: the source of {code.co_qualname!r} has changed since it "
+                "was imported, so converting it would give other behaviour. Import the module again (restart, or "
+                "importlib.reload)."
+            )
+        return FunctionSource(definition.node, code.co_filename, definition.class_name, flags)
+
+    def _lookup(self, function: types.FunctionType, code: types.CodeType, flags: int) -> _Definition | None:
+        file = self._file(function, code)
+        candidates = file.definitions.get((code.co_firstlineno, code.co_name), [])
+        if code.co_name == "<lambda>":
+            candidates = _narrow_by_columns(candidates, code)
+        if not candidates:
+            return None
+        compiled = file.codes(flags).get((code.co_firstlineno, code.co_name), [])
+        if code not in compiled and not (
+            _is_instrumented(function) and any(_same_outline(code, other) for other in compiled)
+        ):
+            return None
+        return candidates[0]
+
+    def _file(self, function: types.FunctionType, code: types.CodeType) -> _File:
+        lines = linecache.getlines(code.co_filename, function.__globals__)
+        if not lines:
+            raise ConversionError(
+                f"{code.co_filename}:{code.co_firstlineno}: the source of {code.co_qualname!r} is not available "
+                "(typed into a session without history, made by exec, or shipped without its file). Put the function "
+                "in a file, or mark it with autograph.do_not_convert."
+            )
+        with self._lock:
+            file = self._files.get(code.co_filename)
+            if file is None or (file.lines is not lines and file.lines != lines):
+                try:
+                    file = _File(code.co_filename, lines)
+                except SyntaxError as error:
+                    raise ConversionError(
+                        f"{code.co_filename}:{error.lineno}: the file that defines {code.co_qualname!r} no longer "
+                        f"parses ({error.msg}). Mend it and import it again."
+                    ) from error
+                self._files[code.co_filename] = file
+            return file
+
+
+def nested_codes(code: types.CodeType) -> Iterator[types.CodeType]:
+    """Yield the code objects inside ``code``, outermost first."""
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield constant
+            yield from nested_codes(constant)
+
+
+def _first_line(node: FunctionNode) -> int:
+    decorators = getattr(node, "decorator_list", None)
+    return decorators[0].lineno if decorators else node.lineno
+
+
+def _narrow_by_columns(candidates: list[_Definition], code: types.CodeType) -> list[_Definition]:
+    """The lambdas whose body spans just the positions that the instructions of ``code`` carry."""
+    positions = [p for p in code.co_positions() if None not in p and p[2:] != (0, 0)]
+    if len(candidates) < 2 or not positions:
+        return candidates
+    start = min((line, column) for line, _, column, _ in positions)
+    end = max((line, column) for _, line, _, column in positions)
+
+    def distance(definition: _Definition) -> tuple[int, ...]:
+        body = definition.node.body
+        assert isinstance(body, ast.expr) and body.end_lineno is not None and body.end_col_offset is not None
+        return (
+            abs(body.lineno - start[0]) + abs(body.end_lineno - end[0]),
+            abs(body.col_offset - start[1]) + abs(body.end_col_offset - end[1]),
+        )
+
+    return sorted(candidates, key=distance)
+
+
+def _is_instrumented(function: types.FunctionType) -> bool:
+    """Whether an import hook (pytest's assertion rewriting, say) compiled the module from a changed tree."""
+    module = sys.modules.get(function.__module__ or "")
+    loader = getattr(getattr(module, "__spec__", None), "loader", None)
+    return loader is not None and type(loader) is not importlib.machinery.SourceFileLoader
+
+
+def _same_outline(code: types.CodeType, other: types.CodeType) -> bool:
+    """Whether two code objects agree in all that an assertion-rewriting hook leaves alone."""
+
+    def names(code: types.CodeType) -> list[str]:
+        return [name for name in code.co_varnames + code.co_cellvars if not name.startswith("@")]
+
+    return (
+        code.co_qualname == other.co_qualname
+        and code.co_argcount == other.co_argcount
+        and sorted(names(code)) == sorted(names(other))
+        and code.co_freevars == other.co_freevars
+    )

@@ -1,0 +1,1 @@
+"""How one staged statement becomes XLA, and the plain-Python reference beside it."""

@@ -1,0 +1,121 @@
+"""The `Backend` protocol: what operators ask of whatever runs staged statements.
+
+An operator runs each block of a statement once, under `Backend.trace`, and gets a `Traced` program whose results are
+*leaves*: Python objects where the block gave plain ones, `Output` where it gave traced arrays. The operator matches the leaves of
+the blocks variable by variable; the backend settles their types and emits one staged statement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+
+@dataclass(frozen=True)
+class LeafType:
+    """Shape, dtype and weakness of one array leaf; prints as ``float32[3]`` (``~`` marks a weak type)."""
+
+    shape: tuple[Any, ...]
+    dtype: Any
+    weak_type: bool = False
+
+    def __str__(self) -> str:
+        shape = ",".join(str(size) for size in self.shape)
+        return f"{'~' if self.weak_type else ''}{self.dtype}[{shape}]"
+
+
+@dataclass(frozen=True)
+class Output:
+    """A leaf that the traced program computes: its place among the results, and its type."""
+
+    index: int
+    type: LeafType
+
+
+class Missing:
+    """The leaf of a variable that a path leaves unbound: any value of the other path's type will do."""
+
+    def __repr__(self) -> str:
+        return "unbound"
+
+
+MISSING = Missing()
+
+
+@dataclass(frozen=True)
+class Traced:
+    """One block as a program. ``program`` is the backend's own; ``leaves`` are what the block gave, in order."""
+
+    program: Any
+    leaves: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class LoopSpec:
+    """A staged loop with settled types.
+
+    Attributes:
+      body: program of (carry…, index, slices…) → leaves.
+      test: program of (carry…) → truth, or None for a loop that runs to its bound.
+      carry: for each carried leaf its start value and its type.
+      inputs: how many of them iterations see: the programs' first operands. The rest only come out.
+      results: for each carried leaf, the leaf of ``body`` that is its next value; None where it never changes.
+      length: trip count or bound, int or traced; None for no bound.
+      arrays: what each iteration takes one slice of.
+    """
+
+    body: Traced
+    test: Traced | None
+    carry: Sequence[tuple[Any, LeafType]]
+    inputs: int
+    results: Sequence[Any]
+    length: Any
+    arrays: Sequence[Any]
+
+
+class Backend(Protocol):
+    """What an operator needs. `backends.python` answers that nothing is traced; `backends.xla_control_flow` stages."""
+
+    def is_traced(self, value: Any) -> bool:
+        """Whether ``value`` has no concrete value now, so that a statement on it must be staged."""
+
+    def is_tracing(self) -> bool:
+        """Whether array operations are being recorded rather than run."""
+
+    def is_array(self, value: Any) -> bool:
+        """Whether ``value`` is an array of this backend, traced or not."""
+
+    def predicate(self, value: Any) -> Any:
+        """The truth of a traced value as a scalar bool. ``ValueError`` if it has more than one element."""
+
+    def trace(
+        self,
+        block: Callable[..., Sequence[Any]],
+        operand_types: Sequence[LeafType],
+        unchanged: Sequence[Any] = (),
+    ) -> Traced:
+        """Run ``block`` once on stand-ins of these types. Leaves that are among ``unchanged`` (by identity) stay as they are."""
+
+    def type_of(self, leaf: Any) -> LeafType | None:
+        """The type of a leaf that can be an array (Python numbers included), else None."""
+
+    def join(self, left: LeafType, right: LeafType) -> LeafType | None:
+        """The type that holds values of both, by JAX's promotion; None where shapes differ or dtypes do not mix."""
+
+    def cond(
+        self, predicate: Any, branches: Sequence[tuple[Traced, Sequence[Any]]], types: Sequence[LeafType]
+    ) -> list[Any]:
+        """One of two programs' leaves, each cast to its type."""
+
+    def loop(self, spec: LoopSpec) -> list[Any]:
+        """Run a staged loop; return the last value of each carried leaf."""
+
+    def zeros(self, type: LeafType) -> Any:
+        """A value of this type."""
+
+    def test_is_static(self, spec: LoopSpec, static_leaves: set[int]) -> bool:
+        """Whether the loop's test, run in Python, would stay a plain bool.
+
+        It would if it is computed from nothing but Python numbers: ``static_leaves`` are the carried leaves that start as such.
+        """

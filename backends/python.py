@@ -1,0 +1,56 @@
+"""The plain-Python backend: nothing is ever traced, so every statement keeps Python's own meaning.
+
+It is the reference that staged results are compared with, and what functions run on while they are run eagerly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+from autograph.backends.base import LeafType, LoopSpec, Traced
+
+
+class PythonBackend:
+    """Answers that nothing is traced. The staging half of the protocol is never reached."""
+
+    def is_traced(self, value: Any) -> bool:
+        return False
+
+    def is_tracing(self) -> bool:
+        return False
+
+    def is_array(self, value: Any) -> bool:
+        return hasattr(value, "at") and hasattr(value, "dtype")
+
+    def predicate(self, value: Any) -> bool:
+        return bool(value)
+
+    def trace(
+        self, block: Callable[..., Sequence[Any]], operand_types: Sequence[LeafType], unchanged: Sequence[Any] = ()
+    ) -> Traced:
+        return _unreachable()
+
+    def type_of(self, leaf: Any) -> LeafType | None:
+        return _unreachable()
+
+    def join(self, left: LeafType, right: LeafType) -> LeafType | None:
+        return _unreachable()
+
+    def cond(
+        self, predicate: Any, branches: Sequence[tuple[Traced, Sequence[Any]]], types: Sequence[LeafType]
+    ) -> list[Any]:
+        return _unreachable()
+
+    def loop(self, spec: LoopSpec) -> list[Any]:
+        return _unreachable()
+
+    def zeros(self, type: LeafType) -> Any:
+        return _unreachable()
+
+    def test_is_static(self, spec: LoopSpec, static_leaves: set[int]) -> bool:
+        return _unreachable()
+
+
+def _unreachable() -> NoReturn:
+    raise AssertionError("the Python backend was asked to stage a statement")

@@ -1,0 +1,110 @@
+"""Types of branch results and loop carries: settled here, before `jax.lax` sees them.
+
+Handing `lax` a carry that starts as ``0`` and turns float makes it trace the body again, once per level of nesting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from autograph.backends.base import MISSING, LeafType, LoopSpec, Output, Traced
+
+_NUMBERS = (bool, int, float, complex)
+
+
+def type_of(leaf: Any) -> LeafType | None:
+    """The `LeafType` of arrays, Python numbers and program outputs; None for anything else."""
+    if isinstance(leaf, Output):
+        return leaf.type
+    if isinstance(leaf, jax.Array | np.ndarray | np.generic) or type(leaf) in _NUMBERS:
+        try:
+            aval = jax.typeof(leaf)
+        except TypeError:  # NumPy arrays of strings or objects
+            return None
+        except OverflowError:
+            aval = jax.typeof(np.asarray(leaf))
+        return LeafType(tuple(aval.shape), aval.dtype, bool(aval.weak_type) and aval.dtype != np.bool_)
+    return None
+
+
+def join(left: LeafType, right: LeafType) -> LeafType | None:
+    """The least type for both by `jax.numpy`'s promotion, weak only if both are."""
+    if left == right:
+        return left
+    if left.shape != right.shape:
+        return None
+    if left.dtype == right.dtype:
+        return LeafType(left.shape, left.dtype, left.weak_type and right.weak_type)
+    try:
+        joined = jax.eval_shape(lambda a, b: jnp.add(a, b), as_struct(left), as_struct(right))
+        dtype = jnp.promote_types(left.dtype, right.dtype) if joined.dtype == jnp.bool_ else joined.dtype
+    except (TypeError, ValueError):
+        return None
+    return LeafType(left.shape, dtype, left.weak_type and right.weak_type)
+
+
+def as_struct(type: LeafType) -> jax.ShapeDtypeStruct:
+    """The stand-in that `jax.make_jaxpr` and `jax.eval_shape` take."""
+    return jax.ShapeDtypeStruct(type.shape, type.dtype, weak_type=type.weak_type)
+
+
+def cast(value: Any, type: LeafType) -> Any:
+    """``value`` as an array of ``type``. Python numbers give weak arrays where the type is weak."""
+    if value is MISSING:
+        return zeros(type)
+    if isinstance(value, _NUMBERS) and not isinstance(value, np.generic) and type.weak_type:
+        kind = jnp.dtype(type.dtype).kind
+        number = {"b": bool, "i": int, "u": int, "f": float, "c": complex}.get(kind, lambda v: v)(value)
+        return jnp.asarray(number)
+    array = jnp.asarray(value)
+    if array.dtype != type.dtype or (array.weak_type and not type.weak_type):
+        array = jax.lax.convert_element_type(array, type.dtype)
+    return array
+
+
+def zeros(type: LeafType) -> Any:
+    """A value of ``type`` that stands where no value is defined."""
+    if jnp.issubdtype(type.dtype, jax.dtypes.prng_key):
+        return jnp.broadcast_to(jax.random.key(0), type.shape)
+    if type.weak_type and type.shape == ():
+        return cast({"b": False, "f": 0.0, "c": 0j}.get(jnp.dtype(type.dtype).kind, 0), type)
+    return jnp.zeros(type.shape, type.dtype)
+
+
+def test_is_static(spec: LoopSpec, static_leaves: set[int]) -> bool:
+    """Whether the loop's test depends on nothing but Python numbers (see `Backend.test_is_static`)."""
+    assert spec.test is not None
+    static = set(static_leaves)
+    while True:
+        computed = _static_outputs(spec.body, static, spec.inputs)
+        still = {k for k in static if _is_static_leaf(spec.results[k], computed)}
+        if still == static:
+            break
+        static = still
+    truth = spec.test.leaves[0]
+    return _is_static_leaf(truth, _static_outputs(spec.test, static, spec.inputs))
+
+
+def _is_static_leaf(leaf: Any, computed: Sequence[bool]) -> bool:
+    return computed[leaf.index] if isinstance(leaf, Output) else True
+
+
+def _static_outputs(traced: Traced, static: set[int], inputs: int) -> list[bool]:
+    """For each output of the program: is it computed from static operands and literals alone? A loop index is static."""
+    jaxpr = traced.program.jaxpr
+    known = {v for k, v in enumerate(jaxpr.invars) if k in static or k == inputs}
+
+    def is_known(atom: Any) -> bool:
+        return hasattr(atom, "val") or atom in known
+
+    for equation in jaxpr.eqns:
+        if all(is_known(atom) for atom in equation.invars):
+            known.update(equation.outvars)
+    return [is_known(atom) for atom in jaxpr.outvars]
+
+

@@ -1,0 +1,73 @@
+"""Whole functions through XLA: jit, lowering, and the texts of each stage."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+from jax.extend.core import jaxpr_as_fun
+
+
+class XlaCompiler:
+    """Compiles functions of a flat list of arrays."""
+
+    def compile(self, function: Callable[..., Any], options: dict[str, Any]) -> Any:
+        """Return a jitted ``function(*arrays)`` whose own cache tells shapes and dtypes apart."""
+        return jax.jit(function, **options)
+
+    def interpret(self, function: Callable[..., Any]) -> Any:
+        """Return ``function`` staged, and evaluated operation by operation without compiling the whole."""
+        return OperationByOperation(function)
+
+    def texts(self, traced: Any) -> dict[str, Callable[[], str]]:
+        """How to get each stage of a traced program as text."""
+        lowered = _once(traced.lower)
+        compiled = _once(lambda: lowered().compile())
+        return {
+            "jaxpr": lambda: str(traced.jaxpr),
+            "stablehlo": lambda: lowered().as_text(),
+            "hlo": lambda: lowered().as_text(dialect="hlo"),
+            "optimized_hlo": lambda: compiled().as_text(),
+        }
+
+
+class OperationByOperation:
+    """A staged function that runs one primitive at a time; for looking into numerics."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+        self._programs: dict[Any, tuple[Any, Any]] = {}
+
+    def __call__(self, *arrays: Any) -> Any:
+        arrays = tuple(map(jax.numpy.asarray, arrays))
+        key = tuple(jax.typeof(array) for array in arrays)
+        if key not in self._programs:
+            self._programs[key] = self._trace(arrays)
+        program, tree = self._programs[key]
+        return jax.tree_util.tree_unflatten(tree, jaxpr_as_fun(program)(*arrays))
+
+    def _trace(self, arrays: Sequence[Any]) -> tuple[Any, Any]:
+        trees: list[Any] = []
+
+        def flat(*operands: Any) -> list[Any]:
+            leaves, tree = jax.tree_util.tree_flatten(self._function(*operands))
+            trees.append(tree)
+            return leaves
+
+        return jax.make_jaxpr(flat)(*arrays), trees[-1]
+
+    def trace(self, *arrays: Any) -> Any:
+        """The staged program, as `jax.stages.Traced`."""
+        return jax.jit(self._function).trace(*arrays)
+
+
+def _once(make: Callable[[], Any]) -> Callable[[], Any]:
+    made: list[Any] = []
+
+    def get() -> Any:
+        if not made:
+            made.append(make())
+        return made[0]
+
+    return get

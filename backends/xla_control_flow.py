@@ -1,0 +1,169 @@
+"""`XlaBackend`: staged statements as `jax.lax` control flow.
+
+Each block is traced once, to a jaxpr (`jax.make_jaxpr` of a closure, which works inside any other trace), and the jaxpr is
+replayed inside ``cond``, ``while_loop`` or ``scan``. User code runs in the first step only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.extend.core import jaxpr_as_fun
+
+from autograph.backends import xla_carry
+from autograph.backends.base import LeafType, LoopSpec, Output, Traced
+from autograph.backends.xla_carry import as_struct, cast
+
+
+class XlaBackend:
+    """Stages on `jax.lax`. Holds no state."""
+
+    def is_traced(self, value: Any) -> bool:
+        if not isinstance(value, jax.core.Tracer):
+            return False
+        try:  # a tracer of eager differentiation has its value at hand; Python may branch on it
+            jax.extend.core.concrete_or_error(None, value)
+        except jax.errors.ConcretizationTypeError:
+            return True
+        return False
+
+    def is_tracing(self) -> bool:
+        return isinstance(jnp.zeros(()), jax.core.Tracer)
+
+    def is_array(self, value: Any) -> bool:
+        return isinstance(value, jax.Array)
+
+    def predicate(self, value: Any) -> Any:
+        if value.size != 1:
+            raise ValueError(
+                "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()"
+            )
+        scalar = value if value.shape == () else jnp.reshape(value, ())
+        return scalar if scalar.dtype == jnp.bool_ else scalar != 0
+
+    def trace(
+        self,
+        block: Callable[..., Sequence[Any]],
+        operand_types: Sequence[LeafType],
+        unchanged: Sequence[Any] = (),
+    ) -> Traced:
+        kept = {id(leaf) for leaf in unchanged}
+        leaves: list[Any] = []
+
+        def run(*operands: Any) -> list[Any]:
+            outputs: list[Any] = []
+            for leaf in block(*operands):
+                if type(leaf) in (bool, int, float, complex) or id(leaf) in kept:
+                    leaves.append(leaf)
+                elif (leaf_type := xla_carry.type_of(leaf)) is not None:
+                    leaves.append(Output(len(outputs), leaf_type))
+                    outputs.append(leaf)
+                else:
+                    leaves.append(leaf)
+            return outputs
+
+        program = jax.make_jaxpr(run)(*map(as_struct, operand_types))
+        return Traced(program, tuple(leaves))
+
+    def type_of(self, leaf: Any) -> LeafType | None:
+        return xla_carry.type_of(leaf)
+
+    def join(self, left: LeafType, right: LeafType) -> LeafType | None:
+        return xla_carry.join(left, right)
+
+    def zeros(self, type: LeafType) -> Any:
+        return xla_carry.zeros(type)
+
+    def cond(
+        self, predicate: Any, branches: Sequence[tuple[Traced, Sequence[Any]]], types: Sequence[LeafType]
+    ) -> list[Any]:
+        def branch(traced: Traced, leaves: Sequence[Any]) -> Callable[[], list[Any]]:
+            return lambda: _values(leaves, _run(traced), types)
+
+        (on_true, true_leaves), (on_false, false_leaves) = branches
+        return list(
+            jax.lax.cond(predicate, branch(on_true, true_leaves), branch(on_false, false_leaves))
+        )
+
+    def loop(self, spec: LoopSpec) -> list[Any]:
+        types = [leaf_type for _, leaf_type in spec.carry]
+        changing = [k for k, result in enumerate(spec.results) if result is not None]
+        start = [cast(*spec.carry[k]) for k in changing]
+
+        def full(carry: Sequence[Any]) -> list[Any]:
+            values = [value for value, _ in spec.carry]
+            for k, value in zip(changing, carry, strict=True):
+                values[k] = value
+            return values[: spec.inputs]
+
+        def step(carry: Sequence[Any], index: Any, slices: Sequence[Any]) -> list[Any]:
+            outputs = _run(spec.body, *full(carry), index, *slices)
+            return _values([spec.results[k] for k in changing], outputs, [types[k] for k in changing])
+
+        def goes_on(carry: Sequence[Any]) -> Any:
+            assert spec.test is not None
+            return _values(spec.test.leaves, _run(spec.test, *full(carry)), [_BOOL])[0]
+
+        if spec.length is None:
+            last = jax.lax.while_loop(goes_on, lambda carry: step(carry, 0, ()), start)
+        elif spec.test is None and isinstance(spec.length, int):
+            last = _scan(step, start, spec.length, spec.arrays)
+        else:
+            last = _bounded_while(step, goes_on if spec.test is not None else None, start, spec.length, spec.arrays)
+        values = [value for value, _ in spec.carry]
+        for k, value in zip(changing, last, strict=True):
+            values[k] = value
+        return values
+
+    def test_is_static(self, spec: LoopSpec, static_leaves: set[int]) -> bool:
+        return xla_carry.test_is_static(spec, static_leaves)
+
+
+_BOOL = LeafType((), jnp.dtype(bool))
+_Step = Callable[[Sequence[Any], Any, Sequence[Any]], list[Any]]
+
+
+def _run(traced: Traced, *operands: Any) -> list[Any]:
+    return jaxpr_as_fun(traced.program)(*operands)
+
+
+def _values(leaves: Sequence[Any], outputs: Sequence[Any], types: Sequence[LeafType]) -> list[Any]:
+    return [
+        cast(outputs[leaf.index] if isinstance(leaf, Output) else leaf, type)
+        for leaf, type in zip(leaves, types, strict=True)
+    ]
+
+
+def _scan(step: _Step, start: list[Any], length: int, arrays: Sequence[Any]) -> list[Any]:
+    def body(carry: Any, slices: Any) -> tuple[Any, None]:
+        index, values = carry
+        return (index + 1, step(values, index, slices)), None
+
+    (_, last), _ = jax.lax.scan(body, (jnp.int32(0), start), list(arrays), length=length)
+    return last
+
+
+def _bounded_while(
+    step: _Step, goes_on: Callable[[Sequence[Any]], Any] | None, start: list[Any], length: Any, arrays: Sequence[Any]
+) -> list[Any]:
+    bound = np.int32(length) if isinstance(length, int) else jnp.asarray(length)
+    if not jnp.issubdtype(bound.dtype, jnp.signedinteger):
+        bound = bound.astype(jnp.int32)
+    elif not isinstance(length, int):
+        bound = jax.lax.convert_element_type(bound, bound.dtype)
+
+    def test(carry: Any) -> Any:
+        index, values = carry
+        within = index < bound
+        return within if goes_on is None else within & goes_on(values)
+
+    def body(carry: Any) -> Any:
+        index, values = carry
+        slices = [jax.lax.dynamic_index_in_dim(array, index, keepdims=False) for array in arrays]
+        return index + 1, step(values, index, slices)
+
+    return jax.lax.while_loop(test, body, (jnp.zeros((), bound.dtype), start))[1]

@@ -1,0 +1,1 @@
+"""What converted code calls, and what a user holds."""

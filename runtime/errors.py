@@ -1,0 +1,58 @@
+"""Every exception and warning class, and the one place that words where something happened.
+
+Standard library only, so that the compiler, the runtime, the backends and the tools may all import it.
+"""
+
+from __future__ import annotations
+
+import linecache
+
+
+class ConversionError(Exception):
+    """A function could not be rewritten: its source is missing, was edited since import, or is not supported.
+
+    The message names the file, the line, the construct, and a way out.
+
+    >>> raise ConversionError("no source")
+    Traceback (most recent call last):
+    ...
+    autograph.runtime.errors.ConversionError: no source
+    """
+
+
+class StagingError(TypeError):
+    """A statement on traced values that XLA cannot express.
+
+    Branches that differ in structure, a loop variable that changes shape, a variable that may be undefined where it
+    is read. The message names the user's file and line, the statement, the variable, what was found on each side, and
+    a way out.
+
+    >>> issubclass(StagingError, TypeError)
+    True
+    """
+
+
+class StagingWarning(UserWarning):
+    """A staged program that will work, though perhaps not as its author means it to.
+
+    >>> issubclass(StagingWarning, UserWarning)
+    True
+    """
+
+
+class InvalidArgumentError(TypeError):
+    """A concrete function was called with an argument that its signature does not admit.
+
+    >>> issubclass(InvalidArgumentError, TypeError)
+    True
+    """
+
+
+def describe_location(filename: str, lineno: int) -> str:
+    """Return ``file:line`` followed by that line's text, where the text can be had.
+
+    >>> describe_location("<nowhere>", 3)
+    '<nowhere>:3'
+    """
+    text = linecache.getline(filename, lineno).strip()
+    return f"{filename}:{lineno}: {text}" if text else f"{filename}:{lineno}"

@@ -1,0 +1,36 @@
+"""The operators that converted code calls, as one object under the name ``ag__``.
+
+Each statement asks its values how to run: on concrete ones it keeps Python's meaning, on traced ones it is staged through the backend.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from autograph.backends.base import Backend
+from autograph.runtime.operators.builtins import Builtins
+from autograph.runtime.operators.calls import Calls
+from autograph.runtime.operators.conditionals import Conditionals
+from autograph.runtime.operators.items import Items
+from autograph.runtime.operators.locations import clean_traceback
+from autograph.runtime.operators.loops import Loops
+from autograph.runtime.operators.state import Marks
+
+
+class Operators(Conditionals, Loops, Items, Calls, Builtins):
+    """What ``ag__`` names in converted code, for one backend and one set of options.
+
+    Attributes:
+      backend: runs staged statements.
+      converter: converts the functions that converted code calls; set by whoever makes both.
+      recursive: whether called functions are converted.
+    """
+
+    def __init__(self, backend: Backend, recursive: bool = True) -> None:
+        self.backend = backend
+        self.recursive = recursive
+        self.converter: Any = None
+        self.marks = Marks()
+        self.overloads = self.make_overloads()
+
+    clean_traceback = staticmethod(clean_traceback)

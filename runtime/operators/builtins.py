@@ -1,0 +1,156 @@
+"""Python's builtins where they meet traced values; on anything else, the builtins themselves."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from autograph.backends.base import Backend
+from autograph.runtime.operators.iterables import StagedItems, StagedRange, can_stage, make_range
+
+
+class Builtins:
+    """The overloads, by builtin. Needs ``backend`` and ``convert_function`` from the object it is mixed into."""
+
+    backend: Backend
+    convert_function: Callable[[Any], Any]
+
+    def make_overloads(self) -> Mapping[Any, Callable[..., Any]]:
+        return {
+            builtins.range: self._range,
+            builtins.enumerate: self._enumerate,
+            builtins.zip: self._zip,
+            builtins.reversed: self._reversed,
+            builtins.map: self._map,
+            builtins.filter: self._filter,
+            builtins.sorted: self._sorted,
+            builtins.max: self._extreme(builtins.max, jnp.maximum, jnp.max),
+            builtins.min: self._extreme(builtins.min, jnp.minimum, jnp.min),
+            builtins.any: self._any,
+            builtins.all: self._all,
+            builtins.int: self._number(builtins.int, jnp.trunc),
+            builtins.float: self._number(builtins.float, None),
+            builtins.complex: self._number(builtins.complex, None),
+            builtins.bool: self._bool,
+            builtins.print: self._print,
+        }
+
+    def contains(self, item: Any, container: Any) -> Any:
+        """``item in container``."""
+        traced = self.backend.is_traced
+        if traced(container):
+            return (container == item).any()
+        if isinstance(container, list | tuple | set | frozenset) and (
+            traced(item) or builtins.any(traced(part) for part in container)
+        ):
+            found: Any = False
+            for part in container:
+                found = found | jnp.all(jnp.asarray(part == item))
+            return found
+        if traced(item) and isinstance(container, range | StagedRange):
+            offset = (item - container.start) * (1 if container.step > 0 else -1)
+            span = (container.stop - container.start) * (1 if container.step > 0 else -1)
+            return (offset >= 0) & (offset < span) & (offset % abs(container.step) == 0)
+        return item in container
+
+    def _range(self, *args: Any) -> Any:
+        if builtins.any(isinstance(arg, jax.Array) for arg in args):
+            return make_range(*args)
+        return range(*args)
+
+    def _enumerate(self, iterable: Any, start: Any = 0) -> Any:
+        if can_stage(iterable, self.backend):
+            return StagedItems((iterable,), "enumerate", start)
+        return enumerate(iterable, start)
+
+    def _zip(self, *iterables: Any, strict: bool = False) -> Any:
+        if iterables and builtins.all(can_stage(iterable, self.backend) for iterable in iterables):
+            lengths = {len(iterable) for iterable in iterables if hasattr(iterable, "shape")}
+            if not (strict and len(lengths) > 1):
+                return StagedItems(iterables, "zip")
+        return zip(*iterables, strict=strict)
+
+    def _reversed(self, iterable: Any) -> Any:
+        if can_stage(iterable, self.backend):
+            return StagedItems((iterable,), "reversed")
+        return reversed(iterable)
+
+    def _map(self, function: Any, *iterables: Any) -> Any:
+        return map(self.convert_function(function), *iterables)
+
+    def _filter(self, function: Any, iterable: Any) -> Any:
+        return filter(self.convert_function(function), iterable)
+
+    def _sorted(self, iterable: Any, /, *, key: Any = None, reverse: bool = False) -> Any:
+        if self.backend.is_traced(iterable) and key is None and iterable.ndim == 1:
+            ordered = jnp.sort(iterable)
+            return list(ordered[::-1] if reverse else ordered)
+        return sorted(iterable, key=self.convert_function(key), reverse=reverse)
+
+    def _extreme(self, plain: Any, pairwise: Any, reduce: Any) -> Callable[..., Any]:
+        def extreme(*args: Any, **kwargs: Any) -> Any:
+            values = args[0] if len(args) == 1 else args
+            if not kwargs and self.backend.is_traced(values):
+                if values.ndim != 1:
+                    return plain(*args)
+                return reduce(values)
+            if not kwargs and isinstance(values, list | tuple) and builtins.any(map(self.backend.is_traced, values)):
+                result = values[0]
+                for value in values[1:]:
+                    if jnp.ndim(value) or jnp.ndim(result):
+                        return plain(*args)
+                    result = pairwise(result, value)
+                return result
+            if "key" in kwargs:
+                kwargs["key"] = self.convert_function(kwargs["key"])
+            return plain(*args, **kwargs)
+
+        return extreme
+
+    def _any(self, iterable: Any) -> Any:
+        return self._reduce(iterable, builtins.any, jnp.any, lambda a, b: a | b)
+
+    def _all(self, iterable: Any) -> Any:
+        return self._reduce(iterable, builtins.all, jnp.all, lambda a, b: a & b)
+
+    def _reduce(self, iterable: Any, plain: Any, reduce: Any, combine: Any) -> Any:
+        if self.backend.is_traced(iterable) and iterable.ndim == 1:
+            return reduce(iterable)
+        if not isinstance(iterable, list | tuple) or not builtins.any(map(self.backend.is_traced, iterable)):
+            return plain(iterable)
+        truths = [self.backend.predicate(jnp.asarray(value)) for value in iterable]
+        result = truths[0]
+        for truth in truths[1:]:
+            result = combine(result, truth)
+        return result
+
+    def _number(self, kind: type, rounding: Any) -> Callable[..., Any]:
+        def convert(*args: Any, **kwargs: Any) -> Any:
+            if len(args) != 1 or kwargs or not self.backend.is_traced(args[0]):
+                return kind(*args, **kwargs)
+            value = jnp.reshape(args[0], ())
+            if rounding is not None and jnp.issubdtype(value.dtype, jnp.floating):
+                value = rounding(value)
+            return value.astype(jnp.result_type(kind))
+
+        return convert
+
+    def _bool(self, value: Any = False) -> Any:
+        return self.backend.predicate(value) if self.backend.is_traced(value) else bool(value)
+
+    def _print(self, *args: Any, sep: str | None = " ", end: str | None = "\n", **kwargs: Any) -> None:
+        if kwargs or not builtins.any(self.backend.is_traced(arg) for arg in args):
+            print(*args, sep=sep, end=end, **kwargs)
+            return
+        traced = [arg for arg in args if self.backend.is_traced(arg)]
+        texts = [None if self.backend.is_traced(arg) else str(arg) for arg in args]
+
+        def show(*values: Any) -> None:
+            pending = iter(values)
+            print(*(next(pending) if text is None else text for text in texts), sep=sep, end=end)
+
+        jax.debug.callback(show, *traced, ordered=True)

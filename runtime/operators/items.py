@@ -1,0 +1,110 @@
+"""Writes to items and attributes: arrays get new values, everything else Python's own assignment."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from autograph.backends.base import Backend
+from autograph.runtime.errors import StagingError
+from autograph.runtime.operators.locations import user_location
+
+_IN_PLACE: dict[str, Callable[[Any, Any], Any]] = {
+    "+=": operator.iadd,
+    "-=": operator.isub,
+    "*=": operator.imul,
+    "/=": operator.itruediv,
+    "**=": operator.ipow,
+    "//=": operator.ifloordiv,
+    "%=": operator.imod,
+    "@=": operator.imatmul,
+    "&=": operator.iand,
+    "|=": operator.ior,
+    "^=": operator.ixor,
+    "<<=": operator.ilshift,
+    ">>=": operator.irshift,
+}
+
+
+class _Index:
+    """``ag__.index[1:2, ::-1]`` is the index itself: slices have no other spelling as a value."""
+
+    def __getitem__(self, key: Any) -> Any:
+        return key
+
+
+class Items:
+    """The operators for writes. Needs ``backend`` from the object it is mixed into."""
+
+    backend: Backend
+    index = _Index()
+
+    def set_item(self, target: Any, key: Any, value: Any) -> Any:
+        """``target[key] = value``; returns what the target is from then on."""
+        if self.backend.is_array(target):
+            return _set(target, key, value)
+        if isinstance(target, np.ndarray) and (self._any_traced(value) or self._any_traced(key)):
+            return _set(jnp.asarray(target), key, value)
+        if isinstance(target, list) and self._any_traced(key):
+            raise self._traced_key("list", key)
+        target[key] = value
+        return target
+
+    def update_item(self, target: Any, key: Any, symbol: str, value: Any) -> Any:
+        """``target[key] += value`` and its like; returns what the target is from then on."""
+        return self.set_item(target, key, _IN_PLACE[symbol](target[key], value))
+
+    def set_attr(self, target: Any, name: str, value: Any) -> None:
+        """``target.name = value``."""
+        setattr(target, name, value)
+
+    def update_attr(self, target: Any, name: str, symbol: str, value: Any) -> None:
+        """``target.name += value`` and its like."""
+        self.set_attr(target, name, _IN_PLACE[symbol](getattr(target, name), value))
+
+    def put_back_attr(self, target: Any, name: str, value: Any) -> None:
+        """Store what an item write made of ``target.name``, if that is a new object."""
+        if getattr(target, name) is not value:
+            self.set_attr(target, name, value)
+
+    def put_back_item(self, target: Any, key: Any, value: Any) -> Any:
+        """Store what an item write made of ``target[key]``, if that is a new object; returns the target from then on."""
+        if not self.backend.is_array(target) and target[key] is value:
+            return target
+        return self.set_item(target, key, value)
+
+    def written_in_place(self, new: Any, target: Any, name: str | None) -> None:
+        """Refuse an item write that made a new array where nothing can be rebound to it."""
+        if not self.backend.is_array(new) or new is target:
+            return
+        subject = f"{name!r}, which is not a local variable of the function" if name else "the result of an expression"
+        raise StagingError(
+            f"{user_location()}\n  This writes into an array that is {subject}. JAX arrays are immutable, so the write makes a "
+            "new array, and there is no variable here to hold it.\n  Pass the array in and return it, or declare the name "
+            "nonlocal or global."
+        )
+
+    def _any_traced(self, value: Any) -> bool:
+        return any(self.backend.is_array(part) for part in (value if isinstance(value, tuple) else (value,)))
+
+    def _traced_key(self, kind: str, key: Any) -> StagingError:
+        return StagingError(
+            f"{user_location()}\n  A {kind} cannot be written at a traced index ({key}). Make it an array (jnp.stack) or an "
+            "autograph.TensorArray."
+        )
+
+
+def _set(array: Any, key: Any, value: Any) -> Any:
+    """``array`` with ``value`` at ``key``, in the array's dtype, as NumPy assigns."""
+    key = _as_index(key)
+    return jnp.asarray(array).at[key].set(jnp.asarray(value).astype(array.dtype))
+
+
+def _as_index(key: Any) -> Any:
+    if isinstance(key, list):
+        return jnp.asarray(key)
+    return tuple(_as_index(part) for part in key) if isinstance(key, tuple) else key

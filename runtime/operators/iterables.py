@@ -1,0 +1,162 @@
+"""What a staged ``for`` runs over: a length, arrays to take slices of, and the item those make."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from autograph.backends.base import Backend, LeafType
+
+
+@dataclass(frozen=True)
+class StagedIterable:
+    """A sequence whose items are made inside the staged loop.
+
+    Attributes:
+      length: how many items, an int or a traced integer; None for no end.
+      arrays: what each iteration gets one slice of, along the first axis.
+      item: makes the item from the iteration's index and slices.
+    """
+
+    length: Any
+    arrays: tuple[Any, ...]
+    item: Callable[[Any, Sequence[Any]], Any]
+
+
+class StagedRange:
+    """`range` whose index is traced: what ``ag.range`` gives, and ``range`` of traced bounds."""
+
+    def __init__(self, start: Any, stop: Any, step: Any) -> None:
+        self.start, self.stop, self.step = start, stop, step
+
+    def __repr__(self) -> str:
+        return f"autograph.range({self.start}, {self.stop}, {self.step})"
+
+    def __iter__(self) -> Any:
+        """Plain Python's iteration, for code that is not converted. ``TypeError`` if a bound is traced."""
+        return iter(builtins.range(*(part.__index__() for part in (self.start, self.stop, self.step))))
+
+    def __len__(self) -> int:
+        return len(builtins.range(*(part.__index__() for part in (self.start, self.stop, self.step))))
+
+
+def make_range(*arguments: Any) -> StagedRange:
+    """A `StagedRange` from the arguments of `range`."""
+    if not 1 <= len(arguments) <= 3:
+        raise TypeError(f"range expected 1 to 3 arguments, got {len(arguments)}")
+    for argument in arguments:
+        if not hasattr(argument, "__index__") and not hasattr(argument, "dtype"):
+            raise TypeError(f"'{type(argument).__name__}' object cannot be interpreted as an integer")
+        kind = getattr(getattr(argument, "dtype", None), "kind", "i")
+        if kind not in "iub" or getattr(argument, "shape", ()) != ():
+            raise TypeError(f"range needs integer scalars, got {argument.dtype}{list(argument.shape)}")
+    start, stop, step = (0, *arguments, 1) if len(arguments) == 1 else (*arguments, 1)[:3]
+    if isinstance(step, int) and step == 0:
+        raise ValueError("range() arg 3 must not be zero")
+    return StagedRange(start, stop, step)
+
+
+def is_marked(iterable: range) -> StagedRange:
+    """A Python `range` to be staged."""
+    return StagedRange(iterable.start, iterable.stop, iterable.step)
+
+
+@dataclass(frozen=True)
+class StagedItems:
+    """`enumerate`, `zip` or `reversed` of what stages: iterated in Python outside a loop that can stage it."""
+
+    parts: tuple[Any, ...]
+    kind: str
+    start: Any = 0
+
+    def __iter__(self) -> Any:
+        makers: dict[str, Callable[[], Any]] = {
+            "zip": lambda: builtins.zip(*self.parts, strict=False),
+            "enumerate": lambda: builtins.enumerate(self.parts[0], self.start),
+            "reversed": lambda: builtins.reversed(self.parts[0]),
+        }
+        return makers[self.kind]()
+
+
+def as_staged(iterable: Any, backend: Backend) -> StagedIterable | None:
+    """How to stage a loop over ``iterable`` here, or None if it runs in Python."""
+    if isinstance(iterable, StagedRange):
+        return _staged_range(iterable, backend)
+    if isinstance(iterable, StagedItems):
+        return _staged_items(iterable, backend)
+    if not backend.is_array(iterable) or not (backend.is_traced(iterable) or backend.is_tracing()):
+        return None
+    if iterable.ndim == 0:
+        raise TypeError("iteration over a 0-d array")
+    return StagedIterable(iterable.shape[0], (iterable,), lambda index, slices: slices[0])
+
+
+def _staged_range(iterable: StagedRange, backend: Backend) -> StagedIterable | None:
+    bounds = (iterable.start, iterable.stop, iterable.step)
+    if not any(backend.is_traced(bound) for bound in bounds):
+        if not backend.is_tracing():
+            return None
+        start, stop, step = (bound.__index__() for bound in bounds)
+        length: Any = len(builtins.range(start, stop, step))
+    else:
+        start, stop, step = bounds
+        length = _traced_length(start, stop, step)
+    return StagedIterable(length, (), lambda index, slices: _arithmetic(start, index, step))
+
+
+def _arithmetic(start: Any, index: Any, step: Any) -> Any:
+    value = index if isinstance(step, int) and step == 1 else index * step
+    return value if isinstance(start, int) and start == 0 else start + value
+
+
+def _traced_length(start: Any, stop: Any, step: Any) -> Any:
+    """How many steps lead from start to stop; negative where there is none, which ends a loop as zero does."""
+    span = stop if isinstance(start, int) and start == 0 else stop - start
+    if isinstance(step, int) and step == 1:
+        return span
+    return -(-span // step)  # rounded up, for a step of either sign
+
+
+def _staged_items(iterable: StagedItems, backend: Backend) -> StagedIterable | None:
+    parts = [as_staged(part, backend) for part in iterable.parts]
+    if any(part is None or not isinstance(part.length, int) for part in parts):
+        return None
+    staged = [part for part in parts if part is not None]
+    if iterable.kind == "reversed":
+        (inner,) = staged
+        flipped = tuple(array[::-1] for array in inner.arrays)
+        return StagedIterable(
+            inner.length, flipped, lambda index, slices: inner.item(inner.length - 1 - index, slices)
+        )
+    if iterable.kind == "enumerate":
+        (inner,) = staged
+        return StagedIterable(
+            inner.length,
+            inner.arrays,
+            lambda index, slices: (_arithmetic(iterable.start, index, 1), inner.item(index, slices)),
+        )
+    length = min(part.length for part in staged)
+    arrays = tuple(array[:length] for part in staged for array in part.arrays)
+
+    def item(index: Any, slices: Sequence[Any]) -> Any:
+        values, position = [], 0
+        for part in staged:
+            values.append(part.item(index, slices[position : position + len(part.arrays)]))
+            position += len(part.arrays)
+        return tuple(values)
+
+    return StagedIterable(length, arrays, item)
+
+
+def can_stage(iterable: Any, backend: Backend) -> bool:
+    """Whether a loop over ``iterable`` would be staged here."""
+    return as_staged(iterable, backend) is not None
+
+
+def slice_type(array: Any, backend: Backend) -> LeafType:
+    """The type of one slice of ``array`` along its first axis."""
+    whole = backend.type_of(array)
+    assert whole is not None
+    return LeafType(whole.shape[1:], whole.dtype, whole.weak_type)

@@ -1,0 +1,56 @@
+"""Where in the user's source something happens, and tracebacks that show nothing else."""
+
+from __future__ import annotations
+
+import os
+import sys
+import types
+
+import jax
+
+from autograph.runtime.errors import describe_location
+
+_RUNTIME = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_ROOT = os.path.dirname(_RUNTIME)
+# In a checkout the compiler's folder lies beside this one; installed, it is the folder around it.
+_COMPILER = os.path.join(_ROOT, "autograph", "") if os.path.isdir(os.path.join(_ROOT, "autograph")) else os.path.join(_ROOT, "_")
+_OURS = (os.path.join(_RUNTIME, ""), os.path.join(_ROOT, "backends", ""), _COMPILER)
+_JAX = tuple(
+    os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(jax.__file__))), package) + os.sep
+    for package in ("jax", "jaxlib")
+)
+
+
+def is_internal(filename: str) -> bool:
+    """Whether a frame of this file is ours."""
+    return filename.startswith(_OURS)
+
+
+def user_location() -> str:
+    """``file:line: text`` of the innermost line of the user's that is running."""
+    frame: types.FrameType | None = sys._getframe(1)
+    while frame is not None:
+        filename = frame.f_code.co_filename
+        if not is_internal(filename) and not filename.startswith(_JAX):
+            return describe_location(filename, frame.f_lineno)
+        frame = frame.f_back
+    return "<unknown>"
+
+
+def clean_traceback(error: BaseException) -> None:
+    """Drop from the traceback our own frames, and JAX's where only we called it."""
+    kept: list[types.TracebackType] = []
+    after_ours = False
+    entry = error.__traceback__
+    while entry is not None:
+        filename = entry.tb_frame.f_code.co_filename
+        if is_internal(filename):
+            after_ours = True
+        elif not (after_ours and filename.startswith(_JAX)):
+            after_ours = False
+            kept.append(entry)
+        entry = entry.tb_next
+    following: types.TracebackType | None = None
+    for part in reversed(kept):
+        following = types.TracebackType(following, part.tb_frame, part.tb_lasti, part.tb_lineno)
+    error.__traceback__ = following

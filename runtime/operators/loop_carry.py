@@ -1,0 +1,341 @@
+"""`LoopTrace`: what a staged loop carries, found by tracing its body until the types hold still.
+
+The body is traced on stand-ins for its state. Where an iteration leaves a wider type (``0`` then ``0.5``), the carry is
+widened and the body traced again; mostly the first trace stands. State that no iteration changes is not carried. A
+variable first bound in the body is carried out, from a placeholder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from autograph.backends.base import MISSING, Backend, LeafType, LoopSpec, Traced
+from autograph.runtime.errors import StagingError
+from autograph.runtime.operators.conditionals import Shown, agree, describe
+from autograph.runtime.operators.iterables import StagedIterable, slice_type
+from autograph.runtime.operators.state import (
+    UNBOUND,
+    Marks,
+    Snapshot,
+    Structure,
+    Variable,
+    flatten,
+    is_mutable_container,
+    write_into,
+)
+
+_MAX_ROUNDS = 12
+
+
+@dataclass
+class _Carried:
+    """One variable of the loop's state.
+
+    Attributes:
+      start: its leaves before the loop (`MISSING` where unbound), the last one whether it is bound.
+      types: their types; None for a leaf that is no array and must stay what it is.
+      entry: the value before the loop.
+      is_input: whether iterations see it; a variable that each iteration binds anew need only come out.
+    """
+
+    variable: Variable
+    structure: Structure
+    start: list[Any]
+    types: list[LeafType | None]
+    entry: Any
+    is_input: bool = True
+    results: list[Any] = field(default_factory=list)
+    keeps_container: bool = False
+
+
+class LoopTrace:
+    """Traces a loop's body and test, then emits the loop and binds its results."""
+
+    def __init__(
+        self,
+        backend: Backend,
+        marks: Marks,
+        variables: Sequence[Variable],
+        snapshot: Snapshot,
+        where: str,
+        test: Callable[[], Any] | None,
+        body: Callable[[Any], None],
+        iterable: StagedIterable,
+        surely_runs: bool,
+    ) -> None:
+        self.backend = backend
+        self.marks = marks
+        self.variables = variables
+        self.snapshot = snapshot
+        self.where = where
+        self.test = test
+        self.body = body
+        self.iterable = iterable
+        self.surely_runs = surely_runs
+        self.carried: list[_Carried] = []
+        self.spec: LoopSpec | None = None
+        self._index_type = self._type_of_index()
+
+    def _type_of_index(self) -> LeafType:
+        index = self.backend.type_of(0)
+        assert index is not None
+        return index
+
+    def settle(self) -> None:
+        """Trace until every carried leaf has the type it starts with. Leaves all variables as they were."""
+        try:
+            self.carried = [self._start(variable) for variable in self.variables if variable.get() is not UNBOUND]
+            for _ in range(_MAX_ROUNDS):
+                traced = self._trace_body()
+                if not self._widened(traced):
+                    break
+            else:
+                raise StagingError(f"{self.where}\n  The types of this loop's variables do not settle.")
+            self.spec = LoopSpec(
+                traced.traced,
+                None if self.test is None else self._trace_test(),
+                [(leaf, type) for leaf, type, _ in self._leaves()],
+                len(self._operand_types()),
+                [result for _, _, result in self._leaves()],
+                self.iterable.length,
+                self.iterable.arrays,
+            )
+        finally:
+            self.snapshot.restore()
+
+    def test_is_static(self) -> bool:
+        """Whether this loop, begun on trial, has after all nothing traced in its test."""
+        assert self.spec is not None
+        static = {
+            k for k, (start, _) in enumerate(self.spec.carry) if type(start) in (bool, int, float, complex)
+        }
+        return self.backend.test_is_static(self.spec, static)
+
+    def emit(self) -> None:
+        """Emit the loop and bind each variable to its last value."""
+        assert self.spec is not None
+        values = self.backend.loop(self.spec)
+        position = 0
+        for carried in self._inputs_first():
+            leaves = []
+            for start, type, result in zip(carried.start, carried.types, carried.results, strict=True):
+                if type is None:
+                    leaves.append(start)
+                    continue
+                leaves.append(start if result is None else values[position])
+                position += 1
+            self._bind(carried, leaves)
+
+    # Tracing.
+
+    def _start(self, variable: Variable) -> _Carried:
+        value = variable.get()
+        leaves, structure = flatten(value)
+        leaves.append(self.marks.defined(value))
+        types = [self.backend.type_of(leaf) for leaf in leaves]
+        if leaves[-1] is True:
+            types[-1] = None
+        return _Carried(variable, structure, leaves, types, value)
+
+    def _operand_types(self) -> list[LeafType]:
+        return [t for carried in self.carried if carried.is_input for t in carried.types if t is not None]
+
+    def _install(self, operands: Sequence[Any]) -> dict[int, tuple[Any, list[Any]]]:
+        """Give each variable its stand-in; return by variable the value installed and its leaves."""
+        pending = iter(operands)
+        installed = {}
+        for variable in self.variables:
+            variable.set(UNBOUND)
+        for carried in self.carried:
+            if not carried.is_input:
+                continue
+            leaves = [
+                start if type is None else next(pending)
+                for start, type in zip(carried.start, carried.types, strict=True)
+            ]
+            value = carried.structure.build(leaves[:-1])
+            if leaves[-1] is not True:
+                self.marks.add(value, leaves[-1], f"the loop at {self.where} may not have bound it")
+            carried.variable.set(value)
+            installed[id(carried.variable)] = (value, leaves)
+        return installed
+
+    def _trace_body(self) -> _BodyEnd:
+        end = _BodyEnd()
+        unchanged = [
+            leaf
+            for carried in self.carried
+            for leaf, type in zip(carried.start, carried.types, strict=True)
+            if type is None
+        ]
+
+        def run(*operands: Any) -> list[Any]:
+            count = len(self._operand_types())
+            installed = self._install(operands[:count])
+            self.body(self.iterable.item(operands[count], operands[count + 1 :]))
+            flat: list[Any] = []
+            for variable in self.variables:
+                value = variable.get()
+                if value is UNBOUND:
+                    end.ends.append(None)
+                    continue
+                leaves, structure = flatten(value)
+                leaves.append(self.marks.defined(value))
+                before, operands_of = installed.get(id(variable), (None, []))
+                same = [
+                    k < len(operands_of) and leaf is operands_of[k] for k, leaf in enumerate(leaves)
+                ]
+                end.ends.append(
+                    _VariableEnd(structure, slice(len(flat), len(flat) + len(leaves)), same, value is before)
+                )
+                flat += leaves
+            return flat
+
+        slices = [slice_type(array, self.backend) for array in self.iterable.arrays]
+        end.traced = self.backend.trace(run, [*self._operand_types(), self._index_type, *slices], unchanged)
+        return end
+
+    def _trace_test(self) -> Traced:
+        test = self.test
+        assert test is not None
+
+        def run(*operands: Any) -> list[Any]:
+            self._install(operands)
+            return [test()]
+
+        return self.backend.trace(run, self._operand_types())
+
+    # Settling.
+
+    def _widened(self, end: _BodyEnd) -> bool:
+        """Compare the state after an iteration with that before; True if the body must be traced again."""
+        again = False
+        by_variable = {id(carried.variable): carried for carried in self.carried}
+        for variable, last in zip(self.variables, end.ends, strict=True):
+            carried = by_variable.get(id(variable))
+            if last is None:
+                if carried is not None and carried.is_input:
+                    raise StagingError(
+                        f"{self.where}\n  This staged loop deletes {variable.name!r}, which exists before it. Keep the variable."
+                    )
+                continue
+            leaves = list(end.traced.leaves[last.span])
+            if carried is None:
+                again |= self._born(variable, last, leaves)
+            elif carried.is_input:
+                again |= self._compare(carried, last, leaves)
+            else:
+                self._take_results(carried, last, leaves)
+        return again
+
+    def _born(self, variable: Variable, last: _VariableEnd, leaves: list[Any]) -> bool:
+        """A variable that is unbound before the loop: True if iterations must see what earlier ones left."""
+        types = [self.backend.type_of(leaf) for leaf in leaves]
+        if any(type is None for type in types[:-1]):
+            if all(type is None for type in types[:-1]) and self.surely_runs and leaves[-1] is True:
+                carried = _Carried(variable, last.structure, leaves, [None] * len(leaves), UNBOUND, False, [None] * len(leaves))
+                self.carried.append(carried)
+            return False
+        carried = _Carried(variable, last.structure, [MISSING] * (len(leaves) - 1) + [False], types, UNBOUND)
+        carried.is_input = leaves[-1] is not True
+        if carried.is_input:
+            types[-1] = self.backend.type_of(True)
+        elif self.surely_runs:
+            carried.start[-1], types[-1] = True, None
+        carried.results = leaves
+        self.carried.append(carried)
+        return carried.is_input
+
+    def _take_results(self, carried: _Carried, last: _VariableEnd, leaves: list[Any]) -> None:
+        carried.structure = last.structure
+        carried.results = leaves
+        carried.types = [
+            None if old is None else self.backend.type_of(leaf)
+            for leaf, old in zip(leaves, carried.types, strict=True)
+        ]
+
+    def _compare(self, carried: _Carried, last: _VariableEnd, leaves: list[Any]) -> bool:
+        if last.structure.treedef != carried.structure.treedef:
+            raise self._changed(
+                carried.variable.name, self._shown(carried.structure, carried.start), self._shown(last.structure, leaves)
+            )
+        carried.keeps_container = last.is_installed and is_mutable_container(carried.entry)
+        carried.results = []
+        again = False
+        labels = [*carried.structure.leaf_names(carried.variable.name), carried.variable.name]
+        for k, (label, leaf) in enumerate(zip(labels, leaves, strict=True)):
+            old = carried.types[k]
+            if old is None:
+                if k == len(leaves) - 1 and leaf is not True:  # bound before, and perhaps not after
+                    carried.types[k], again = self.backend.type_of(True), True
+                elif not agree(leaf, carried.start[k]):
+                    raise self._changed(label, describe(carried.start[k], None), describe(leaf, self.backend.type_of(leaf)))
+                carried.results.append(None)
+                continue
+            if last.same[k]:
+                carried.results.append(None)
+                continue
+            new = self.backend.type_of(leaf)
+            joined = self.backend.join(old, new) if new is not None else None
+            if joined is None:
+                raise self._changed(label, str(old), describe(leaf, new))
+            if joined != old:
+                carried.types[k], again = joined, True
+            carried.results.append(leaf)
+        return again
+
+    def _leaves(self) -> list[tuple[Any, LeafType, Any]]:
+        return [
+            (start, type, result)
+            for carried in self._inputs_first()
+            for start, type, result in zip(carried.start, carried.types, carried.results, strict=True)
+            if type is not None
+        ]
+
+    def _inputs_first(self) -> list[_Carried]:
+        return sorted(self.carried, key=lambda carried: not carried.is_input)
+
+    def _bind(self, carried: _Carried, leaves: list[Any]) -> None:
+        if carried.results and all(result is None for result in carried.results) and carried.is_input:
+            return  # nothing changed: the variable keeps its value, identity included
+        value = carried.structure.build(leaves[:-1])
+        if carried.keeps_container:
+            value = write_into(carried.entry, value)
+        if leaves[-1] is not True:
+            self.marks.add(value, leaves[-1], f"no iteration may have bound it in the loop at {self.where}")
+        carried.variable.set(value)
+
+    # Messages.
+
+    def _shown(self, structure: Structure, leaves: Sequence[Any]) -> str:
+
+        return str(structure.build([Shown(describe(leaf, self.backend.type_of(leaf))) for leaf in leaves[:-1]]))
+
+    def _changed(self, name: str, before: str, after: str) -> StagingError:
+        return StagingError(
+            f"{self.where}\n  {name!r} changes type in this staged loop.\n"
+            f"    before the loop:     {before}\n    after one iteration: {after}\n"
+            f"  Give {name!r} the same shape and structure before the loop as its iterations leave it with."
+        )
+
+
+@dataclass
+class _VariableEnd:
+    """A variable after one iteration: its structure, its leaves' places, which leaves are still the installed ones."""
+
+    structure: Structure
+    span: slice
+    same: list[bool]
+    is_installed: bool
+
+
+class _BodyEnd:
+    """A traced body: its program and each variable's end, None where unbound."""
+
+    def __init__(self) -> None:
+        self.traced = Traced(None, ())
+        self.ends: list[_VariableEnd | None] = []
+
+

@@ -1,0 +1,217 @@
+"""``while`` and ``for``: in Python while tests and items are concrete, as one staged loop where they are traced."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from autograph.backends.base import Backend
+from autograph.runtime.operators.iterables import StagedIterable, as_staged, is_marked
+from autograph.runtime.operators.locations import user_location
+from autograph.runtime.operators.loop_carry import LoopTrace
+from autograph.runtime.operators.state import (
+    Marks,
+    Slot,
+    Snapshot,
+    find_variables,
+    flatten,
+)
+
+Thunk = Callable[[], Any]
+_ENDLESS = StagedIterable(None, (), lambda index, slices: None)
+
+
+class Loops:
+    """The operators for loops. Needs ``backend``, ``marks`` and ``staged_if`` from the object it is mixed into."""
+
+    backend: Backend
+    marks: Marks
+    staged_if: Callable[..., Any]
+
+    def while_stmt(self, test: Thunk, body: Thunk, names: Sequence[str]) -> None:
+        """Run ``body`` while ``test()`` is true."""
+        tried = False
+        while True:
+            before = _cell_values(test)
+            truth = test()
+            if self.backend.is_traced(truth):
+                self._staged_while(test, body, names, truth, _cell_values(test) != before, None)
+                return
+            if not truth:
+                return
+            if not tried and self._may_become_traced((test, body), names):
+                tried = True
+                if self._staged_while(test, body, names, True, _cell_values(test) != before, truth):
+                    return
+            body()
+
+    def for_stmt(
+        self, iterable: Any, body: Callable[[Any], Any], names: Sequence[str], test: Thunk | None = None
+    ) -> None:
+        """Run ``body(item)`` for each item; ``test``, where given, says whether to go on before each."""
+        staged = as_staged(iterable, self.backend)
+        if staged is not None:
+            self._staged_for(staged, body, names, test)
+        elif (
+            test is not None
+            and isinstance(iterable, range)
+            and len(iterable) > 1
+            and self._may_become_traced((test, body), names)
+            and self._tried_for(iterable, body, names, test)
+        ):
+            return
+        else:
+            self._python_for(iter(iterable), body, names, test)
+
+    # In Python.
+
+    def _python_for(
+        self, items: Iterator[Any], body: Callable[[Any], Any], names: Sequence[str], test: Thunk | None
+    ) -> None:
+        if test is None:
+            for item in items:
+                body(item)
+            return
+        for item in items:
+            body(item)
+            go_on = test()
+            if self.backend.is_traced(go_on):
+                self._guarded_for(items, body, names, test)
+                return
+            if not go_on:
+                return
+
+    def _guarded_for(
+        self, items: Iterator[Any], body: Callable[[Any], Any], names: Sequence[str], test: Thunk
+    ) -> None:
+        """The rest of a loop over Python objects once its end is traced: each further body under the test."""
+        functions = (body, test)
+        for item in items:
+            variables = find_variables(names, functions)
+            self.staged_if(test(), lambda item=item: _nothing(body(item)), None, variables, Snapshot(functions, variables))
+
+    def _may_become_traced(self, functions: Sequence[Callable[..., Any]], names: Sequence[str]) -> bool:
+        """Whether anything the loop's functions reach directly is traced now, so that trying to stage is worth while."""
+        for function in functions:
+            for cell in function.__closure__ or ():
+                try:
+                    content = cell.cell_contents
+                except ValueError:
+                    continue
+                if self._holds_traced(content):
+                    return True
+        return False
+
+    def _holds_traced(self, value: Any) -> bool:
+        try:
+            leaves = flatten(value)[0] if isinstance(value, list | tuple | dict) else [value]
+        except (TypeError, ValueError):
+            return False
+        held = itertools.chain(leaves, *(vars(leaf).values() for leaf in leaves if hasattr(leaf, "__dict__") and not callable(leaf)))
+        return any(self.backend.is_traced(leaf) for leaf in held)
+
+    # Staged.
+
+    def _staged_while(
+        self,
+        test: Thunk,
+        body: Thunk,
+        names: Sequence[str],
+        truth: Any,
+        test_writes: bool,
+        trial: Any,
+    ) -> bool:
+        """Stage a ``while`` from the present state on. On trial (the test is still concrete) False means: run it in Python."""
+        functions = (test, body)
+        variables = find_variables(names, functions)
+        snapshot = Snapshot(functions, variables)
+        goes_on = Slot("the loop's test", self._truth(truth))
+        if test_writes:  # the test has run once; let it run at the end of each iteration, its result carried
+            variables.append(goes_on)
+
+        def iteration(_: Any) -> None:
+            body()
+            if test_writes:
+                goes_on.set(self._truth(test()))
+
+        loop = LoopTrace(
+            self.backend,
+            self.marks,
+            variables,
+            snapshot,
+            user_location(),
+            goes_on.get if test_writes else lambda: self._truth(test()),
+            iteration,
+            _ENDLESS,
+            surely_runs=trial is not None,
+        )
+        if trial is None:
+            loop.settle()
+            loop.emit()
+            return True
+        return self._on_trial(loop, snapshot)
+
+    def _staged_for(
+        self, staged: StagedIterable, body: Callable[[Any], Any], names: Sequence[str], test: Thunk | None
+    ) -> None:
+        if isinstance(staged.length, int) and staged.length <= 0:
+            return
+        loop = self._for_loop(staged, body, names, test)
+        loop.settle()
+        loop.emit()
+
+    def _tried_for(self, iterable: range, body: Callable[[Any], Any], names: Sequence[str], test: Thunk) -> bool:
+        """Stage a loop over a Python range if it turns out to end by a traced test."""
+        staged = as_staged(is_marked(iterable), self.backend)
+        assert staged is not None
+        loop = self._for_loop(staged, body, names, test)
+        return self._on_trial(loop, loop.snapshot)
+
+    def _for_loop(
+        self, staged: StagedIterable, body: Callable[[Any], Any], names: Sequence[str], test: Thunk | None
+    ) -> LoopTrace:
+        functions = (body,) if test is None else (body, test)
+        variables = find_variables(names, functions)
+        return LoopTrace(
+            self.backend,
+            self.marks,
+            variables,
+            Snapshot(functions, variables),
+            user_location(),
+            None if test is None else (lambda: self._truth(test())),
+            lambda item: _nothing(body(item)),
+            staged,
+            surely_runs=isinstance(staged.length, int) and (test is None or not self.backend.is_traced(test())),
+        )
+
+    def _on_trial(self, loop: LoopTrace, snapshot: Snapshot) -> bool:
+        try:
+            loop.settle()
+            if loop.test_is_static():
+                return False
+        except Exception:
+            snapshot.restore()  # what Python can run and staging cannot; if it is an error, Python will raise it
+            return False
+        loop.emit()
+        return True
+
+    def _truth(self, value: Any) -> Any:
+        return self.backend.predicate(value) if self.backend.is_traced(value) else bool(value)
+
+
+def _nothing(_: Any) -> None:
+    return None
+
+
+def _cell_values(function: Callable[..., Any]) -> list[int]:
+    """The identities of what a function's cells hold, to see whether running it rebinds any."""
+    values = []
+    for cell in function.__closure__ or ():
+        try:
+            values.append(id(cell.cell_contents))
+        except ValueError:
+            values.append(0)
+    return values
+
+

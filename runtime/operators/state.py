@@ -1,0 +1,195 @@
+"""The variables of a staged statement: found by name, read and written through their cells, taken apart into leaves.
+
+A variable that some path leaves unbound holds a placeholder on that path. `Marks` remembers which values are such placeholders, and
+under which condition they are real.
+"""
+
+from __future__ import annotations
+
+import types
+import weakref
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import jax
+
+
+class _Unbound:
+    def __repr__(self) -> str:
+        return "<unbound>"
+
+
+UNBOUND: Any = _Unbound()
+
+
+class Variable(Protocol):
+    """A place that holds a value: `get` gives `UNBOUND` where there is none, `set` of `UNBOUND` empties it."""
+
+    name: str
+
+    def get(self) -> Any: ...
+
+    def set(self, value: Any) -> None: ...
+
+
+@dataclass(frozen=True, eq=False)
+class CellVariable:
+    """A local variable, by the closure cell that the statement's bodies share."""
+
+    name: str
+    cell: types.CellType
+
+    def get(self) -> Any:
+        try:
+            return self.cell.cell_contents
+        except ValueError:
+            return UNBOUND
+
+    def set(self, value: Any) -> None:
+        if value is not UNBOUND:
+            self.cell.cell_contents = value
+        elif self.get() is not UNBOUND:
+            del self.cell.cell_contents
+
+
+@dataclass(frozen=True, eq=False)
+class GlobalVariable:
+    """A module's variable, which the function declares ``global``."""
+
+    name: str
+    namespace: dict[str, Any]
+
+    def get(self) -> Any:
+        return self.namespace.get(self.name, UNBOUND)
+
+    def set(self, value: Any) -> None:
+        if value is not UNBOUND:
+            self.namespace[self.name] = value
+        else:
+            self.namespace.pop(self.name, None)
+
+
+class Slot:
+    """A variable of the operator's own, carried like the user's."""
+
+    def __init__(self, name: str, value: Any) -> None:
+        self.name = name
+        self.value = value
+
+    def get(self) -> Any:
+        return self.value
+
+    def set(self, value: Any) -> None:
+        self.value = value
+
+
+def find_variables(names: Sequence[str], functions: Iterable[Callable[..., Any] | None]) -> list[Variable]:
+    """The variables of these names as the statement's bodies see them."""
+    bodies = [function for function in functions if function is not None]
+    cells = _cells(bodies)
+    return [
+        CellVariable(name, cells[name]) if name in cells else GlobalVariable(name, bodies[0].__globals__)
+        for name in names
+    ]
+
+
+def _cells(functions: Iterable[Any]) -> dict[str, types.CellType]:
+    return {
+        name: cell
+        for function in functions
+        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    }
+
+
+class Snapshot:
+    """The contents of every cell that the bodies can reach, and of the state variables, to be put back."""
+
+    def __init__(self, functions: Iterable[Callable[..., Any] | None], variables: Sequence[Variable]) -> None:
+        cells = _cells(function for function in functions if function is not None)
+        self._variables = [CellVariable(name, cell) for name, cell in cells.items()] + [
+            variable for variable in variables if not isinstance(variable, CellVariable)
+        ]
+        self._values = [variable.get() for variable in self._variables]
+
+    def restore(self) -> None:
+        for variable, value in zip(self._variables, self._values, strict=True):
+            if variable.get() is not value:
+                variable.set(value)
+
+
+@dataclass(frozen=True)
+class Structure:
+    """How a value is put together from its leaves; keeps the order of a dict's keys, which pytrees sort."""
+
+    treedef: Any
+    template: Any
+
+    def build(self, leaves: Sequence[Any]) -> Any:
+        return _in_order(self.template, jax.tree_util.tree_unflatten(self.treedef, leaves))
+
+    def leaf_names(self, name: str) -> list[str]:
+        """A name for each leaf: ``params['w']`` for a leaf of ``params``."""
+        paths, _ = jax.tree_util.tree_flatten_with_path(self.template)
+        return [name + jax.tree_util.keystr(path) for path, _ in paths]
+
+
+def flatten(value: Any) -> tuple[list[Any], Structure]:
+    """The leaves of a pytree, and what builds it again. Objects that are no pytrees are one leaf."""
+    leaves, treedef = jax.tree_util.tree_flatten(value)
+    template = _in_order(value, jax.tree_util.tree_unflatten(treedef, range(len(leaves))))
+    return leaves, Structure(treedef, template)
+
+
+def _in_order(template: Any, value: Any) -> Any:
+    """``value`` with its dicts in the key order of ``template``."""
+    if type(template) is dict and type(value) is dict and template.keys() == value.keys():
+        return {key: _in_order(part, value[key]) for key, part in template.items()}
+    if type(template) in (list, tuple) and type(value) is type(template) and len(value) == len(template):
+        return type(value)(_in_order(a, b) for a, b in zip(template, value, strict=True))
+    return value
+
+
+def is_mutable_container(value: Any) -> bool:
+    """Whether other names may see what is written into ``value``."""
+    return isinstance(value, list | dict)
+
+
+def write_into(container: Any, new: Any) -> Any:
+    """Give ``container`` the contents of ``new`` and return it, so that every name for it sees them."""
+    if isinstance(container, list):
+        container[:] = new
+    else:
+        container.clear()
+        container.update(new)
+    return container
+
+
+class Marks:
+    """Which traced leaves are placeholders, and the traced condition under which each is a real value."""
+
+    def __init__(self) -> None:
+        self._marks: dict[int, tuple[weakref.ref[Any], Any, str]] = {}
+
+    def add(self, value: Any, defined: Any, reason: str) -> None:
+        """Record that ``value`` stands for a variable that is bound only where ``defined``."""
+        for leaf in jax.tree_util.tree_leaves(value):
+            if isinstance(leaf, jax.Array):
+                key = id(leaf)
+                reference = weakref.ref(leaf, lambda _, key=key: self._marks.pop(key, None))
+                self._marks[key] = (reference, defined, reason)
+
+    def find(self, value: Any) -> tuple[Any, str] | None:
+        """The condition and the reason recorded for ``value``, or None if it is surely bound."""
+        if not self._marks:
+            return None
+        for leaf in jax.tree_util.tree_leaves(value):
+            entry = self._marks.get(id(leaf))
+            if entry is not None and entry[0]() is leaf:
+                return entry[1], entry[2]
+        return None
+
+    def defined(self, value: Any) -> Any:
+        """True, or the condition under which ``value`` is bound."""
+        mark = self.find(value)
+        return True if mark is None else mark[0]

@@ -1,0 +1,64 @@
+"""Every program of the corpus gives, in every way of running it, what plain Python gives."""
+
+import ast
+import os
+
+import jax
+import pytest
+
+import autograph as ag
+from tests.agreement import call_text, derivatives, differences, report, report_vmap
+from tests.corpus import Program, all_programs
+
+# `core`, `language` or `all`.
+GROUP = os.environ.get("AUTOGRAPH_CORPUS", "core")
+PROGRAMS = [program for program in all_programs() if GROUP in ("all", program.group)]
+
+
+def over(programs):
+    return pytest.mark.parametrize("program", programs, ids=lambda program: program.name)
+
+
+@over(PROGRAMS)
+def test_converted_outside_a_trace(program: Program):
+    converted = ag.convert(program.function)
+    assert (problems := report(program, converted)) == "", problems
+
+
+@over(PROGRAMS)
+def test_function(program: Program):
+    function = ag.function(program.function)
+    assert (problems := report(program, function, "jax")) == "", problems
+
+
+@over(PROGRAMS)
+def test_jit_of_converted(program: Program):
+    jitted = jax.jit(ag.convert(program.function), static_argnums=program.static_positions)
+    assert (problems := report(program, jitted, "jax")) == "", problems
+
+
+@over(PROGRAMS)
+def test_code_of_converted_parses(program: Program):
+    tree = ast.parse(ag.to_code(program.function))
+    assert program.function.__name__ in {getattr(node, "name", None) for node in tree.body}
+
+
+@over([program for program in PROGRAMS if program.vmap])
+def test_vmap_of_converted(program: Program):
+    assert (problems := report_vmap(program, ag.convert(program.function))) == "", problems
+
+
+@pytest.mark.parametrize("compiled", [False, True], ids=["grad", "jit-grad"])
+@over([program for program in PROGRAMS if program.grad])
+def test_derivative_of_converted(program: Program, compiled: bool):
+    """JAX differentiates plain Python too, since it may ask a tracer of `grad` alone for its value."""
+    converted = ag.convert(program.function)
+    if compiled:
+        converted = jax.jit(converted, static_argnums=program.static_positions)
+    problems = []
+    for example in program.examples:
+        wanted = derivatives(program, program.function, example)
+        found = derivatives(program, converted, example)
+        for difference in differences(wanted, found, where="derivative"):
+            problems.append(f"{call_text(program, example)}\n    {difference}")
+    assert not problems, "\n".join(problems)

@@ -1,0 +1,19 @@
+"""A file that grows past what one reading holds is split, or is listed here with the reason why not."""
+
+from __future__ import annotations
+
+from tests.rooms import ROOT, modules
+
+LIMIT = 500
+
+# File: why it is better in one piece.
+LONG: dict[str, str] = {}
+
+
+def test_no_file_is_long_without_a_reason():
+    files = [*modules().values(), *(ROOT / "tests").rglob("*.py")]
+    lengths = {
+        path.relative_to(ROOT).as_posix(): len(path.read_text(encoding="utf-8").splitlines())
+        for path in files
+    }
+    assert {path for path, length in lengths.items() if length > LIMIT} == set(LONG)

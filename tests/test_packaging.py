@@ -1,0 +1,28 @@
+"""pyproject.toml names every package there is: one that it forgets would be missing in a wheel."""
+
+from __future__ import annotations
+
+import tomllib
+
+from tests.rooms import ROOMS, ROOT, modules
+
+SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
+
+
+def test_every_package_is_installed():
+    found = {
+        name: path.parent.relative_to(ROOT).as_posix()
+        for name, path in modules().items()
+        if path.name == "__init__.py"
+    }
+    assert SETTINGS["package-dir"] == found
+    assert set(SETTINGS["packages"]) == set(found)
+
+
+def test_every_folder_with_modules_is_a_package():
+    folders = {path.parent for path in modules().values()}
+    assert [str(folder) for folder in folders if not (folder / "__init__.py").exists()] == []
+
+
+def test_type_checkers_are_told_that_it_is_typed():
+    assert [folder for folder in ROOMS if not (ROOT / folder / "py.typed").exists()] == []

@@ -1,0 +1,129 @@
+"""Converted code that meets no traced value raises what the original raises, where it raises it."""
+
+import traceback
+
+import pytest
+
+import autograph as ag
+from tests.outcomes import same
+
+
+class Refusal(Exception):
+    """Cannot be rebuilt from its `args`, which a system that re-raises copies of exceptions trips over."""
+
+    def __init__(self, code, *, reason):
+        super().__init__(f"{code}: {reason}")
+        self.code = code
+
+
+def test_exception_in_a_branch():
+    def f(log, x):
+        if x > 0:
+            log.append("then")
+            return 1 / (x - 1)
+        log.append("rest")
+        return {}[x]
+
+    same(f, (3,), (1,), (0,))
+
+
+def test_exception_in_a_loop_keeps_what_came_before():
+    def f(log, items):
+        for item in items:
+            log.append(item)
+            if item == 3:
+                raise Refusal(item, reason="three")
+        return log
+
+    same(f, ([1, 2, 3, 4],), ([],), lambda: (iter([3]),))
+
+
+def test_exception_is_the_same_object_with_its_fields():
+    def f(log):
+        while True:
+            raise Refusal(7, reason="why")
+
+    with pytest.raises(Refusal) as caught:
+        ag.convert(f)([])
+    assert caught.value.code == 7
+
+
+def test_unbound_variable():
+    def f(log, x):
+        if x > 0:
+            y = x
+        log.append("before the read")
+        return y
+
+    same(f, (1,), (-1,))
+
+
+def test_unbound_loop_variable():
+    def f(log, items):
+        for item in items:
+            pass
+        return item
+
+    same(f, ([1, 2],), ([],))
+
+
+def test_name_that_does_not_exist():
+    def f(log, x):
+        if x:
+            return no_such_name  # noqa: F821
+        return x
+
+    same(f, (1,), (0,))
+
+
+def test_what_cannot_be_iterated():
+    def f(log, thing):
+        for item in thing:
+            log.append(item)
+
+    same(f, (3,), (None,))
+
+
+def test_assert_statement():
+    def f(log, x):
+        log.append("before")
+        assert x, ("message", x)
+        return x
+
+    same(f, (1,), (0,), ([],))
+
+
+def test_raise_from():
+    def f(log, x):
+        if x:
+            raise ValueError("outer") from KeyError("inner")
+        raise TypeError
+
+    same(f, (1,), (0,))
+
+
+def test_traceback_shows_the_users_lines_only():
+    def inner(x):
+        if x > 0:
+            return 1 // 0
+        return x
+
+    def outer(x):
+        for _ in range(2):
+            while x:
+                x = inner(x)
+        return x
+
+    def lines(function):
+        with pytest.raises(ZeroDivisionError) as caught:
+            function(1)
+        frames = traceback.extract_tb(caught.value.__traceback__)[1:]
+        return [(frame.filename, frame.lineno) for frame in frames], frames
+
+    plain, _ = lines(outer)
+    converted, frames = lines(ag.convert(outer))
+    assert {filename for filename, _ in converted} == {__file__}, converted
+    # A statement's body is a function of its own, so the lines of the headers around it show as well.
+    assert [line for line in converted if line in plain] == plain
+    assert converted[-1] == plain[-1]
+    assert frames[-1].line == "return 1 // 0"

@@ -1,0 +1,131 @@
+"""As `test_plain_python.py`, for the constructs of `tests/corpus/language`."""
+
+import os
+
+import pytest
+
+from tests.outcomes import same
+
+pytestmark = pytest.mark.skipif(
+    os.environ.get("AUTOGRAPH_CORPUS", "core") == "core", reason="run with AUTOGRAPH_CORPUS=language or all"
+)
+
+
+def test_try_except_else_finally_order():
+    def f(log, x):
+        for i in range(3):
+            try:
+                log.append(("try", i))
+                if i == x:
+                    return 1 // (i - 1)
+                if i == 2:
+                    break
+            except ZeroDivisionError:
+                log.append("except")
+                continue
+            else:
+                log.append("else")
+            finally:
+                log.append("finally")
+        return "end"
+
+    same(f, (0,), (1,), (2,), (7,))
+
+
+def test_return_in_finally_wins():
+    def f(log, x):
+        try:
+            if x:
+                raise ValueError
+            return "try"
+        finally:
+            if x != 2:
+                log.append("finally")
+                return "finally"  # noqa: B012
+
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SyntaxWarning)
+        same(f, (0,), (1,), (2,))
+
+
+def test_loop_else():
+    def f(log, items):
+        for item in items:
+            if item < 0:
+                break
+        else:
+            log.append("no break")
+        while items:
+            if items.pop() == 0:
+                return "zero"
+        else:
+            log.append("empty")
+        return "end"
+
+    same(f, lambda: ([1, 2],), lambda: ([1, -2],), lambda: ([0, 2],), lambda: ([],))
+
+
+def test_generator_function_is_lazy():
+    def f(log, n):
+        def numbers():
+            for i in range(n):
+                log.append(("made", i))
+                if i != 1:
+                    sent = yield i
+                    log.append(sent)
+
+        generator = numbers()
+        log.append("nothing yet")
+        return [next(generator), generator.send("hello")]
+
+    same(f, (4,), (1,))
+
+
+def test_with_that_swallows():
+    class Swallow:
+        def __init__(self, log):
+            self.log = log
+
+        def __enter__(self):
+            self.log.append("enter")
+
+        def __exit__(self, kind, value, trace):
+            self.log.append(kind)
+            return kind is KeyError
+
+    def f(log, x):
+        with Swallow(log):
+            if x == 0:
+                return "returned"
+            raise KeyError(x) if x == 1 else ValueError(x)
+        return "swallowed"
+
+    same(f, (0,), (1,), (2,))
+
+
+def test_comprehension_scopes():
+    def f(log, x):
+        y = [x for x in range(x)]
+        z = {x: [w for w in y if w < x] for x in y}
+        if x:
+            log.append(next((w for w in y if w > 1), None))
+        return x, y, z
+
+    same(f, (4,), (0,))
+
+
+def test_match_statement():
+    def f(log, command):
+        match command:
+            case ["go", direction] if direction != "up":
+                return direction
+            case {"key": value, **rest}:
+                log.append(rest)
+                return value
+            case int() | float() as number:
+                return number
+        return "none"
+
+    same(f, (["go", "left"],), (["go", "up"],), ({"key": 1, "b": 2},), (3,), ("x",))

@@ -1,0 +1,69 @@
+"""The public face: which names `autograph` has, and that each says what it is."""
+
+from __future__ import annotations
+
+import ast
+import importlib.metadata
+import inspect
+import types
+
+import pytest
+
+import autograph as ag
+from tests.rooms import ROOT
+
+# Adding a name to the public face means adding it here, to the docs, and to the changelog.
+PUBLIC = {
+    "ConcreteFunction",
+    "ConversionError",
+    "Feature",
+    "Function",
+    "Graph",
+    "InvalidArgumentError",
+    "StagingError",
+    "StagingWarning",
+    "convert",
+    "do_not_convert",
+    "function",
+    "functions_run_eagerly",
+    "operators",
+    "range",
+    "run_functions_eagerly",
+    "to_code",
+    "to_graph",
+}
+
+
+def test_the_public_names_are_these():
+    found = {
+        name
+        for name, value in vars(ag).items()
+        # Subpackages become attributes when they are imported.
+        if not name.startswith("_") and not isinstance(value, types.ModuleType)
+    }
+    assert found == PUBLIC
+
+
+@pytest.mark.parametrize("name", sorted(PUBLIC))
+def test_each_has_a_docstring(name):
+    text = inspect.getdoc(getattr(ag, name)) or ""
+    first = text.partition("\n\n")[0]
+    assert first.rstrip().endswith((".", ":")), f"the docstring of ag.{name} does not start with a sentence"
+
+
+def test_the_face_only_re_exports():
+    """A docstring, `from a import b as b`, and the version: nothing is defined in `autograph/__init__.py`."""
+    docstring, *statements = ast.parse((ROOT / "autograph/__init__.py").read_text(encoding="utf-8")).body
+    assert isinstance(docstring, ast.Expr) and isinstance(docstring.value, ast.Constant)
+    for statement in statements:
+        match statement:
+            case ast.ImportFrom(names=names):
+                assert all(alias.asname == alias.name for alias in names), f"line {statement.lineno}"
+            case ast.Assign(targets=[ast.Name(id="__version__")]):
+                pass
+            case _:
+                raise AssertionError(f"line {statement.lineno} of autograph/__init__.py is no re-export")
+
+
+def test_the_version_is_that_of_the_distribution():
+    assert importlib.metadata.version("autograph-xla") == ag.__version__

@@ -1,0 +1,77 @@
+"""Every code block of the documents, run as a reader would run it.
+
+A `python` block is saved under the name in its first line (`# collatz.py`) and run; a `sh` block is a list of
+`make` and `autograph` commands. A `text` block is what the block before it prints.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import runpy
+import shlex
+import subprocess
+from typing import NamedTuple
+
+import pytest
+
+from autograph.tools import cli
+from tests.rooms import ROOT
+
+DOCUMENTS = ("README.md", "CONTRIBUTING.md")
+
+_FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+
+
+class Block(NamedTuple):
+    language: str
+    text: str
+    prints: str | None  # the `text` block that follows
+
+
+def blocks(document: str) -> list[Block]:
+    """The code blocks of a document, in order."""
+    found = _FENCE.findall((ROOT / document).read_text(encoding="utf-8"))
+    following = [*found[1:], ("", "")]
+    return [
+        Block(language, text, after if kind == "text" else None)
+        for (language, text), (kind, after) in zip(found, following)
+        if language != "text"
+    ]
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_code_blocks(document, user_folder, capsys):
+    for number, block in enumerate(blocks(document)):
+        if block.language == "python":
+            name = re.match(r"# (\w+\.py)\n", block.text)
+            path = user_folder / (name[1] if name else f"block_{number}.py")
+            path.write_text(block.text)
+            runpy.run_path(str(path), run_name="__main__")
+        elif block.language == "sh":
+            for line in block.text.splitlines():
+                run_command(line)
+        else:
+            pytest.fail(f"a code block in the language {block.language!r}, which is not run:\n{block.text}")
+        out = capsys.readouterr().out
+        assert block.prints is None or out == block.prints, block.text
+
+
+def run_command(line: str) -> None:
+    """Run a command of the package; of a make target, see only that there is one and what it would do."""
+    command, *arguments = shlex.split(line)
+    if command == "autograph":
+        assert cli.main(arguments) == 0, line
+    elif command == "make":
+        # Without the flags of a make that runs these tests.
+        environment = {
+            key: value for key, value in os.environ.items() if not key.startswith(("MAKE", "MFLAGS"))
+        }
+        subprocess.run(["make", "-n", *arguments], cwd=ROOT, env=environment, check=True, capture_output=True)
+    else:
+        pytest.fail(f"a command that is not run: {line}")
+
+
+def test_there_is_something_to_run():
+    assert {block.language for block in blocks("README.md")} == {"python", "sh"}
+    assert any(block.prints for block in blocks("README.md"))

@@ -1,0 +1,110 @@
+"""Arguments of a function, as they are written on a command line.
+
+Four forms, each of which may follow `NAME=` to be passed by keyword:
+
+    3, 2.5, True, "a", None, (1, 2)   that Python value: a constant of the compiled program
+    [1., 2.]                          the array `jnp.asarray` makes of it; so too inside tuples and dicts
+    f32[3,4]                          an array of that type and shape that counts 0, 1, 2, ...
+    f32[]=2.5, i32[3]=7, i8[2]=[1,2]  an array of that type and shape with this value in it
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import re
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+SHORT_DTYPES = {
+    **{f"i{bits}": f"int{bits}" for bits in (8, 16, 32, 64)},
+    **{f"u{bits}": f"uint{bits}" for bits in (8, 16, 32, 64)},
+    **{f"f{bits}": f"float{bits}" for bits in (16, 32, 64)},
+    "bf16": "bfloat16",
+    "c64": "complex64",
+    "c128": "complex128",
+}
+DTYPES = {**SHORT_DTYPES, **{long: long for long in ("bool", *SHORT_DTYPES.values())}}
+
+_ARRAY = re.compile(r"(?P<dtype>[a-z]+\d*)\[(?P<shape>[\s\d,]*)\](?:=(?P<value>.*))?", re.DOTALL)
+_KEYWORD = re.compile(r"(?P<name>[^\W\d]\w*)=(?P<text>.*)", re.DOTALL)
+
+
+def parse(texts: list[str]) -> tuple[list[Any], dict[str, Any]]:
+    """Positional and keyword arguments; `ValueError`, in one line, for a text that is neither.
+
+    >>> parse(["3", "(1, 'a')", "rate=f32[]=0.5"])
+    ([3, (1, 'a')], {'rate': Array(0.5, dtype=float32)})
+    """
+    positional, keywords = [], {}
+    for text in texts:
+        match = _KEYWORD.fullmatch(text)
+        if match is None:
+            positional.append(parse_value(text))
+        elif match["name"] in keywords:
+            raise ValueError(f"argument {match['name']!r} is given twice")
+        else:
+            keywords[match["name"]] = parse_value(match["text"])
+    return positional, keywords
+
+
+def parse_value(text: str) -> Any:
+    """The value of one argument.
+
+    >>> parse_value("f32[2,3]")
+    Array([[0., 1., 2.],
+           [3., 4., 5.]], dtype=float32)
+    """
+    match = _ARRAY.fullmatch(text.strip())
+    if match is None:
+        return _arrays_for_lists(_literal(text), text)
+    dtype = _dtype(match["dtype"])
+    shape = tuple(int(size) for size in match["shape"].replace(",", " ").split())
+    if match["value"] is None:
+        count = jnp.arange(math.prod(shape)).reshape(shape)
+        return (count % 2 if dtype == jnp.bool_ else count).astype(dtype)
+    value = _literal(match["value"])
+    try:
+        return jnp.broadcast_to(_array(value, dtype), shape)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"{match['value']} does not fit {match['dtype']}[{match['shape']}]") from error
+
+
+def _dtype(name: str) -> jnp.dtype:
+    if name not in DTYPES:
+        raise ValueError(f"unknown array type {name!r}: one of bool, {', '.join(SHORT_DTYPES)}")
+    if DTYPES[name] in ("int64", "uint64", "float64", "complex128") and not jax.config.read("jax_enable_x64"):
+        raise ValueError(f"{name} is a 64-bit type, which JAX has off: set JAX_ENABLE_X64=1")
+    return jnp.dtype(DTYPES[name])
+
+
+def _literal(text: str) -> Any:
+    try:
+        return ast.literal_eval(text.strip())
+    except (ValueError, SyntaxError, MemoryError, RecursionError) as error:
+        raise ValueError(
+            f"{text!r} is no Python literal and no array type like f32[3,4] (a string needs its own quotes)"
+        ) from error
+
+
+def _array(value: Any, dtype: jnp.dtype | None = None) -> jax.Array:
+    if np.asarray(value).dtype.kind not in "biufc":
+        raise TypeError("not numbers")
+    return jnp.asarray(value, dtype)
+
+
+def _arrays_for_lists(value: Any, text: str) -> Any:
+    match value:
+        case list():
+            try:
+                return _array(value)
+            except (TypeError, ValueError, OverflowError) as error:
+                raise ValueError(f"{text} does not make one array of numbers") from error
+        case tuple():
+            return tuple(_arrays_for_lists(item, text) for item in value)
+        case dict():
+            return {key: _arrays_for_lists(item, text) for key, item in value.items()}
+    return value

@@ -1,0 +1,1 @@
+"""Demonstrations on real input: `python -m autograph.tools.demo`."""
