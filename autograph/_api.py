@@ -27,7 +27,9 @@ from autograph.runtime.operators.iterables import make_range
 F = TypeVar("F", bound=Callable[..., Any])
 
 for _package in (autograph.runtime, autograph.backends):
-    jax.extend.source_info_util.register_exclusion(os.path.dirname(os.path.abspath(str(_package.__file__))) + os.sep)
+    jax.extend.source_info_util.register_exclusion(
+        os.path.dirname(os.path.abspath(str(_package.__file__))) + os.sep
+    )
 
 
 class Feature(enum.Enum):
@@ -121,12 +123,10 @@ def _convert_with(made: Operators, f: Any) -> Any:
     if not callable(f):
         raise TypeError(f"convert takes a callable; got {type(f).__name__}")
     method = getattr(type(f), "__call__", None)
-    if isinstance(f, type) or not isinstance(method, types.FunctionType):
-        if isinstance(f, type):
-            return f
-        raise ConversionError(
-            f"{f!r} is not written in Python, so there is nothing to convert. Call it from a function that is converted."
-        )
+    if isinstance(f, type):
+        return made.call(f)
+    if not isinstance(method, types.FunctionType):
+        return f  # not written in Python: there is nothing to convert
     return types.MethodType(_convert_with(made, method), f)
 
 
@@ -266,13 +266,15 @@ def function(
             compiler_options=compiler_options,
         )
     if input_signature is not None or reduce_retracing or experimental_relax_shapes:
-        raise NotImplementedError("input_signature and reduce_retracing are not available yet; leave them out")
+        raise NotImplementedError(
+            "input_signature and reduce_retracing are not available yet; leave them out"
+        )
     if any(v is not None for v in (in_shardings, out_shardings, device)) or donate_variables:
-        raise NotImplementedError("shardings, device and donate_variables are not available yet; leave them out")
+        raise NotImplementedError(
+            "shardings, device and donate_variables are not available yet; leave them out"
+        )
     if experimental_compile is not None:
         jit_compile = experimental_compile
     made = functools.partial(_convert_with, operators) if autograph else (lambda f: f)
     options = {"compiler_options": compiler_options} if compiler_options else {}
     return Function(func, made, XlaCompiler(), jit_compile, options)
-
-

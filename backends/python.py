@@ -27,7 +27,10 @@ class PythonBackend:
         return bool(value)
 
     def trace(
-        self, block: Callable[..., Sequence[Any]], operand_types: Sequence[LeafType], unchanged: Sequence[Any] = ()
+        self,
+        block: Callable[..., Sequence[Any]],
+        operand_types: Sequence[LeafType],
+        unchanged: Sequence[Any] = (),
     ) -> Traced:
         return _unreachable()
 

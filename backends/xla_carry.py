@@ -106,5 +106,3 @@ def _static_outputs(traced: Traced, static: set[int], inputs: int) -> list[bool]
         if all(is_known(atom) for atom in equation.invars):
             known.update(equation.outvars)
     return [is_known(atom) for atom in jaxpr.outvars]
-
-

@@ -85,9 +85,7 @@ class XlaBackend:
             return lambda: _values(leaves, _run(traced), types)
 
         (on_true, true_leaves), (on_false, false_leaves) = branches
-        return list(
-            jax.lax.cond(predicate, branch(on_true, true_leaves), branch(on_false, false_leaves))
-        )
+        return list(jax.lax.cond(predicate, branch(on_true, true_leaves), branch(on_false, false_leaves)))
 
     def loop(self, spec: LoopSpec) -> list[Any]:
         types = [leaf_type for _, leaf_type in spec.carry]
@@ -113,7 +111,9 @@ class XlaBackend:
         elif spec.test is None and isinstance(spec.length, int):
             last = _scan(step, start, spec.length, spec.arrays)
         else:
-            last = _bounded_while(step, goes_on if spec.test is not None else None, start, spec.length, spec.arrays)
+            last = _bounded_while(
+                step, goes_on if spec.test is not None else None, start, spec.length, spec.arrays
+            )
         values = [value for value, _ in spec.carry]
         for k, value in zip(changing, last, strict=True):
             values[k] = value
@@ -148,7 +148,11 @@ def _scan(step: _Step, start: list[Any], length: int, arrays: Sequence[Any]) -> 
 
 
 def _bounded_while(
-    step: _Step, goes_on: Callable[[Sequence[Any]], Any] | None, start: list[Any], length: Any, arrays: Sequence[Any]
+    step: _Step,
+    goes_on: Callable[[Sequence[Any]], Any] | None,
+    start: list[Any],
+    length: Any,
+    arrays: Sequence[Any],
 ) -> list[Any]:
     bound = np.int32(length) if isinstance(length, int) else jnp.asarray(length)
     if not jnp.issubdtype(bound.dtype, jnp.signedinteger):

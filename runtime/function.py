@@ -7,23 +7,13 @@ import threading
 import types
 import weakref
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 import jax
-import numpy as np
 
-from autograph.runtime.concrete import ConcreteFunction, Graph, StaticOutput
+from autograph.runtime.concrete import ConcreteFunction, Graph
+from autograph.runtime.program import Compiler, Program
 from autograph.runtime.signature import Arguments, CallSignature
-
-
-class Compiler(Protocol):
-    """What a `Function` needs of a backend."""
-
-    def compile(self, function: Callable[..., Any], options: dict[str, Any]) -> Any: ...
-
-    def interpret(self, function: Callable[..., Any]) -> Any: ...
-
-    def texts(self, traced: Any) -> dict[str, Callable[[], str]]: ...
 
 
 class _Eagerness:
@@ -99,12 +89,14 @@ class Function:
     @property
     def python_function(self) -> Callable[..., Any]:
         """The function as it was written; of a method, bound to its instance."""
-        return self._function if self._instance is None else types.MethodType(self._function, self._instance())
+        return (
+            self._function if self._instance is None else types.MethodType(self._function, self._instance())
+        )
 
     def clear_cache(self) -> None:
         """Forget all traces and compiled programs."""
         with self._lock:
-            self._programs: dict[CallSignature, _Program] = {}
+            self._programs: dict[CallSignature, Program] = {}
             self._concrete: dict[Any, ConcreteFunction] = {}
             self._trace_count = 0
             self._converted: Callable[..., Any] | None = None
@@ -170,60 +162,28 @@ class Function:
         program = self._programs.get(signature) or self._program(signature)
         return program.jitted.trace(*arrays).lower()
 
-    def _program(self, signature: CallSignature) -> _Program:
+    def _program(self, signature: CallSignature) -> Program:
         with self._lock:
             program = self._programs.get(signature)
             if program is None:
                 if self._converted is None:
                     self._converted = self._convert(self._function)
-                program = _Program(self, self._converted, signature)
+                program = Program(
+                    self._converted,
+                    signature,
+                    self._compiler,
+                    self._count_trace,
+                    self._instance,
+                    self._options if self._jit_compile else None,
+                )
                 self._programs[signature] = program
             return program
 
+    def _count_trace(self) -> None:
+        self._trace_count += 1
+
     def __repr__(self) -> str:
         return f"<autograph.Function {self.__qualname__}>"
-
-
-class _Program:
-    """The compiled programs of one `CallSignature`: one for each set of array types, told apart by the jitted callable."""
-
-    def __init__(self, owner: Function, function: Callable[..., Any], signature: CallSignature) -> None:
-        instance = owner._instance
-
-        def trace(*arrays: Any) -> Any:
-            owner._trace_count += 1
-            args, kwargs = signature.arguments(arrays)
-            if instance is not None:
-                args = (instance(), *args)
-            return jax.tree_util.tree_map(_as_output, function(*args, **kwargs))
-
-        trace.__name__ = trace.__qualname__ = getattr(function, "__name__", "function")
-        if owner._jit_compile:
-            self.jitted = owner._compiler.compile(trace, owner._options)
-        else:
-            self.jitted = owner._compiler.interpret(trace)
-
-    def __call__(self, *arrays: Any) -> Any:
-        result = self.jitted(*arrays)
-        if type(result) in _PLAIN_RESULTS:
-            return result
-        return jax.tree_util.tree_map(_from_output, result, is_leaf=_is_static_output)
-
-
-_PLAIN_RESULTS = frozenset({type(jax.numpy.zeros(()))})
-
-
-def _as_output(leaf: Any) -> Any:
-    is_value = isinstance(leaf, jax.Array | np.ndarray | np.generic | bool | int | float | complex)
-    return leaf if is_value else StaticOutput(leaf)
-
-
-def _from_output(leaf: Any) -> Any:
-    return leaf.value if isinstance(leaf, StaticOutput) else leaf
-
-
-def _is_static_output(leaf: Any) -> bool:
-    return isinstance(leaf, StaticOutput)
 
 
 def _array_key(array: Any) -> Any:

@@ -118,9 +118,7 @@ class Arguments:
         bound.apply_defaults()
         return bound.args, dict(sorted(bound.kwargs.items()))
 
-    def split(
-        self, args: tuple[Any, ...], kwargs: Mapping[str, Any]
-    ) -> tuple[CallSignature, list[Any]]:
+    def split(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[CallSignature, list[Any]]:
         """The signature of a call, and its arrays."""
         leaves, treedef = jax.tree_util.tree_flatten(self.canonical(args, kwargs))
         arrays = [leaf for leaf in leaves if isinstance(leaf, ARRAY_TYPES)]

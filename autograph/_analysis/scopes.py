@@ -60,13 +60,24 @@ def scope_of(function: gast.AST) -> Scope:
             dynamic = dynamic or node.func.id in ("locals", "vars", "eval", "exec", "dir")
     bound = (bound_names(body) | parameters) - global_names - nonlocal_names
     return Scope(
-        parameters, frozenset(bound), frozenset(global_names), frozenset(nonlocal_names), tuple(captures), dynamic
+        parameters,
+        frozenset(bound),
+        frozenset(global_names),
+        frozenset(nonlocal_names),
+        tuple(captures),
+        dynamic,
     )
 
 
 def parameter_names(arguments: gast.arguments) -> list[str]:
     """The names that a call binds, in order of declaration."""
-    every = [*arguments.posonlyargs, *arguments.args, arguments.vararg, *arguments.kwonlyargs, arguments.kwarg]
+    every = [
+        *arguments.posonlyargs,
+        *arguments.args,
+        arguments.vararg,
+        *arguments.kwonlyargs,
+        arguments.kwarg,
+    ]
     return [argument.id for argument in every if argument is not None]
 
 

@@ -46,7 +46,12 @@ class LowerCalls(gast.NodeTransformer):
     def visit_Call(self, node: gast.AST) -> gast.AST:
         if self.context.is_operator_call(node):
             return self.generic_visit(node)
-        if isinstance(node.func, gast.Name) and node.func.id == "super" and not node.args and not node.keywords:
+        if (
+            isinstance(node.func, gast.Name)
+            and node.func.id == "super"
+            and not node.args
+            and not node.keywords
+        ):
             if self.first_parameters and self.first_parameters[-1] is not None:
                 node.args = [placed(load("__class__"), node), placed(load(self.first_parameters[-1]), node)]
             return node

@@ -118,7 +118,9 @@ class _Walk:
     def reads(self, node: gast.AST, defined: set[str]) -> gast.AST:
         """The expression with its reads of possibly unbound variables checked."""
         risky = {
-            part.id for part in walk_scope([node]) if isinstance(part, gast.Name) and isinstance(part.ctx, gast.Load)
+            part.id
+            for part in walk_scope([node])
+            if isinstance(part, gast.Name) and isinstance(part.ctx, gast.Load)
         } & (self.local_names - defined)
         risky -= bound_names([node])
         return _CheckReads(self.context, risky).visit(node) if risky else node
@@ -144,7 +146,11 @@ def _meet(*paths: _Names) -> _Names:
 
 def _surely_runs(iterable: gast.AST) -> bool:
     """Whether this is ``range`` of constants that is not empty."""
-    if not (isinstance(iterable, gast.Call) and isinstance(iterable.func, gast.Name) and iterable.func.id == "range"):
+    if not (
+        isinstance(iterable, gast.Call)
+        and isinstance(iterable.func, gast.Name)
+        and iterable.func.id == "range"
+    ):
         return False
     try:
         return bool(range(*(gast.literal_eval(argument) for argument in iterable.args)))

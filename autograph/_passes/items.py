@@ -65,7 +65,11 @@ class _Rewriter:
             return self.assignment(node)
         if isinstance(node, gast.AugAssign) and not isinstance(node.target, gast.Name):
             return self.augmented(node)
-        if isinstance(node, gast.AnnAssign) and node.value is not None and not isinstance(node.target, gast.Name):
+        if (
+            isinstance(node, gast.AnnAssign)
+            and node.value is not None
+            and not isinstance(node.target, gast.Name)
+        ):
             return self._placed(self._store(node.target, node.value), node)
         if isinstance(node, gast.For | gast.AsyncFor) and not _only_names(node.target):
             item = self.context.names.new("item")
@@ -134,7 +138,11 @@ class _Rewriter:
     def _put_back(self, place: gast.AST, new: gast.AST) -> list[gast.AST]:
         """Statements that store ``new``, what an item write made of ``place``, where ``place`` came from."""
         if isinstance(place, gast.Name):
-            return [assign(place.id, new)] if place.id in self.local_names else [gast.Expr(self._in_place(new, place))]
+            return (
+                [assign(place.id, new)]
+                if place.id in self.local_names
+                else [gast.Expr(self._in_place(new, place))]
+            )
         if isinstance(place, gast.Attribute):
             name = constant(self.context.mangled(place.attr))
             return [gast.Expr(self.context.call("put_back_attr", _copy(place.value), name, new))]
@@ -145,7 +153,9 @@ class _Rewriter:
 
     def _in_place(self, new: gast.AST, place: gast.AST) -> gast.AST:
         name = place.id if isinstance(place, gast.Name) else None
-        return self.context.call("written_in_place", new, _copy(place) if name else constant(None), constant(name))
+        return self.context.call(
+            "written_in_place", new, _copy(place) if name else constant(None), constant(name)
+        )
 
     def _simple(self, node: gast.AST) -> gast.AST:
         """An expression that may be evaluated twice: names, attributes and items of such; the rest goes to a variable."""
@@ -154,7 +164,9 @@ class _Rewriter:
         if isinstance(node, gast.Attribute):
             return placed(gast.Attribute(self._simple(node.value), node.attr, gast.Load()), node)
         if isinstance(node, gast.Subscript):
-            return placed(gast.Subscript(self._simple(node.value), self._index(node.slice), gast.Load()), node)
+            return placed(
+                gast.Subscript(self._simple(node.value), self._index(node.slice), gast.Load()), node
+            )
         return self._hoisted("base", node)
 
     def _index(self, node: gast.AST) -> gast.AST:

@@ -73,7 +73,11 @@ class LowerJumps:
                     return out + self._return_if_flagged(node, pending, depth, endless)
             elif not self.escapes(node):
                 out += self.inner(node)
-            elif isinstance(node, gast.If) and depth < _DEPTH_LIMIT and self._structured_if(node, pending, depth):
+            elif (
+                isinstance(node, gast.If)
+                and depth < _DEPTH_LIMIT
+                and self._structured_if(node, pending, depth)
+            ):
                 out.append(node)
                 if not (is_static_test(node.test) and not node.orelse):
                     return out

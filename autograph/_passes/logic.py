@@ -76,7 +76,9 @@ class LowerLogic(gast.NodeTransformer):
         if not isinstance(node.ops[0], gast.In | gast.NotIn):
             return node
         found = self.context.call("contains", node.left, node.comparators[0])
-        return placed(self.context.call("not_", found) if isinstance(node.ops[0], gast.NotIn) else found, node)
+        return placed(
+            self.context.call("not_", found) if isinstance(node.ops[0], gast.NotIn) else found, node
+        )
 
 
 def _can_delay(nodes: list[gast.AST]) -> bool:

@@ -51,7 +51,9 @@ class OutlineControlFlow:
 
     def __call__(self, node: gast.AST) -> gast.AST:
         if not isinstance(node, gast.Lambda):
-            _Outliner(self.context, scope_of(node), liveness(node.body, self.context.exit_flags)).function(node)
+            _Outliner(self.context, scope_of(node), liveness(node.body, self.context.exit_flags)).function(
+                node
+            )
         return node
 
 
@@ -143,7 +145,9 @@ class _Outliner:
         if is_while or flags:
             test = node.test if is_while else negation(any_of(flags))
             parts.append(
-                self._body("loop_test", (), [placed(gast.Return(test), node, header[0])], shared, node, rewrite=False)
+                self._body(
+                    "loop_test", (), [placed(gast.Return(test), node, header[0])], shared, node, rewrite=False
+                )
             )
         if is_while:
             loop_body = self._body("loop_body", (), node.body, shared, node)
@@ -214,5 +218,3 @@ class _Outliner:
         declarations = [gast.Global(global_names)] if global_names else []
         declarations += [gast.Nonlocal(nonlocal_names)] if nonlocal_names else []
         return placed(function(name, parameters, [*declarations, *body]), like)
-
-

@@ -23,7 +23,17 @@ _LIBRARIES = frozenset(
 ) | frozenset(sys.stdlib_module_names)
 
 # Namespaces whose functions take arrays, never functions: calling one needs no help.
-_ARRAY_NAMESPACES = ("jax.numpy", "jax.nn", "jax.random", "jax.scipy", "jax._src", "numpy", "math", "cmath", "operator")
+_ARRAY_NAMESPACES = (
+    "jax.numpy",
+    "jax.nn",
+    "jax.random",
+    "jax.scipy",
+    "jax._src",
+    "numpy",
+    "math",
+    "cmath",
+    "operator",
+)
 _TAKES_FUNCTIONS = frozenset(
     """
     vectorize piecewise apply_along_axis apply_over_axes frompyfunc fromfunction fromiter itemgetter attrgetter methodcaller
@@ -129,19 +139,41 @@ class Calls:
     def _with_converted_functions(self, called: Any) -> Any:
         """Library code called with the user's functions among its arguments converted."""
 
+        takes_function = _is_transform(called)
+
         @functools.wraps(called, updated=())
         def call(*args: Any, **kwargs: Any) -> Any:
+            if takes_function and args and not isinstance(args[0], type):
+                args = (self._object_converted(args[0]), *args[1:])
             args = self._functions_converted(args)
             kwargs = {key: self.convert_function(value) for key, value in kwargs.items()}
             return called(*args, **kwargs)
 
         return call
 
+    def _object_converted(self, value: Any) -> Any:
+        """A callable object in the place of a function, as its converted ``__call__``."""
+        method = getattr(type(value), "__call__", None)
+        return (
+            self._object(value)
+            if isinstance(method, types.FunctionType) and not is_library(type(value))
+            else value
+        )
+
     def _functions_converted(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
         return tuple(
             type(v)(map(self.convert_function, v)) if type(v) in (list, tuple) else self.convert_function(v)
             for v in values
         )
+
+
+def _is_transform(called: Any) -> bool:
+    """Whether this is a function of JAX's own, as against a user's function that JAX has transformed."""
+    while hasattr(called, "__wrapped__"):
+        called = called.__wrapped__
+    return isinstance(called, types.FunctionType) and called.__globals__.get("__name__", "").startswith(
+        "jax."
+    )
 
 
 def mark_unconverted(function: Any) -> None:
@@ -151,16 +183,13 @@ def mark_unconverted(function: Any) -> None:
 
 def is_library(called: Any) -> bool:
     """Whether this function, class or object belongs to a package that is not converted."""
-    module = getattr(called, "__module__", None)
+    # `functools.wraps` gives a wrapper the module of what it wraps; where its code is from, its globals say.
+    is_function = isinstance(called, types.FunctionType)
+    module = called.__globals__.get("__name__") if is_function else getattr(called, "__module__", None)
     if not isinstance(module, str):
         return isinstance(called, types.BuiltinFunctionType | types.BuiltinMethodType)
-    top = module.partition(".")[0]
-    return top in _LIBRARIES and module not in ("__main__",) and not _is_user_file(called, module)
-
-
-def _is_user_file(called: Any, module: str) -> bool:
-    """The demo and command line live in our package, and are users of it."""
-    return module.startswith("autograph.tools.")
+    # The demo and the command line live in our package, and are users of it.
+    return module.partition(".")[0] in _LIBRARIES and not module.startswith("autograph.tools.")
 
 
 def is_plain(called: Any) -> bool:
@@ -194,7 +223,4 @@ def _has_source(function: Any) -> bool:
     if code is None:
         return False
 
-
     return bool(linecache.getlines(code.co_filename, function.__globals__))
-
-

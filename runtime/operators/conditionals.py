@@ -114,13 +114,17 @@ class Conditionals:
         result = Slot(_RESULT, None)
         places: list[Variable] = [result, *variables]
         for k, place in enumerate(places):
-            joined.add(place.name, ends[0].values[k], ends[1].values[k], ends[0].spans[k], ends[1].spans[k], ends)
+            joined.add(
+                place.name, ends[0].values[k], ends[1].values[k], ends[0].spans[k], ends[1].spans[k], ends
+            )
         leaves = joined.emit(predicate, ends)
         for k, place in enumerate(places):
             self._bind(place, joined.variables[k], leaves, where)
         return result.value
 
-    def _trace_branch(self, block: Thunk | None, variables: Sequence[Variable], snapshot: Snapshot) -> _BranchEnd:
+    def _trace_branch(
+        self, block: Thunk | None, variables: Sequence[Variable], snapshot: Snapshot
+    ) -> _BranchEnd:
         entry = [variable.get() for variable in variables]
         unchanged = [leaf for value in entry if value is not UNBOUND for leaf in flatten(value)[0]]
         end = _BranchEnd()
@@ -143,7 +147,9 @@ class Conditionals:
                     end.spans.append(slice(0, 0))
                     continue
                 leaves, structure = flatten(value)
-                original = entry[k - 1] if k and value is copies[k - 1] and is_mutable_container(value) else None
+                original = (
+                    entry[k - 1] if k and value is copies[k - 1] and is_mutable_container(value) else None
+                )
                 end.values.append(_EndValue(structure, original))
                 leaves.append(self.marks.defined(value))
                 end.spans.append(slice(len(flat), len(flat) + len(leaves)))
@@ -156,7 +162,9 @@ class Conditionals:
             snapshot.restore()
         return end
 
-    def _bind(self, place: Variable, joined: _JoinedVariable | None, leaves: Sequence[Any], where: str) -> None:
+    def _bind(
+        self, place: Variable, joined: _JoinedVariable | None, leaves: Sequence[Any], where: str
+    ) -> None:
         if joined is None:
             if place.get() is not UNBOUND:
                 place.set(UNBOUND)
@@ -221,7 +229,9 @@ class _Join:
         right_leaves = list(ends[1].traced.leaves[right_span])
         if left is not None and right is not None:
             if left.structure.treedef != right.structure.treedef:
-                raise self._mismatch(name, self._describe(left, left_leaves), self._describe(right, right_leaves))
+                raise self._mismatch(
+                    name, self._describe(left, left_leaves), self._describe(right, right_leaves)
+                )
         else:
             here = left_leaves if left is not None else right_leaves
             absent = [MISSING] * (len(here) - 1) + [False]
@@ -236,7 +246,9 @@ class _Join:
             self.types.append(self._settle(label, a, b))
         same = left is not None and right is not None and left.original is right.original
         original = left.original if same and left is not None else None
-        self.variables.append(_JoinedVariable(present.structure, list(range(start, len(self.pairs))), original))
+        self.variables.append(
+            _JoinedVariable(present.structure, list(range(start, len(self.pairs))), original)
+        )
 
     def _settle(self, label: str, a: Any, b: Any) -> LeafType | None:
         """The type both leaves take; None where they agree and nothing is computed."""
@@ -266,7 +278,9 @@ class _Join:
         return str(value.structure.build([Shown(part) for part in parts]))
 
     def _mismatch(self, name: str, on_true: str, on_false: str) -> StagingError:
-        subject = "return different things" if name.startswith(_RESULT) else f"leave {name!r} with different types"
+        subject = (
+            "return different things" if name.startswith(_RESULT) else f"leave {name!r} with different types"
+        )
         return StagingError(
             f"{self.where}\n  The branches of this statement {subject}, and its test is traced.\n"
             f"    if true:  {on_true}\n    if false: {on_false}\n"

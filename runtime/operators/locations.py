@@ -13,7 +13,11 @@ from autograph.runtime.errors import describe_location
 _RUNTIME = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _ROOT = os.path.dirname(_RUNTIME)
 # In a checkout the compiler's folder lies beside this one; installed, it is the folder around it.
-_COMPILER = os.path.join(_ROOT, "autograph", "") if os.path.isdir(os.path.join(_ROOT, "autograph")) else os.path.join(_ROOT, "_")
+_COMPILER = (
+    os.path.join(_ROOT, "autograph", "")
+    if os.path.isdir(os.path.join(_ROOT, "autograph"))
+    else os.path.join(_ROOT, "_")
+)
 _OURS = (os.path.join(_RUNTIME, ""), os.path.join(_ROOT, "backends", ""), _COMPILER)
 _JAX = tuple(
     os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(jax.__file__))), package) + os.sep

@@ -86,7 +86,9 @@ class LoopTrace:
     def settle(self) -> None:
         """Trace until every carried leaf has the type it starts with. Leaves all variables as they were."""
         try:
-            self.carried = [self._start(variable) for variable in self.variables if variable.get() is not UNBOUND]
+            self.carried = [
+                self._start(variable) for variable in self.variables if variable.get() is not UNBOUND
+            ]
             for _ in range(_MAX_ROUNDS):
                 traced = self._trace_body()
                 if not self._widened(traced):
@@ -184,9 +186,7 @@ class LoopTrace:
                 leaves, structure = flatten(value)
                 leaves.append(self.marks.defined(value))
                 before, operands_of = installed.get(id(variable), (None, []))
-                same = [
-                    k < len(operands_of) and leaf is operands_of[k] for k, leaf in enumerate(leaves)
-                ]
+                same = [k < len(operands_of) and leaf is operands_of[k] for k, leaf in enumerate(leaves)]
                 end.ends.append(
                     _VariableEnd(structure, slice(len(flat), len(flat) + len(leaves)), same, value is before)
                 )
@@ -235,7 +235,15 @@ class LoopTrace:
         types = [self.backend.type_of(leaf) for leaf in leaves]
         if any(type is None for type in types[:-1]):
             if all(type is None for type in types[:-1]) and self.surely_runs and leaves[-1] is True:
-                carried = _Carried(variable, last.structure, leaves, [None] * len(leaves), UNBOUND, False, [None] * len(leaves))
+                carried = _Carried(
+                    variable,
+                    last.structure,
+                    leaves,
+                    [None] * len(leaves),
+                    UNBOUND,
+                    False,
+                    [None] * len(leaves),
+                )
                 self.carried.append(carried)
             return False
         carried = _Carried(variable, last.structure, [MISSING] * (len(leaves) - 1) + [False], types, UNBOUND)
@@ -259,7 +267,9 @@ class LoopTrace:
     def _compare(self, carried: _Carried, last: _VariableEnd, leaves: list[Any]) -> bool:
         if last.structure.treedef != carried.structure.treedef:
             raise self._changed(
-                carried.variable.name, self._shown(carried.structure, carried.start), self._shown(last.structure, leaves)
+                carried.variable.name,
+                self._shown(carried.structure, carried.start),
+                self._shown(last.structure, leaves),
             )
         carried.keeps_container = last.is_installed and is_mutable_container(carried.entry)
         carried.results = []
@@ -271,7 +281,9 @@ class LoopTrace:
                 if k == len(leaves) - 1 and leaf is not True:  # bound before, and perhaps not after
                     carried.types[k], again = self.backend.type_of(True), True
                 elif not agree(leaf, carried.start[k]):
-                    raise self._changed(label, describe(carried.start[k], None), describe(leaf, self.backend.type_of(leaf)))
+                    raise self._changed(
+                        label, describe(carried.start[k], None), describe(leaf, self.backend.type_of(leaf))
+                    )
                 carried.results.append(None)
                 continue
             if last.same[k]:
@@ -311,7 +323,9 @@ class LoopTrace:
 
     def _shown(self, structure: Structure, leaves: Sequence[Any]) -> str:
 
-        return str(structure.build([Shown(describe(leaf, self.backend.type_of(leaf))) for leaf in leaves[:-1]]))
+        return str(
+            structure.build([Shown(describe(leaf, self.backend.type_of(leaf))) for leaf in leaves[:-1]])
+        )
 
     def _changed(self, name: str, before: str, after: str) -> StagingError:
         return StagingError(
@@ -337,5 +351,3 @@ class _BodyEnd:
     def __init__(self) -> None:
         self.traced = Traced(None, ())
         self.ends: list[_VariableEnd | None] = []
-
-

@@ -89,7 +89,13 @@ class Loops:
         functions = (body, test)
         for item in items:
             variables = find_variables(names, functions)
-            self.staged_if(test(), lambda item=item: _nothing(body(item)), None, variables, Snapshot(functions, variables))
+            self.staged_if(
+                test(),
+                lambda item=item: _nothing(body(item)),
+                None,
+                variables,
+                Snapshot(functions, variables),
+            )
 
     def _may_become_traced(self, functions: Sequence[Callable[..., Any]], names: Sequence[str]) -> bool:
         """Whether anything the loop's functions reach directly is traced now, so that trying to stage is worth while."""
@@ -108,7 +114,10 @@ class Loops:
             leaves = flatten(value)[0] if isinstance(value, list | tuple | dict) else [value]
         except (TypeError, ValueError):
             return False
-        held = itertools.chain(leaves, *(vars(leaf).values() for leaf in leaves if hasattr(leaf, "__dict__") and not callable(leaf)))
+        held = itertools.chain(
+            leaves,
+            *(vars(leaf).values() for leaf in leaves if hasattr(leaf, "__dict__") and not callable(leaf)),
+        )
         return any(self.backend.is_traced(leaf) for leaf in held)
 
     # Staged.
@@ -161,7 +170,9 @@ class Loops:
         loop.settle()
         loop.emit()
 
-    def _tried_for(self, iterable: range, body: Callable[[Any], Any], names: Sequence[str], test: Thunk) -> bool:
+    def _tried_for(
+        self, iterable: range, body: Callable[[Any], Any], names: Sequence[str], test: Thunk
+    ) -> bool:
         """Stage a loop over a Python range if it turns out to end by a traced test."""
         staged = as_staged(is_marked(iterable), self.backend)
         assert staged is not None
@@ -182,7 +193,8 @@ class Loops:
             None if test is None else (lambda: self._truth(test())),
             lambda item: _nothing(body(item)),
             staged,
-            surely_runs=isinstance(staged.length, int) and (test is None or not self.backend.is_traced(test())),
+            surely_runs=isinstance(staged.length, int)
+            and (test is None or not self.backend.is_traced(test())),
         )
 
     def _on_trial(self, loop: LoopTrace, snapshot: Snapshot) -> bool:
@@ -213,5 +225,3 @@ def _cell_values(function: Callable[..., Any]) -> list[int]:
         except ValueError:
             values.append(0)
     return values
-
-

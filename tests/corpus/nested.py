@@ -12,6 +12,15 @@ def loop_in_each_branch(x, n):
             x = x + i
     else:
         while x > -10:
+            x = x - abs(x) - 1
+    return x
+
+
+# `jax.vmap` runs both branches for every lane, and in the branch that 3.0 does not take the loop never ends.
+@program(examples=[(3.0,), (-3.0,)], vmap=False)
+def loop_that_ends_in_its_own_branch_only(x):
+    if x < 0:
+        while x > -10:
             x = x * 2 - 1
     return x
 
