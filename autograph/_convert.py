@@ -122,7 +122,8 @@ class Converter:
         if not isinstance(node, gast.Lambda):
             node.decorator_list = []
         own_names = _bound_anywhere(node)
-        node = _rewrite(node, source, functools.partial(self._is_plain_call, own_names, function))
+        is_plain_call = functools.partial(self._is_plain_call, own_names, function)
+        node = _rewrite(node, source, is_plain_call, own_names.__contains__)
         tree = gast.gast_to_ast(node)
         ast.fix_missing_locations(tree)
         text = ast.unparse(tree)
@@ -154,8 +155,14 @@ class Converter:
         return called is not _UNRESOLVED and self._is_plain(called)
 
 
-def _rewrite(node: gast.AST, source: FunctionSource, is_plain_call: Callable[[gast.AST], bool]) -> gast.AST:
-    context = Context(_OPERATORS, Namer(_names_in(node) | {_OPERATORS}), is_plain_call, source.class_name)
+def _rewrite(
+    node: gast.AST,
+    source: FunctionSource,
+    is_plain_call: Callable[[gast.AST], bool],
+    is_own_name: Callable[[str], bool],
+) -> gast.AST:
+    names = Namer(_names_in(node) | {_OPERATORS})
+    context = Context(_OPERATORS, names, is_plain_call, is_own_name, source.class_name)
     for make_pass in PASSES:
         node = make_pass(context)(node)
     return node

@@ -7,6 +7,11 @@ import gast
 from autograph._passes.nodes import Context, load, placed
 
 
+_WRITING_METHODS = frozenset(
+    "append extend insert remove pop clear sort reverse update popitem setdefault add discard appendleft popleft".split()
+)
+
+
 class LowerCalls(gast.NodeTransformer):
     """Rewrites ``f(x, *args, k=v)`` to ``ag__.call(f)(x, *args, k=v)``: arguments and their order stay as written.
 
@@ -58,5 +63,15 @@ class LowerCalls(gast.NodeTransformer):
         plain = self.context.is_plain_call(node.func)
         self.generic_visit(node)
         if not plain:
-            node.func = placed(self.context.call("call", node.func), node.func)
+            operator = "call_outside" if self._writes_outside(node.func) else "call"
+            node.func = placed(self.context.call(operator, node.func), node.func)
         return node
+
+    def _writes_outside(self, called: gast.AST) -> bool:
+        """Whether this is a method, such as ``append``, of a variable that is not the function's own."""
+        return (
+            isinstance(called, gast.Attribute)
+            and isinstance(called.value, gast.Name)
+            and called.attr in _WRITING_METHODS
+            and not self.context.is_own_name(called.value.id)
+        )

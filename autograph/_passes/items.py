@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import gast
 
 from autograph._analysis.scopes import COMPREHENSIONS, FUNCTIONS, scope_of
-from autograph._passes.nodes import Context, assign, constant, load, placed, store
+from autograph._passes.nodes import Context, assign, constant, load, placed, store, thunk
 
 _OPERATORS = {
     gast.Add: "+=",
@@ -38,7 +38,14 @@ class LowerAssignments:
 
     def __call__(self, node: gast.AST) -> gast.AST:
         if not isinstance(node, gast.Lambda):
-            node.body = _Rewriter(self.context, scope_of(node).bound).block(node.body)
+            scope = scope_of(node)
+            node.body = _Rewriter(self.context, scope.bound).block(node.body)
+            outer = sorted(scope.nonlocal_names | scope.global_names)
+            reports = [
+                placed(gast.Expr(self.context.call("will_write", thunk(load(name)))), node) for name in outer
+            ]
+            position = _after_declarations(node)
+            node.body = [*node.body[:position], *reports, *node.body[position:]]
         return node
 
 
@@ -76,6 +83,8 @@ class _Rewriter:
             unpack = placed(gast.Assign([node.target], load(item), None), node.target)
             node.target = placed(store(item), node.target)
             node.body = [unpack, *node.body]
+        if isinstance(node, gast.Delete):
+            return self.deletion(node)
         for field in ("body", "orelse", "finalbody"):
             block = getattr(node, field, None)
             if isinstance(block, list):
@@ -100,6 +109,18 @@ class _Rewriter:
             out.append(gast.Assign([self._with_names(target, stores)], value, None))
             for leaf, name in stores:
                 out += self._store(leaf, load(name))
+        return self._placed(out, node)
+
+    def deletion(self, node: gast.AST) -> list[gast.AST]:
+        out: list[gast.AST] = []
+        for target in node.targets:
+            if isinstance(target, gast.Attribute):
+                name = constant(self.context.mangled(target.attr))
+                out.append(gast.Expr(self.context.call("del_attr", target.value, name)))
+            elif isinstance(target, gast.Subscript):
+                out.append(gast.Expr(self.context.call("del_item", target.value, self._index(target.slice))))
+            else:
+                out.append(gast.Delete([target]))
         return self._placed(out, node)
 
     def augmented(self, node: gast.AST) -> list[gast.AST]:
@@ -185,6 +206,17 @@ class _Rewriter:
     def _placed(self, statements: list[gast.AST], like: gast.AST) -> list[gast.AST]:
         prelude, self.prelude = self.prelude, []
         return [placed(statement, like) for statement in [*prelude, *statements]]
+
+
+def _after_declarations(function: gast.AST) -> int:
+    """Where in the body what must run first may stand: after the docstring and the declarations at the top."""
+    position = 0
+    for statement in function.body:
+        is_docstring = isinstance(statement, gast.Expr) and isinstance(statement.value, gast.Constant)
+        if not is_docstring and not isinstance(statement, gast.Global | gast.Nonlocal):
+            break
+        position += 1
+    return position
 
 
 def _only_names(target: gast.AST) -> bool:

@@ -40,6 +40,7 @@ class Context:
       operators: the name under which the rewritten code finds its operators (``ag__``).
       names: makes fresh names.
       is_plain_call: tells whether a called expression can be seen, now, to need no conversion.
+      is_own_name: tells whether a name is a variable of the function or of one inside it.
       class_name: the class the function is written in, for private names.
       exit_flags: for a ``for`` loop, the variables that end it once true.
       generated: names of the functions that passes made, as against those the user wrote.
@@ -48,6 +49,7 @@ class Context:
     operators: str
     names: Namer
     is_plain_call: Callable[[gast.AST], bool]
+    is_own_name: Callable[[str], bool]
     class_name: str | None = None
     exit_flags: dict[gast.AST, tuple[str, ...]] = field(default_factory=dict)
     generated: set[str] = field(default_factory=set)

@@ -12,6 +12,7 @@ from autograph.runtime.operators.builtins import Builtins
 from autograph.runtime.operators.calls import Calls
 from autograph.runtime.operators.conditionals import Conditionals
 from autograph.runtime.operators.items import Items
+from autograph.runtime.operators.journal import Journal
 from autograph.runtime.operators.locations import clean_traceback
 from autograph.runtime.operators.loops import Loops
 from autograph.runtime.operators.state import Marks
@@ -31,6 +32,7 @@ class Operators(Conditionals, Loops, Items, Calls, Builtins):
         self.recursive = recursive
         self.converter: Any = None
         self.marks = Marks()
+        self.journal = Journal()
         self.overloads = self.make_overloads()
 
     clean_traceback = staticmethod(clean_traceback)

@@ -12,7 +12,8 @@ from typing import Any
 
 from autograph.backends.base import Backend
 from autograph.runtime.errors import ConversionError
-from autograph.runtime.operators.locations import is_internal
+from autograph.runtime.operators.journal import ContentsPlace, Journal, is_mutating_method
+from autograph.runtime.operators.locations import is_internal, warn
 
 # Packages that are written for JAX as it is. Functions handed to them are converted, they themselves are not.
 _LIBRARIES = frozenset(
@@ -47,6 +48,7 @@ class Calls:
     """The operator for calls. Needs ``backend``, ``converter``, ``recursive`` and ``builtins`` from what it is mixed into."""
 
     backend: Backend
+    journal: Journal
     converter: Any
     recursive: bool
     overloads: Mapping[Any, Callable[..., Any]]
@@ -59,6 +61,8 @@ class Calls:
         if kind is types.MethodType:
             return self._method(called)
         if kind is types.BuiltinFunctionType or kind is type:
+            if self.journal.is_open and is_mutating_method(called):
+                self.journal.touch(ContentsPlace(called.__self__))
             return self._builtin(called)
         if kind is functools.partial:
             return functools.partial(
@@ -69,6 +73,17 @@ class Calls:
         if isinstance(called, type):
             return self._class(called)
         return self._object(called)
+
+    def call_outside(self, called: Any) -> Any:
+        """`call` for a method of an object that lives outside the function, a list say: it takes effect at trace time."""
+        if self.journal.is_open and is_mutating_method(called):
+            owner = type(called.__self__).__name__
+            warn(
+                f"this writes to a {owner} that lives outside the function, inside a staged statement: it happens once, while "
+                "tracing, not on each execution. Use autograph.TensorArray, or return the values."
+            )
+            return called
+        return self.call(called)
 
     def convert_function(self, function: Any) -> Any:
         """A function handed to library code, converted if it is the user's; anything else as it is."""
@@ -121,6 +136,7 @@ class Calls:
 
         def construct(*args: Any, **kwargs: Any) -> Any:
             instance = cls.__new__(cls)
+            self.journal.born(instance)
             converted(instance, *args, **kwargs)
             return instance
 

@@ -8,14 +8,18 @@ from typing import Any
 
 from autograph.backends.base import MISSING, Backend, LeafType, Output, Traced
 from autograph.runtime.errors import StagingError
+from autograph.runtime.operators.journal import AttributePlace, ContentsPlace, Journal, Place, key_of
 from autograph.runtime.operators.locations import user_location
 from autograph.runtime.operators.state import (
     UNBOUND,
+    CellVariable,
+    GlobalVariable,
     Marks,
     Slot,
     Snapshot,
     Structure,
     Variable,
+    containers_in,
     find_variables,
     flatten,
     is_mutable_container,
@@ -27,10 +31,11 @@ _RESULT = "the value"
 
 
 class Conditionals:
-    """The operators for two-way choices. Needs ``backend`` and ``marks`` from the object it is mixed into."""
+    """The operators for two-way choices. Needs ``backend``, ``marks`` and ``journal`` from the object it is mixed into."""
 
     backend: Backend
     marks: Marks
+    journal: Journal
 
     def if_stmt(self, test: Any, body: Thunk, orelse: Thunk | None, names: Sequence[str]) -> Any:
         """Run one of two blocks; give what it returns."""
@@ -89,7 +94,10 @@ class Conditionals:
     def bound(self, read: Thunk) -> Any:
         """The value of a variable, after making sure that it has one on every path that leads here."""
         name = read.__code__.co_freevars[0] if read.__code__.co_freevars else read.__code__.co_names[0]
-        value = read()
+        try:
+            value = read()
+        except NameError:
+            raise self._unbound(name, (read.__closure__ or (None,))[0]) from None
         mark = self.marks.find(value)
         if mark is not None:
             raise StagingError(
@@ -97,6 +105,17 @@ class Conditionals:
                 f"  Give {name!r} a value before that statement."
             )
         return value
+
+    def _unbound(self, name: str, cell: Any) -> Exception:
+        reason = self.marks.reason_lost(cell)
+        if reason is not None:
+            return StagingError(
+                f"{user_location()}\n  {name!r} may be undefined here: {reason}\n"
+                f"  Give {name!r} a value before that statement."
+            )
+        # The variable lives in a cell now, for which Python's own error has other words.
+        text = f"cannot access local variable {name!r} where it is not associated with a value"
+        return UnboundLocalError(text, name=name)
 
     def staged_if(
         self,
@@ -112,15 +131,30 @@ class Conditionals:
         ends = [self._trace_branch(block, variables, snapshot) for block in (body, orelse)]
         joined = _Join(self.backend, where)
         result = Slot(_RESULT, None)
-        places: list[Variable] = [result, *variables]
+        places: list[Any] = [result, *variables]
         for k, place in enumerate(places):
-            joined.add(
-                place.name, ends[0].values[k], ends[1].values[k], ends[0].spans[k], ends[1].spans[k], ends
-            )
+            joined.add(place.name, *((end.values[k], end.leaves(k)) for end in ends))
+        for key in dict.fromkeys([*ends[0].written, *ends[1].written]):
+            places.append(next(end.written[key][0] for end in ends if key in end.written))
+            joined.add_written(places[-1], *(self._value_of_place(places[-1], end) for end in ends))
         leaves = joined.emit(predicate, ends)
         for k, place in enumerate(places):
-            self._bind(place, joined.variables[k], leaves, where)
+            if k in joined.lost:
+                self.marks.lose(place, f"only one branch binds it at {where}")
+            else:
+                self._bind(place, joined.variables[k], leaves, where)
         return result.value
+
+    def _value_of_place(self, place: Place, end: _BranchEnd) -> tuple[_EndValue | None, list[Any]]:
+        """What a branch leaves in a place: what it wrote, or, if it did not, what is there."""
+        if key_of(place) in end.written:
+            _, value, span = end.written[key_of(place)]
+            return value, list(end.traced.leaves[span])
+        value = place.get()
+        if value is UNBOUND:
+            return None, []
+        leaves, structure = flatten(value, keep_containers=isinstance(place, ContentsPlace))
+        return _EndValue(structure, None), [*leaves, True]
 
     def _trace_branch(
         self, block: Thunk | None, variables: Sequence[Variable], snapshot: Snapshot
@@ -128,6 +162,8 @@ class Conditionals:
         entry = [variable.get() for variable in variables]
         unchanged = [leaf for value in entry if value is not UNBOUND for leaf in flatten(value)[0]]
         end = _BranchEnd()
+
+        region = self.journal.open(variables)
 
         def run() -> list[Any]:
             copies = []
@@ -137,6 +173,8 @@ class Conditionals:
                     leaves, structure = flatten(value)
                     copy = structure.build(leaves)
                     variable.set(copy)
+                    for container in containers_in(copy):
+                        region.add_made(container)
                 copies.append(copy)
             returned = block() if block is not None else None
             flat: list[Any] = []
@@ -154,12 +192,24 @@ class Conditionals:
                 leaves.append(self.marks.defined(value))
                 end.spans.append(slice(len(flat), len(flat) + len(leaves)))
                 flat += leaves
+            for place in region.written():
+                value = place.get()
+                leaves, structure = (
+                    ([], None) if value is UNBOUND else flatten(value, isinstance(place, ContentsPlace))
+                )
+                leaves += [] if value is UNBOUND else [self.marks.defined(value)]
+                span = slice(len(flat), len(flat) + len(leaves))
+                end.written[key_of(place)] = (place, _EndValue(structure, None) if structure else None, span)
+                flat += leaves
             return flat
 
+        living: list[Any] = []
         try:
             end.traced = self.backend.trace(run, (), unchanged)
         finally:
             snapshot.restore()
+            living = [key_of(place) for place in self.journal.close(region)]
+        end.written = {key: entry for key, entry in end.written.items() if key in living}
         return end
 
     def _bind(
@@ -167,7 +217,7 @@ class Conditionals:
     ) -> None:
         if joined is None:
             if place.get() is not UNBOUND:
-                place.set(UNBOUND)
+                self.journal.write(place, UNBOUND)
             return
         values = [leaves[k] for k in joined.leaves]
         value = joined.structure.build(values[:-1])
@@ -175,7 +225,10 @@ class Conditionals:
             value = write_into(joined.original, value)
         if values[-1] is not True:
             self.marks.add(value, values[-1], f"only one branch binds it at {where}")
-        place.set(value)
+        if isinstance(place, AttributePlace | ContentsPlace):
+            self.journal.write(place, value)
+        else:
+            place.set(value)
 
 
 @dataclass
@@ -193,6 +246,10 @@ class _BranchEnd:
         self.traced = Traced(None, ())
         self.values: list[_EndValue | None] = []
         self.spans: list[slice] = []
+        self.written: dict[Any, tuple[Place, _EndValue | None, slice]] = {}
+
+    def leaves(self, k: int) -> list[Any]:
+        return list(self.traced.leaves[self.spans[k]])
 
 
 @dataclass
@@ -211,22 +268,35 @@ class _Join:
         self.pairs: list[tuple[Any, Any]] = []
         self.types: list[LeafType | None] = []
         self.variables: list[_JoinedVariable | None] = []
+        self.lost: set[int] = set()
+
+    def add_written(
+        self,
+        place: Place,
+        on_true: tuple[_EndValue | None, list[Any]],
+        on_false: tuple[_EndValue | None, list[Any]],
+    ) -> None:
+        """Match what the branches leave in a place that at least one of them writes."""
+        if (on_true[0] is None) != (on_false[0] is None) and not isinstance(
+            place, CellVariable | GlobalVariable
+        ):
+            raise StagingError(
+                f"{self.where}\n  Only one branch of this statement sets {place.name!r}, which has no value before it, and "
+                "its test is traced.\n  Set it before the statement, or in both branches."
+            )
+        self.add(place.name, on_true, on_false)
 
     def add(
         self,
         name: str,
-        left: _EndValue | None,
-        right: _EndValue | None,
-        left_span: slice,
-        right_span: slice,
-        ends: Sequence[_BranchEnd],
+        on_true: tuple[_EndValue | None, list[Any]],
+        on_false: tuple[_EndValue | None, list[Any]],
     ) -> None:
+        (left, left_leaves), (right, right_leaves) = on_true, on_false
         present = left or right
         if present is None:
             self.variables.append(None)
             return
-        left_leaves = list(ends[0].traced.leaves[left_span])
-        right_leaves = list(ends[1].traced.leaves[right_span])
         if left is not None and right is not None:
             if left.structure.treedef != right.structure.treedef:
                 raise self._mismatch(
@@ -237,7 +307,8 @@ class _Join:
             absent = [MISSING] * (len(here) - 1) + [False]
             left_leaves, right_leaves = (here, absent) if left is not None else (absent, here)
             if any(self.backend.type_of(leaf) is None for leaf in here[:-1]):
-                self.variables.append(None)  # no placeholder exists; a later read meets Python's own error
+                self.lost.add(len(self.variables))
+                self.variables.append(None)  # no placeholder exists for what is no array
                 return
         start = len(self.pairs)
         labels = [*present.structure.leaf_names(name), name]

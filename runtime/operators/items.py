@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +12,10 @@ import numpy as np
 
 from autograph.backends.base import Backend
 from autograph.runtime.errors import StagingError
+from autograph.runtime.operators.calls import is_library
+from autograph.runtime.operators.journal import MUTABLE_CONTAINERS, AttributePlace, ContentsPlace, Journal
 from autograph.runtime.operators.locations import user_location
+from autograph.runtime.operators.state import CellVariable, GlobalVariable
 
 _IN_PLACE: dict[str, Callable[[Any, Any], Any]] = {
     "+=": operator.iadd,
@@ -41,6 +45,8 @@ class Items:
     """The operators for writes. Needs ``backend`` from the object it is mixed into."""
 
     backend: Backend
+    journal: Journal
+    call: Callable[[Any], Any]
     index = _Index()
 
     def set_item(self, target: Any, key: Any, value: Any) -> Any:
@@ -51,16 +57,56 @@ class Items:
             return _set(jnp.asarray(target), key, value)
         if isinstance(target, list) and self._any_traced(key):
             raise self._traced_key("list", key)
+        method = getattr(type(target), "__setitem__", None)
+        if isinstance(method, types.FunctionType):
+            self.call(method)(target, key, value)
+            return target
+        if self.journal.is_open:
+            if isinstance(target, np.ndarray):
+                return _set(jnp.asarray(target), key, value)
+            if isinstance(target, MUTABLE_CONTAINERS):
+                self.journal.touch(ContentsPlace(target))
         target[key] = value
         return target
+
+    def del_item(self, target: Any, key: Any) -> None:
+        """``del target[key]``."""
+        if isinstance(target, MUTABLE_CONTAINERS):
+            self.journal.touch(ContentsPlace(target))
+        del target[key]
 
     def update_item(self, target: Any, key: Any, symbol: str, value: Any) -> Any:
         """``target[key] += value`` and its like; returns what the target is from then on."""
         return self.set_item(target, key, _IN_PLACE[symbol](target[key], value))
 
     def set_attr(self, target: Any, name: str, value: Any) -> None:
-        """``target.name = value``."""
-        setattr(target, name, value)
+        """``target.name = value``, through the class's own converted property or ``__setattr__``, where it has one."""
+        kind = type(target)
+        descriptor = None if isinstance(target, type) else getattr(kind, name, None)
+        if isinstance(descriptor, property) and isinstance(descriptor.fset, types.FunctionType):
+            self.call(descriptor.fset)(target, value)
+        elif isinstance(kind.__setattr__, types.FunctionType) and not is_library(kind.__setattr__):
+            self.call(kind.__setattr__)(target, name, value)
+        else:
+            if self.journal.is_open:
+                self.journal.touch(AttributePlace(target, name))
+            setattr(target, name, value)
+
+    def del_attr(self, target: Any, name: str) -> None:
+        """``del target.name``."""
+        if self.journal.is_open:
+            self.journal.touch(AttributePlace(target, name))
+        delattr(target, name)
+
+    def will_write(self, read: Callable[[], Any]) -> None:
+        """Report that the function may write a ``nonlocal`` or ``global`` variable, the one that ``read`` reads."""
+        if not self.journal.is_open:
+            return
+        code = read.__code__
+        if code.co_freevars:
+            self.journal.touch(CellVariable(code.co_freevars[0], (read.__closure__ or ())[0]))
+        else:
+            self.journal.touch(GlobalVariable(code.co_names[0], read.__globals__))
 
     def update_attr(self, target: Any, name: str, symbol: str, value: Any) -> None:
         """``target.name += value`` and its like."""

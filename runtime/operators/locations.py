@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import sys
 import types
+import warnings
 
 import jax
 
-from autograph.runtime.errors import describe_location
+from autograph.runtime.errors import StagingWarning, describe_location
 
 _RUNTIME = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _ROOT = os.path.dirname(_RUNTIME)
@@ -32,13 +33,27 @@ def is_internal(filename: str) -> bool:
 
 def user_location() -> str:
     """``file:line: text`` of the innermost line of the user's that is running."""
+    frame = _user_frame()
+    return "<unknown>" if frame is None else describe_location(frame.f_code.co_filename, frame.f_lineno)
+
+
+def warn(message: str) -> None:
+    """Issue a `StagingWarning` for the user's line that is running, shown once for each line."""
+    frame = _user_frame()
+    filename, line = ("<unknown>", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+    text = f"{describe_location(filename, line)}\n  {message}"
+    registry = {} if frame is None else frame.f_globals.setdefault("__warningregistry__", {})
+    warnings.warn_explicit(text, StagingWarning, filename, line, registry=registry)
+
+
+def _user_frame() -> types.FrameType | None:
     frame: types.FrameType | None = sys._getframe(1)
     while frame is not None:
         filename = frame.f_code.co_filename
         if not is_internal(filename) and not filename.startswith(_JAX):
-            return describe_location(filename, frame.f_lineno)
+            return frame
         frame = frame.f_back
-    return "<unknown>"
+    return None
 
 
 def clean_traceback(error: BaseException) -> None:

@@ -15,12 +15,14 @@ from autograph.backends.base import MISSING, Backend, LeafType, LoopSpec, Traced
 from autograph.runtime.errors import StagingError
 from autograph.runtime.operators.conditionals import Shown, agree, describe
 from autograph.runtime.operators.iterables import StagedIterable, slice_type
+from autograph.runtime.operators.journal import AttributePlace, ContentsPlace, Journal, Place, Region, key_of
 from autograph.runtime.operators.state import (
     UNBOUND,
     Marks,
     Snapshot,
     Structure,
     Variable,
+    containers_in,
     flatten,
     is_mutable_container,
     write_into,
@@ -57,6 +59,7 @@ class LoopTrace:
         self,
         backend: Backend,
         marks: Marks,
+        journal: Journal,
         variables: Sequence[Variable],
         snapshot: Snapshot,
         where: str,
@@ -67,7 +70,8 @@ class LoopTrace:
     ) -> None:
         self.backend = backend
         self.marks = marks
-        self.variables = variables
+        self.journal = journal
+        self.variables = list(variables)
         self.snapshot = snapshot
         self.where = where
         self.test = test
@@ -134,7 +138,7 @@ class LoopTrace:
 
     def _start(self, variable: Variable) -> _Carried:
         value = variable.get()
-        leaves, structure = flatten(value)
+        leaves, structure = flatten(value, isinstance(variable, ContentsPlace))
         leaves.append(self.marks.defined(value))
         types = [self.backend.type_of(leaf) for leaf in leaves]
         if leaves[-1] is True:
@@ -144,12 +148,14 @@ class LoopTrace:
     def _operand_types(self) -> list[LeafType]:
         return [t for carried in self.carried if carried.is_input for t in carried.types if t is not None]
 
-    def _install(self, operands: Sequence[Any]) -> dict[int, tuple[Any, list[Any]]]:
+    def _install(self, operands: Sequence[Any], region: Region) -> dict[int, tuple[Any, list[Any]]]:
         """Give each variable its stand-in; return by variable the value installed and its leaves."""
         pending = iter(operands)
         installed = {}
+        inputs = {id(carried.variable) for carried in self.carried if carried.is_input}
         for variable in self.variables:
-            variable.set(UNBOUND)
+            if id(variable) not in inputs:
+                variable.set(UNBOUND)
         for carried in self.carried:
             if not carried.is_input:
                 continue
@@ -160,6 +166,8 @@ class LoopTrace:
             value = carried.structure.build(leaves[:-1])
             if leaves[-1] is not True:
                 self.marks.add(value, leaves[-1], f"the loop at {self.where} may not have bound it")
+            for container in containers_in(value):
+                region.add_made(container)
             carried.variable.set(value)
             installed[id(carried.variable)] = (value, leaves)
         return installed
@@ -173,9 +181,11 @@ class LoopTrace:
             if type is None
         ]
 
+        region = self.journal.open(self.variables)
+
         def run(*operands: Any) -> list[Any]:
             count = len(self._operand_types())
-            installed = self._install(operands[:count])
+            installed = self._install(operands[:count], region)
             self.body(self.iterable.item(operands[count], operands[count + 1 :]))
             flat: list[Any] = []
             for variable in self.variables:
@@ -183,7 +193,7 @@ class LoopTrace:
                 if value is UNBOUND:
                     end.ends.append(None)
                     continue
-                leaves, structure = flatten(value)
+                leaves, structure = flatten(value, isinstance(variable, ContentsPlace))
                 leaves.append(self.marks.defined(value))
                 before, operands_of = installed.get(id(variable), (None, []))
                 same = [k < len(operands_of) and leaf is operands_of[k] for k, leaf in enumerate(leaves)]
@@ -191,29 +201,44 @@ class LoopTrace:
                     _VariableEnd(structure, slice(len(flat), len(flat) + len(leaves)), same, value is before)
                 )
                 flat += leaves
+            end.written += [key_of(place) for place in region.written()]
             return flat
 
         slices = [slice_type(array, self.backend) for array in self.iterable.arrays]
-        end.traced = self.backend.trace(run, [*self._operand_types(), self._index_type, *slices], unchanged)
+        living: list[Place] = []
+        try:
+            end.traced = self.backend.trace(
+                run, [*self._operand_types(), self._index_type, *slices], unchanged
+            )
+        finally:
+            self.snapshot.restore()
+            living = self.journal.close(region)
+        end.discovered = [place for place in living if key_of(place) in end.written]
         return end
 
     def _trace_test(self) -> Traced:
         test = self.test
         assert test is not None
 
+        region = self.journal.open(self.variables)
+
         def run(*operands: Any) -> list[Any]:
-            self._install(operands)
+            self._install(operands, region)
             return [test()]
 
-        return self.backend.trace(run, self._operand_types())
+        try:
+            return self.backend.trace(run, self._operand_types())
+        finally:
+            self.snapshot.restore()
+            self.journal.close(region)
 
     # Settling.
 
     def _widened(self, end: _BodyEnd) -> bool:
         """Compare the state after an iteration with that before; True if the body must be traced again."""
-        again = False
+        again = self._take_discovered(end.discovered)
         by_variable = {id(carried.variable): carried for carried in self.carried}
-        for variable, last in zip(self.variables, end.ends, strict=True):
+        for variable, last in zip(self.variables, end.ends, strict=False):
             carried = by_variable.get(id(variable))
             if last is None:
                 if carried is not None and carried.is_input:
@@ -229,6 +254,15 @@ class LoopTrace:
             else:
                 self._take_results(carried, last, leaves)
         return again
+
+    def _take_discovered(self, places: Sequence[Place]) -> bool:
+        """Make state of the places that the body was seen to write; True if there are any."""
+        for place in places:
+            self.snapshot.add(place)
+            self.variables.append(place)
+            if place.get() is not UNBOUND:
+                self.carried.append(self._start(place))
+        return bool(places)
 
     def _born(self, variable: Variable, last: _VariableEnd, leaves: list[Any]) -> bool:
         """A variable that is unbound before the loop: True if iterations must see what earlier ones left."""
@@ -317,7 +351,10 @@ class LoopTrace:
             value = write_into(carried.entry, value)
         if leaves[-1] is not True:
             self.marks.add(value, leaves[-1], f"no iteration may have bound it in the loop at {self.where}")
-        carried.variable.set(value)
+        if isinstance(carried.variable, AttributePlace | ContentsPlace):
+            self.journal.write(carried.variable, value)
+        else:
+            carried.variable.set(value)
 
     # Messages.
 
@@ -351,3 +388,5 @@ class _BodyEnd:
     def __init__(self) -> None:
         self.traced = Traced(None, ())
         self.ends: list[_VariableEnd | None] = []
+        self.written: list[Any] = []
+        self.discovered: list[Place] = []

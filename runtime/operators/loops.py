@@ -8,6 +8,7 @@ from typing import Any
 
 from autograph.backends.base import Backend
 from autograph.runtime.operators.iterables import StagedIterable, as_staged, is_marked
+from autograph.runtime.operators.journal import Journal
 from autograph.runtime.operators.locations import user_location
 from autograph.runtime.operators.loop_carry import LoopTrace
 from autograph.runtime.operators.state import (
@@ -27,6 +28,7 @@ class Loops:
 
     backend: Backend
     marks: Marks
+    journal: Journal
     staged_if: Callable[..., Any]
 
     def while_stmt(self, test: Thunk, body: Thunk, names: Sequence[str]) -> None:
@@ -147,6 +149,7 @@ class Loops:
         loop = LoopTrace(
             self.backend,
             self.marks,
+            self.journal,
             variables,
             snapshot,
             user_location(),
@@ -187,6 +190,7 @@ class Loops:
         return LoopTrace(
             self.backend,
             self.marks,
+            self.journal,
             variables,
             Snapshot(functions, variables),
             user_location(),

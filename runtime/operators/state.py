@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import types
 import weakref
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -21,6 +22,7 @@ class _Unbound:
 
 
 UNBOUND: Any = _Unbound()
+_LOST_KEPT = 64
 
 
 class Variable(Protocol):
@@ -107,10 +109,15 @@ class Snapshot:
 
     def __init__(self, functions: Iterable[Callable[..., Any] | None], variables: Sequence[Variable]) -> None:
         cells = _cells(function for function in functions if function is not None)
-        self._variables = [CellVariable(name, cell) for name, cell in cells.items()] + [
+        self._variables: list[Variable] = [CellVariable(name, cell) for name, cell in cells.items()] + [
             variable for variable in variables if not isinstance(variable, CellVariable)
         ]
         self._values = [variable.get() for variable in self._variables]
+
+    def add(self, variable: Variable) -> None:
+        """Take one more place into the snapshot, with what it holds now."""
+        self._variables.append(variable)
+        self._values.append(variable.get())
 
     def restore(self) -> None:
         for variable, value in zip(self._variables, self._values, strict=True):
@@ -134,9 +141,18 @@ class Structure:
         return [name + jax.tree_util.keystr(path) for path, _ in paths]
 
 
-def flatten(value: Any) -> tuple[list[Any], Structure]:
-    """The leaves of a pytree, and what builds it again. Objects that are no pytrees are one leaf."""
-    leaves, treedef = jax.tree_util.tree_flatten(value)
+def flatten(value: Any, keep_containers: bool = False) -> tuple[list[Any], Structure]:
+    """The leaves of a pytree, and what builds it again. Objects that are no pytrees are one leaf.
+
+    With ``keep_containers``, lists and dicts inside are leaves too: other names may hold them.
+    """
+    is_leaf = is_mutable_container if keep_containers else None
+    if keep_containers and isinstance(value, dict):
+        leaves, treedef = jax.tree_util.tree_flatten(
+            value, is_leaf=lambda part: part is not value and is_leaf(part)
+        )
+    else:
+        leaves, treedef = jax.tree_util.tree_flatten(value, is_leaf=is_leaf)
     template = _in_order(value, jax.tree_util.tree_unflatten(treedef, range(len(leaves))))
     return leaves, Structure(treedef, template)
 
@@ -155,6 +171,16 @@ def is_mutable_container(value: Any) -> bool:
     return isinstance(value, list | dict)
 
 
+def containers_in(value: Any) -> list[Any]:
+    """The lists and dicts that ``value`` is built of."""
+    if isinstance(value, dict):
+        return [value, *(c for part in value.values() for c in containers_in(part))]
+    if isinstance(value, list | tuple):
+        inner = [c for part in value for c in containers_in(part)]
+        return [value, *inner] if isinstance(value, list) else inner
+    return []
+
+
 def write_into(container: Any, new: Any) -> Any:
     """Give ``container`` the contents of ``new`` and return it, so that every name for it sees them."""
     if isinstance(container, list):
@@ -170,6 +196,20 @@ class Marks:
 
     def __init__(self) -> None:
         self._marks: dict[int, tuple[weakref.ref[Any], Any, str]] = {}
+        self._lost: OrderedDict[int, tuple[types.CellType, str]] = OrderedDict()
+
+    def lose(self, variable: Variable, reason: str) -> None:
+        """Unbind a variable that one path leaves unbound and whose value on the other has no placeholder."""
+        variable.set(UNBOUND)
+        if isinstance(variable, CellVariable):
+            self._lost[id(variable.cell)] = variable.cell, reason
+            while len(self._lost) > _LOST_KEPT:  # kept for the message only
+                self._lost.popitem(last=False)
+
+    def reason_lost(self, cell: types.CellType | None) -> str | None:
+        """Why the variable of this cell is unbound, if `lose` did it."""
+        entry = self._lost.get(id(cell))
+        return entry[1] if entry is not None and entry[0] is cell else None
 
     def add(self, value: Any, defined: Any, reason: str) -> None:
         """Record that ``value`` stands for a variable that is bound only where ``defined``."""
