@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import functools
+import inspect
 import os
 import types
 from collections.abc import Callable, Iterable
@@ -23,6 +24,7 @@ from autograph.runtime.function import Function
 from autograph.runtime.operators import Operators
 from autograph.runtime.operators.calls import is_plain, mark_unconverted
 from autograph.runtime.operators.iterables import make_range
+from autograph.runtime.operators.locations import clean_traceback, is_internal
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -114,10 +116,7 @@ def _convert_with(made: Operators, f: Any) -> Any:
     if isinstance(f, types.MethodType):
         return types.MethodType(_convert_with(made, f.__func__), f.__self__)
     if isinstance(f, types.FunctionType):
-        converted = made.converter.convert(f)
-        if converted is not f:
-            converted.__dict__.setdefault("__wrapped__", f)
-        return converted
+        return f if is_converted(f) else _with_clean_tracebacks(f, made.converter.convert(f))
     if isinstance(f, Function):
         return f
     if not callable(f):
@@ -128,6 +127,31 @@ def _convert_with(made: Operators, f: Any) -> Any:
     if not isinstance(method, types.FunctionType):
         return f  # not written in Python: there is nothing to convert
     return types.MethodType(_convert_with(made, method), f)
+
+
+def is_converted(f: Any) -> bool:
+    """Whether ``f`` is what `convert` returns."""
+    code = getattr(f, "__code__", None)
+    return code is not None and (operators.converter.is_converted(f) or is_internal(code.co_filename))
+
+
+def _with_clean_tracebacks(f: types.FunctionType, converted: types.FunctionType) -> types.FunctionType:
+    """The converted function as its caller sees it: in place of ``f``, with none of our frames in its errors."""
+    if inspect.isgeneratorfunction(f) or inspect.iscoroutinefunction(f) or inspect.isasyncgenfunction(f):
+        converted.__wrapped__ = f  # type: ignore[attr-defined]
+        return converted
+
+    @functools.wraps(f)
+    def call_converted(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return converted(*args, **kwargs)
+        except BaseException as error:
+            clean_traceback(error)
+            raise
+
+    # Unused by a function of `*args, **kwargs`, and what introspection looks for.
+    call_converted.__defaults__, call_converted.__kwdefaults__ = f.__defaults__, f.__kwdefaults__
+    return call_converted
 
 
 def to_code(f: Any, *, recursive: bool = True, optional_features: Any = ()) -> str:
@@ -171,7 +195,7 @@ def to_code(f: Any, *, recursive: bool = True, optional_features: Any = ()) -> s
             function = type(function).__call__
         else:
             raise ConversionError(f"{f!r} is not written in Python, so there is no source to show.")
-    if operators.converter.is_converted(function) and hasattr(function, "__wrapped__"):
+    if is_converted(function) and hasattr(function, "__wrapped__"):
         function = function.__wrapped__
     return operators.converter.text(function)
 

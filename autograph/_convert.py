@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import gast
 
 from autograph._analysis.scopes import bound_names, parameter_names
-from autograph._load import compile_function, guarded, rebuild_function
+from autograph._load import compile_function, rebuild_function
 from autograph._passes import PASSES
 from autograph._passes.nodes import Context, Namer
 from autograph._source import FunctionSource, SourceFiles, nested_codes
@@ -127,11 +127,8 @@ class Converter:
         tree = gast.gast_to_ast(node)
         ast.fix_missing_locations(tree)
         text = ast.unparse(tree)
-        uses_operators = f"{_OPERATORS}." in text
-        if uses_operators:
+        if f"{_OPERATORS}." in text:
             text = f"from autograph import operators as {_OPERATORS}\n\n{text}"
-            if not isinstance(tree, ast.Lambda):
-                tree = guarded(tree, _clean_traceback)
         try:
             code = compile_function(
                 tree,
@@ -208,8 +205,3 @@ def _resolve(node: gast.AST, own_names: frozenset[str], function: types.Function
     if node.id in function.__globals__:
         return function.__globals__[node.id]
     return getattr(builtins, node.id, _UNRESOLVED)
-
-
-def _clean_traceback(exception: ast.expr) -> ast.expr:
-    operator = ast.Attribute(ast.Name(_OPERATORS, ast.Load()), "clean_traceback", ast.Load())
-    return ast.Call(operator, [exception], [])

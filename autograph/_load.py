@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import ast
 import types
-from collections.abc import Callable, Sequence
-
-_FACTORY = "<autograph>"
+from collections.abc import Sequence
 
 
 def compile_function(
@@ -58,32 +56,6 @@ def rebuild_function(
     if hasattr(original, "__type_params__"):
         function.__type_params__ = original.__type_params__
     return function
-
-
-def guarded(
-    node: ast.FunctionDef | ast.AsyncFunctionDef, handler: Callable[[ast.expr], ast.expr]
-) -> ast.FunctionDef | ast.AsyncFunctionDef:
-    """Return ``node`` with its body inside a handler that cleans the traceback of what passes through.
-
-    ``handler`` builds the cleaning call from the expression that names the exception. A frame above ours is the only place
-    from which our frames can be dropped, and a bare ``raise`` adds none.
-    """
-    name = "<exception>"
-    load = ast.Name(name, ast.Load())
-    body = list(node.body)
-    docstring = body[:1] if ast.get_docstring(node, clean=False) is not None else []
-    catch = ast.ExceptHandler(
-        ast.Name("BaseException", ast.Load()), name, [ast.Expr(handler(load)), ast.Raise(None, None)]
-    )
-    guard = ast.Try(body[len(docstring) :] or [ast.Pass()], [catch], [], [])
-    for part in (guard, catch, *ast.walk(catch)):
-        if isinstance(part, ast.stmt | ast.expr | ast.ExceptHandler):
-            part.lineno, part.col_offset = node.lineno, node.col_offset
-            part.end_lineno, part.end_col_offset = node.lineno, node.col_offset
-    copy = type(node)(**{field: getattr(node, field, None) for field in node._fields})
-    ast.copy_location(copy, node)
-    copy.body = docstring + [guard]
-    return copy
 
 
 def _as_statement(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> ast.stmt:

@@ -12,6 +12,7 @@ from typing import Any
 import jax
 
 from autograph.runtime.concrete import ConcreteFunction, Graph
+from autograph.runtime.operators.locations import clean_traceback
 from autograph.runtime.program import Compiler, Program
 from autograph.runtime.signature import Arguments, CallSignature
 
@@ -104,11 +105,15 @@ class Function:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if _EAGERNESS.on:
             return self.python_function(*args, **kwargs)
-        signature, arrays = self._arguments.split(args, kwargs)
-        program = self._programs.get(signature)
-        if program is None:
-            program = self._program(signature)
-        return program(*arrays)
+        try:
+            signature, arrays = self._arguments.split(args, kwargs)
+            program = self._programs.get(signature)
+            if program is None:
+                program = self._program(signature)
+            return program(*arrays)
+        except BaseException as error:
+            clean_traceback(error)
+            raise
 
     def __get__(self, instance: Any, owner: type | None = None) -> Function:
         if instance is None:

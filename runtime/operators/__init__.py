@@ -13,7 +13,6 @@ from autograph.runtime.operators.calls import Calls
 from autograph.runtime.operators.conditionals import Conditionals
 from autograph.runtime.operators.items import Items
 from autograph.runtime.operators.journal import Journal
-from autograph.runtime.operators.locations import clean_traceback
 from autograph.runtime.operators.loops import Loops
 from autograph.runtime.operators.state import Marks
 
@@ -34,5 +33,3 @@ class Operators(Conditionals, Loops, Items, Calls, Builtins):
         self.marks = Marks()
         self.journal = Journal()
         self.overloads = self.make_overloads()
-
-    clean_traceback = staticmethod(clean_traceback)

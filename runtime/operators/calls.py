@@ -94,12 +94,12 @@ class Calls:
     def _function(self, function: types.FunctionType) -> Any:
         if self.converter.is_converted(function) or function.__dict__.get(_UNCONVERTED):
             return function
+        if is_internal(function.__code__.co_filename):
+            is_conversion = "__wrapped__" in function.__dict__  # what `convert` returned
+            return function if is_conversion else self._with_converted_functions(function)
         if is_library(function):
             return self._with_converted_functions(function)
         if not self.recursive:
-            return function
-        wrapped = function.__dict__.get("__wrapped__")
-        if wrapped is not None and is_internal(function.__code__.co_filename):
             return function
         try:
             return self.converter.convert(function)

@@ -57,16 +57,18 @@ def _user_frame() -> types.FrameType | None:
 
 
 def clean_traceback(error: BaseException) -> None:
-    """Drop from the traceback our own frames, and JAX's where only we called it."""
+    """Drop our own frames, and JAX's, from the traceback of an error that passes through.
+
+    The caller catches the error and re-raises it with a bare ``raise``, which adds no frame of its own.
+    ``jax_traceback_filtering="off"`` keeps all.
+    """
+    if jax.config.jax_traceback_filtering == "off":
+        return
     kept: list[types.TracebackType] = []
-    after_ours = False
     entry = error.__traceback__
     while entry is not None:
         filename = entry.tb_frame.f_code.co_filename
-        if is_internal(filename):
-            after_ours = True
-        elif not (after_ours and filename.startswith(_JAX)):
-            after_ours = False
+        if not is_internal(filename) and not filename.startswith(_JAX):
             kept.append(entry)
         entry = entry.tb_next
     following: types.TracebackType | None = None
