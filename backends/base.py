@@ -20,6 +20,10 @@ class LeafType:
     dtype: Any
     weak_type: bool = False
 
+    def strong(self) -> LeafType:
+        """The same type, not weak."""
+        return LeafType(self.shape, self.dtype)
+
     def __str__(self) -> str:
         shape = ",".join(str(size) for size in self.shape)
         return f"{'~' if self.weak_type else ''}{self.dtype}[{shape}]"
@@ -96,6 +100,9 @@ class Backend(Protocol):
         unchanged: Sequence[Any] = (),
     ) -> Traced:
         """Run ``block`` once on stand-ins of these types. Leaves that are among ``unchanged`` (by identity) stay as they are."""
+
+    def strengthened(self, traced: Traced, operands: Sequence[int]) -> Traced | None:
+        """The same program for operands that are not weak where they were; None if it would have come out otherwise."""
 
     def type_of(self, leaf: Any) -> LeafType | None:
         """The type of a leaf that can be an array (Python numbers included), else None."""

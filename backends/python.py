@@ -34,6 +34,9 @@ class PythonBackend:
     ) -> Traced:
         return _unreachable()
 
+    def strengthened(self, traced: Traced, operands: Sequence[int]) -> Traced | None:
+        return _unreachable()
+
     def type_of(self, leaf: Any) -> LeafType | None:
         return _unreachable()
 

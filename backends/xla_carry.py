@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import jax
+import jax.extend.core
 import jax.numpy as jnp
 import numpy as np
 
@@ -74,6 +75,35 @@ def zeros(type: LeafType) -> Any:
     if type.weak_type and type.shape == ():
         return cast({"b": False, "f": 0.0, "c": 0j}.get(jnp.dtype(type.dtype).kind, 0), type)
     return jnp.zeros(type.shape, type.dtype)
+
+
+def strengthened(traced: Traced, operands: Sequence[int]) -> Traced | None:
+    """See `Backend.strengthened`: weakness shows in a program only where a weak value was cast to another's dtype."""
+    jaxpr = traced.program.jaxpr
+    tainted = {jaxpr.invars[k] for k in operands}
+    for equation in jaxpr.eqns:
+        if any(not hasattr(atom, "val") and atom in tainted for atom in equation.invars):
+            if _casts_weak(equation):
+                return None
+            tainted.update(equation.outvars)
+
+    def strong(leaf: Any) -> Any:
+        if not isinstance(leaf, Output):
+            return leaf
+        atom = jaxpr.outvars[leaf.index]
+        is_tainted = not hasattr(atom, "val") and atom in tainted
+        return Output(leaf.index, leaf.type.strong()) if is_tainted else leaf
+
+    return Traced(traced.program, tuple(map(strong, traced.leaves)))
+
+
+def _casts_weak(equation: Any) -> bool:
+    """Whether this equation casts a weak value to another dtype, itself or in a program that it holds."""
+    if equation.primitive.name == "convert_element_type":
+        source = equation.invars[0].aval
+        return source.weak_type and source.dtype != equation.params["new_dtype"]
+    inner = jax.extend.core.jaxprs_in_params(equation.params)
+    return any(_casts_weak(nested) for jaxpr in inner for nested in jaxpr.eqns)
 
 
 def test_is_static(spec: LoopSpec, static_leaves: set[int]) -> bool:

@@ -69,6 +69,9 @@ class XlaBackend:
         program = jax.make_jaxpr(run)(*map(as_struct, operand_types))
         return Traced(program, tuple(leaves))
 
+    def strengthened(self, traced: Traced, operands: Sequence[int]) -> Traced | None:
+        return xla_carry.strengthened(traced, operands)
+
     def type_of(self, leaf: Any) -> LeafType | None:
         return xla_carry.type_of(leaf)
 

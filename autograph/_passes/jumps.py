@@ -280,6 +280,7 @@ class LowerJumps:
         if self.return_flag is None or self.return_value is None:
             self.return_flag = self.context.names.new("did_return")
             self.return_value = self.context.names.new("return_value")
+            self.context.result_names.add(self.return_value)
         return self.return_flag, self.return_value
 
     def _break_flag(self) -> str:

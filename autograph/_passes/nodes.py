@@ -43,6 +43,7 @@ class Context:
       is_own_name: tells whether a name is a variable of the function or of one inside it.
       class_name: the class the function is written in, for private names.
       exit_flags: for a ``for`` loop, the variables that end it once true.
+      result_names: variables that hold what a ``return`` inside a loop returns.
       generated: names of the functions that passes made, as against those the user wrote.
     """
 
@@ -53,14 +54,16 @@ class Context:
     class_name: str | None = None
     exit_flags: dict[gast.AST, tuple[str, ...]] = field(default_factory=dict)
     generated: set[str] = field(default_factory=set)
+    result_names: set[str] = field(default_factory=set)
 
     def operator(self, name: str) -> gast.AST:
         """The expression ``ag__.name``."""
         return gast.Attribute(load(self.operators), name, gast.Load())
 
-    def call(self, operator: str, *arguments: gast.AST) -> gast.AST:
-        """The expression ``ag__.operator(*arguments)``."""
-        return gast.Call(self.operator(operator), list(arguments), [])
+    def call(self, operator: str, *arguments: gast.AST, **keywords: gast.AST) -> gast.AST:
+        """The expression ``ag__.operator(*arguments, **keywords)``."""
+        named = [gast.keyword(name, value) for name, value in keywords.items()]
+        return gast.Call(self.operator(operator), list(arguments), named)
 
     def is_operator_call(self, node: gast.AST) -> bool:
         """Whether ``node`` is ``ag__.something(...)``."""

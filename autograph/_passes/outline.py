@@ -130,6 +130,7 @@ class _Outliner:
             load(if_body.name),
             load(else_body.name) if else_body is not None else constant(None),
             names_tuple(() if returns else state),
+            **self._result(() if returns else state),
         )
         statement = gast.Return(call) if returns else gast.Expr(call)
         bodies = [if_body] if else_body is None else [if_body, else_body]
@@ -152,11 +153,12 @@ class _Outliner:
         if is_while:
             loop_body = self._body("loop_body", (), node.body, shared, node)
             arguments = [load(parts[0].name), load(loop_body.name), names_tuple(state)]
-            call = self.context.call("while_stmt", *arguments)
+            call = self.context.call("while_stmt", *arguments, **self._result(state))
         else:
             loop_body = self._for_body(node, shared)
             arguments = [node.iter, load(loop_body.name), names_tuple(state)]
-            call = self.context.call("for_stmt", *arguments, *(load(part.name) for part in parts))
+            tests = (load(part.name) for part in parts)
+            call = self.context.call("for_stmt", *arguments, *tests, **self._result(state))
         parts.append(loop_body)
         end = node.test if is_while else node.iter
         return [*self._declared(shared, node), *parts, placed(gast.Expr(call), node, end)]
@@ -182,6 +184,10 @@ class _Outliner:
         state = assigned & (self.live.after[node] | live_at_head | escaping)
         shared = assigned & (self.live.after[node] | self.live.before[node] | self.scope.captured | declared)
         return sorted(state), frozenset(shared)
+
+    def _result(self, state: Sequence[str]) -> dict[str, gast.AST]:
+        """The keyword that names, among the state, what a ``return`` in a loop returns: it is read only once it is set."""
+        return {"result": constant(name) for name in state if name in self.context.result_names}
 
     def _captured_outside(self, node: gast.AST) -> frozenset[str]:
         """Names held by a closure made outside this statement: it may be called, and read them, at any time."""

@@ -37,15 +37,20 @@ class Conditionals:
     marks: Marks
     journal: Journal
 
-    def if_stmt(self, test: Any, body: Thunk, orelse: Thunk | None, names: Sequence[str]) -> Any:
-        """Run one of two blocks; give what it returns."""
+    def if_stmt(
+        self, test: Any, body: Thunk, orelse: Thunk | None, names: Sequence[str], result: str | None = None
+    ) -> Any:
+        """Run one of two blocks; give what it returns.
+
+        ``names`` are the variables that it may leave changed; ``result``, one that the program reads only where it was set.
+        """
         if not self.backend.is_traced(test):
             if test:
                 return body()
             return orelse() if orelse is not None else None
         functions = (body, orelse)
         variables = find_variables(names, functions)
-        return self.staged_if(test, body, orelse, variables, Snapshot(functions, variables))
+        return self.staged_if(test, body, orelse, variables, Snapshot(functions, variables), result)
 
     def if_exp(self, test: Any, body: Thunk, orelse: Thunk) -> Any:
         """``body() if test else orelse()``."""
@@ -124,6 +129,7 @@ class Conditionals:
         orelse: Thunk | None,
         variables: Sequence[Variable],
         snapshot: Snapshot,
+        result_name: str | None = None,
     ) -> Any:
         """Trace both blocks, settle what they leave behind, emit one conditional, and bind its results."""
         where = user_location()
@@ -133,7 +139,8 @@ class Conditionals:
         result = Slot(_RESULT, None)
         places: list[Any] = [result, *variables]
         for k, place in enumerate(places):
-            joined.add(place.name, *((end.values[k], end.leaves(k)) for end in ends))
+            is_result = place.name == result_name and k > 0
+            joined.add(place.name, *((end.values[k], end.leaves(k)) for end in ends), always_bound=is_result)
         for key in dict.fromkeys([*ends[0].written, *ends[1].written]):
             places.append(next(end.written[key][0] for end in ends if key in end.written))
             joined.add_written(places[-1], *(self._value_of_place(places[-1], end) for end in ends))
@@ -291,6 +298,7 @@ class _Join:
         name: str,
         on_true: tuple[_EndValue | None, list[Any]],
         on_false: tuple[_EndValue | None, list[Any]],
+        always_bound: bool = False,
     ) -> None:
         (left, left_leaves), (right, right_leaves) = on_true, on_false
         present = left or right
@@ -304,7 +312,8 @@ class _Join:
                 )
         else:
             here = left_leaves if left is not None else right_leaves
-            absent = [MISSING] * (len(here) - 1) + [False]
+            absent = [MISSING] * (len(here) - 1) + [always_bound]
+            here = [*here[:-1], True] if always_bound else here
             left_leaves, right_leaves = (here, absent) if left is not None else (absent, here)
             if any(self.backend.type_of(leaf) is None for leaf in here[:-1]):
                 self.lost.add(len(self.variables))

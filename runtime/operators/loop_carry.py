@@ -67,6 +67,7 @@ class LoopTrace:
         body: Callable[[Any], None],
         iterable: StagedIterable,
         surely_runs: bool,
+        result_name: str | None = None,
     ) -> None:
         self.backend = backend
         self.marks = marks
@@ -78,6 +79,7 @@ class LoopTrace:
         self.body = body
         self.iterable = iterable
         self.surely_runs = surely_runs
+        self.result_name = result_name
         self.carried: list[_Carried] = []
         self.spec: LoopSpec | None = None
         self._index_type = self._type_of_index()
@@ -95,7 +97,7 @@ class LoopTrace:
             ]
             for _ in range(_MAX_ROUNDS):
                 traced = self._trace_body()
-                if not self._widened(traced):
+                if not self._widened(traced) or self._only_strengthened(traced):
                     break
             else:
                 raise StagingError(f"{self.where}\n  The types of this loop's variables do not settle.")
@@ -205,6 +207,8 @@ class LoopTrace:
             return flat
 
         slices = [slice_type(array, self.backend) for array in self.iterable.arrays]
+        end.state_count = len(self._operand_types())
+        end.operand_types = [*self._operand_types(), self._index_type, *slices]
         living: list[Place] = []
         try:
             end.traced = self.backend.trace(
@@ -255,6 +259,18 @@ class LoopTrace:
                 self._take_results(carried, last, leaves)
         return again
 
+    def _only_strengthened(self, end: _BodyEnd) -> bool:
+        """Whether the program traced on the old types serves for the new: they differ in weakness, and it never looked."""
+        old, new = end.operand_types, [*self._operand_types(), *end.operand_types[end.state_count :]]
+        if len(old) != len(new) or any(a.strong() != b.strong() for a, b in zip(old, new, strict=True)):
+            return False
+        strengthened = [k for k, (a, b) in enumerate(zip(old, new, strict=True)) if a != b]
+        traced = self.backend.strengthened(end.traced, strengthened)
+        if traced is None:
+            return False
+        end.traced = traced
+        return not self._widened(end)
+
     def _take_discovered(self, places: Sequence[Place]) -> bool:
         """Make state of the places that the body was seen to write; True if there are any."""
         for place in places:
@@ -266,6 +282,8 @@ class LoopTrace:
 
     def _born(self, variable: Variable, last: _VariableEnd, leaves: list[Any]) -> bool:
         """A variable that is unbound before the loop: True if iterations must see what earlier ones left."""
+        if variable.name == self.result_name:
+            leaves[-1] = True
         types = [self.backend.type_of(leaf) for leaf in leaves]
         if any(type is None for type in types[:-1]):
             if all(type is None for type in types[:-1]) and self.surely_runs and leaves[-1] is True:
@@ -284,13 +302,15 @@ class LoopTrace:
         carried.is_input = leaves[-1] is not True
         if carried.is_input:
             types[-1] = self.backend.type_of(True)
-        elif self.surely_runs:
+        elif self.surely_runs or variable.name == self.result_name:
             carried.start[-1], types[-1] = True, None
         carried.results = leaves
         self.carried.append(carried)
         return carried.is_input
 
     def _take_results(self, carried: _Carried, last: _VariableEnd, leaves: list[Any]) -> None:
+        if carried.variable.name == self.result_name:
+            leaves[-1] = True
         carried.structure = last.structure
         carried.results = leaves
         carried.types = [
@@ -388,5 +408,7 @@ class _BodyEnd:
     def __init__(self) -> None:
         self.traced = Traced(None, ())
         self.ends: list[_VariableEnd | None] = []
+        self.operand_types: list[LeafType] = []
+        self.state_count = 0
         self.written: list[Any] = []
         self.discovered: list[Place] = []

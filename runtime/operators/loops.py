@@ -31,45 +31,55 @@ class Loops:
     journal: Journal
     staged_if: Callable[..., Any]
 
-    def while_stmt(self, test: Thunk, body: Thunk, names: Sequence[str]) -> None:
-        """Run ``body`` while ``test()`` is true."""
+    def while_stmt(self, test: Thunk, body: Thunk, names: Sequence[str], result: str | None = None) -> None:
+        """Run ``body`` while ``test()`` is true; ``names`` and ``result`` as for `if_stmt`."""
         tried = False
         while True:
             before = _cell_values(test)
             truth = test()
             if self.backend.is_traced(truth):
-                self._staged_while(test, body, names, truth, _cell_values(test) != before, None)
+                self._staged_while(test, body, names, truth, _cell_values(test) != before, None, result)
                 return
             if not truth:
                 return
             if not tried and self._may_become_traced((test, body), names):
                 tried = True
-                if self._staged_while(test, body, names, True, _cell_values(test) != before, truth):
+                if self._staged_while(test, body, names, True, _cell_values(test) != before, truth, result):
                     return
             body()
 
     def for_stmt(
-        self, iterable: Any, body: Callable[[Any], Any], names: Sequence[str], test: Thunk | None = None
+        self,
+        iterable: Any,
+        body: Callable[[Any], Any],
+        names: Sequence[str],
+        test: Thunk | None = None,
+        result: str | None = None,
     ) -> None:
         """Run ``body(item)`` for each item; ``test``, where given, says whether to go on before each."""
         staged = as_staged(iterable, self.backend)
         if staged is not None:
-            self._staged_for(staged, body, names, test)
+            self._staged_for(staged, body, names, test, result)
         elif (
             test is not None
             and isinstance(iterable, range)
             and len(iterable) > 1
             and self._may_become_traced((test, body), names)
-            and self._tried_for(iterable, body, names, test)
+            and self._tried_for(iterable, body, names, test, result)
         ):
             return
         else:
-            self._python_for(iter(iterable), body, names, test)
+            self._python_for(iter(iterable), body, names, test, result)
 
     # In Python.
 
     def _python_for(
-        self, items: Iterator[Any], body: Callable[[Any], Any], names: Sequence[str], test: Thunk | None
+        self,
+        items: Iterator[Any],
+        body: Callable[[Any], Any],
+        names: Sequence[str],
+        test: Thunk | None,
+        result: str | None,
     ) -> None:
         if test is None:
             for item in items:
@@ -79,13 +89,18 @@ class Loops:
             body(item)
             go_on = test()
             if self.backend.is_traced(go_on):
-                self._guarded_for(items, body, names, test)
+                self._guarded_for(items, body, names, test, result)
                 return
             if not go_on:
                 return
 
     def _guarded_for(
-        self, items: Iterator[Any], body: Callable[[Any], Any], names: Sequence[str], test: Thunk
+        self,
+        items: Iterator[Any],
+        body: Callable[[Any], Any],
+        names: Sequence[str],
+        test: Thunk,
+        result: str | None,
     ) -> None:
         """The rest of a loop over Python objects once its end is traced: each further body under the test."""
         functions = (body, test)
@@ -132,6 +147,7 @@ class Loops:
         truth: Any,
         test_writes: bool,
         trial: Any,
+        result: str | None,
     ) -> bool:
         """Stage a ``while`` from the present state on. On trial (the test is still concrete) False means: run it in Python."""
         functions = (test, body)
@@ -157,6 +173,7 @@ class Loops:
             iteration,
             _ENDLESS,
             surely_runs=trial is not None,
+            result_name=result,
         )
         if trial is None:
             loop.settle()
@@ -165,25 +182,40 @@ class Loops:
         return self._on_trial(loop, snapshot)
 
     def _staged_for(
-        self, staged: StagedIterable, body: Callable[[Any], Any], names: Sequence[str], test: Thunk | None
+        self,
+        staged: StagedIterable,
+        body: Callable[[Any], Any],
+        names: Sequence[str],
+        test: Thunk | None,
+        result: str | None,
     ) -> None:
         if isinstance(staged.length, int) and staged.length <= 0:
             return
-        loop = self._for_loop(staged, body, names, test)
+        loop = self._for_loop(staged, body, names, test, result)
         loop.settle()
         loop.emit()
 
     def _tried_for(
-        self, iterable: range, body: Callable[[Any], Any], names: Sequence[str], test: Thunk
+        self,
+        iterable: range,
+        body: Callable[[Any], Any],
+        names: Sequence[str],
+        test: Thunk,
+        result: str | None,
     ) -> bool:
         """Stage a loop over a Python range if it turns out to end by a traced test."""
         staged = as_staged(is_marked(iterable), self.backend)
         assert staged is not None
-        loop = self._for_loop(staged, body, names, test)
+        loop = self._for_loop(staged, body, names, test, result)
         return self._on_trial(loop, loop.snapshot)
 
     def _for_loop(
-        self, staged: StagedIterable, body: Callable[[Any], Any], names: Sequence[str], test: Thunk | None
+        self,
+        staged: StagedIterable,
+        body: Callable[[Any], Any],
+        names: Sequence[str],
+        test: Thunk | None,
+        result: str | None,
     ) -> LoopTrace:
         functions = (body,) if test is None else (body, test)
         variables = find_variables(names, functions)
@@ -199,6 +231,7 @@ class Loops:
             staged,
             surely_runs=isinstance(staged.length, int)
             and (test is None or not self.backend.is_traced(test())),
+            result_name=result,
         )
 
     def _on_trial(self, loop: LoopTrace, snapshot: Snapshot) -> bool:

@@ -126,23 +126,6 @@ def traced_bound_float_state(x, n):
     return x, velocity
 
 
-@program(examples=[(5,), (1,)])
-def loop_variable_after_the_loop(n):
-    for i in range(n):
-        pass
-    return i
-
-
-@program(examples=[(4,), (1,)])
-def loop_variable_rebound_in_the_body(n):
-    """Rebinding the loop variable does not change what comes next."""
-    total = 0
-    for i in range(n):
-        i = i * 10
-        total += i
-    return total, i
-
-
 @program(examples=[(floats(1, 2, 3),), (floats(-1, -2, -3),)])
 def iterated_array_rebound_in_the_body(xs):
     """The loop goes over the array that `xs` was when the loop began."""

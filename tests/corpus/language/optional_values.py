@@ -58,3 +58,20 @@ def none_replaced_before_use(xs, wanted):
     if where is None:
         where = -1
     return where
+
+
+@program(examples=[(5,), (1,)])
+def loop_variable_after_the_loop(n):
+    for i in range(n):
+        pass
+    return i
+
+
+@program(examples=[(4,), (1,)])
+def loop_variable_rebound_in_the_body(n):
+    """Rebinding the loop variable does not change what comes next."""
+    total = 0
+    for i in range(n):
+        i = i * 10
+        total += i
+    return total, i
