@@ -10,8 +10,9 @@ N      ?= 100
 ARGS   ?=
 
 bin   := $(VENV)/bin
-# Processes that share out the tests: one for each core, not more than eight, as each holds its own JAX.
-jobs  := --numprocesses auto --maxprocesses 8
+# One process for each core, not more than eight, as each holds its own JAX. The time limit is per test, and by
+# thread, as a signal does not reach Python out of a loop in XLA.
+jobs  := --numprocesses auto --maxprocesses 8 --timeout 300 --timeout-method thread
 
 # Targets of make cannot hold a bare space.
 space := $(subst ,, )

@@ -24,10 +24,14 @@ def compile_function(
     ``class_name`` is the class the function is written in: private names (``self.__x``) are mangled for it.
     """
     definition: ast.stmt = _as_statement(_without_evaluated_parts(node))
+    # The definition and its class bind their names in the factory; code that reads those names means the module's.
+    bound_here = {getattr(node, "name", None), class_name} - {None, *free_names}
     if class_name is not None:
         definition = _stamped(ast.ClassDef(class_name, [], [], [definition], [], type_params=[]), definition)
     arguments = ast.arguments([], [ast.arg(name) for name in free_names], None, [], [], None, [])
-    factory = _stamped(ast.FunctionDef("factory", arguments, [definition], [], type_params=[]), definition)
+    declarations: list[ast.stmt] = [ast.Global(sorted(bound_here))] if bound_here else []
+    body = [*declarations, definition]
+    factory = _stamped(ast.FunctionDef("factory", arguments, body, [], type_params=[]), definition)
     module = ast.fix_missing_locations(ast.Module([factory], []))
     code = compile(module, original.co_filename, "exec", compiler_flags, dont_inherit=True)
     for _ in range(2 if class_name is None else 3):

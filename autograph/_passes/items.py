@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import gast
 
-from autograph._analysis.scopes import COMPREHENSIONS, FUNCTIONS, scope_of
+from autograph._analysis.scopes import COMPREHENSIONS, FUNCTIONS, parameter_names, scope_of, walk_scope
 from autograph._passes.nodes import Context, assign, constant, load, placed, store, thunk
 
 _OPERATORS = {
@@ -39,7 +39,9 @@ class LowerAssignments:
     def __call__(self, node: gast.AST) -> gast.AST:
         if not isinstance(node, gast.Lambda):
             scope = scope_of(node)
-            node.body = _Rewriter(self.context, scope.bound).block(node.body)
+            node.body = _Rewriter(self.context, scope.bound, _bound_with_values(node)).block(node.body) or [
+                placed(gast.Pass(), node)
+            ]
             outer = sorted(scope.nonlocal_names | scope.global_names)
             reports = [
                 placed(gast.Expr(self.context.call("will_write", thunk(load(name)))), node) for name in outer
@@ -50,9 +52,11 @@ class LowerAssignments:
 
 
 class _Rewriter:
-    """Attributes: local_names (variables that may be rebound here), prelude (statements to run before the present one)."""
+    """Attributes: local_names (variables that may be rebound here), bound_else (those bound by more than a bare
+    annotation), prelude (statements to run before the present one)."""
 
-    def __init__(self, context: Context, local_names: frozenset[str]) -> None:
+    def __init__(self, context: Context, local_names: frozenset[str], bound_else: frozenset[str]) -> None:
+        self.bound_else = bound_else
         self.context = context
         self.local_names = local_names
         self.prelude: list[gast.AST] = []
@@ -206,6 +210,19 @@ class _Rewriter:
     def _placed(self, statements: list[gast.AST], like: gast.AST) -> list[gast.AST]:
         prelude, self.prelude = self.prelude, []
         return [placed(statement, like) for statement in [*prelude, *statements]]
+
+
+def _bound_with_values(function: gast.AST) -> frozenset[str]:
+    """The variables that something other than a bare annotation binds."""
+    bare = {
+        id(part.target) for part in walk_scope(function.body) if isinstance(part, gast.AnnAssign) and part.value is None
+    }
+    names = {
+        part.id
+        for part in walk_scope(function.body)
+        if isinstance(part, gast.Name) and isinstance(part.ctx, gast.Store) and id(part) not in bare
+    }
+    return frozenset(names | set(parameter_names(function.args)))
 
 
 def _after_declarations(function: gast.AST) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import gast
 
-from autograph._analysis.scopes import LOOPS, suspends
+from autograph._analysis.scopes import LOOPS, suspends, walk_scope
 from autograph._passes.nodes import Context, any_of, assign, constant, load, negation, placed
 from autograph._passes.static_tests import is_static_test
 
@@ -48,6 +48,13 @@ class LowerJumps:
         return function
 
     def function(self, node: gast.AST) -> None:
+        if any(self._escapes_of(part.finalbody) for part in walk_scope(node.body) if hasattr(part, "finalbody")):
+            # Such a jump discards the exception in flight, which no flag can do: this function keeps its jumps.
+            self.context.keeps_jumps.add(node)
+            for part in walk_scope(node.body):
+                if isinstance(part, gast.FunctionDef | gast.AsyncFunctionDef):
+                    LowerJumps(self.context).function(part)
+            return
         body = self.tail(node.body, 0)
         if self.return_flag is not None:
             start = 1 if gast.get_docstring(node) is not None else 0
@@ -255,12 +262,13 @@ class LowerJumps:
 
     def _in_blocks(self, node: gast.AST, ends_iteration: bool) -> None:
         ends_iteration = ends_iteration and isinstance(node, gast.If)
+        leaves_body = self._escapes_of(node.body) if hasattr(node, "handlers") else frozenset()
         for field in ("body", "orelse", "finalbody"):
             block = getattr(node, field, None)
             if isinstance(block, list) and block and isinstance(block[0], gast.stmt):
                 setattr(node, field, self.structure(block, ends_iteration, 0))
-        if hasattr(node, "handlers") and node.orelse and self._escapes_of(node.body):
-            flags = self._flags_of(self._escapes_of(node.body))
+        if leaves_body and node.orelse:  # Python skips the `else` of a `try` that a jump leaves
+            flags = self._flags_of(leaves_body)
             node.orelse = [placed(gast.If(negation(any_of(flags)), node.orelse, []), node.orelse[0])]
         for part in [*getattr(node, "handlers", ()), *getattr(node, "cases", ())]:
             part.body = self.structure(part.body, False, 0)

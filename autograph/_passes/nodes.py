@@ -44,6 +44,7 @@ class Context:
       class_name: the class the function is written in, for private names.
       exit_flags: for a ``for`` loop, the variables that end it once true.
       result_names: variables that hold what a ``return`` inside a loop returns.
+      keeps_jumps: functions whose jumps stay jumps, and the statements around them Python's.
       generated: names of the functions that passes made, as against those the user wrote.
     """
 
@@ -55,6 +56,7 @@ class Context:
     exit_flags: dict[gast.AST, tuple[str, ...]] = field(default_factory=dict)
     generated: set[str] = field(default_factory=set)
     result_names: set[str] = field(default_factory=set)
+    keeps_jumps: set[gast.AST] = field(default_factory=set)
 
     def operator(self, name: str) -> gast.AST:
         """The expression ``ag__.name``."""

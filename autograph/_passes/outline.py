@@ -30,6 +30,9 @@ from autograph._passes.nodes import (
 from autograph._passes.static_tests import is_static_test
 
 
+_JUMPS = (gast.Return, gast.Break, gast.Continue)
+
+
 class OutlineControlFlow:
     """Moves the blocks of control flow statements into nested functions that share variables through closure cells.
 
@@ -66,15 +69,17 @@ class _Frame:
 
 
 class _Outliner:
-    """Attributes: scope and live (facts about the user's function), frame (where statements go now)."""
+    """Attributes: scope and live (facts about the user's function), frame (where statements go now), keeps_jumps."""
 
     def __init__(self, context: Context, scope: Scope, live: Liveness) -> None:
         self.context = context
         self.scope = scope
         self.live = live
         self.frame = _Frame(set(scope.parameters), scope.nonlocal_names | scope.global_names)
+        self.keeps_jumps = False
 
     def function(self, node: gast.AST) -> None:
+        self.keeps_jumps = node in self.context.keeps_jumps
         node.body = self.block(node.body)
 
     def block(self, statements: Sequence[gast.AST]) -> list[gast.AST]:
@@ -112,7 +117,7 @@ class _Outliner:
         return node
 
     def _stays_python(self, node: gast.AST) -> bool:
-        if suspends([node]):
+        if suspends([node]) or (self.keeps_jumps and contains([node], _JUMPS)):
             return True
         return isinstance(node, gast.If) and contains([node], (gast.Break, gast.Continue))
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import builtins
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import jax.numpy as jnp
 
 from autograph.backends.base import Backend, LeafType
 
@@ -58,7 +61,7 @@ def make_range(*arguments: Any) -> StagedRange:
     return StagedRange(start, stop, step)
 
 
-def is_marked(iterable: range) -> StagedRange:
+def to_be_staged(iterable: range | StagedRange) -> StagedRange:
     """A Python `range` to be staged."""
     return StagedRange(iterable.start, iterable.stop, iterable.step)
 
@@ -80,10 +83,10 @@ class StagedItems:
         return makers[self.kind]()
 
 
-def as_staged(iterable: Any, backend: Backend) -> StagedIterable | None:
-    """How to stage a loop over ``iterable`` here, or None if it runs in Python."""
+def as_staged(iterable: Any, backend: Backend, force: bool = False) -> StagedIterable | None:
+    """How to stage a loop over ``iterable`` here, or None if it runs in Python; ``force`` stages concrete ranges too."""
     if isinstance(iterable, StagedRange):
-        return _staged_range(iterable, backend)
+        return _staged_range(iterable, backend, force)
     if isinstance(iterable, StagedItems):
         return _staged_items(iterable, backend)
     if not backend.is_array(iterable) or not (backend.is_traced(iterable) or backend.is_tracing()):
@@ -93,10 +96,10 @@ def as_staged(iterable: Any, backend: Backend) -> StagedIterable | None:
     return StagedIterable(iterable.shape[0], (iterable,), lambda index, slices: slices[0])
 
 
-def _staged_range(iterable: StagedRange, backend: Backend) -> StagedIterable | None:
+def _staged_range(iterable: StagedRange, backend: Backend, force: bool) -> StagedIterable | None:
     bounds = (iterable.start, iterable.stop, iterable.step)
     if not any(backend.is_traced(bound) for bound in bounds):
-        if not backend.is_tracing():
+        if not force and not backend.is_tracing():
             return None
         start, stop, step = (bound.__index__() for bound in bounds)
         length: Any = len(builtins.range(start, stop, step))
@@ -121,7 +124,7 @@ def _traced_length(start: Any, stop: Any, step: Any) -> Any:
 
 def _staged_items(iterable: StagedItems, backend: Backend) -> StagedIterable | None:
     parts = [as_staged(part, backend) for part in iterable.parts]
-    if any(part is None or not isinstance(part.length, int) for part in parts):
+    if any(part is None for part in parts):
         return None
     staged = [part for part in parts if part is not None]
     if iterable.kind == "reversed":
@@ -137,8 +140,8 @@ def _staged_items(iterable: StagedItems, backend: Backend) -> StagedIterable | N
             inner.arrays,
             lambda index, slices: (_arithmetic(iterable.start, index, 1), inner.item(index, slices)),
         )
-    length = min(part.length for part in staged)
-    arrays = tuple(array[:length] for part in staged for array in part.arrays)
+    length = functools.reduce(_shorter, (part.length for part in staged))
+    arrays = tuple(array[:length] if isinstance(length, int) else array for part in staged for array in part.arrays)
 
     def item(index: Any, slices: Sequence[Any]) -> Any:
         values, position = [], 0
@@ -148,6 +151,10 @@ def _staged_items(iterable: StagedItems, backend: Backend) -> StagedIterable | N
         return tuple(values)
 
     return StagedIterable(length, arrays, item)
+
+
+def _shorter(a: Any, b: Any) -> Any:
+    return min(a, b) if isinstance(a, int) and isinstance(b, int) else jnp.minimum(a, b)
 
 
 def can_stage(iterable: Any, backend: Backend) -> bool:

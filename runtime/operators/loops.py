@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from autograph.backends.base import Backend
-from autograph.runtime.operators.iterables import StagedIterable, as_staged, is_marked
+from autograph.runtime.operators.iterables import StagedIterable, StagedRange, as_staged, to_be_staged
 from autograph.runtime.operators.journal import Journal
 from autograph.runtime.operators.locations import user_location
 from autograph.runtime.operators.loop_carry import LoopTrace
@@ -62,7 +62,7 @@ class Loops:
             self._staged_for(staged, body, names, test, result)
         elif (
             test is not None
-            and isinstance(iterable, range)
+            and isinstance(iterable, range | StagedRange)
             and len(iterable) > 1
             and self._may_become_traced((test, body), names)
             and self._tried_for(iterable, body, names, test, result)
@@ -197,14 +197,14 @@ class Loops:
 
     def _tried_for(
         self,
-        iterable: range,
+        iterable: range | StagedRange,
         body: Callable[[Any], Any],
         names: Sequence[str],
         test: Thunk,
         result: str | None,
     ) -> bool:
         """Stage a loop over a Python range if it turns out to end by a traced test."""
-        staged = as_staged(is_marked(iterable), self.backend)
+        staged = as_staged(to_be_staged(iterable), self.backend, force=True)
         assert staged is not None
         loop = self._for_loop(staged, body, names, test, result)
         return self._on_trial(loop, loop.snapshot)
