@@ -121,6 +121,9 @@ class Backend(Protocol):
     def zeros(self, type: LeafType) -> Any:
         """A value of this type."""
 
+    def is_static(self, traced: Traced, static_operands: set[int]) -> bool:
+        """Whether the program's first result is computed from nothing but literals and these operands."""
+
     def test_is_static(self, spec: LoopSpec, static_leaves: set[int]) -> bool:
         """Whether the loop's test, run in Python, would stay a plain bool.
 

@@ -54,6 +54,9 @@ class PythonBackend:
     def zeros(self, type: LeafType) -> Any:
         return _unreachable()
 
+    def is_static(self, traced: Traced, static_operands: set[int]) -> bool:
+        return _unreachable()
+
     def test_is_static(self, spec: LoopSpec, static_leaves: set[int]) -> bool:
         return _unreachable()
 

@@ -106,6 +106,11 @@ def _casts_weak(equation: Any) -> bool:
     return any(_casts_weak(nested) for jaxpr in inner for nested in jaxpr.eqns)
 
 
+def is_static(traced: Traced, static_operands: set[int]) -> bool:
+    """See `Backend.is_static`."""
+    return _is_static_leaf(traced.leaves[0], _static_outputs(traced, static_operands, -1))
+
+
 def test_is_static(spec: LoopSpec, static_leaves: set[int]) -> bool:
     """Whether the loop's test depends on nothing but Python numbers (see `Backend.test_is_static`)."""
     assert spec.test is not None

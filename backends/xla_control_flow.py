@@ -122,6 +122,9 @@ class XlaBackend:
             values[k] = value
         return values
 
+    def is_static(self, traced: Traced, static_operands: set[int]) -> bool:
+        return xla_carry.is_static(traced, static_operands)
+
     def test_is_static(self, spec: LoopSpec, static_leaves: set[int]) -> bool:
         return xla_carry.test_is_static(spec, static_leaves)
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from autograph.backends.base import MISSING, Backend, LeafType, LoopSpec, Traced
+from autograph.backends.base import MISSING, Backend, LeafType, LoopSpec, Output, Traced
 from autograph.runtime.errors import StagingError
 from autograph.runtime.operators.conditionals import Shown, agree, describe
 from autograph.runtime.operators.iterables import StagedIterable, slice_type
@@ -29,6 +29,7 @@ from autograph.runtime.operators.state import (
 )
 
 _MAX_ROUNDS = 12
+_NUMBERS = (bool, int, float, complex)
 
 
 @dataclass
@@ -83,6 +84,7 @@ class LoopTrace:
         self.carried: list[_Carried] = []
         self.spec: LoopSpec | None = None
         self._index_type = self._type_of_index()
+        self._early_test: tuple[list[LeafType], Traced] | None = None
 
     def _type_of_index(self) -> LeafType:
         index = self.backend.type_of(0)
@@ -103,7 +105,7 @@ class LoopTrace:
                 raise StagingError(f"{self.where}\n  The types of this loop's variables do not settle.")
             self.spec = LoopSpec(
                 traced.traced,
-                None if self.test is None else self._trace_test(),
+                None if self.test is None else self._settled_test(),
                 [(leaf, type) for leaf, type, _ in self._leaves()],
                 len(self._operand_types()),
                 [result for _, _, result in self._leaves()],
@@ -113,11 +115,40 @@ class LoopTrace:
         finally:
             self.snapshot.restore()
 
+    def test_is_traced(self) -> bool:
+        """Trace the test alone, on the state as it starts; False if it may be plain Python's affair, or writes.
+
+        The program is kept: it serves the staged loop if the state's types turn out to be settled.
+        """
+        try:
+            self.carried = [self._start(variable) for variable in self.variables if variable.get() is not UNBOUND]
+            traced, wrote = self._trace_test()
+        except Exception:  # it needs its values as they are, or is an error that Python will raise
+            return False
+        starts = [(start, type) for carried in self.carried for start, type in zip(carried.start, carried.types) if type]
+        static = {k for k, (start, _) in enumerate(starts) if type(start) in _NUMBERS}
+        if wrote or not isinstance(traced.leaves[0], Output) or self.backend.is_static(traced, static):
+            return False
+        self._early_test = self._operand_types(), traced
+        return True
+
+    def _settled_test(self) -> Traced:
+        if self._early_test is not None:
+            old, traced = self._early_test
+            new = self._operand_types()
+            if len(old) == len(new) and all(a.strong() == b.strong() for a, b in zip(old, new, strict=True)):
+                again = self.backend.strengthened(
+                    traced, [k for k, (a, b) in enumerate(zip(old, new, strict=True)) if a != b]
+                )
+                if again is not None:
+                    return again
+        return self._trace_test()[0]
+
     def test_is_static(self) -> bool:
         """Whether this loop, begun on trial, has after all nothing traced in its test."""
         assert self.spec is not None
         static = {
-            k for k, (start, _) in enumerate(self.spec.carry) if type(start) in (bool, int, float, complex)
+            k for k, (start, _) in enumerate(self.spec.carry) if type(start) in _NUMBERS
         }
         return self.backend.test_is_static(self.spec, static)
 
@@ -220,18 +251,26 @@ class LoopTrace:
         end.discovered = [place for place in living if key_of(place) in end.written]
         return end
 
-    def _trace_test(self) -> Traced:
+    def _trace_test(self) -> tuple[Traced, bool]:
+        """The test as a program, and whether it writes to anything."""
         test = self.test
         assert test is not None
 
         region = self.journal.open(self.variables)
 
+        wrote = False
+
         def run(*operands: Any) -> list[Any]:
-            self._install(operands, region)
-            return [test()]
+            nonlocal wrote
+            installed = self._install(operands, region)
+            truth = test()
+            bound = [v for v in self.variables if id(v) in installed or v.get() is not UNBOUND]
+            wrote = bool(region.written()) or any(v.get() is not installed.get(id(v), (None,))[0] for v in bound)
+            return [truth]
 
         try:
-            return self.backend.trace(run, self._operand_types())
+            traced = self.backend.trace(run, self._operand_types())
+            return traced, wrote
         finally:
             self.snapshot.restore()
             self.journal.close(region)

@@ -33,20 +33,35 @@ class Loops:
 
     def while_stmt(self, test: Thunk, body: Thunk, names: Sequence[str], result: str | None = None) -> None:
         """Run ``body`` while ``test()`` is true; ``names`` and ``result`` as for `if_stmt`."""
-        tried = False
+        tried = not self._may_become_traced((test, body))
+        if not tried and self._staged_by_its_test(test, body, names, result):
+            return
         while True:
             before = _cell_values(test)
             truth = test()
+            test_writes = _cell_values(test) != before
             if self.backend.is_traced(truth):
-                self._staged_while(test, body, names, truth, _cell_values(test) != before, None, result)
+                loop = self._while_loop(test, body, names, result, test_writes, self._truth(truth))
+                loop.settle()
+                loop.emit()
                 return
             if not truth:
                 return
-            if not tried and self._may_become_traced((test, body), names):
+            if not tried:
                 tried = True
-                if self._staged_while(test, body, names, True, _cell_values(test) != before, truth, result):
+                loop = self._while_loop(test, body, names, result, test_writes, True, surely_runs=True)
+                if self._on_trial(loop):
                     return
             body()
+
+    def _staged_by_its_test(self, test: Thunk, body: Thunk, names: Sequence[str], result: str | None) -> bool:
+        """Stage a ``while`` whose test, asked once with the state traced, turns out to be traced. Else nothing has happened."""
+        loop = self._while_loop(test, body, names, result, False, None)
+        if not loop.test_is_traced():
+            return False
+        loop.settle()
+        loop.emit()
+        return True
 
     def for_stmt(
         self,
@@ -64,7 +79,7 @@ class Loops:
             test is not None
             and isinstance(iterable, range | StagedRange)
             and len(iterable) > 1
-            and self._may_become_traced((test, body), names)
+            and self._may_become_traced((test, body))
             and self._tried_for(iterable, body, names, test, result)
         ):
             return
@@ -114,7 +129,7 @@ class Loops:
                 Snapshot(functions, variables),
             )
 
-    def _may_become_traced(self, functions: Sequence[Callable[..., Any]], names: Sequence[str]) -> bool:
+    def _may_become_traced(self, functions: Sequence[Callable[..., Any]]) -> bool:
         """Whether anything the loop's functions reach directly is traced now, so that trying to stage is worth while."""
         for function in functions:
             for cell in function.__closure__ or ():
@@ -139,22 +154,22 @@ class Loops:
 
     # Staged.
 
-    def _staged_while(
+    def _while_loop(
         self,
         test: Thunk,
         body: Thunk,
         names: Sequence[str],
-        truth: Any,
-        test_writes: bool,
-        trial: Any,
         result: str | None,
-    ) -> bool:
-        """Stage a ``while`` from the present state on. On trial (the test is still concrete) False means: run it in Python."""
+        test_writes: bool,
+        truth: Any,
+        surely_runs: bool = False,
+    ) -> LoopTrace:
+        """A ``while`` from the present state on. A test that writes has run once and runs at the end of each iteration."""
         functions = (test, body)
         variables = find_variables(names, functions)
         snapshot = Snapshot(functions, variables)
-        goes_on = Slot("the loop's test", self._truth(truth))
-        if test_writes:  # the test has run once; let it run at the end of each iteration, its result carried
+        goes_on = Slot("the loop's test", truth)
+        if test_writes:
             variables.append(goes_on)
 
         def iteration(_: Any) -> None:
@@ -162,7 +177,7 @@ class Loops:
             if test_writes:
                 goes_on.set(self._truth(test()))
 
-        loop = LoopTrace(
+        return LoopTrace(
             self.backend,
             self.marks,
             self.journal,
@@ -172,14 +187,9 @@ class Loops:
             goes_on.get if test_writes else lambda: self._truth(test()),
             iteration,
             _ENDLESS,
-            surely_runs=trial is not None,
+            surely_runs=surely_runs,
             result_name=result,
         )
-        if trial is None:
-            loop.settle()
-            loop.emit()
-            return True
-        return self._on_trial(loop, snapshot)
 
     def _staged_for(
         self,
@@ -207,7 +217,7 @@ class Loops:
         staged = as_staged(to_be_staged(iterable), self.backend, force=True)
         assert staged is not None
         loop = self._for_loop(staged, body, names, test, result)
-        return self._on_trial(loop, loop.snapshot)
+        return self._on_trial(loop)
 
     def _for_loop(
         self,
@@ -234,14 +244,13 @@ class Loops:
             result_name=result,
         )
 
-    def _on_trial(self, loop: LoopTrace, snapshot: Snapshot) -> bool:
+    def _on_trial(self, loop: LoopTrace) -> bool:
         try:
             loop.settle()
             if loop.test_is_static():
                 return False
         except Exception:
-            snapshot.restore()  # what Python can run and staging cannot; if it is an error, Python will raise it
-            return False
+            return False  # what Python can run and staging cannot; if it is an error, Python will raise it
         loop.emit()
         return True
 
