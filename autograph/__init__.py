@@ -29,6 +29,7 @@ from autograph.runtime.errors import ConversionError as ConversionError
 from autograph.runtime.errors import InvalidArgumentError as InvalidArgumentError
 from autograph.runtime.errors import StagingError as StagingError
 from autograph.runtime.errors import StagingWarning as StagingWarning
+from autograph.runtime.optional import Optional as Optional
 from autograph.runtime.function import Function as Function
 from autograph.runtime.function import functions_run_eagerly as functions_run_eagerly
 from autograph.runtime.function import run_functions_eagerly as run_functions_eagerly

@@ -33,6 +33,7 @@ class ConvertedCode:
 
     code: types.CodeType
     text: str
+    may_return_none: bool
 
 
 class Converter:
@@ -73,6 +74,10 @@ class Converter:
     def text(self, function: types.FunctionType) -> str:
         """Return the rewritten source of ``function``."""
         return self._code(function).text
+
+    def may_return_none(self, function: types.FunctionType) -> bool:
+        """Whether ``function`` returns a value on some paths and None on others, by conditions that may be traced."""
+        return self._code(function).may_return_none
 
     def is_converted(self, function: types.FunctionType) -> bool:
         """Whether ``function`` is rewritten already, as a whole or as part of one that is."""
@@ -142,7 +147,7 @@ class Converter:
                 f"{source.filename}:{source.node.lineno}: {function.__qualname__!r} could not be rewritten ({error}). Mark it "
                 "with autograph.do_not_convert, and report it."
             ) from error
-        return ConvertedCode(code, text)
+        return ConvertedCode(code, text, _may_return_none(node))
 
     def _is_plain_call(self, own_names: frozenset[str], function: types.FunctionType, node: gast.AST) -> bool:
         """Whether the called expression is a module's function (or a builtin) that needs no help, as things stand."""
@@ -163,6 +168,15 @@ def _rewrite(
     for make_pass in PASSES:
         node = make_pass(context)(node)
     return node
+
+
+def _may_return_none(node: gast.AST) -> bool:
+    """Whether blocks that the passes made of this function's branches return None beside others that return a value."""
+    if isinstance(node, gast.Lambda):
+        return False
+    returns = [part.value for part in gast.walk(node) if isinstance(part, gast.Return)]
+    nones = [value is None or (isinstance(value, gast.Constant) and value.value is None) for value in returns]
+    return any(nones) and not all(nones)
 
 
 def _names_in(node: gast.AST) -> frozenset[str]:

@@ -20,6 +20,7 @@ PUBLIC = {
     "Function",
     "Graph",
     "InvalidArgumentError",
+    "Optional",
     "StagingError",
     "StagingWarning",
     "convert",

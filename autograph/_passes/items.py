@@ -215,7 +215,9 @@ class _Rewriter:
 def _bound_with_values(function: gast.AST) -> frozenset[str]:
     """The variables that something other than a bare annotation binds."""
     bare = {
-        id(part.target) for part in walk_scope(function.body) if isinstance(part, gast.AnnAssign) and part.value is None
+        id(part.target)
+        for part in walk_scope(function.body)
+        if isinstance(part, gast.AnnAssign) and part.value is None
     }
     names = {
         part.id

@@ -48,7 +48,9 @@ class LowerJumps:
         return function
 
     def function(self, node: gast.AST) -> None:
-        if any(self._escapes_of(part.finalbody) for part in walk_scope(node.body) if hasattr(part, "finalbody")):
+        if any(
+            self._escapes_of(part.finalbody) for part in walk_scope(node.body) if hasattr(part, "finalbody")
+        ):
             # Such a jump discards the exception in flight, which no flag can do: this function keeps its jumps.
             self.context.keeps_jumps.add(node)
             for part in walk_scope(node.body):

@@ -11,9 +11,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from autograph.backends.base import Backend
-from autograph.runtime.errors import ConversionError
+from autograph.runtime.errors import ConversionError, StagingError
 from autograph.runtime.operators.journal import ContentsPlace, Journal, is_mutating_method
-from autograph.runtime.operators.locations import is_internal, warn
+from autograph.runtime.operators.locations import is_internal, user_location, warn
+from autograph.runtime.optional import Optional
 
 # Packages that are written for JAX as it is. Functions handed to them are converted, they themselves are not.
 _LIBRARIES = frozenset(
@@ -42,6 +43,7 @@ _TAKES_FUNCTIONS = frozenset(
     """.split()
 )
 _UNCONVERTED = "__autograph_do_not_convert__"
+_CHECKED = "__autograph_checked__"
 
 
 class Calls:
@@ -102,11 +104,33 @@ class Calls:
         if not self.recursive:
             return function
         try:
-            return self.converter.convert(function)
+            converted = self.converter.convert(function)
+            if self.converter.may_return_none(function):
+                return self._without_optional(function, converted)
+            return converted
         except ConversionError:
             if _has_source(function):
                 raise
             return function  # made without source (a dataclass's methods, say): it runs as it is
+
+    def _without_optional(self, function: types.FunctionType, converted: types.FunctionType) -> Any:
+        """A converted function that returns a value on some paths and None on others: its caller must get one or the other."""
+        known = converted.__dict__.get(_CHECKED)
+        if known is not None:
+            return known
+
+        @functools.wraps(converted)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            result = converted(*args, **kwargs)
+            if isinstance(result, Optional):
+                raise StagingError(
+                    f"{user_location()}\n  {function.__qualname__!r} returns a value or None here, by a traced condition, and XLA has "
+                    "no None.\n  Return a value on every path: a number that stands for none, or a flag beside it."
+                )
+            return result
+
+        converted.__dict__[_CHECKED] = call
+        return call
 
     def _method(self, method: types.MethodType) -> Any:
         function = method.__func__

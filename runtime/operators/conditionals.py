@@ -8,6 +8,7 @@ from typing import Any
 
 from autograph.backends.base import MISSING, Backend, LeafType, Output, Traced
 from autograph.runtime.errors import StagingError
+from autograph.runtime.optional import Optional
 from autograph.runtime.operators.journal import AttributePlace, ContentsPlace, Journal, Place, key_of
 from autograph.runtime.operators.locations import user_location
 from autograph.runtime.operators.state import (
@@ -50,7 +51,7 @@ class Conditionals:
             return orelse() if orelse is not None else None
         functions = (body, orelse)
         variables = find_variables(names, functions)
-        return self.staged_if(test, body, orelse, variables, Snapshot(functions, variables), result)
+        return self.staged_if(test, body, orelse, variables, Snapshot(functions, variables), result, True)
 
     def if_exp(self, test: Any, body: Thunk, orelse: Thunk) -> Any:
         """``body() if test else orelse()``."""
@@ -130,6 +131,7 @@ class Conditionals:
         variables: Sequence[Variable],
         snapshot: Snapshot,
         result_name: str | None = None,
+        may_be_none: bool = False,
     ) -> Any:
         """Trace both blocks, settle what they leave behind, emit one conditional, and bind its results."""
         where = user_location()
@@ -140,7 +142,10 @@ class Conditionals:
         places: list[Any] = [result, *variables]
         for k, place in enumerate(places):
             is_result = place.name == result_name and k > 0
-            joined.add(place.name, *((end.values[k], end.leaves(k)) for end in ends), always_bound=is_result)
+            sides = [(end.values[k], end.leaves(k)) for end in ends]
+            if k == 0 and may_be_none:
+                sides = _as_optional(sides)
+            joined.add(place.name, *sides, always_bound=is_result)
         for key in dict.fromkeys([*ends[0].written, *ends[1].written]):
             places.append(next(end.written[key][0] for end in ends if key in end.written))
             joined.add_written(places[-1], *(self._value_of_place(places[-1], end) for end in ends))
@@ -259,6 +264,32 @@ class _BranchEnd:
         return list(self.traced.leaves[self.spans[k]])
 
 
+def _as_optional(sides: list[Any]) -> list[Any]:
+    """Both sides as `Optional`, where one returns a value and the other None (or already such)."""
+    kinds = [_kind(value) for value, _ in sides]
+    if kinds[0] == kinds[1] or not any(kind in ("none", "optional") for kind in kinds):
+        return sides
+    inner = next(
+        (value.structure.template.value if kind == "optional" else value.structure.template)
+        for (value, _), kind in zip(sides, kinds, strict=True)
+        if kind != "none"
+    )
+    indices, structure = flatten(Optional(0, inner))
+    converted = []
+    for (_, leaves), kind in zip(sides, kinds, strict=True):
+        if kind == "none":
+            leaves = [False, *[MISSING] * (len(indices) - 1), True]
+        elif kind == "value":
+            leaves = [True, *leaves]
+        converted.append((_EndValue(structure, None), leaves))
+    return converted
+
+
+def _kind(value: _EndValue | None) -> str:
+    template = None if value is None else value.structure.template
+    return "none" if template is None else "optional" if isinstance(template, Optional) else "value"
+
+
 @dataclass
 class _JoinedVariable:
     structure: Structure
@@ -312,12 +343,13 @@ class _Join:
                 )
         else:
             here = left_leaves if left is not None else right_leaves
-            absent = [MISSING] * (len(here) - 1) + [always_bound]
+            typed = [self.backend.type_of(leaf) is not None for leaf in here[:-1]]
+            absent = [MISSING if t else leaf for t, leaf in zip(typed, here, strict=False)] + [always_bound]
             here = [*here[:-1], True] if always_bound else here
             left_leaves, right_leaves = (here, absent) if left is not None else (absent, here)
-            if any(self.backend.type_of(leaf) is None for leaf in here[:-1]):
+            if not any(typed) and not always_bound:
                 self.lost.add(len(self.variables))
-                self.variables.append(None)  # no placeholder exists for what is no array
+                self.variables.append(None)  # nothing in it can bear the mark of a placeholder
                 return
         start = len(self.pairs)
         labels = [*present.structure.leaf_names(name), name]

@@ -141,7 +141,9 @@ def _staged_items(iterable: StagedItems, backend: Backend) -> StagedIterable | N
             lambda index, slices: (_arithmetic(iterable.start, index, 1), inner.item(index, slices)),
         )
     length = functools.reduce(_shorter, (part.length for part in staged))
-    arrays = tuple(array[:length] if isinstance(length, int) else array for part in staged for array in part.arrays)
+    arrays = tuple(
+        array[:length] if isinstance(length, int) else array for part in staged for array in part.arrays
+    )
 
     def item(index: Any, slices: Sequence[Any]) -> Any:
         values, position = [], 0

@@ -121,11 +121,18 @@ class LoopTrace:
         The program is kept: it serves the staged loop if the state's types turn out to be settled.
         """
         try:
-            self.carried = [self._start(variable) for variable in self.variables if variable.get() is not UNBOUND]
+            self.carried = [
+                self._start(variable) for variable in self.variables if variable.get() is not UNBOUND
+            ]
             traced, wrote = self._trace_test()
         except Exception:  # it needs its values as they are, or is an error that Python will raise
             return False
-        starts = [(start, type) for carried in self.carried for start, type in zip(carried.start, carried.types) if type]
+        starts = [
+            (start, type)
+            for carried in self.carried
+            for start, type in zip(carried.start, carried.types)
+            if type
+        ]
         static = {k for k, (start, _) in enumerate(starts) if type(start) in _NUMBERS}
         if wrote or not isinstance(traced.leaves[0], Output) or self.backend.is_static(traced, static):
             return False
@@ -147,9 +154,7 @@ class LoopTrace:
     def test_is_static(self) -> bool:
         """Whether this loop, begun on trial, has after all nothing traced in its test."""
         assert self.spec is not None
-        static = {
-            k for k, (start, _) in enumerate(self.spec.carry) if type(start) in _NUMBERS
-        }
+        static = {k for k, (start, _) in enumerate(self.spec.carry) if type(start) in _NUMBERS}
         return self.backend.test_is_static(self.spec, static)
 
     def emit(self) -> None:
@@ -265,7 +270,9 @@ class LoopTrace:
             installed = self._install(operands, region)
             truth = test()
             bound = [v for v in self.variables if id(v) in installed or v.get() is not UNBOUND]
-            wrote = bool(region.written()) or any(v.get() is not installed.get(id(v), (None,))[0] for v in bound)
+            wrote = bool(region.written()) or any(
+                v.get() is not installed.get(id(v), (None,))[0] for v in bound
+            )
             return [truth]
 
         try:
@@ -323,25 +330,16 @@ class LoopTrace:
         """A variable that is unbound before the loop: True if iterations must see what earlier ones left."""
         if variable.name == self.result_name:
             leaves[-1] = True
-        types = [self.backend.type_of(leaf) for leaf in leaves]
-        if any(type is None for type in types[:-1]):
-            if all(type is None for type in types[:-1]) and self.surely_runs and leaves[-1] is True:
-                carried = _Carried(
-                    variable,
-                    last.structure,
-                    leaves,
-                    [None] * len(leaves),
-                    UNBOUND,
-                    False,
-                    [None] * len(leaves),
-                )
-                self.carried.append(carried)
-            return False
-        carried = _Carried(variable, last.structure, [MISSING] * (len(leaves) - 1) + [False], types, UNBOUND)
+        types: list[LeafType | None] = [self.backend.type_of(leaf) for leaf in leaves]
+        is_result = variable.name == self.result_name
+        if not any(types[:-1]) and not is_result and not (self.surely_runs and leaves[-1] is True):
+            return False  # nothing in it can bear the mark of a placeholder
+        start = [leaf if type is None else MISSING for leaf, type in zip(leaves[:-1], types, strict=False)]
+        carried = _Carried(variable, last.structure, [*start, False], types, UNBOUND)
         carried.is_input = leaves[-1] is not True
         if carried.is_input:
             types[-1] = self.backend.type_of(True)
-        elif self.surely_runs or variable.name == self.result_name:
+        elif self.surely_runs or is_result:
             carried.start[-1], types[-1] = True, None
         carried.results = leaves
         self.carried.append(carried)
