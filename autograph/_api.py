@@ -25,6 +25,7 @@ from autograph.runtime.operators import Operators
 from autograph.runtime.operators.calls import is_plain, mark_unconverted
 from autograph.runtime.operators.iterables import make_range
 from autograph.runtime.operators.locations import clean_traceback, is_internal
+from autograph.runtime.raising import Guarded, guarded
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -108,15 +109,18 @@ def convert(f: Any = None, *, recursive: bool = True, optional_features: Any = (
 to_graph = convert
 
 
-def _convert_with(made: Operators, f: Any) -> Any:
+def _convert_with(made: Operators, f: Any, deliver: bool = False) -> Any:
     if isinstance(f, staticmethod | classmethod):
-        return type(f)(_convert_with(made, f.__func__))
+        return type(f)(_convert_with(made, f.__func__, deliver))
     if isinstance(f, functools.partial):
-        return functools.partial(_convert_with(made, f.func), *f.args, **f.keywords)
+        return functools.partial(_convert_with(made, f.func, deliver), *f.args, **f.keywords)
     if isinstance(f, types.MethodType):
-        return types.MethodType(_convert_with(made, f.__func__), f.__self__)
+        return types.MethodType(_convert_with(made, f.__func__, deliver), f.__self__)
     if isinstance(f, types.FunctionType):
-        return f if is_converted(f) else _with_clean_tracebacks(f, made.converter.convert(f))
+        if is_converted(f):
+            inner = f.__dict__.get("__wrapped__")
+            return _convert_with(made, inner, deliver) if deliver and inner is not None else f
+        return _boundary(made, f, made.converter.convert(f), deliver)
     if isinstance(f, Function):
         return f
     if not callable(f):
@@ -126,7 +130,7 @@ def _convert_with(made: Operators, f: Any) -> Any:
         return made.call(f)
     if not isinstance(method, types.FunctionType):
         return f  # not written in Python: there is nothing to convert
-    return types.MethodType(_convert_with(made, method), f)
+    return types.MethodType(_convert_with(made, method, deliver), f)
 
 
 def is_converted(f: Any) -> bool:
@@ -135,8 +139,13 @@ def is_converted(f: Any) -> bool:
     return code is not None and (operators.converter.is_converted(f) or is_internal(code.co_filename))
 
 
-def _with_clean_tracebacks(f: types.FunctionType, converted: types.FunctionType) -> types.FunctionType:
-    """The converted function as its caller sees it: in place of ``f``, with none of our frames in its errors."""
+def _boundary(
+    made: Operators, f: types.FunctionType, converted: types.FunctionType, deliver: bool
+) -> types.FunctionType:
+    """The converted function as its caller sees it: in place of ``f``, with none of our frames in its errors.
+
+    With ``deliver`` the caller takes a `Guarded` result and raises what it holds when it is known.
+    """
     if inspect.isgeneratorfunction(f) or inspect.iscoroutinefunction(f) or inspect.isasyncgenfunction(f):
         converted.__wrapped__ = f  # type: ignore[attr-defined]
         return converted
@@ -144,7 +153,8 @@ def _with_clean_tracebacks(f: types.FunctionType, converted: types.FunctionType)
     @functools.wraps(f)
     def call_converted(*args: Any, **kwargs: Any) -> Any:
         try:
-            return converted(*args, **kwargs)
+            result = guarded(lambda: converted(*args, **kwargs), made.backend.trace_state())
+            return result.resolve() if isinstance(result, Guarded) and not deliver else result
         except BaseException as error:
             clean_traceback(error)
             raise
@@ -299,6 +309,6 @@ def function(
         )
     if experimental_compile is not None:
         jit_compile = experimental_compile
-    made = functools.partial(_convert_with, operators) if autograph else (lambda f: f)
+    made = functools.partial(_convert_with, operators, deliver=True) if autograph else (lambda f: f)
     options = {"compiler_options": compiler_options} if compiler_options else {}
     return Function(func, made, XlaCompiler(), jit_compile, options)

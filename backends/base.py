@@ -87,6 +87,9 @@ class Backend(Protocol):
     def is_tracing(self) -> bool:
         """Whether array operations are being recorded rather than run."""
 
+    def trace_state(self) -> Any:
+        """Something that is equal for operations that are recorded by one and the same trace."""
+
     def is_array(self, value: Any) -> bool:
         """Whether ``value`` is an array of this backend, traced or not."""
 
@@ -129,3 +132,59 @@ class Backend(Protocol):
 
         It would if it is computed from nothing but Python numbers: ``static_leaves`` are the carried leaves that start as such.
         """
+
+
+class Staging(Protocol):
+    """How Variables stand in programs that are being recorded. `backends.xla_state` is its implementation.
+
+    A *place* is where array operations go now: run, recorded, mapped or differentiated, one within another. A *stand-in* is what a
+    Variable's value is read from and written to while a program is recorded.
+    """
+
+    def stand_in(self, type: LeafType) -> Any:
+        """A new stand-in for a value of this type."""
+
+    def read(self, stand_in: Any) -> Any:
+        """Record a read."""
+
+    def write(self, stand_in: Any, value: Any) -> None:
+        """Record a write."""
+
+    def place(self) -> Any:
+        """Where array operations go now."""
+
+    def is_plain(self, place: Any) -> bool:
+        """Whether operations run at once, on values."""
+
+    def is_recording(self, place: Any) -> bool:
+        """Whether operations are, at some level, recorded to run later."""
+
+    def is_mapped(self, place: Any, within: Any = None) -> bool:
+        """Whether this place is under a ``vmap``; of those begun inside ``within``, if that is given."""
+
+    def is_within(self, place: Any, outer: Any) -> bool:
+        """Whether ``place`` is ``outer`` or was begun inside it."""
+
+    def concrete(self, value: Any) -> Any:
+        """The value of an array that is being differentiated; raises if it has none now."""
+
+    def record(self, block: Callable[..., Sequence[Any]], arrays: Sequence[Any]) -> Any:
+        """Run ``block`` once on stand-ins of these arrays; give the program of what it computes."""
+
+    def stand_ins(self, program: Any) -> list[tuple[Any, bool]]:
+        """The stand-ins that a recorded program touches, and whether it writes each."""
+
+    def run(
+        self, program: Any, arrays: Sequence[Any], stand_ins: Sequence[Any], values: Sequence[Any]
+    ) -> tuple[list[Any], list[Any]]:
+        """Run a recorded program, ``values`` being those of its stand-ins before it; give its results, and the values after it."""
+
+    def run_part(
+        self,
+        program: Any,
+        arrays: Sequence[Any],
+        stand_ins: Sequence[Any],
+        values: Sequence[Any],
+        outputs: range,
+    ) -> list[Any]:
+        """Some of a program's results, without the effects that they do not need."""

@@ -20,6 +20,9 @@ class PythonBackend:
     def is_tracing(self) -> bool:
         return False
 
+    def trace_state(self) -> Any:
+        return None
+
     def is_array(self, value: Any) -> bool:
         return hasattr(value, "at") and hasattr(value, "dtype")
 

@@ -34,6 +34,9 @@ class XlaBackend:
     def is_tracing(self) -> bool:
         return isinstance(jnp.zeros(()), jax.core.Tracer)
 
+    def trace_state(self) -> Any:
+        return jax.extend.core.get_opaque_trace_state(convention="nnx")
+
     def is_array(self, value: Any) -> bool:
         return isinstance(value, jax.Array)
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from autograph.runtime.concrete import StaticOutput
 from autograph.runtime.optional import Optional
+from autograph.runtime.raising import Guarded
 from autograph.runtime.signature import CallSignature
 
 
@@ -62,10 +63,10 @@ def _as_output(leaf: Any) -> Any:
 
 
 def _from_output(leaf: Any) -> Any:
-    if isinstance(leaf, Optional):
+    if isinstance(leaf, Optional | Guarded):
         return jax.tree_util.tree_map(_from_output, leaf.resolve(), is_leaf=_is_static_output)
     return leaf.value if isinstance(leaf, StaticOutput) else leaf
 
 
 def _is_static_output(leaf: Any) -> bool:
-    return isinstance(leaf, StaticOutput | Optional)
+    return isinstance(leaf, StaticOutput | Optional | Guarded)

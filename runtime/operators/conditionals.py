@@ -37,6 +37,7 @@ class Conditionals:
     backend: Backend
     marks: Marks
     journal: Journal
+    record_raise: Callable[..., None]
 
     def if_stmt(
         self, test: Any, body: Thunk, orelse: Thunk | None, names: Sequence[str], result: str | None = None
@@ -137,15 +138,22 @@ class Conditionals:
         where = user_location()
         predicate = self.backend.predicate(test)
         ends = [self._trace_branch(block, variables, snapshot) for block in (body, orelse)]
+        if all(end.raises for end in ends):
+            raise StagingError(
+                f"{where}\n  Both branches of this statement raise, and its test is traced. Raise one exception after it."
+            )
         joined = _Join(self.backend, where)
         result = Slot(_RESULT, None)
         places: list[Any] = [result, *variables]
         for k, place in enumerate(places):
             is_result = place.name == result_name and k > 0
             sides = [(end.values[k], end.leaves(k)) for end in ends]
-            if k == 0 and may_be_none:
+            raises = any(end.raises for end in ends)
+            if raises:  # nothing that follows will see what the block that raises leaves behind
+                sides = [(None, []) if end.raises else side for end, side in zip(ends, sides, strict=True)]
+            elif k == 0 and may_be_none:
                 sides = _as_optional(sides)
-            joined.add(place.name, *sides, always_bound=is_result)
+            joined.add(place.name, *sides, always_bound=is_result or raises)
         for key in dict.fromkeys([*ends[0].written, *ends[1].written]):
             places.append(next(end.written[key][0] for end in ends if key in end.written))
             joined.add_written(places[-1], *(self._value_of_place(places[-1], end) for end in ends))
@@ -188,7 +196,14 @@ class Conditionals:
                     for container in containers_in(copy):
                         region.add_made(container)
                 copies.append(copy)
-            returned = block() if block is not None else None
+            region.trace_state = self.backend.trace_state()
+            try:
+                returned = block() if block is not None else None
+            except Exception as error:
+                if error is not region.raising:
+                    raise
+                self.record_raise(error, region)
+                returned, end.raises = None, True
             flat: list[Any] = []
             ends = [returned, *(variable.get() for variable in variables)]
             for k, value in enumerate(ends):
@@ -259,6 +274,7 @@ class _BranchEnd:
         self.values: list[_EndValue | None] = []
         self.spans: list[slice] = []
         self.written: dict[Any, tuple[Place, _EndValue | None, slice]] = {}
+        self.raises = False
 
     def leaves(self, k: int) -> list[Any]:
         return list(self.traced.leaves[self.spans[k]])

@@ -15,7 +15,8 @@ import collections
 import sys
 import threading
 import types
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from autograph.runtime.operators.state import UNBOUND, CellVariable, GlobalVariable, Variable
@@ -100,9 +101,20 @@ def key_of(place: Any) -> Any:
 
 
 class Region:
-    """The writes of one block. Attributes: before (place and old value, by key), own (keys that are state anyway)."""
+    """The writes of one block.
 
-    def __init__(self, own: Sequence[Any]) -> None:
+    Attributes:
+      before: place and old value, by key.
+      own: keys that are state anyway.
+      tries: how many ``try`` statements with handlers are around the block.
+      raising: the last exception that the block was about to raise.
+      trace_state: the trace that the block's operations belong to.
+    """
+
+    def __init__(self, own: Sequence[Any], tries: int = 0) -> None:
+        self.tries = tries
+        self.raising: BaseException | None = None
+        self.trace_state: Any = None
         self.before: dict[Any, tuple[Place, Any]] = {}
         self.own = {key_of(variable) for variable in own if isinstance(variable, Place)}
         self.made: list[Any] = []
@@ -132,6 +144,16 @@ class Journal(threading.local):
 
     def __init__(self) -> None:
         self.regions: list[Region] = []
+        self.tries = 0
+
+    @contextmanager
+    def inside_try(self) -> Iterator[None]:
+        """Mark the body of a ``try`` that has handlers."""
+        self.tries += 1
+        try:
+            yield
+        finally:
+            self.tries -= 1
 
     @property
     def is_open(self) -> bool:
@@ -159,7 +181,7 @@ class Journal(threading.local):
         place.set(value)
 
     def open(self, own: Sequence[Any]) -> Region:
-        region = Region(own)
+        region = Region(own, self.tries)
         self.regions.append(region)
         return region
 

@@ -37,6 +37,17 @@ def user_location() -> str:
     return "<unknown>" if frame is None else describe_location(frame.f_code.co_filename, frame.f_lineno)
 
 
+def user_position(traceback: types.TracebackType | None) -> tuple[str, int, str]:
+    """File, line and function of the user's where the exception of this traceback was raised."""
+    found = ("<unknown>", 1, "<unknown>")
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
+        if not is_internal(code.co_filename) and not code.co_filename.startswith(_JAX):
+            found = (code.co_filename, traceback.tb_lineno, code.co_name)
+        traceback = traceback.tb_next
+    return found
+
+
 def warn(message: str) -> None:
     """Issue a `StagingWarning` for the user's line that is running, shown once for each line."""
     frame = _user_frame()

@@ -16,6 +16,7 @@ from autograph.runtime.errors import StagingError
 from autograph.runtime.operators.conditionals import Shown, agree, describe
 from autograph.runtime.operators.iterables import StagedIterable, slice_type
 from autograph.runtime.operators.journal import AttributePlace, ContentsPlace, Journal, Place, Region, key_of
+from autograph.runtime.raising import Raising
 from autograph.runtime.operators.state import (
     UNBOUND,
     Marks,
@@ -61,6 +62,7 @@ class LoopTrace:
         backend: Backend,
         marks: Marks,
         journal: Journal,
+        raising: Raising,
         variables: Sequence[Variable],
         snapshot: Snapshot,
         where: str,
@@ -73,6 +75,7 @@ class LoopTrace:
         self.backend = backend
         self.marks = marks
         self.journal = journal
+        self.raising = raising
         self.variables = list(variables)
         self.snapshot = snapshot
         self.where = where
@@ -224,7 +227,13 @@ class LoopTrace:
         def run(*operands: Any) -> list[Any]:
             count = len(self._operand_types())
             installed = self._install(operands[:count], region)
-            self.body(self.iterable.item(operands[count], operands[count + 1 :]))
+            region.trace_state = self.backend.trace_state()
+            try:
+                self.body(self.iterable.item(operands[count], operands[count + 1 :]))
+            except Exception as error:
+                if error is not region.raising:
+                    raise
+                self.raising.record_raise(error, region)
             flat: list[Any] = []
             for variable in self.variables:
                 value = variable.get()
@@ -268,7 +277,7 @@ class LoopTrace:
         def run(*operands: Any) -> list[Any]:
             nonlocal wrote
             installed = self._install(operands, region)
-            truth = test()
+            truth = self.raising.not_failed(test())
             bound = [v for v in self.variables if id(v) in installed or v.get() is not UNBOUND]
             wrote = bool(region.written()) or any(
                 v.get() is not installed.get(id(v), (None,))[0] for v in bound

@@ -9,6 +9,7 @@ from typing import Any
 from autograph.backends.base import Backend
 from autograph.runtime.operators.iterables import StagedIterable, StagedRange, as_staged, to_be_staged
 from autograph.runtime.operators.journal import Journal
+from autograph.runtime.raising import Raising
 from autograph.runtime.operators.locations import user_location
 from autograph.runtime.operators.loop_carry import LoopTrace
 from autograph.runtime.operators.state import (
@@ -23,7 +24,7 @@ Thunk = Callable[[], Any]
 _ENDLESS = StagedIterable(None, (), lambda index, slices: None)
 
 
-class Loops:
+class Loops(Raising):
     """The operators for loops. Needs ``backend``, ``marks`` and ``staged_if`` from the object it is mixed into."""
 
     backend: Backend
@@ -181,6 +182,7 @@ class Loops:
             self.backend,
             self.marks,
             self.journal,
+            self,
             variables,
             snapshot,
             user_location(),
@@ -233,6 +235,7 @@ class Loops:
             self.backend,
             self.marks,
             self.journal,
+            self,
             variables,
             Snapshot(functions, variables),
             user_location(),

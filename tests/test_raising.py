@@ -1,0 +1,168 @@
+"""``raise`` and ``assert`` under traced conditions happen at run time, exactly; or the conversion refuses."""
+
+import traceback
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+import autograph as ag
+
+
+class OutOfRange(ValueError):
+    pass
+
+
+def checked_root(x):
+    if x < 0:
+        raise ValueError("negative")
+    return jnp.sqrt(x)
+
+
+def test_raise_in_a_branch():
+    f = ag.function(checked_root)
+    assert float(f(4.0)) == 2.0
+    assert float(f(jnp.float32(9.0))) == 3.0
+    with pytest.raises(ValueError, match="^negative$") as caught:
+        f(jnp.float32(-1.0))
+    last = traceback.extract_tb(caught.value.__traceback__)[-1]
+    assert (last.filename, last.line) == (__file__, 'raise ValueError("negative")')
+    assert float(f(jnp.float32(16.0))) == 4.0
+    assert f.experimental_get_tracing_count() <= 2
+
+
+def test_message_with_a_traced_value():
+    @ag.function
+    def f(x, i):
+        if x[i] > 3:
+            raise OutOfRange(f"x[{i}] = {x[i]:.2f} is over {3}", i)
+        return x
+
+    with pytest.raises(OutOfRange) as caught:
+        f(jnp.array([1.0, 5.0]), jnp.array(1))
+    assert caught.value.args == ("x[1] = 5.00 is over 3", 1)
+    assert f(jnp.array([1.0, 5.0]), jnp.array(0)).tolist() == [1.0, 5.0]
+
+
+def test_first_of_several_in_a_loop():
+    @ag.function
+    def f(xs):
+        total = 0.0
+        for x in xs:
+            if x > 100:
+                raise OverflowError("big")
+            if x < 0:
+                raise ValueError("negative", x)
+            total += x
+        return total
+
+    assert float(f(jnp.array([1.0, 2.0]))) == 3.0
+    with pytest.raises(ValueError) as caught:
+        f(jnp.array([1.0, -2.0, 200.0, -3.0]))
+    assert caught.value.args == ("negative", -2.0)
+    with pytest.raises(OverflowError, match="big"):
+        f(jnp.array([1.0, 300.0, 2.0, -3.0]))
+
+
+def test_raise_ends_a_while_that_would_go_on():
+    @ag.function
+    def f(x):
+        while x > 0:
+            if x > 1000:
+                raise RuntimeError("diverged")
+            x = x * 2
+        return x
+
+    with pytest.raises(RuntimeError, match="diverged"):
+        f(jnp.float32(1.0))
+    assert float(f(jnp.float32(-1.0))) == -1.0
+
+
+def test_assert():
+    @ag.function
+    def f(x):
+        assert x.sum() < 10, f"sum is {x.sum()}"
+        for v in x:
+            assert v >= 0
+        return x * 2
+
+    assert f(jnp.array([1.0, 2.0])).tolist() == [2.0, 4.0]
+    with pytest.raises(AssertionError, match="^sum is 11.0$"):
+        f(jnp.array([1.0, 10.0]))
+    with pytest.raises(AssertionError):
+        f(jnp.array([1.0, -1.0]))
+
+
+def test_raise_in_a_callee_and_after_a_return():
+    def pick(x):
+        if x > 1:
+            return x
+        if x > 0:
+            return x * 2
+        raise KeyError("none")
+
+    @ag.function
+    def f(x):
+        for _ in range(2):
+            x = pick(x) - 0.5
+        return x
+
+    assert float(f(jnp.float32(3.0))) == 2.0
+    with pytest.raises(KeyError, match="none"):
+        f(jnp.float32(-3.0))
+
+
+def test_exception_class_without_arguments():
+    @ag.function
+    def f(x):
+        if x > 0:
+            raise OutOfRange
+        return x
+
+    with pytest.raises(OutOfRange):
+        f(jnp.float32(3.0))
+
+
+def test_handler_inside_the_block_catches():
+    @ag.function
+    def f(x):
+        if x > 0:
+            try:
+                raise ValueError("inside")
+            except ValueError:
+                y = x * 2
+        else:
+            y = -x
+        return y
+
+    assert float(f(jnp.float32(3.0))) == 6.0
+    assert float(f(jnp.float32(-3.0))) == 3.0
+
+
+def test_handler_around_a_staged_raise_is_refused():
+    @ag.function
+    def f(x):
+        try:
+            if x > 0:
+                raise ValueError
+            y = x
+        except ValueError:
+            y = -x
+        return y
+
+    with pytest.raises(ag.StagingError, match="inside a `try`"):
+        f(jnp.float32(3.0))
+
+
+def test_bare_jit_is_refused():
+    with pytest.raises(ag.StagingError, match=r"autograph\.function"):
+        jax.jit(ag.convert(checked_root))(4.0)
+
+
+def test_outside_a_trace_nothing_changes():
+    f = ag.convert(checked_root)
+    assert float(f(4.0)) == 2.0
+    with pytest.raises(ValueError, match="^negative$"):
+        f(-4.0)
+    with pytest.raises(ValueError, match="^negative"):
+        jax.grad(f)(-4.0)
