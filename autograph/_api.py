@@ -19,6 +19,7 @@ from autograph._source import SourceFiles
 from autograph.backends.python import PythonBackend
 from autograph.backends.xla_compile import XlaCompiler
 from autograph.backends.xla_control_flow import XlaBackend
+from autograph.backends.xla_state import XlaStaging
 from autograph.runtime.errors import ConversionError
 from autograph.runtime.function import Function
 from autograph.runtime.operators import Operators
@@ -26,9 +27,11 @@ from autograph.runtime.operators.calls import is_plain, mark_unconverted
 from autograph.runtime.operators.iterables import make_range
 from autograph.runtime.operators.locations import clean_traceback, is_internal
 from autograph.runtime.raising import Guarded, guarded
+from autograph.runtime.variables import use_staging
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+use_staging(XlaStaging())
 for _package in (autograph.runtime, autograph.backends):
     jax.extend.source_info_util.register_exclusion(
         os.path.dirname(os.path.abspath(str(_package.__file__))) + os.sep
@@ -153,7 +156,7 @@ def _boundary(
     @functools.wraps(f)
     def call_converted(*args: Any, **kwargs: Any) -> Any:
         try:
-            result = guarded(lambda: converted(*args, **kwargs), made.backend.trace_state())
+            result = guarded(lambda: converted(*args, **kwargs), made.backend.trace_state(), deliver)
             return result.resolve() if isinstance(result, Guarded) and not deliver else result
         except BaseException as error:
             clean_traceback(error)

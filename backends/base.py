@@ -188,3 +188,9 @@ class Staging(Protocol):
         outputs: range,
     ) -> list[Any]:
         """Some of a program's results, without the effects that they do not need."""
+
+    def has_effects(self, program: Any) -> bool:
+        """Whether a recorded program calls Python or prints when it runs."""
+
+    def wait(self, results: Any) -> None:
+        """Wait until these results, and what was to be printed, are there."""

@@ -63,7 +63,8 @@ def cast(value: Any, type: LeafType) -> Any:
         number = {"b": bool, "i": int, "u": int, "f": float, "c": complex}.get(kind, lambda v: v)(value)
         return jnp.asarray(number)
     array = jnp.asarray(value)
-    if array.dtype != type.dtype or (array.weak_type and not type.weak_type):
+    is_stronger = array.weak_type and not type.weak_type and array.dtype != np.bool_
+    if array.dtype != type.dtype or is_stronger:
         array = jax.lax.convert_element_type(array, type.dtype)
     return array
 

@@ -21,7 +21,7 @@ import numpy as np
 from autograph.backends.base import Backend
 from autograph.runtime.errors import StagingError
 from autograph.runtime.operators.journal import AttributePlace, Journal
-from autograph.runtime.operators.locations import user_location, user_position
+from autograph.runtime.operators.locations import user_location, user_position, user_position_now
 
 
 @dataclass(frozen=True)
@@ -81,9 +81,16 @@ def _as_text(value: Any) -> Any:
 
 
 class Errors:
-    """The error state of one call. Attributes: code (0, or the number of the raise that happened), raises."""
+    """The error state of one call.
 
-    def __init__(self, trace_state: Any) -> None:
+    Attributes:
+      code: 0, or the number of the raise that happened.
+      raises: what may be raised.
+      has_receiver: whether the caller looks at the state once the program has run.
+    """
+
+    def __init__(self, trace_state: Any, has_receiver: bool) -> None:
+        self.has_receiver = has_receiver
         self.code: Any = 0
         self.raises: list[_Raise] = []
         self.trace_state = trace_state
@@ -189,6 +196,23 @@ class Raising:
 
         self.staged_if(test, None, fail, [], _NO_SNAPSHOT)
 
+    def can_raise_later(self) -> bool:
+        """Whether an error that depends on a traced condition has a way to the caller from here."""
+        errors = CURRENT.errors
+        if errors is None or not errors.has_receiver:
+            return False
+        regions = self.journal.regions
+        here = regions[-1].trace_state if regions else errors.trace_state
+        return bool(here == self.backend.trace_state())
+
+    def raise_unless(self, condition: Any, error: BaseException) -> None:
+        """Raise ``error`` at run time where ``condition`` is false."""
+
+        def fail() -> None:
+            raise self.raised(error)
+
+        self.staged_if(condition, None, fail, [], _NO_SNAPSHOT)
+
     def text(self, *parts: Any) -> Any:
         """The text of an f-string in an exception: each part is a str, or (value, conversion, format)."""
         values = [part if isinstance(part, tuple) else (part, -1, "") for part in parts]
@@ -213,7 +237,7 @@ class Raising:
             raise _undeliverable() from None
         leaves, treedef = jax.tree_util.tree_flatten(error.args)
         traced = [isinstance(leaf, jax.core.Tracer) for leaf in leaves]
-        filename, line, function = user_position(error.__traceback__)
+        filename, line, function = user_position(error.__traceback__) or user_position_now()
         statics = tuple(_TRACED if t else leaf for t, leaf in zip(traced, leaves, strict=True))
         values = [leaf for t, leaf in zip(traced, leaves, strict=True) if t]
         shapes = tuple((value.shape, value.dtype) for value in values)
@@ -259,24 +283,24 @@ _NO_SNAPSHOT = _EmptySnapshot()
 
 
 @contextmanager
-def error_state(trace_state: Any) -> Iterator[Errors]:
+def error_state(trace_state: Any, has_receiver: bool) -> Iterator[Errors]:
     """A fresh error state for one call of a converted function."""
     outer = CURRENT.errors
-    CURRENT.errors = errors = Errors(trace_state)
+    CURRENT.errors = errors = Errors(trace_state, has_receiver)
     try:
         yield errors
     finally:
         CURRENT.errors = outer
 
 
-def guarded(call: Any, trace_state: Any) -> Any:
+def guarded(call: Any, trace_state: Any, has_receiver: bool) -> Any:
     """Run ``call``; give its result, `Guarded` if an exception may have to be raised.
 
     Inside another call's trace its errors are that call's.
     """
     if CURRENT.errors is not None and CURRENT.errors.trace_state == trace_state:
         return call()
-    with error_state(trace_state) as errors:
+    with error_state(trace_state, has_receiver) as errors:
         result = call()
         if isinstance(errors.code, int):
             return result

@@ -6,10 +6,12 @@ from autograph._passes.items import LowerAssignments
 from autograph._passes.jumps import LowerJumps
 from autograph._passes.logic import LowerLogic
 from autograph._passes.raises import LowerRaises
+from autograph._passes.matches import LowerMatch
 from autograph._passes.outline import OutlineControlFlow
 
 PASSES = (
-    CheckDefined,  # first: asks which reads are certain in the program as it was written
+    LowerMatch,  # first: turns one kind of conditional into another
+    CheckDefined,  # before jumps: asks which reads are certain in the program as it was written
     LowerRaises,  # before jumps: it moves the bodies of `try` statements, jumps and all
     LowerJumps,  # before liveness is asked for: blocks must run to their ends
     LowerAssignments,  # before outlining: `x[i] = v` binds x, so x becomes state

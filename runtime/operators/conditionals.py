@@ -38,6 +38,8 @@ class Conditionals:
     marks: Marks
     journal: Journal
     record_raise: Callable[..., None]
+    can_raise_later: Callable[[], bool]
+    raise_unless: Callable[[Any, BaseException], None]
 
     def if_stmt(
         self, test: Any, body: Thunk, orelse: Thunk | None, names: Sequence[str], result: str | None = None
@@ -107,10 +109,12 @@ class Conditionals:
             raise self._unbound(name, (read.__closure__ or (None,))[0]) from None
         mark = self.marks.find(value)
         if mark is not None:
-            raise StagingError(
-                f"{user_location()}\n  {name!r} may be undefined here: {mark[1]}\n"
-                f"  Give {name!r} a value before that statement."
-            )
+            if not self.can_raise_later():
+                raise StagingError(
+                    f"{user_location()}\n  {name!r} may be undefined here: {mark[1]}\n"
+                    f"  Give {name!r} a value before that statement."
+                )
+            self.raise_unless(mark[0], _unbound_error(name))
         return value
 
     def _unbound(self, name: str, cell: Any) -> Exception:
@@ -120,9 +124,7 @@ class Conditionals:
                 f"{user_location()}\n  {name!r} may be undefined here: {reason}\n"
                 f"  Give {name!r} a value before that statement."
             )
-        # The variable lives in a cell now, for which Python's own error has other words.
-        text = f"cannot access local variable {name!r} where it is not associated with a value"
-        return UnboundLocalError(text, name=name)
+        return _unbound_error(name)
 
     def staged_if(
         self,
@@ -137,7 +139,10 @@ class Conditionals:
         """Trace both blocks, settle what they leave behind, emit one conditional, and bind its results."""
         where = user_location()
         predicate = self.backend.predicate(test)
-        ends = [self._trace_branch(block, variables, snapshot) for block in (body, orelse)]
+        ends = [
+            self._trace_branch(body, variables, snapshot, predicate),
+            self._trace_branch(orelse, variables, snapshot, ~predicate),
+        ]
         if all(end.raises for end in ends):
             raise StagingError(
                 f"{where}\n  Both branches of this statement raise, and its test is traced. Raise one exception after it."
@@ -177,7 +182,7 @@ class Conditionals:
         return _EndValue(structure, None), [*leaves, True]
 
     def _trace_branch(
-        self, block: Thunk | None, variables: Sequence[Variable], snapshot: Snapshot
+        self, block: Thunk | None, variables: Sequence[Variable], snapshot: Snapshot, condition: Any
     ) -> _BranchEnd:
         entry = [variable.get() for variable in variables]
         unchanged = [leaf for value in entry if value is not UNBOUND for leaf in flatten(value)[0]]
@@ -231,9 +236,11 @@ class Conditionals:
             return flat
 
         living: list[Any] = []
+        self.journal.paths.append(condition)
         try:
             end.traced = self.backend.trace(run, (), unchanged)
         finally:
+            self.journal.paths.pop()
             snapshot.restore()
             living = [key_of(place) for place in self.journal.close(region)]
         end.written = {key: entry for key, entry in end.written.items() if key in living}
@@ -278,6 +285,11 @@ class _BranchEnd:
 
     def leaves(self, k: int) -> list[Any]:
         return list(self.traced.leaves[self.spans[k]])
+
+
+def _unbound_error(name: str) -> UnboundLocalError:
+    """Python's error for a local variable; a cell, where the variable lives now, would have other words for it."""
+    return UnboundLocalError(f"cannot access local variable {name!r} where it is not associated with a value")
 
 
 def _as_optional(sides: list[Any]) -> list[Any]:

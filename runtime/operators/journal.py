@@ -140,11 +140,18 @@ class Region:
 
 
 class Journal(threading.local):
-    """The regions that are open in this thread, innermost last."""
+    """What is being traced in this thread.
+
+    Attributes:
+      regions: the open regions, innermost last.
+      tries: how many ``try`` statements with handlers surround the code that runs.
+      paths: the conditions of the branches that are being traced, outermost first.
+    """
 
     def __init__(self) -> None:
         self.regions: list[Region] = []
         self.tries = 0
+        self.paths: list[Any] = []
 
     @contextmanager
     def inside_try(self) -> Iterator[None]:

@@ -37,13 +37,29 @@ def user_location() -> str:
     return "<unknown>" if frame is None else describe_location(frame.f_code.co_filename, frame.f_lineno)
 
 
-def user_position(traceback: types.TracebackType | None) -> tuple[str, int, str]:
-    """File, line and function of the user's where the exception of this traceback was raised."""
-    found = ("<unknown>", 1, "<unknown>")
+def user_line() -> tuple[str, int]:
+    """File and line of the innermost line of the user's that is running."""
+    frame = _user_frame()
+    return ("<unknown>", 1) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+
+
+def user_position_now() -> tuple[str, int, str]:
+    """File, line and function of the innermost code of the user's that is running."""
+    frame = _user_frame()
+    return ("<unknown>", 1, "<unknown>") if frame is None else _position(frame.f_code, frame.f_lineno)
+
+
+def _position(code: types.CodeType, line: int) -> tuple[str, int, str]:
+    return code.co_filename, line, code.co_name
+
+
+def user_position(traceback: types.TracebackType | None) -> tuple[str, int, str] | None:
+    """File, line and function of the user's where the exception of this traceback was raised, if in user code."""
+    found = None
     while traceback is not None:
         code = traceback.tb_frame.f_code
         if not is_internal(code.co_filename) and not code.co_filename.startswith(_JAX):
-            found = (code.co_filename, traceback.tb_lineno, code.co_name)
+            found = _position(code, traceback.tb_lineno)
         traceback = traceback.tb_next
     return found
 

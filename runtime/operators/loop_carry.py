@@ -278,6 +278,10 @@ class LoopTrace:
             nonlocal wrote
             installed = self._install(operands, region)
             truth = self.raising.not_failed(test())
+            if self.iterable.length is None:
+                # Under `jax.vmap` a branch runs for lanes that do not take it, on values for which the loop may not end.
+                for path in self.journal.paths:
+                    truth = truth & path
             bound = [v for v in self.variables if id(v) in installed or v.get() is not UNBOUND]
             wrote = bool(region.written()) or any(
                 v.get() is not installed.get(id(v), (None,))[0] for v in bound

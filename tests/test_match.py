@@ -1,0 +1,112 @@
+"""``match`` on traced values and on structure, compared with plain Python."""
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import autograph as ag
+
+
+@dataclasses.dataclass
+class Point:
+    x: float
+    y: float
+
+
+def values(x):
+    match x:
+        case 0:
+            return 10
+        case 1 | 2:
+            return 20
+        case n if n > 100:
+            return n
+        case _:
+            return -1
+
+
+def in_a_loop(xs):
+    total = 0
+    for x in xs:
+        match x:
+            case 3:
+                break
+            case 2:
+                continue
+            case y if y < 0:
+                total -= y
+            case y:
+                total += y
+    return total
+
+
+def sequences(x, y):
+    match (x, y):
+        case (0, 0):
+            r = 0.0
+        case (0, b):
+            r = b * 2.0
+        case (a, 1 as b) if a > 2:
+            r = a + b + 100.0
+        case (a, b):
+            r = a - b + 0.0
+    return r
+
+
+def no_match(x):
+    y = 1
+    match x:
+        case 5:
+            y = 2
+    return y
+
+
+CASES = [
+    (values, [(0,), (1,), (2,), (500,), (50,)]),
+    (in_a_loop, [(np.array([1, 2, -4, 3, 9]),), (np.array([2, 2]),), (np.array([3]),)]),
+    (sequences, [(0, 0), (0, 4), (5, 1), (1, 1), (2, 7)]),
+    (no_match, [(5,), (6,)]),
+]
+
+
+@pytest.mark.parametrize("function, arguments", [(f, a) for f, many in CASES for a in many])
+def test_like_plain_python(function, arguments):
+    expected = function(*arguments)
+    assert ag.convert(function)(*arguments) == expected
+    staged = jax.jit(ag.convert(function))(*map(jnp.asarray, arguments))
+    np.testing.assert_allclose(staged, expected)
+
+
+def test_structure_stays_pythons():
+    def f(command, x):
+        match command:
+            case {"op": "add", "by": by}:
+                return x + by
+            case Point(x=0, y=y) | Point(x=y, y=0):
+                return x * y
+            case [first, *_]:
+                return x + first
+            case str():
+                return x
+            case None:
+                return -x
+
+    for command in ({"op": "add", "by": 2.0}, Point(0, 3.0), Point(4.0, 0), [5.0, 6], "s", None):
+        assert float(jax.jit(lambda x, c=command: ag.convert(f)(c, x))(1.5)) == f(command, 1.5)
+
+
+def test_class_pattern_with_a_traced_attribute():
+    def f(p):
+        match p:
+            case Point(x=0):
+                return p.y
+            case Point(x=x, y=y) if x > y:
+                return x
+            case _:
+                return 0.0
+
+    for x, y in ((0.0, 3.0), (4.0, 2.0), (1.0, 2.0)):
+        assert float(jax.jit(lambda a, b: ag.convert(f)(Point(a, b)))(x, y)) == f(Point(x, y))
