@@ -76,12 +76,12 @@ class _Rewriter:
             return self.assignment(node)
         if isinstance(node, gast.AugAssign) and not isinstance(node.target, gast.Name):
             return self.augmented(node)
-        if (
-            isinstance(node, gast.AnnAssign)
-            and node.value is not None
-            and not isinstance(node.target, gast.Name)
-        ):
+        if isinstance(node, gast.AnnAssign) and node.value is not None:
+            if isinstance(node.target, gast.Name):  # a block cannot annotate a variable that it shares
+                return self._placed([assign(node.target.id, node.value)], node)
             return self._placed(self._store(node.target, node.value), node)
+        if isinstance(node, gast.AnnAssign) and isinstance(node.target, gast.Name):
+            return [] if node.target.id in self.bound_else else [node]
         if isinstance(node, gast.For | gast.AsyncFor) and not _only_names(node.target):
             item = self.context.names.new("item")
             unpack = placed(gast.Assign([node.target], load(item), None), node.target)

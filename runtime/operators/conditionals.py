@@ -24,6 +24,7 @@ from autograph.runtime.operators.state import (
     find_variables,
     flatten,
     is_mutable_container,
+    value_of,
     write_into,
 )
 
@@ -48,6 +49,7 @@ class Conditionals:
 
         ``names`` are the variables that it may leave changed; ``result``, one that the program reads only where it was set.
         """
+        test = value_of(test)
         if not self.backend.is_traced(test):
             if test:
                 return body()
@@ -58,6 +60,7 @@ class Conditionals:
 
     def if_exp(self, test: Any, body: Thunk, orelse: Thunk) -> Any:
         """``body() if test else orelse()``."""
+        test = value_of(test)
         if not self.backend.is_traced(test):
             return body() if test else orelse()
         return self.staged_if(test, body, orelse, [], Snapshot((body, orelse), []))
@@ -66,6 +69,7 @@ class Conditionals:
         """``first and rest[0]() and …`` with Python's values and short circuit."""
         value = first
         for operand in rest:
+            value = value_of(value)
             if self.backend.is_traced(value):
                 value = self._staged_and(value, operand)
             elif not value:
@@ -78,6 +82,7 @@ class Conditionals:
         """``first or rest[0]() or …`` with Python's values and short circuit."""
         value = first
         for operand in rest:
+            value = value_of(value)
             if self.backend.is_traced(value):
                 kept = value
                 value = self.staged_if(kept, lambda kept=kept: kept, operand, [], Snapshot((operand,), []))
@@ -92,12 +97,14 @@ class Conditionals:
 
     def not_(self, value: Any) -> Any:
         """``not value``."""
+        value = value_of(value)
         if self.backend.is_traced(value):
             return ~self.backend.predicate(value)
         return not value
 
     def truth(self, value: Any) -> Any:
         """``bool(value)``, traced if the value is."""
+        value = value_of(value)
         return self.backend.predicate(value) if self.backend.is_traced(value) else bool(value)
 
     def bound(self, read: Thunk) -> Any:

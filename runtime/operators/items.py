@@ -77,6 +77,9 @@ class Items:
 
     def update_item(self, target: Any, key: Any, symbol: str, value: Any) -> Any:
         """``target[key] += value`` and its like; returns what the target is from then on."""
+        if self.backend.is_array(target) and _is_mask(key):
+            new = _IN_PLACE[symbol](target, value)  # what the mask leaves out is computed for nothing
+            return jnp.where(_spread_mask(key, target), new.astype(target.dtype), target)
         return self.set_item(target, key, _IN_PLACE[symbol](target[key], value))
 
     def set_attr(self, target: Any, name: str, value: Any) -> None:
@@ -151,7 +154,17 @@ class Items:
 def _set(array: Any, key: Any, value: Any) -> Any:
     """``array`` with ``value`` at ``key``, in the array's dtype, as NumPy assigns."""
     key = _as_index(key)
+    if _is_mask(key) and (np.ndim(value) == 0 or np.shape(value) == array.shape[key.ndim :]):
+        return jnp.where(_spread_mask(key, array), jnp.asarray(value).astype(array.dtype), array)
     return jnp.asarray(array).at[key].set(jnp.asarray(value).astype(array.dtype))
+
+
+def _is_mask(key: Any) -> bool:
+    return getattr(key, "dtype", None) == bool and getattr(key, "ndim", 0) > 0
+
+
+def _spread_mask(mask: Any, array: Any) -> Any:
+    return jnp.reshape(mask, mask.shape + (1,) * (array.ndim - mask.ndim))
 
 
 def _as_index(key: Any) -> Any:

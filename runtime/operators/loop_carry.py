@@ -14,6 +14,12 @@ from typing import Any
 from autograph.backends.base import MISSING, Backend, LeafType, LoopSpec, Output, Traced
 from autograph.runtime.errors import StagingError
 from autograph.runtime.operators.conditionals import Shown, agree, describe
+from autograph.runtime.operators.growing_lists import (
+    GrowingList,
+    appended_to,
+    refuse_growth,
+    refuse_reading,
+)
 from autograph.runtime.operators.iterables import StagedIterable, slice_type
 from autograph.runtime.operators.journal import AttributePlace, ContentsPlace, Journal, Place, Region, key_of
 from autograph.runtime.raising import Raising
@@ -85,6 +91,7 @@ class LoopTrace:
         self.surely_runs = surely_runs
         self.result_name = result_name
         self.carried: list[_Carried] = []
+        self.growing: list[GrowingList] = []
         self.spec: LoopSpec | None = None
         self._index_type = self._type_of_index()
         self._early_test: tuple[list[LeafType], Traced] | None = None
@@ -103,6 +110,7 @@ class LoopTrace:
             for _ in range(_MAX_ROUNDS):
                 traced = self._trace_body()
                 if not self._widened(traced) or self._only_strengthened(traced):
+                    self._check_growing(traced)
                     break
             else:
                 raise StagingError(f"{self.where}\n  The types of this loop's variables do not settle.")
@@ -174,6 +182,8 @@ class LoopTrace:
                 leaves.append(start if result is None else values[position])
                 position += 1
             self._bind(carried, leaves)
+        for growing in self.growing:
+            growing.bind(self.journal)
 
     # Tracing.
 
@@ -228,12 +238,16 @@ class LoopTrace:
             count = len(self._operand_types())
             installed = self._install(operands[:count], region)
             region.trace_state = self.backend.trace_state()
+            for growing in self.growing:
+                growing.before_iteration()
             try:
                 self.body(self.iterable.item(operands[count], operands[count + 1 :]))
             except Exception as error:
                 if error is not region.raising:
                     raise
                 self.raising.record_raise(error, region)
+            for growing in self.growing:
+                growing.after_iteration(operands[count], self.where)
             flat: list[Any] = []
             for variable in self.variables:
                 value = variable.get()
@@ -248,7 +262,10 @@ class LoopTrace:
                     _VariableEnd(structure, slice(len(flat), len(flat) + len(leaves)), same, value is before)
                 )
                 flat += leaves
-            end.written += [key_of(place) for place in region.written()]
+            for place in region.written():
+                end.written.append(key_of(place))
+                if (appended := appended_to(place, region.before[key_of(place)][1])) is not None:
+                    end.growing[key_of(place)] = self._growing_list(place, appended)
             return flat
 
         slices = [slice_type(array, self.backend) for array in self.iterable.arrays]
@@ -299,7 +316,7 @@ class LoopTrace:
 
     def _widened(self, end: _BodyEnd) -> bool:
         """Compare the state after an iteration with that before; True if the body must be traced again."""
-        again = self._take_discovered(end.discovered)
+        again = self._take_discovered(end)
         by_variable = {id(carried.variable): carried for carried in self.carried}
         for variable, last in zip(self.variables, end.ends, strict=False):
             carried = by_variable.get(id(variable))
@@ -330,14 +347,45 @@ class LoopTrace:
         end.traced = traced
         return not self._widened(end)
 
-    def _take_discovered(self, places: Sequence[Place]) -> bool:
+    def _take_discovered(self, end: _BodyEnd) -> bool:
         """Make state of the places that the body was seen to write; True if there are any."""
-        for place in places:
+        for place in end.discovered:
+            growing = end.growing.get(key_of(place), False)
+            if growing is None:
+                raise refuse_growth(self.where)
+            if growing:
+                self.growing.append(growing)
+                for slot in growing.slots:
+                    self.variables.append(slot)
+                    self.carried.append(self._start(slot))
+                continue
             self.snapshot.add(place)
             self.variables.append(place)
             if place.get() is not UNBOUND:
                 self.carried.append(self._start(place))
-        return bool(places)
+        return bool(end.discovered)
+
+    def _growing_list(self, place: Any, appended: tuple[Any, ...]) -> GrowingList | None:
+        """The list as one that grows by a known amount; None if it is not known how often the loop runs."""
+        if not isinstance(self.iterable.length, int) or self.test is not None:
+            return None
+        return GrowingList(place, appended, self.iterable.length, self.backend)
+
+    def _check_growing(self, end: _BodyEnd) -> None:
+        """Make sure that no iteration reads a list that iterations append to."""
+        if not self.growing:
+            return
+        for growing in self.growing:
+            growing.dummies = True
+        try:
+            other = self._trace_body()
+        except Exception as error:
+            raise refuse_reading(self.where) from error
+        finally:
+            for growing in self.growing:
+                growing.dummies = False
+        if str(other.traced.program) != str(end.traced.program):
+            raise refuse_reading(self.where)
 
     def _born(self, variable: Variable, last: _VariableEnd, leaves: list[Any]) -> bool:
         """A variable that is unbound before the loop: True if iterations must see what earlier ones left."""
@@ -462,3 +510,4 @@ class _BodyEnd:
         self.state_count = 0
         self.written: list[Any] = []
         self.discovered: list[Place] = []
+        self.growing: dict[Any, GrowingList | None] = {}

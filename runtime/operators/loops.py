@@ -10,6 +10,7 @@ from autograph.backends.base import Backend
 from autograph.runtime.operators.iterables import StagedIterable, StagedRange, as_staged, to_be_staged
 from autograph.runtime.operators.journal import Journal
 from autograph.runtime.raising import Raising
+from autograph.runtime.recording import effects_recorded
 from autograph.runtime.operators.locations import user_location
 from autograph.runtime.operators.loop_carry import LoopTrace
 from autograph.runtime.operators.state import (
@@ -18,6 +19,7 @@ from autograph.runtime.operators.state import (
     Snapshot,
     find_variables,
     flatten,
+    value_of,
 )
 
 Thunk = Callable[[], Any]
@@ -38,9 +40,9 @@ class Loops(Raising):
         if not tried and self._staged_by_its_test(test, body, names, result):
             return
         while True:
-            before = _cell_values(test)
-            truth = test()
-            test_writes = _cell_values(test) != before
+            before = (_cell_values(test), effects_recorded())
+            truth = value_of(test())
+            test_writes = (_cell_values(test), effects_recorded()) != before
             if self.backend.is_traced(truth):
                 loop = self._while_loop(test, body, names, result, test_writes, self._truth(truth))
                 loop.settle()
@@ -58,8 +60,9 @@ class Loops(Raising):
     def _staged_by_its_test(self, test: Thunk, body: Thunk, names: Sequence[str], result: str | None) -> bool:
         """Stage a ``while`` whose test, asked once with the state traced, turns out to be traced. Else nothing has happened."""
         loop = self._while_loop(test, body, names, result, False, None)
-        if not loop.test_is_traced():
-            return False
+        effects = effects_recorded()
+        if not loop.test_is_traced() or effects_recorded() != effects:
+            return False  # a test with effects runs once per iteration, in the body
         loop.settle()
         loop.emit()
         return True
@@ -103,7 +106,7 @@ class Loops(Raising):
             return
         for item in items:
             body(item)
-            go_on = test()
+            go_on = value_of(test())
             if self.backend.is_traced(go_on):
                 self._guarded_for(items, body, names, test, result)
                 return
@@ -258,6 +261,7 @@ class Loops(Raising):
         return True
 
     def _truth(self, value: Any) -> Any:
+        value = value_of(value)
         return self.backend.predicate(value) if self.backend.is_traced(value) else bool(value)
 
 

@@ -166,6 +166,12 @@ def _in_order(template: Any, value: Any) -> Any:
     return value
 
 
+def value_of(value: Any) -> Any:
+    """What is tested where ``value`` is: the array that an `autograph.Variable` holds, anything else as it is."""
+    read = getattr(value, "__autograph_value__", None)
+    return value if read is None else read()
+
+
 def is_mutable_container(value: Any) -> bool:
     """Whether other names may see what is written into ``value``."""
     return isinstance(value, list | dict)

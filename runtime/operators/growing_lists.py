@@ -1,0 +1,109 @@
+"""Lists that a staged loop appends to: each iteration's elements go to a buffer, and come out as Python's list.
+
+A loop of N iterations that each append k elements leaves a list of known length, so the list is Python's own again after the loop. An
+iteration must not look at the list: it would see what was there before the loop. Whether it does is found by tracing it once more with
+other contents; the programs must be the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from autograph.backends.base import Backend, LeafType
+from autograph.runtime.errors import StagingError
+from autograph.runtime.operators.journal import ContentsPlace, Journal
+from autograph.runtime.operators.state import Slot, flatten
+
+
+class GrowingList:
+    """One list, what each iteration appends to it, and the buffers that hold it.
+
+    Attributes: place (the list's contents), slots (one buffer for each array leaf of what an iteration appends).
+    """
+
+    def __init__(self, place: ContentsPlace, appended: Sequence[Any], length: int, backend: Backend) -> None:
+        self.place = place
+        self.length = length
+        self.entry = place.get()[: len(place.get()) - len(appended)]
+        leaves, self.structure = flatten(tuple(appended))
+        types = [backend.type_of(leaf) for leaf in leaves]
+        # Of array leaves only the types may outlive the trace; other leaves are the same in every iteration.
+        self.statics = [leaf if type is None else None for leaf, type in zip(leaves, types, strict=True)]
+        self.types: list[LeafType | None] = types
+        self.slots = [Slot(f"elements of {place.name}", self._buffer(type)) for type in types if type is not None]
+        self.dummies = False
+
+    def _buffer(self, type: LeafType) -> Any:
+        return np.zeros((self.length, *type.shape), type.dtype)
+
+    def before_iteration(self) -> None:
+        """On the trial trace, give the list other contents than it has."""
+        if self.dummies:
+            made = [
+                static if type is None else np.zeros(type.shape, type.dtype)
+                for static, type in zip(self.statics, self.types, strict=True)
+            ]
+            self.place.owner.extend(self.structure.build(made))
+
+    def after_iteration(self, index: Any, where: str) -> None:
+        """Move what the iteration has appended into the buffers."""
+        start = len(self.entry) + (len(self.structure.template) if self.dummies else 0)
+        appended = tuple(self.place.owner[start:])
+        del self.place.owner[len(self.entry) :]
+        leaves, structure = flatten(appended)
+        if structure.treedef != self.structure.treedef:
+            raise StagingError(
+                f"{where}\n  The iterations of this staged loop append different things to a list.\n  Append elements of one "
+                "structure, or use an autograph.TensorArray."
+            )
+        arrays = [leaf for leaf, type in zip(leaves, self.types, strict=True) if type is not None]
+        for slot, leaf in zip(self.slots, arrays, strict=True):
+            buffer, element = jnp.asarray(slot.get()), jnp.asarray(leaf)
+            if element.shape != buffer.shape[1:]:
+                raise StagingError(
+                    f"{where}\n  The iterations of this staged loop append arrays of different shapes to a list: "
+                    f"{buffer.shape[1:]} and {element.shape}.\n  Pad them to one shape."
+                )
+            dtype = jnp.promote_types(buffer.dtype, element.dtype)
+            slot.set(buffer.astype(dtype).at[index].set(element.astype(dtype)))
+
+    def bind(self, journal: Journal) -> None:
+        """Give the list what all iterations have appended."""
+        contents = list(self.entry)
+        for k in range(self.length):
+            buffers = iter(self.slots)
+            leaves = [
+                static if type is None else jnp.asarray(next(buffers).get())[k]
+                for static, type in zip(self.statics, self.types, strict=True)
+            ]
+            contents += self.structure.build(leaves)
+        journal.write(self.place, tuple(contents))
+
+
+def appended_to(place: Any, before: Any) -> tuple[Any, ...] | None:
+    """What was appended to a list that holds nothing else that is new; None if it was changed otherwise."""
+    if not isinstance(place, ContentsPlace) or not isinstance(place.owner, list):
+        return None
+    now = place.get()
+    grown = len(now) > len(before) and all(a is b for a, b in zip(now, before, strict=False))
+    return now[len(before) :] if grown else None
+
+
+def refuse_growth(where: str) -> StagingError:
+    """The error for a list that grows by an amount that is not known."""
+    return StagingError(
+        f"{where}\n  This staged loop appends to a list, and how often it runs is not known while tracing.\n  Use an "
+        "autograph.TensorArray(max_size=…), or write into an array of known size."
+    )
+
+
+def refuse_reading(where: str) -> StagingError:
+    """The error for an iteration that reads the list it appends to."""
+    return StagingError(
+        f"{where}\n  This staged loop appends to a list and also reads it, so each iteration depends on how many there were "
+        "before.\n  Keep what is read in a variable of its own, or use an autograph.TensorArray."
+    )
