@@ -102,7 +102,8 @@ class Backend(Protocol):
         operand_types: Sequence[LeafType],
         unchanged: Sequence[Any] = (),
     ) -> Traced:
-        """Run ``block`` once on stand-ins of these types. Leaves that are among ``unchanged`` (by identity) stay as they are."""
+        """Run ``block`` once on stand-ins of these types. Leaves that are among ``unchanged`` (by identity), to which
+        the block may add, stay as they are."""
 
     def strengthened(self, traced: Traced, operands: Sequence[int]) -> Traced | None:
         """The same program for operands that are not weak where they were; None if it would have come out otherwise."""

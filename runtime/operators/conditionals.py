@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import jax
+
 from autograph.backends.base import MISSING, Backend, LeafType, Output, Traced
 from autograph.runtime.errors import StagingError
 from autograph.runtime.optional import Optional
@@ -210,7 +212,7 @@ class Conditionals:
                 copies.append(copy)
             region.trace_state = self.backend.trace_state()
             try:
-                returned = block() if block is not None else None
+                returned = jax.tree_util.tree_map(value_of, block()) if block is not None else None
             except Exception as error:
                 if error is not region.raising:
                     raise
@@ -232,6 +234,9 @@ class Conditionals:
                 end.spans.append(slice(len(flat), len(flat) + len(leaves)))
                 flat += leaves
             for place in region.written():
+                old = region.before[key_of(place)][1]
+                if old is not UNBOUND:
+                    unchanged.extend(flatten(old, isinstance(place, ContentsPlace))[0])
                 value = place.get()
                 leaves, structure = (
                     ([], None) if value is UNBOUND else flatten(value, isinstance(place, ContentsPlace))
