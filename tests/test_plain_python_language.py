@@ -7,7 +7,7 @@ import pytest
 from tests.outcomes import same
 
 pytestmark = pytest.mark.skipif(
-    os.environ.get("AUTOGRAPH_CORPUS", "core") == "core", reason="run with AUTOGRAPH_CORPUS=language or all"
+    os.environ.get("AUTOGRAPH_CORPUS", "all") == "core", reason="run with AUTOGRAPH_CORPUS=language or all"
 )
 
 

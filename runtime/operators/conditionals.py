@@ -6,8 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import jax
-
 from autograph.backends.base import MISSING, Backend, LeafType, Output, Traced
 from autograph.runtime.errors import StagingError
 from autograph.runtime.optional import Optional
@@ -27,6 +25,7 @@ from autograph.runtime.operators.state import (
     flatten,
     is_mutable_container,
     value_of,
+    values_in,
     write_into,
 )
 
@@ -212,7 +211,7 @@ class Conditionals:
                 copies.append(copy)
             region.trace_state = self.backend.trace_state()
             try:
-                returned = jax.tree_util.tree_map(value_of, block()) if block is not None else None
+                returned = values_in(block()) if block is not None else None
             except Exception as error:
                 if error is not region.raising:
                     raise
@@ -301,7 +300,8 @@ class _BranchEnd:
 
 def _unbound_error(name: str) -> UnboundLocalError:
     """Python's error for a local variable; a cell, where the variable lives now, would have other words for it."""
-    return UnboundLocalError(f"cannot access local variable {name!r} where it is not associated with a value")
+    text = f"cannot access local variable {name!r} where it is not associated with a value"
+    return UnboundLocalError(text, name=name)
 
 
 def _as_optional(sides: list[Any]) -> list[Any]:

@@ -21,11 +21,25 @@ class StagedIterable:
       length: how many items, an int or a traced integer; None for no end.
       arrays: what each iteration gets one slice of, along the first axis.
       item: makes the item from the iteration's index and slices.
+      surely: whether there is at least one item where the length is traced.
     """
 
     length: Any
     arrays: tuple[Any, ...]
     item: Callable[[Any, Sequence[Any]], Any]
+    surely: bool = False
+
+    def first(self) -> Any:
+        """The first item."""
+        return self.item(0, [array[0] for array in self.arrays])
+
+    def rest(self) -> StagedIterable:
+        """The items after the first."""
+        return StagedIterable(
+            self.length - 1,
+            tuple(array[1:] for array in self.arrays),
+            lambda index, slices: self.item(index + 1, slices),
+        )
 
 
 class StagedRange:

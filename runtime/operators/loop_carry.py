@@ -39,6 +39,10 @@ _MAX_ROUNDS = 12
 _NUMBERS = (bool, int, float, complex)
 
 
+class CarryChanges(StagingError):
+    """The state has another shape or structure after an iteration than before it."""
+
+
 @dataclass
 class _Carried:
     """One variable of the loop's state.
@@ -101,30 +105,41 @@ class LoopTrace:
         assert index is not None
         return index
 
-    def settle(self) -> None:
-        """Trace until every carried leaf has the type it starts with. Leaves all variables as they were."""
+    def settle(self, may_peel: bool = False) -> None:
+        """Trace until every carried leaf has the type it starts with. Leaves all variables as they were.
+
+        Raises:
+          StagingError: the loop cannot be staged; `CarryChanges` only if the caller ``may_peel`` an iteration.
+        """
         try:
-            self.carried = [
-                self._start(variable) for variable in self.variables if variable.get() is not UNBOUND
-            ]
-            for _ in range(_MAX_ROUNDS):
-                traced = self._trace_body()
-                if not self._widened(traced) or self._only_strengthened(traced):
-                    self._check_growing(traced)
-                    break
-            else:
-                raise StagingError(f"{self.where}\n  The types of this loop's variables do not settle.")
-            self.spec = LoopSpec(
-                traced.traced,
-                None if self.test is None else self._settled_test(),
-                [(leaf, type) for leaf, type, _ in self._leaves()],
-                len(self._operand_types()),
-                [result for _, _, result in self._leaves()],
-                self.iterable.length,
-                self.iterable.arrays,
-            )
+            self._settle()
+        except CarryChanges as change:
+            if may_peel:
+                raise
+            raise StagingError(*change.args) from None
         finally:
             self.snapshot.restore()
+
+    def _settle(self) -> None:
+        self.carried = [
+            self._start(variable) for variable in self.variables if variable.get() is not UNBOUND
+        ]
+        for _ in range(_MAX_ROUNDS):
+            traced = self._trace_body()
+            if not self._widened(traced) or self._only_strengthened(traced):
+                self._check_growing(traced)
+                break
+        else:
+            raise StagingError(f"{self.where}\n  The types of this loop's variables do not settle.")
+        self.spec = LoopSpec(
+            traced.traced,
+            None if self.test is None else self._settled_test(),
+            [(leaf, type) for leaf, type, _ in self._leaves()],
+            len(self._operand_types()),
+            [result for _, _, result in self._leaves()],
+            self.iterable.length,
+            self.iterable.arrays,
+        )
 
     def test_is_traced(self) -> bool:
         """Trace the test alone, on the state as it starts; False if it may be plain Python's affair, or writes.
@@ -482,8 +497,8 @@ class LoopTrace:
             structure.build([Shown(describe(leaf, self.backend.type_of(leaf))) for leaf in leaves[:-1]])
         )
 
-    def _changed(self, name: str, before: str, after: str) -> StagingError:
-        return StagingError(
+    def _changed(self, name: str, before: str, after: str) -> CarryChanges:
+        return CarryChanges(
             f"{self.where}\n  {name!r} changes type in this staged loop.\n"
             f"    before the loop:     {before}\n    after one iteration: {after}\n"
             f"  Give {name!r} the same shape and structure before the loop as its iterations leave it with."

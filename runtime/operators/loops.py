@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -12,7 +13,7 @@ from autograph.runtime.operators.journal import Journal
 from autograph.runtime.raising import Raising
 from autograph.runtime.recording import effects_recorded
 from autograph.runtime.operators.locations import user_location
-from autograph.runtime.operators.loop_carry import LoopTrace
+from autograph.runtime.operators.loop_carry import CarryChanges, LoopTrace
 from autograph.runtime.operators.state import (
     Marks,
     Slot,
@@ -203,12 +204,54 @@ class Loops(Raising):
         names: Sequence[str],
         test: Thunk | None,
         result: str | None,
+        peeled: bool = False,
     ) -> None:
         if isinstance(staged.length, int) and staged.length <= 0:
             return
         loop = self._for_loop(staged, body, names, test, result)
-        loop.settle()
-        loop.emit()
+        try:
+            loop.settle(may_peel=not peeled)
+        except (CarryChanges, UnboundLocalError) as error:
+            if peeled or (isinstance(error, UnboundLocalError) and error.name not in names):
+                raise
+            self._peeled_for(staged, body, names, test, result)
+        else:
+            loop.emit()
+
+    def _peeled_for(
+        self,
+        staged: StagedIterable,
+        body: Callable[[Any], Any],
+        names: Sequence[str],
+        test: Thunk | None,
+        result: str | None,
+    ) -> None:
+        """Run the first iteration by itself, where the state has types that only it sees (None, say), and stage the rest."""
+        if not isinstance(staged.length, int) and not staged.surely:
+            functions = (body,) if test is None else (body, test)
+            variables = find_variables(names, functions)
+
+            def run_all() -> None:
+                self._peeled_for(dataclasses.replace(staged, surely=True), body, names, test, result)
+
+            self.staged_if(
+                staged.length > 0, run_all, None, variables, Snapshot(functions, variables), result
+            )
+            return
+        body(staged.first())
+        rest = staged.rest()
+        go_on = True if test is None else test()
+        if not self.backend.is_traced(go_on):
+            if go_on:
+                self._staged_for(rest, body, names, test, result, peeled=True)
+            return
+
+        def run_rest() -> None:
+            self._staged_for(rest, body, names, test, result, peeled=True)
+
+        functions = (body, test)
+        variables = find_variables(names, functions)
+        self.staged_if(go_on, run_rest, None, variables, Snapshot(functions, variables), result)
 
     def _tried_for(
         self,

@@ -172,6 +172,14 @@ def value_of(value: Any) -> Any:
     return value if read is None else read()
 
 
+def values_in(value: Any) -> Any:
+    """A pytree with `value_of` each leaf in the place of the leaf."""
+    leaves, structure = flatten(value)
+    values = [value_of(leaf) for leaf in leaves]
+    unchanged = all(a is b for a, b in zip(leaves, values, strict=True))
+    return value if unchanged else structure.build(values)
+
+
 def is_mutable_container(value: Any) -> bool:
     """Whether other names may see what is written into ``value``."""
     return isinstance(value, list | dict)

@@ -33,6 +33,8 @@ class Program:
     """What the oracle is given. A program that assigns to items needs NumPy's mutable arrays."""
     widens: bool
     """A result may be of a wider kind than Python's: types join where paths join (1 or 2.5 gives 1.0)."""
+    refused: tuple[str, ...]
+    """Ways of running it ("function", "jit", "vmap") that raise `StagingError`: XLA has no way to say what Python says."""
     group: Group
 
     @property
@@ -56,12 +58,13 @@ def program(
     grad: Literal["reverse", "forward"] | None = None,
     arrays: Literal["jax", "numpy"] = "jax",
     widens: bool = False,
+    refused: tuple[str, ...] = (),
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Adds a function to the corpus and returns it as it is."""
 
     def add(function: Callable[..., Any]) -> Callable[..., Any]:
         group: Group = "language" if ".language." in function.__module__ else "core"
-        _programs.append(Program(function, tuple(examples), static, vmap, grad, arrays, widens, group))
+        _programs.append(Program(function, tuple(examples), static, vmap, grad, arrays, widens, refused, group))
         return function
 
     return add

@@ -12,7 +12,7 @@ def none_before_the_loop(xs):
     return best
 
 
-@program(examples=[(3.0, 2.0), (-3.0, 2.0)])
+@program(examples=[(3.0, 2.0), (-3.0, 2.0)], refused=("jit", "vmap"))
 def set_and_read_on_the_same_path(x, y):
     if x > 0:
         scale = y * 2
@@ -21,7 +21,7 @@ def set_and_read_on_the_same_path(x, y):
     return x
 
 
-@program(examples=[(3,), (5,)])
+@program(examples=[(3,), (5,)], refused=("jit", "vmap"))
 def first_bound_in_the_loop(n):
     for i in range(n):
         square = i * i
@@ -48,7 +48,7 @@ def deleted_name(x):
     return scratch - 1
 
 
-@program(examples=[(ints(4, 9, 2), 9), (ints(4, 9, 2), 7)])
+@program(examples=[(ints(4, 9, 2), 9), (ints(4, 9, 2), 7)], refused=("function", "jit", "vmap"))
 def none_replaced_before_use(xs, wanted):
     where = None
     for i in range(3):
@@ -60,14 +60,14 @@ def none_replaced_before_use(xs, wanted):
     return where
 
 
-@program(examples=[(5,), (1,)])
+@program(examples=[(5,), (1,)], refused=("jit", "vmap"))
 def loop_variable_after_the_loop(n):
     for i in range(n):
         pass
     return i
 
 
-@program(examples=[(4,), (1,)])
+@program(examples=[(4,), (1,)], refused=("jit", "vmap"))
 def loop_variable_rebound_in_the_body(n):
     """Rebinding the loop variable does not change what comes next."""
     total = 0
