@@ -24,7 +24,6 @@ from autograph._api import range as range
 from autograph._api import to_code as to_code
 from autograph._api import to_graph as to_graph
 from autograph.runtime.concrete import ConcreteFunction as ConcreteFunction
-from autograph.runtime.concrete import Graph as Graph
 from autograph.runtime.errors import ConversionError as ConversionError
 from autograph.runtime.errors import InvalidArgumentError as InvalidArgumentError
 from autograph.runtime.errors import StagingError as StagingError
@@ -33,5 +32,8 @@ from autograph.runtime.optional import Optional as Optional
 from autograph.runtime.function import Function as Function
 from autograph.runtime.function import functions_run_eagerly as functions_run_eagerly
 from autograph.runtime.function import run_functions_eagerly as run_functions_eagerly
+from autograph.runtime.graph import Graph as Graph
+from autograph.runtime.tensor_spec import TensorSpec as TensorSpec
+from autograph.runtime.variables import Variable as Variable
 
 __version__ = "0.1.0"

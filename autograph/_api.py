@@ -7,7 +7,7 @@ import functools
 import inspect
 import os
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar, overload
 
 import jax.extend.source_info_util
@@ -19,9 +19,11 @@ from autograph._source import SourceFiles
 from autograph.backends.python import PythonBackend
 from autograph.backends.xla_compile import XlaCompiler
 from autograph.backends.xla_control_flow import XlaBackend
+from autograph.backends.xla_inspect import Inspection
+from autograph.backends.xla_shapes import OpenSizes, symbolic_types
 from autograph.backends.xla_state import XlaStaging
 from autograph.runtime.errors import ConversionError
-from autograph.runtime.function import Function
+from autograph.runtime.function import Function, Options, Tools
 from autograph.runtime.operators import Operators
 from autograph.runtime.operators.calls import is_plain, mark_unconverted
 from autograph.runtime.operators.iterables import make_range
@@ -262,26 +264,35 @@ def function(
     func: Any = None,
     input_signature: Any = None,
     autograph: bool = True,
-    jit_compile: bool = True,
+    jit_compile: bool | None = True,
     reduce_retracing: bool = False,
     experimental_implements: Any = None,
     experimental_autograph_options: Any = None,
-    experimental_relax_shapes: Any = None,
-    experimental_compile: Any = None,
+    experimental_relax_shapes: bool | None = None,
+    experimental_compile: bool | None = None,
     *,
     in_shardings: Any = None,
     out_shardings: Any = None,
     donate_variables: bool = False,
     device: Any = None,
-    compiler_options: Any = None,
+    compiler_options: dict[str, Any] | None = None,
+    cache_limit: int = 256,
 ) -> Any:
     """Return ``func`` as a `Function`: traced once for each signature, then run as one compiled XLA program.
 
     Args:
       func: the function; without it, a decorator is returned.
+      input_signature: a sequence of `TensorSpec`, nested as the arguments are: one trace serves every call, and what does not fit
+        is refused.
       autograph: whether control flow on traced values is converted; without, JAX's own error meets it.
       jit_compile: False stages the function and evaluates it operation by operation.
-      compiler_options: handed to XLA.
+      reduce_retracing: whether sizes that are seen to differ are left open in the second trace.
+      experimental_implements, experimental_autograph_options: taken for compatibility; they change nothing.
+      experimental_relax_shapes, experimental_compile: other names of ``reduce_retracing`` and ``jit_compile``.
+      in_shardings, out_shardings, device, compiler_options: as in `jax.jit`; ``in_shardings`` has an entry for each argument, or
+        one for all.
+      donate_variables: whether the memory of a Variable's old value may be used for its new one.
+      cache_limit: how many signatures' programs are kept; of more, the one unused for longest is dropped, with a warning.
 
     >>> import jax.numpy as jnp
     >>> @function
@@ -292,26 +303,57 @@ def function(
     >>> clipped(jnp.array([2.0, 2.0])).tolist()
     [0.5, 0.5]
     """
+    given = dict(locals())
     if func is None:
-        return functools.partial(
-            function,
-            input_signature=input_signature,
-            autograph=autograph,
-            jit_compile=jit_compile,
-            reduce_retracing=reduce_retracing,
-            experimental_compile=experimental_compile,
-            compiler_options=compiler_options,
-        )
-    if input_signature is not None or reduce_retracing or experimental_relax_shapes:
-        raise NotImplementedError(
-            "input_signature and reduce_retracing are not available yet; leave them out"
-        )
-    if any(v is not None for v in (in_shardings, out_shardings, device)) or donate_variables:
-        raise NotImplementedError(
-            "shardings, device and donate_variables are not available yet; leave them out"
-        )
-    if experimental_compile is not None:
-        jit_compile = experimental_compile
-    made = functools.partial(_convert_with, operators, deliver=True) if autograph else (lambda f: f)
-    options = {"compiler_options": compiler_options} if compiler_options else {}
-    return Function(func, made, XlaCompiler(), jit_compile, options)
+        del given["func"]
+        _check_options(given)
+        return functools.partial(function, **given)
+    _check_options(given)
+    if isinstance(func, staticmethod | classmethod):
+        return type(func)(function(**{**given, "func": func.__func__}))
+    if not callable(func):
+        raise TypeError(f"function takes a callable; got {type(func).__name__}")
+    compiled_with = {
+        "out_shardings": out_shardings,
+        "device": device,
+        "compiler_options": dict(compiler_options) if compiler_options else None,
+    }
+    options = Options(
+        convert=functools.partial(_convert_with, operators, deliver=True) if autograph else _unconverted,
+        input_signature=input_signature,
+        jit_compile=jit_compile is not False if experimental_compile is None else experimental_compile,
+        reduce_retracing=bool(reduce_retracing or experimental_relax_shapes),
+        cache_limit=cache_limit,
+        in_shardings=in_shardings,
+        donate_variables=donate_variables,
+        compile={key: value for key, value in compiled_with.items() if value is not None},
+    )
+    return Function(func, Tools(XlaCompiler(), OpenSizes, symbolic_types, Inspection), options)
+
+
+def _unconverted(f: Any) -> Any:
+    return f
+
+
+def _check_options(given: Mapping[str, Any]) -> None:
+    """``TypeError`` or ``ValueError``, in the caller's words, for an option that cannot be meant."""
+    for name in ("autograph", "reduce_retracing", "donate_variables"):
+        if not isinstance(given[name], bool):
+            raise TypeError(f"{name} is True or False; got {given[name]!r}")
+    for name in ("jit_compile", "experimental_relax_shapes", "experimental_compile"):
+        if not isinstance(given[name], bool | None):
+            raise TypeError(f"{name} is True, False or None; got {given[name]!r}")
+    features = given["experimental_autograph_options"]
+    if not all(
+        isinstance(feature, Feature)
+        for feature in (features if isinstance(features, tuple | list) else [features])
+        if feature
+    ):
+        raise TypeError(f"experimental_autograph_options is a Feature or a tuple of them; got {features!r}")
+    if not isinstance(given["compiler_options"], dict | None):
+        raise TypeError(f"compiler_options is a dict of XLA's options; got {given['compiler_options']!r}")
+    limit = given["cache_limit"]
+    if isinstance(limit, bool) or not isinstance(limit, int):
+        raise TypeError(f"cache_limit is an int; got {limit!r}")
+    if limit < 1:
+        raise ValueError(f"cache_limit is 1 or more; got {limit}")

@@ -36,6 +36,8 @@ def compile_function(
     code = compile(module, original.co_filename, "exec", compiler_flags, dont_inherit=True)
     for _ in range(2 if class_name is None else 3):
         code = next(constant for constant in code.co_consts if isinstance(constant, types.CodeType))
+    if code.co_qualname == original.co_qualname:
+        return code
     return _requalified(code, code.co_qualname, original.co_qualname)
 
 
