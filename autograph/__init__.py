@@ -19,20 +19,23 @@ from autograph._api import Feature as Feature
 from autograph._api import convert as convert
 from autograph._api import do_not_convert as do_not_convert
 from autograph._api import function as function
+from autograph._api import grad as grad
 from autograph._api import operators as operators
 from autograph._api import range as range
 from autograph._api import to_code as to_code
 from autograph._api import to_graph as to_graph
+from autograph._api import value_and_grad as value_and_grad
 from autograph.runtime.concrete import ConcreteFunction as ConcreteFunction
 from autograph.runtime.errors import ConversionError as ConversionError
 from autograph.runtime.errors import InvalidArgumentError as InvalidArgumentError
 from autograph.runtime.errors import StagingError as StagingError
 from autograph.runtime.errors import StagingWarning as StagingWarning
-from autograph.runtime.optional import Optional as Optional
 from autograph.runtime.function import Function as Function
 from autograph.runtime.function import functions_run_eagerly as functions_run_eagerly
 from autograph.runtime.function import run_functions_eagerly as run_functions_eagerly
 from autograph.runtime.graph import Graph as Graph
+from autograph.runtime.module import Module as Module
+from autograph.runtime.optional import Optional as Optional
 from autograph.runtime.tensor_spec import TensorSpec as TensorSpec
 from autograph.runtime.variables import Variable as Variable
 

@@ -29,6 +29,7 @@ from autograph.runtime.operators.calls import is_plain, mark_unconverted
 from autograph.runtime.operators.iterables import make_range
 from autograph.runtime.operators.locations import clean_traceback, is_internal
 from autograph.runtime.raising import Guarded, guarded
+from autograph.runtime import tape
 from autograph.runtime.variables import use_staging
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -357,3 +358,41 @@ def _check_options(given: Mapping[str, Any]) -> None:
         raise TypeError(f"cache_limit is an int; got {limit!r}")
     if limit < 1:
         raise ValueError(f"cache_limit is 1 or more; got {limit}")
+
+
+def value_and_grad(f: Any, variables: Any = None, has_aux: bool = False) -> Any:
+    """A function of ``f``'s arguments that gives ``f``'s value and its gradient with respect to Variables.
+
+    What ``f`` writes to Variables is written once, as by a call of ``f``, and derivatives go through it. Inside a `Function`
+    the whole is part of the program; outside, ``f`` is traced on each call.
+
+    Args:
+      f: gives a scalar; with ``has_aux`` a pair of it and anything else.
+      variables: a Variable, or a list, tuple or dict of them; the gradient has the same structure. By default a list for
+        the trainable Variables that ``f`` reads, in the order in which they were created.
+      has_aux: whether ``f`` gives a pair.
+
+    >>> import autograph as ag
+    >>> w = ag.Variable(3.0)
+    >>> value, (slope,) = ag.value_and_grad(lambda x: w * w * x)(2.0)
+    >>> float(value), float(slope)
+    (18.0, 12.0)
+    """
+    return tape.value_and_grad(_differentiable(f), variables, has_aux)
+
+
+def grad(f: Any, variables: Any = None, has_aux: bool = False) -> Any:
+    """As `value_and_grad`, without the value: the gradient, or with ``has_aux`` a pair of it and what ``f`` gave beside.
+
+    >>> import autograph as ag
+    >>> w = ag.Variable(3.0)
+    >>> float(ag.grad(lambda x: w * w * x, w)(2.0))
+    12.0
+    """
+    return tape.grad(_differentiable(f), variables, has_aux)
+
+
+def _differentiable(f: Any) -> Any:
+    if not callable(f):
+        raise TypeError(f"a function is differentiated; got {type(f).__name__}")
+    return _convert_with(operators, f)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 import builtins
+import contextlib
 import functools
+import gc
 import threading
 import types
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import gast
@@ -107,7 +109,8 @@ class Converter:
         with self._lock:
             entry = self._codes.get(id(code))
             if entry is None:
-                converted = self._convert_code(function)
+                with _no_collection():
+                    converted = self._convert_code(function)
                 key = id(code)
                 entry = (weakref.ref(code, lambda _: self._codes.pop(key, None)), converted)
                 self._codes[key] = entry
@@ -130,7 +133,6 @@ class Converter:
         is_plain_call = functools.partial(self._is_plain_call, own_names, function)
         node = _rewrite(node, source, is_plain_call, own_names.__contains__)
         tree = gast.gast_to_ast(node)
-        ast.fix_missing_locations(tree)
         text = ast.unparse(tree)
         if f"{_OPERATORS}." in text:
             text = f"from autograph import operators as {_OPERATORS}\n\n{text}"
@@ -157,6 +159,18 @@ class Converter:
         return called is not _UNRESOLVED and self._is_plain(called)
 
 
+@contextlib.contextmanager
+def _no_collection() -> Iterator[None]:
+    """Hold off the cycle collector: trees are many objects and no garbage, and each full collection scans all of JAX."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
 def _rewrite(
     node: gast.AST,
     source: FunctionSource,
@@ -165,8 +179,11 @@ def _rewrite(
 ) -> gast.AST:
     names = Namer(_names_in(node) | {_OPERATORS})
     context = Context(_OPERATORS, names, is_plain_call, is_own_name, source.class_name)
+    kinds = {type(part) for part in gast.walk(node)}
     for make_pass in PASSES:
-        node = make_pass(context)(node)
+        if make_pass.applies_to is None or kinds & make_pass.applies_to:
+            node = make_pass(context)(node)
+            kinds |= make_pass.introduces
     return node
 
 

@@ -13,6 +13,7 @@ import gast
 
 FUNCTIONS = (gast.FunctionDef, gast.AsyncFunctionDef, gast.Lambda)
 COMPREHENSIONS = (gast.ListComp, gast.SetComp, gast.DictComp, gast.GeneratorExp)
+_LEAVES = frozenset({gast.Constant, gast.Pass, gast.Break, gast.Continue, gast.Global, gast.Nonlocal})
 LOOPS = (gast.For, gast.AsyncFor, gast.While)
 
 
@@ -91,19 +92,30 @@ def walk_scope(nodes: Iterable[gast.AST]) -> Iterator[gast.AST]:
     while pending:
         node = pending.pop()
         yield node
-        pending.extend(list(_children_in_scope(node))[::-1])
+        pending += _children_in_scope(node)[::-1]
 
 
-def _children_in_scope(node: gast.AST) -> Iterator[gast.AST]:
-    if isinstance(node, FUNCTIONS):
-        yield from (d for d in (*node.args.defaults, *node.args.kw_defaults) if d is not None)
-        yield from getattr(node, "decorator_list", ())
-    elif isinstance(node, gast.ClassDef):
-        yield from (*node.bases, *(keyword.value for keyword in node.keywords), *node.decorator_list)
-    elif isinstance(node, COMPREHENSIONS):
-        yield node.generators[0].iter
-    else:
-        yield from gast.iter_child_nodes(node)
+def _children_in_scope(node: gast.AST) -> list[gast.AST]:
+    kind = type(node)
+    if kind in _LEAVES:
+        return []
+    if kind in FUNCTIONS:
+        defaults = [
+            default for default in (*node.args.defaults, *node.args.kw_defaults) if default is not None
+        ]
+        return [*defaults, *getattr(node, "decorator_list", ())]
+    if kind is gast.ClassDef:
+        return [*node.bases, *(keyword.value for keyword in node.keywords), *node.decorator_list]
+    if kind in COMPREHENSIONS:
+        return [node.generators[0].iter]
+    children = []
+    for field in node._fields:
+        value = getattr(node, field, None)
+        if isinstance(value, list):
+            children += [part for part in value if isinstance(part, gast.AST)]
+        elif isinstance(value, gast.AST) and field not in ("ctx", "op"):
+            children.append(value)
+    return children
 
 
 def bound_names(nodes: Iterable[gast.AST]) -> set[str]:

@@ -21,6 +21,9 @@ class LowerCalls(gast.NodeTransformer):
     Attributes: first_parameters (the enclosing user functions' first parameters, innermost last).
     """
 
+    applies_to = None
+    introduces = frozenset()
+
     def __init__(self, context: Context) -> None:
         self.context = context
         self.first_parameters: list[str | None] = []

@@ -19,6 +19,9 @@ class CheckDefined:
     it, and the operator is what keeps it from being read.
     """
 
+    applies_to = None
+    introduces = frozenset()
+
     def __init__(self, context: Context) -> None:
         self.context = context
 

@@ -35,6 +35,9 @@ class LowerJumps:
       loops: the enclosing loops' flags, innermost last.
     """
 
+    applies_to = frozenset({gast.Return, gast.Break, gast.Continue, gast.For, gast.While})
+    introduces = frozenset({gast.If})
+
     def __init__(self, context: Context) -> None:
         self.context = context
         self.return_flag: str | None = None

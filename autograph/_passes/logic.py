@@ -21,6 +21,9 @@ class LowerLogic(gast.NodeTransformer):
     suspends: those cannot move into a lambda.
     """
 
+    applies_to = None
+    introduces = frozenset()
+
     def __init__(self, context: Context) -> None:
         self.context = context
 

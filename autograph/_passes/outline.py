@@ -49,6 +49,9 @@ class OutlineControlFlow:
     (``yield``, ``await``), and tests that are always Python bools, stay as they are.
     """
 
+    applies_to = frozenset({gast.If, gast.For, gast.While})
+    introduces = frozenset()
+
     def __init__(self, context: Context) -> None:
         self.context = context
 

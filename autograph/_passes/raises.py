@@ -15,6 +15,11 @@ class LowerRaises(gast.NodeTransformer):
     that has handlers runs under ``with ag__.handlers():``.
     """
 
+    applies_to = frozenset(
+        {gast.Raise, gast.Assert, gast.Try, *((gast.TryStar,) if hasattr(gast, "TryStar") else ())}
+    )
+    introduces = frozenset()
+
     def __init__(self, context: Context) -> None:
         self.context = context
 
