@@ -36,6 +36,7 @@ from autograph.runtime.function import run_functions_eagerly as run_functions_ea
 from autograph.runtime.graph import Graph as Graph
 from autograph.runtime.module import Module as Module
 from autograph.runtime.optional import Optional as Optional
+from autograph.runtime.tensor_array import TensorArray as TensorArray
 from autograph.runtime.tensor_spec import TensorSpec as TensorSpec
 from autograph.runtime.variables import Variable as Variable
 

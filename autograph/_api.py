@@ -156,7 +156,6 @@ def _boundary(
         converted.__wrapped__ = f  # type: ignore[attr-defined]
         return converted
 
-    @functools.wraps(f)
     def call_converted(*args: Any, **kwargs: Any) -> Any:
         try:
             result = guarded(lambda: converted(*args, **kwargs), made.backend.trace_state(), deliver)
@@ -167,6 +166,8 @@ def _boundary(
 
     # Unused by a function of `*args, **kwargs`, and what introspection looks for.
     call_converted.__defaults__, call_converted.__kwdefaults__ = f.__defaults__, f.__kwdefaults__
+    functools.update_wrapper(call_converted, f)
+    assert isinstance(call_converted, types.FunctionType)
     return call_converted
 
 

@@ -7,8 +7,14 @@ XLA's metadata point into the user's source without a source map.
 from __future__ import annotations
 
 import ast
+import sys
 import types
 from collections.abc import Sequence
+from typing import Any, TypeVar
+
+_Node = TypeVar("_Node", bound=ast.AST)
+# Required by Python 3.12's nodes, unknown to 3.11's.
+_NO_TYPE_PARAMETERS: dict[str, Any] = {"type_params": []} if sys.version_info >= (3, 12) else {}
 
 
 def compile_function(
@@ -25,13 +31,17 @@ def compile_function(
     """
     definition: ast.stmt = _as_statement(_without_evaluated_parts(node))
     # The definition and its class bind their names in the factory; code that reads those names means the module's.
-    bound_here = {getattr(node, "name", None), class_name} - {None, *free_names}
+    bound_here = {
+        name for name in (getattr(node, "name", None), class_name) if name and name not in free_names
+    }
     if class_name is not None:
-        definition = _stamped(ast.ClassDef(class_name, [], [], [definition], [], type_params=[]), definition)
+        definition = _stamped(
+            ast.ClassDef(class_name, [], [], [definition], [], **_NO_TYPE_PARAMETERS), definition
+        )
     arguments = ast.arguments([], [ast.arg(name) for name in free_names], None, [], [], None, [])
     declarations: list[ast.stmt] = [ast.Global(sorted(bound_here))] if bound_here else []
     body = [*declarations, definition]
-    factory = _stamped(ast.FunctionDef("factory", arguments, body, [], type_params=[]), definition)
+    factory = _stamped(ast.FunctionDef("factory", arguments, body, [], **_NO_TYPE_PARAMETERS), definition)
     module = ast.fix_missing_locations(ast.Module([factory], []))
     code = compile(module, original.co_filename, "exec", compiler_flags, dont_inherit=True)
     for _ in range(2 if class_name is None else 3):
@@ -60,7 +70,7 @@ def rebuild_function(
     function.__annotations__ = original.__annotations__
     function.__dict__.update(original.__dict__)
     if hasattr(original, "__type_params__"):
-        function.__type_params__ = original.__type_params__
+        setattr(function, "__type_params__", original.__type_params__)  # noqa: B010 -- unknown to 3.11's types
     return function
 
 
@@ -79,16 +89,16 @@ def _without_evaluated_parts(
         [ast.arg(a.arg) for a in old.args],
         ast.arg(old.vararg.arg) if old.vararg else None,
         [ast.arg(a.arg) for a in old.kwonlyargs],
-        [blank if default else None for default in old.kw_defaults],  # type: ignore[misc]
+        [blank if default else None for default in old.kw_defaults],
         ast.arg(old.kwarg.arg) if old.kwarg else None,
         [blank for _ in old.defaults],
     )
     if isinstance(node, ast.Lambda):
         return ast.copy_location(ast.Lambda(arguments, node.body), node)
-    return ast.copy_location(type(node)(node.name, arguments, node.body, [], type_params=[]), node)  # type: ignore[call-arg]
+    return ast.copy_location(type(node)(node.name, arguments, node.body, [], **_NO_TYPE_PARAMETERS), node)
 
 
-def _stamped(node, like):  # type: ignore[no-untyped-def]
+def _stamped(node: _Node, like: ast.AST) -> _Node:
     return ast.copy_location(node, like)
 
 

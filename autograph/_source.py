@@ -150,11 +150,15 @@ def _first_line(node: FunctionNode) -> int:
 
 def _narrow_by_columns(candidates: list[_Definition], code: types.CodeType) -> list[_Definition]:
     """The lambdas whose body spans just the positions that the instructions of ``code`` carry."""
-    positions = [p for p in code.co_positions() if None not in p and p[2:] != (0, 0)]
-    if len(candidates) < 2 or not positions:
+    starts: list[tuple[int, int]] = []
+    ends: list[tuple[int, int]] = []
+    for line, end_line, column, end_column in code.co_positions():
+        if line is not None and end_line is not None and column is not None and end_column:
+            starts.append((line, column))
+            ends.append((end_line, end_column))
+    if len(candidates) < 2 or not starts:
         return candidates
-    start = min((line, column) for line, _, column, _ in positions)
-    end = max((line, column) for _, line, _, column in positions)
+    start, end = min(starts), max(ends)
 
     def distance(definition: _Definition) -> tuple[int, ...]:
         body = definition.node.body

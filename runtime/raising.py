@@ -9,7 +9,7 @@ and raises the exception.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -72,7 +72,8 @@ class DeferredText:
 def _formatted(part: Any, conversion: int, spec: str) -> str:
     value = part.item() if isinstance(part, np.ndarray) and part.ndim == 0 else part
     if conversion != -1:
-        value = {115: str, 114: repr, 97: ascii}[conversion](value)
+        converters: dict[int, Callable[[Any], str]] = {115: str, 114: repr, 97: ascii}
+        value = converters[conversion](value)
     return format(value, spec)
 
 
@@ -122,7 +123,8 @@ class Guarded:
 
     @classmethod
     def tree_unflatten(cls, raises: Any, children: Any) -> Guarded:
-        return cls(*children, raises.value)
+        result, code, payloads = children
+        return cls(result, code, payloads, raises.value)
 
     def resolve(self) -> Any:
         """The result.

@@ -21,8 +21,8 @@ class LowerCalls(gast.NodeTransformer):
     Attributes: first_parameters (the enclosing user functions' first parameters, innermost last).
     """
 
-    applies_to = None
-    introduces = frozenset()
+    applies_to: frozenset[type] | None = None
+    introduces: frozenset[type] = frozenset()
 
     def __init__(self, context: Context) -> None:
         self.context = context

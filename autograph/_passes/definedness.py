@@ -19,8 +19,8 @@ class CheckDefined:
     it, and the operator is what keeps it from being read.
     """
 
-    applies_to = None
-    introduces = frozenset()
+    applies_to: frozenset[type] | None = None
+    introduces: frozenset[type] = frozenset()
 
     def __init__(self, context: Context) -> None:
         self.context = context

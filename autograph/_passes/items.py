@@ -33,8 +33,10 @@ class LowerAssignments:
     assignment, after which ``x`` is what it was. A nested target stores each new array back where its own came from.
     """
 
-    applies_to = frozenset({gast.Attribute, gast.Subscript, gast.Global, gast.Nonlocal, gast.AnnAssign})
-    introduces = frozenset()
+    applies_to: frozenset[type] | None = frozenset(
+        {gast.Attribute, gast.Subscript, gast.Global, gast.Nonlocal, gast.AnnAssign}
+    )
+    introduces: frozenset[type] = frozenset()
 
     def __init__(self, context: Context) -> None:
         self.context = context

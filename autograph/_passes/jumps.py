@@ -35,8 +35,10 @@ class LowerJumps:
       loops: the enclosing loops' flags, innermost last.
     """
 
-    applies_to = frozenset({gast.Return, gast.Break, gast.Continue, gast.For, gast.While})
-    introduces = frozenset({gast.If})
+    applies_to: frozenset[type] | None = frozenset(
+        {gast.Return, gast.Break, gast.Continue, gast.For, gast.While}
+    )
+    introduces: frozenset[type] = frozenset({gast.If})
 
     def __init__(self, context: Context) -> None:
         self.context = context
@@ -307,12 +309,12 @@ class LowerJumps:
         return loop.continue_flag
 
     def _flags_of(self, kinds: frozenset[str]) -> tuple[str, ...]:
-        makers = {
-            "break": self._break_flag,
-            "continue": self._continue_flag,
-            "return": lambda: self._return_names()[0],
-        }
-        return tuple(makers[kind]() for kind in sorted(kinds))
+        return tuple(self._flag_of(kind) for kind in sorted(kinds))
+
+    def _flag_of(self, kind: str) -> str:
+        if kind == "return":
+            return self._return_names()[0]
+        return self._break_flag() if kind == "break" else self._continue_flag()
 
     def escapes(self, node: gast.AST) -> frozenset[str]:
         """The kinds of jump that may leave ``node``, as it was written."""

@@ -21,8 +21,8 @@ class LowerLogic(gast.NodeTransformer):
     suspends: those cannot move into a lambda.
     """
 
-    applies_to = None
-    introduces = frozenset()
+    applies_to: frozenset[type] | None = None
+    introduces: frozenset[type] = frozenset()
 
     def __init__(self, context: Context) -> None:
         self.context = context

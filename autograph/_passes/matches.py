@@ -24,8 +24,8 @@ class LowerMatch(gast.NodeTransformer):
     A ``match`` that tests no values, only structure, stays as it is.
     """
 
-    applies_to = frozenset({gast.Match})
-    introduces = frozenset({gast.If})
+    applies_to: frozenset[type] | None = frozenset({gast.Match})
+    introduces: frozenset[type] = frozenset({gast.If})
 
     def __init__(self, context: Context) -> None:
         self.context = context

@@ -49,8 +49,8 @@ class OutlineControlFlow:
     (``yield``, ``await``), and tests that are always Python bools, stay as they are.
     """
 
-    applies_to = frozenset({gast.If, gast.For, gast.While})
-    introduces = frozenset()
+    applies_to: frozenset[type] | None = frozenset({gast.If, gast.For, gast.While})
+    introduces: frozenset[type] = frozenset()
 
     def __init__(self, context: Context) -> None:
         self.context = context

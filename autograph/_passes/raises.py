@@ -15,10 +15,10 @@ class LowerRaises(gast.NodeTransformer):
     that has handlers runs under ``with ag__.handlers():``.
     """
 
-    applies_to = frozenset(
+    applies_to: frozenset[type] | None = frozenset(
         {gast.Raise, gast.Assert, gast.Try, *((gast.TryStar,) if hasattr(gast, "TryStar") else ())}
     )
-    introduces = frozenset()
+    introduces: frozenset[type] = frozenset()
 
     def __init__(self, context: Context) -> None:
         self.context = context

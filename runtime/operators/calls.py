@@ -151,15 +151,15 @@ class Calls:
     def _class(self, cls: type) -> Any:
         """A user's class, called so that its ``__init__`` is converted; others as they are."""
         init = cls.__init__  # type: ignore[misc]
-        plain = type(cls).__call__ is type.__call__ and isinstance(init, types.FunctionType)
+        new: Any = cls.__new__
+        own_construction: tuple[Any, Any] = (type(cls).__call__, new)
+        plain = own_construction == (type.__call__, object.__new__) and isinstance(init, types.FunctionType)
         if not self.recursive or not plain or is_library(cls) or is_library(init) or not _has_source(init):
-            return cls
-        if cls.__new__ is not object.__new__:
             return cls
         converted = self._function(init)
 
         def construct(*args: Any, **kwargs: Any) -> Any:
-            instance = cls.__new__(cls)
+            instance = new(cls)
             self.journal.born(instance)
             converted(instance, *args, **kwargs)
             return instance
@@ -253,7 +253,7 @@ def is_plain(called: Any) -> bool:
 OVERLOADED = frozenset(
     getattr(builtins, name)
     for name in """
-    print range enumerate zip reversed map filter sorted max min any all int float complex bool
+    print range enumerate zip reversed map filter sorted max min any all int float complex bool len
     """.split()
 )
 

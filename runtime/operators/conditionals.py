@@ -24,6 +24,7 @@ from autograph.runtime.operators.state import (
     find_variables,
     flatten,
     is_mutable_container,
+    adopted,
     value_of,
     values_in,
     write_into,
@@ -85,8 +86,7 @@ class Conditionals:
         for operand in rest:
             value = value_of(value)
             if self.backend.is_traced(value):
-                kept = value
-                value = self.staged_if(kept, lambda kept=kept: kept, operand, [], Snapshot((operand,), []))
+                value = self._staged_or(value, operand)
             elif value:
                 return value
             else:
@@ -95,6 +95,9 @@ class Conditionals:
 
     def _staged_and(self, kept: Any, operand: Thunk) -> Any:
         return self.staged_if(kept, operand, lambda: kept, [], Snapshot((operand,), []))
+
+    def _staged_or(self, kept: Any, operand: Thunk) -> Any:
+        return self.staged_if(kept, lambda: kept, operand, [], Snapshot((operand,), []))
 
     def not_(self, value: Any) -> Any:
         """``not value``."""
@@ -166,7 +169,7 @@ class Conditionals:
                 sides = [(None, []) if end.raises else side for end, side in zip(ends, sides, strict=True)]
             elif k == 0 and may_be_none:
                 sides = _as_optional(sides)
-            joined.add(place.name, *sides, always_bound=is_result or raises)
+            joined.add(place.name, sides[0], sides[1], always_bound=is_result or raises)
         for key in dict.fromkeys([*ends[0].written, *ends[1].written]):
             places.append(next(end.written[key][0] for end in ends if key in end.written))
             joined.add_written(places[-1], *(self._value_of_place(places[-1], end) for end in ends))
@@ -237,12 +240,13 @@ class Conditionals:
                 if old is not UNBOUND:
                     unchanged.extend(flatten(old, isinstance(place, ContentsPlace))[0])
                 value = place.get()
-                leaves, structure = (
-                    ([], None) if value is UNBOUND else flatten(value, isinstance(place, ContentsPlace))
-                )
-                leaves += [] if value is UNBOUND else [self.marks.defined(value)]
+                leaves, ended = [], None
+                if value is not UNBOUND:
+                    leaves, structure = flatten(value, isinstance(place, ContentsPlace))
+                    leaves.append(self.marks.defined(value))
+                    ended = _EndValue(structure, None)
                 span = slice(len(flat), len(flat) + len(leaves))
-                end.written[key_of(place)] = (place, _EndValue(structure, None) if structure else None, span)
+                end.written[key_of(place)] = (place, ended, span)
                 flat += leaves
             return flat
 
@@ -378,9 +382,16 @@ class _Join:
             return
         if left is not None and right is not None:
             if left.structure.treedef != right.structure.treedef:
-                raise self._mismatch(
-                    name, self._describe(left, left_leaves), self._describe(right, right_leaves)
-                )
+                filled_left = adopted(left.structure, right.structure, left_leaves[:-1], MISSING)
+                filled_right = adopted(right.structure, left.structure, right_leaves[:-1], MISSING)
+                if filled_left is not None:
+                    left_leaves, present = [*filled_left, left_leaves[-1]], right
+                elif filled_right is not None:
+                    right_leaves = [*filled_right, right_leaves[-1]]
+                else:
+                    raise self._mismatch(
+                        name, self._describe(left, left_leaves), self._describe(right, right_leaves)
+                    )
         else:
             here = left_leaves if left is not None else right_leaves
             typed = [self.backend.type_of(leaf) is not None for leaf in here[:-1]]

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from autograph.runtime.operators.state import UNBOUND, CellVariable, GlobalVariable, Variable
+from autograph.runtime.operators.state import UNBOUND, CellVariable, GlobalVariable
 
 MUTABLE_CONTAINERS = (list, dict, set, collections.deque, bytearray)
 
@@ -181,7 +181,7 @@ class Journal(threading.local):
         if self.regions:
             self.regions[-1].add_made(owner)
 
-    def write(self, place: Variable, value: Any) -> None:
+    def write(self, place: Any, value: Any) -> None:
         """Write a place on behalf of a statement that has been staged, for the region around it to see."""
         if isinstance(place, Place):
             self.touch(place)

@@ -228,15 +228,13 @@ class Loops(Raising):
     ) -> None:
         """Run the first iteration by itself, where the state has types that only it sees (None, say), and stage the rest."""
         if not isinstance(staged.length, int) and not staged.surely:
-            functions = (body,) if test is None else (body, test)
-            variables = find_variables(names, functions)
+            bodies = (body, test)
+            variables = find_variables(names, bodies)
 
             def run_all() -> None:
                 self._peeled_for(dataclasses.replace(staged, surely=True), body, names, test, result)
 
-            self.staged_if(
-                staged.length > 0, run_all, None, variables, Snapshot(functions, variables), result
-            )
+            self.staged_if(staged.length > 0, run_all, None, variables, Snapshot(bodies, variables), result)
             return
         body(staged.first())
         rest = staged.rest()
@@ -249,8 +247,8 @@ class Loops(Raising):
         def run_rest() -> None:
             self._staged_for(rest, body, names, test, result, peeled=True)
 
+        variables = find_variables(names, (body, test))
         functions = (body, test)
-        variables = find_variables(names, functions)
         self.staged_if(go_on, run_rest, None, variables, Snapshot(functions, variables), result)
 
     def _tried_for(
