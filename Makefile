@@ -59,7 +59,7 @@ types: $(stamp)-dev $(stamp)-test ## Check types
 	    "$$python" -m mypy --config-file ../../pyproject.toml -p autograph
 
 fuzz: $(stamp)-test ## Run N generated programs (N=100)
-	AUTOGRAPH_FUZZ_N=$(N) "$(bin)/python" -m pytest $(jobs) -m fuzz $(ARGS)
+	"$(bin)/python" -m autograph.tools.fuzz --count $(N) $(ARGS)
 
 bench: $(stamp)-bench ## Measure conversion, calls and loops
 	"$(bin)/python" -m autograph.tools.bench $(ARGS)

@@ -315,11 +315,10 @@ def function(
         return type(func)(function(**{**given, "func": func.__func__}))
     if not callable(func):
         raise TypeError(f"function takes a callable; got {type(func).__name__}")
-    compiled_with = {
-        "out_shardings": out_shardings,
-        "device": device,
-        "compiler_options": dict(compiler_options) if compiler_options else None,
-    }
+    if device is not None:
+        if in_shardings is not None:
+            raise TypeError("give device or in_shardings, not both")
+        in_shardings = jax.sharding.SingleDeviceSharding(device)
     options = Options(
         convert=functools.partial(_convert_with, operators, deliver=True) if autograph else _unconverted,
         input_signature=input_signature,
@@ -327,8 +326,9 @@ def function(
         reduce_retracing=bool(reduce_retracing or experimental_relax_shapes),
         cache_limit=cache_limit,
         in_shardings=in_shardings,
+        out_shardings=out_shardings,
         donate_variables=donate_variables,
-        compile={key: value for key, value in compiled_with.items() if value is not None},
+        compile={"compiler_options": dict(compiler_options)} if compiler_options else None,
     )
     return Function(func, Tools(XlaCompiler(), OpenSizes, symbolic_types, Inspection), options)
 

@@ -67,6 +67,7 @@ class LoopSpec:
       results: for each carried leaf, the leaf of ``body`` that is its next value; None where it never changes.
       length: trip count or bound, int or traced; None for no bound.
       arrays: what each iteration takes one slice of.
+      checkpoints: how many states a reverse pass may keep; None lets the backend choose.
     """
 
     body: Traced
@@ -76,6 +77,7 @@ class LoopSpec:
     results: Sequence[Any]
     length: Any
     arrays: Sequence[Any]
+    checkpoints: int | None = None
 
 
 class Backend(Protocol):
@@ -121,6 +123,9 @@ class Backend(Protocol):
 
     def loop(self, spec: LoopSpec) -> list[Any]:
         """Run a staged loop; return the last value of each carried leaf."""
+
+    def known_result(self, spec: LoopSpec, position: int) -> int | None:
+        """What an integer of a loop's carry is in the end, if that is known already."""
 
     def zeros(self, type: LeafType) -> Any:
         """A value of this type."""
@@ -192,6 +197,12 @@ class Staging(Protocol):
 
     def has_effects(self, program: Any) -> bool:
         """Whether a recorded program calls Python or prints when it runs."""
+
+    def is_bound(self, program: Any) -> bool:
+        """Whether a recorded program holds values of a trace around it."""
+
+    def settings(self) -> Any:
+        """The settings under which programs are recorded now, as a key."""
 
     def wait(self, results: Any) -> None:
         """Wait until these results, and what was to be printed, are there."""

@@ -54,6 +54,9 @@ class PythonBackend:
     def loop(self, spec: LoopSpec) -> list[Any]:
         return _unreachable()
 
+    def known_result(self, spec: LoopSpec, position: int) -> int | None:
+        return _unreachable()
+
     def zeros(self, type: LeafType) -> Any:
         return _unreachable()
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import jax
+import jax.export
 import jax.extend.core
 import jax.numpy as jnp
 import numpy as np
@@ -22,6 +23,8 @@ def type_of(leaf: Any) -> LeafType | None:
     """The `LeafType` of arrays, Python numbers and program outputs; None for anything else."""
     if isinstance(leaf, Output):
         return leaf.type
+    if jax.export.is_symbolic_dim(leaf):
+        leaf = jnp.asarray(leaf)
     if isinstance(leaf, jax.Array | np.ndarray | np.generic) or type(leaf) in _NUMBERS:
         try:
             aval = jax.typeof(leaf)
@@ -139,6 +142,7 @@ def _static_outputs(traced: Traced, static: set[int], inputs: int) -> list[bool]
         return hasattr(atom, "val") or atom in known
 
     for equation in jaxpr.eqns:
-        if all(is_known(atom) for atom in equation.invars):
+        # A symbolic size is made of nothing, and no Python number for all that.
+        if equation.primitive.name != "dim_as_value" and all(is_known(atom) for atom in equation.invars):
             known.update(equation.outvars)
     return [is_known(atom) for atom in jaxpr.outvars]

@@ -39,15 +39,16 @@ class OperationByOperation:
         self._function = function
         self._programs: dict[Any, tuple[Any, Any]] = {}
 
-    def __call__(self, *arrays: Any) -> Any:
-        arrays = tuple(map(jax.numpy.asarray, arrays))
-        key = tuple(jax.typeof(array) for array in arrays)
+    def __call__(self, *operands: Any) -> Any:
+        leaves, tree = jax.tree_util.tree_flatten(operands)
+        arrays = tuple(map(jax.numpy.asarray, leaves))
+        key = (tree, *(jax.typeof(array) for array in arrays))
         if key not in self._programs:
-            self._programs[key] = self._trace(arrays)
-        program, tree = self._programs[key]
-        return jax.tree_util.tree_unflatten(tree, jaxpr_as_fun(program)(*arrays))
+            self._programs[key] = self._trace(jax.tree_util.tree_unflatten(tree, arrays))
+        program, results = self._programs[key]
+        return jax.tree_util.tree_unflatten(results, jaxpr_as_fun(program)(*arrays))
 
-    def _trace(self, arrays: Sequence[Any]) -> tuple[Any, Any]:
+    def _trace(self, operands: Sequence[Any]) -> tuple[Any, Any]:
         trees: list[Any] = []
 
         def flat(*operands: Any) -> list[Any]:
@@ -55,11 +56,11 @@ class OperationByOperation:
             trees.append(tree)
             return leaves
 
-        return jax.make_jaxpr(flat)(*arrays), trees[-1]
+        return jax.make_jaxpr(flat)(*operands), trees[-1]
 
-    def trace(self, *arrays: Any) -> Any:
+    def trace(self, *operands: Any) -> Any:
         """The staged program, as `jax.stages.Traced`."""
-        return jax.jit(self._function).trace(*arrays)
+        return jax.jit(self._function).trace(*operands)
 
 
 def _once(make: Callable[[], Any]) -> Callable[[], Any]:

@@ -10,13 +10,17 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
+import jax.export
 import jax.numpy as jnp
 import numpy as np
 from jax.extend.core import jaxpr_as_fun
 
-from autograph.backends import xla_carry
+from autograph.backends import xla_carry, xla_parts, xla_state
 from autograph.backends.base import LeafType, LoopSpec, Output, Traced
+from autograph.backends.xla_branches import cond as staged_cond
 from autograph.backends.xla_carry import as_struct, cast
+from autograph.backends.xla_gradients import while_loop
+from autograph.backends.xla_select import may_speculate
 
 
 class XlaBackend:
@@ -24,7 +28,7 @@ class XlaBackend:
 
     def is_traced(self, value: Any) -> bool:
         if not isinstance(value, jax.core.Tracer):
-            return False
+            return bool(jax.export.is_symbolic_dim(value))  # a size that only the run knows
         try:  # a tracer of eager differentiation has its value at hand; Python may branch on it
             jax.extend.core.concrete_or_error(None, value)
         except jax.errors.ConcretizationTypeError:
@@ -41,6 +45,8 @@ class XlaBackend:
         return isinstance(value, jax.Array)
 
     def predicate(self, value: Any) -> Any:
+        if not isinstance(value, jax.Array):
+            value = jnp.asarray(value)
         if value.size != 1:
             raise ValueError(
                 "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()"
@@ -54,12 +60,13 @@ class XlaBackend:
         operand_types: Sequence[LeafType],
         unchanged: Sequence[Any] = (),
     ) -> Traced:
-        kept = {id(leaf) for leaf in unchanged}
         leaves: list[Any] = []
 
         def run(*operands: Any) -> list[Any]:
             outputs: list[Any] = []
-            for leaf in block(*operands):
+            given = block(*operands)
+            kept = {id(leaf) for leaf in unchanged}  # the block may have added to them
+            for leaf in given:
                 if type(leaf) in (bool, int, float, complex) or id(leaf) in kept:
                     leaves.append(leaf)
                 elif (leaf_type := xla_carry.type_of(leaf)) is not None:
@@ -81,19 +88,33 @@ class XlaBackend:
     def join(self, left: LeafType, right: LeafType) -> LeafType | None:
         return xla_carry.join(left, right)
 
+    def known_result(self, spec: LoopSpec, position: int) -> int | None:
+        return xla_parts.known_result(spec, position)
+
     def zeros(self, type: LeafType) -> Any:
         return xla_carry.zeros(type)
 
     def cond(
         self, predicate: Any, branches: Sequence[tuple[Traced, Sequence[Any]]], types: Sequence[LeafType]
     ) -> list[Any]:
+        return xla_state.staged_cond(self._cond, predicate, branches, types)
+
+    def loop(self, spec: LoopSpec) -> list[Any]:
+        return xla_state.staged_loop(self._loop, spec)
+
+    def _cond(
+        self, predicate: Any, branches: Sequence[tuple[Traced, Sequence[Any]]], types: Sequence[LeafType]
+    ) -> list[Any]:
         def branch(traced: Traced, leaves: Sequence[Any]) -> Callable[[], list[Any]]:
             return lambda: _values(leaves, _run(traced), types)
 
         (on_true, true_leaves), (on_false, false_leaves) = branches
-        return list(jax.lax.cond(predicate, branch(on_true, true_leaves), branch(on_false, false_leaves)))
+        if may_speculate(on_true) and may_speculate(on_false) and not _are_keys(types):
+            taken, other = (branch(*pair)() for pair in branches)
+            return [jax.lax.select(_spread(predicate, a), a, b) for a, b in zip(taken, other, strict=True)]
+        return staged_cond(predicate, branch(on_true, true_leaves), branch(on_false, false_leaves))
 
-    def loop(self, spec: LoopSpec) -> list[Any]:
+    def _loop(self, spec: LoopSpec) -> list[Any]:
         types = [leaf_type for _, leaf_type in spec.carry]
         changing = [k for k, result in enumerate(spec.results) if result is not None]
         start = [cast(*spec.carry[k]) for k in changing]
@@ -112,14 +133,13 @@ class XlaBackend:
             assert spec.test is not None
             return _values(spec.test.leaves, _run(spec.test, *full(carry)), [_BOOL])[0]
 
+        test = goes_on if spec.test is not None else None
         if spec.length is None:
-            last = jax.lax.while_loop(goes_on, lambda carry: step(carry, 0, ()), start)
-        elif spec.test is None and isinstance(spec.length, int):
+            last = while_loop(goes_on, lambda carry: step(carry, 0, ()), start, slots=spec.checkpoints)
+        elif test is None and isinstance(spec.length, int) and spec.checkpoints is None:
             last = _scan(step, start, spec.length, spec.arrays)
         else:
-            last = _bounded_while(
-                step, goes_on if spec.test is not None else None, start, spec.length, spec.arrays
-            )
+            last = _bounded_while(step, test, start, spec)
         values = [value for value, _ in spec.carry]
         for k, value in zip(changing, last, strict=True):
             values[k] = value
@@ -130,6 +150,14 @@ class XlaBackend:
 
     def test_is_static(self, spec: LoopSpec, static_leaves: set[int]) -> bool:
         return xla_carry.test_is_static(spec, static_leaves)
+
+
+def _are_keys(types: Sequence[LeafType]) -> bool:
+    return any(jnp.issubdtype(type.dtype, jax.dtypes.prng_key) for type in types)
+
+
+def _spread(predicate: Any, value: Any) -> Any:
+    return predicate if value.shape == () else jnp.broadcast_to(predicate, value.shape)
 
 
 _BOOL = LeafType((), jnp.dtype(bool))
@@ -157,26 +185,25 @@ def _scan(step: _Step, start: list[Any], length: int, arrays: Sequence[Any]) -> 
 
 
 def _bounded_while(
-    step: _Step,
-    goes_on: Callable[[Sequence[Any]], Any] | None,
-    start: list[Any],
-    length: Any,
-    arrays: Sequence[Any],
+    step: _Step, goes_on: Callable[[Sequence[Any]], Any] | None, start: list[Any], spec: LoopSpec
 ) -> list[Any]:
-    bound = np.int32(length) if isinstance(length, int) else jnp.asarray(length)
+    length, arrays = spec.length, spec.arrays
+    limit = length if isinstance(length, int) else None
+    bound = np.int32(length) if limit is not None else jnp.asarray(length)
     if not jnp.issubdtype(bound.dtype, jnp.signedinteger):
         bound = bound.astype(jnp.int32)
-    elif not isinstance(length, int):
+    elif limit is None:
         bound = jax.lax.convert_element_type(bound, bound.dtype)
 
-    def test(carry: Any) -> Any:
-        index, values = carry
+    def test(carry: Sequence[Any]) -> Any:
+        index, *values = carry
         within = index < bound
         return within if goes_on is None else within & goes_on(values)
 
-    def body(carry: Any) -> Any:
-        index, values = carry
+    def body(carry: Sequence[Any]) -> list[Any]:
+        index, *values = carry
         slices = [jax.lax.dynamic_index_in_dim(array, index, keepdims=False) for array in arrays]
-        return index + 1, step(values, index, slices)
+        return [index + 1, *step(values, index, slices)]
 
-    return jax.lax.while_loop(test, body, (jnp.zeros((), bound.dtype), start))[1]
+    start = [jnp.zeros((), bound.dtype), *start]
+    return while_loop(test, body, start, bound=limit, slots=spec.checkpoints)[1:]

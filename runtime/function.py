@@ -5,16 +5,31 @@ from __future__ import annotations
 import functools
 import threading
 import types
-import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
 
-from autograph.runtime.concrete import ConcreteFunction, Graph
-from autograph.runtime.operators.locations import clean_traceback
-from autograph.runtime.program import Compiler, Program
-from autograph.runtime.signature import Arguments, CallSignature
+from autograph.runtime.cache import Cache, Entry
+from autograph.runtime.captures import Captures
+from autograph.runtime.concrete import ConcreteFunction
+from autograph.runtime.input_signature import InputSignature, is_signature_of_one
+from autograph.runtime.methods import Bound
+from autograph.runtime.operators.locations import clean_traceback, warn
+from autograph.runtime.options import Options as Options
+from autograph.runtime.options import Tools as Tools
+from autograph.runtime.program import FirstCall, Program, StateNeeded
+from autograph.runtime.retrace import Trace, TraceLog, captured_leaf
+from autograph.runtime.routes import Route, add_route
+from autograph.runtime.placement import constrained, placed, spread_shardings
+from autograph.runtime.signature import (
+    Arguments,
+    CallSignature,
+    as_tree,
+    refuse_mutation,
+)
+from autograph.runtime.tensor_spec import TensorSpec
 
 
 class _Eagerness:
@@ -51,8 +66,8 @@ def functions_run_eagerly() -> bool:
 class Function:
     """A function that is traced once for each signature and then runs as a compiled XLA program.
 
-    Made by `autograph.function`. Arrays are told apart by shape, dtype and weak type; Python values, by type and value, are part of
-    the signature, each its own program.
+    Made by `autograph.function`. Arrays are told apart by shape, dtype, weak type and sharding; Python values, by type and value, are
+    part of the signature, each its own program; other objects by identity, and held weakly.
 
     >>> import autograph as ag, jax.numpy as jnp
     >>> @ag.function
@@ -69,92 +84,150 @@ class Function:
     def __init__(
         self,
         python_function: Callable[..., Any],
-        convert: Callable[[Callable[..., Any]], Callable[..., Any]],
-        compiler: Compiler,
-        jit_compile: bool = True,
-        options: dict[str, Any] | None = None,
-        instance: weakref.ref[Any] | None = None,
+        tools: Tools,
+        options: Options,
+        instance: Callable[[], Any] | None = None,
     ) -> None:
         self._function = python_function
         self._instance = instance
-        self._convert = convert
-        self._compiler = compiler
-        self._jit_compile = jit_compile
-        self._options = dict(options or {})
+        self._tools = tools
+        self._options = options
         self._lock = threading.RLock()
-        self._arguments = Arguments(python_function, skip_first=instance is not None)
-        self._bound: dict[int, tuple[weakref.ref[Any], Function]] = {}
         functools.update_wrapper(self, python_function, updated=())
+        self.__name__: str = getattr(python_function, "__name__", None) or _name_of(python_function)
+        self.__qualname__: str = getattr(python_function, "__qualname__", None) or self.__name__
+        self._arguments = Arguments(python_function, instance is not None, self.__name__)
+        self.__signature__ = self._arguments.signature
+        self._first_call = FirstCall()
+        self._made_inputs: InputSignature | None = None
+        self._arity = self._arguments.arity
+        self._bound = Bound(lambda reference: Function(self._function, self._tools, self._options, reference), options.cache_limit)
+        if options.input_signature is not None:
+            self._prepare_signature()
         self.clear_cache()
+
+    def _prepare_signature(self) -> None:
+        if self._instance is None and _is_method(self._function):
+            # Its first argument may be the instance that it is bound to later, which has no spec.
+            try:
+                self._made_inputs = InputSignature(self._options.input_signature, self._arguments)
+            except TypeError:
+                InputSignature(self._options.input_signature, Arguments(self._function, True, self.__name__))
+        else:
+            self._made_inputs = InputSignature(self._options.input_signature, self._arguments)
+        if self._made_inputs is not None:
+            quick = self._options.jit_compile and is_signature_of_one(self._made_inputs.call)
+            self._arity = len(self._made_inputs.specs) if quick else -1
 
     @property
     def python_function(self) -> Callable[..., Any]:
         """The function as it was written; of a method, bound to its instance."""
-        return (
-            self._function if self._instance is None else types.MethodType(self._function, self._instance())
-        )
+        return self._function if self._instance is None else types.MethodType(self._function, self._instance())
+
+    @property
+    def input_signature(self) -> Any:
+        """The specs that every call must fit, or None."""
+        return self._options.input_signature
 
     def clear_cache(self) -> None:
-        """Forget all traces and compiled programs."""
+        """Forget all traces and compiled programs, of every instance as well."""
         with self._lock:
-            self._programs: dict[CallSignature, Program] = {}
+            self._cache = Cache(self.__name__, self._options.cache_limit, self._forget)
+            self._routes: dict[tuple[type, ...], Route] = {}
             self._concrete: dict[Any, ConcreteFunction] = {}
-            self._trace_count = 0
+            self._log = TraceLog(self.__name__)
+            self._calls = 0
             self._converted: Callable[..., Any] | None = None
+            self._captures: Captures | None = None
+            self._captured: Any = None
+            self._changed: Callable[[], bool] | None = None
+            self._bound.clear()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if _EAGERNESS.on:
-            return self.python_function(*args, **kwargs)
+        # Every line here is paid for at each call; `tools/bench/dispatch.py` tells how much.
+        entry: Any = None
+        values: Sequence[Any] = ()
         try:
-            signature, arrays = self._arguments.split(args, kwargs)
-            program = self._programs.get(signature)
-            if program is None:
-                program = self._program(signature)
-            return program(*arrays)
+            if _EAGERNESS.on:
+                return self.python_function(*args, **kwargs)
+            self._calls += 1
+            if kwargs or len(args) != self._arity:
+                if self._options.input_signature is not None:
+                    return self._call_fitted(args, kwargs)
+                args = self._arguments.canonical(args, kwargs)
+            route = self._routes.get(tuple(map(type, args)))
+            if route is None or (self._changed is not None and self._changed()):
+                return self._call_slowly(args)
+            values = args
+            if route.nested is not None:
+                route, values = route.nested.find(args)
+                if route is None:
+                    return self._call_slowly(args)
+            entry = route.entry
+            if entry is None:
+                entry = route.entries.get(route.key(values))  # type: ignore[misc]
+                if entry is None:
+                    return self._call_slowly(args)
+                values = route.arrays(values)  # type: ignore[misc]
+            entry.used = self._calls
+            run = entry.direct
+            if run is None:
+                return entry.call(values)
+            result = run(*values)
+            return result if entry.direct is run else entry.program.finish(result)
+        except StateNeeded:  # a first call for other shapes touches Variables
+            entry.direct = None
+            return entry.call(values)
         except BaseException as error:
             clean_traceback(error)
             raise
 
-    def __get__(self, instance: Any, owner: type | None = None) -> Function:
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
         if instance is None:
             return self
-        entry = self._bound.get(id(instance))
-        if entry is not None and entry[0]() is instance:
-            return entry[1]
-        return self._bind(instance)
-
-    def _bind(self, instance: Any) -> Function:
-        """This function as a method of ``instance``: its own traces, gone when the instance is."""
-        with self._lock:
-            key = id(instance)
-            reference = weakref.ref(instance, lambda _: self._bound.pop(key, None))
-            bound = Function(
-                self._function, self._convert, self._compiler, self._jit_compile, self._options, reference
-            )
-            self._bound[key] = (reference, bound)
-            return bound
+        known = self._bound.entries.get(id(instance))
+        return known[1] if known is not None and known[0]() is instance else self._bound.get(instance)
 
     def experimental_get_tracing_count(self) -> int:
         """How many times the Python function was traced."""
-        return self._trace_count
+        return self._log.count
+
+    def explain_retraces(self) -> str:
+        """For every trace after the first: which argument changed, from what to what, and how to avoid it.
+
+        >>> import autograph as ag
+        >>> power = ag.function(lambda x, n: x**n)
+        >>> _ = power(jax.numpy.ones(2), 3), power(jax.numpy.ones(2), 4)
+        >>> print(power.explain_retraces())
+        <lambda> was traced 2 times.
+        Trace 2:
+          argument 2 `n`: Python int 3 → 4; pass it as an array, `jnp.asarray(n)`
+        """
+        return self._log.explain()
 
     def get_concrete_function(self, *args: Any, **kwargs: Any) -> ConcreteFunction:
         """The program for the signature of these arguments: the same object for the same signature.
 
         Args:
-          *args, **kwargs: arrays, `jax.ShapeDtypeStruct` in their place, and Python values.
+          *args, **kwargs: arrays; `TensorSpec` or `jax.ShapeDtypeStruct` in their place; Python values. Under an
+            ``input_signature`` they may be left out.
         """
-        signature, arrays = self._arguments.split(args, kwargs)
-        key = (signature, tuple(_array_key(array) for array in arrays))
+        key, specs, entry = self._look_up(args, kwargs)
         with self._lock:
             concrete = self._concrete.get(key)
             if concrete is None:
-                program = self._programs.get(signature) or self._program(signature)
-                traced = program.jitted.trace(*arrays)
-                graph = Graph(traced, self._compiler.texts(traced))
-                concrete = ConcreteFunction(self.__name__, graph, self)
-                self._concrete[key] = concrete
+                concrete = self._concrete[key] = self._make_concrete(key[0], specs, entry)
+                try:
+                    concrete.graph  # noqa: B018  traces
+                except BaseException:
+                    self._concrete.pop(key, None)
+                    raise
         return concrete
+
+    def pretty_printed_concrete_signatures(self, verbose: bool = True) -> str:
+        """The signature of each concrete function, in the order of their traces."""
+        blocks = [concrete.pretty_printed_signature(verbose) for concrete in list(self._concrete.values())]
+        return ("\n\n" if verbose else "\n").join(blocks)
 
     def experimental_get_compiler_ir(self, *args: Any, **kwargs: Any) -> Callable[..., str]:
         """A function of ``stage`` (`Graph.as_text`) for the program of these arguments."""
@@ -163,34 +236,254 @@ class Function:
 
     def lower(self, *args: Any, **kwargs: Any) -> Any:
         """The program for these arguments, lowered, as `jax.stages.Lowered`."""
-        signature, arrays = self._arguments.split(args, kwargs)
-        program = self._programs.get(signature) or self._program(signature)
-        return program.jitted.trace(*arrays).lower()
-
-    def _program(self, signature: CallSignature) -> Program:
-        with self._lock:
-            program = self._programs.get(signature)
-            if program is None:
-                if self._converted is None:
-                    self._converted = self._convert(self._function)
-                program = Program(
-                    self._converted,
-                    signature,
-                    self._compiler,
-                    self._count_trace,
-                    self._instance,
-                    self._options if self._jit_compile else None,
-                )
-                self._programs[signature] = program
-            return program
-
-    def _count_trace(self) -> None:
-        self._trace_count += 1
+        key, specs, entry = self._look_up(args, kwargs)
+        return entry.program.jitted.trace(*self._stand_ins(specs, key)).lower()
 
     def __repr__(self) -> str:
         return f"<autograph.Function {self.__qualname__}>"
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Function:
+        return Function(self._function, self._tools, self._options, self._instance)
 
-def _array_key(array: Any) -> Any:
-    aval = jax.typeof(array) if not isinstance(array, jax.ShapeDtypeStruct) else array
-    return tuple(aval.shape), aval.dtype, bool(getattr(aval, "weak_type", False))
+    __copy__ = functools.partialmethod(__deepcopy__, {})
+
+    # Calls without a route.
+
+    def _call_slowly(self, values: tuple[Any, ...]) -> Any:
+        if self._options.input_signature is not None:
+            return self._call_fitted(values, {})
+        self._look_at_captures()
+        signature, arrays = self._arguments.split(values, self._captured)
+        entry = self._entry(signature, self._is_traced(arrays))
+        if self._options.in_shardings is not None:
+            return entry.call(placed(arrays, spread_shardings(self._options.in_shardings, signature)))
+        add_route(self._routes, values, entry)
+        return entry.call(arrays)
+
+    def _call_fitted(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call under an input signature: arguments are checked and converted first, if they are no arrays already."""
+        inputs = self._inputs()
+        arrays = inputs.arrays(args, kwargs)
+        self._look_at_captures()
+        signature = replace(inputs.call, captured=(self._captured, inputs.call.captured[1]))
+        is_traced = self._is_traced(arrays)
+        entry = self._entry(signature, is_traced)
+        if self._options.in_shardings is not None:
+            return entry.call(placed(arrays, spread_shardings(self._options.in_shardings, signature)))
+        # Arrays that do not fit are found when XLA's cache meets them, so they may go there directly.
+        if len(args) == self._arity and not is_traced and all(type(value) is _ARRAY for value in args):
+            add_route(self._routes, args, entry)
+        return entry.call(arrays)
+
+    def _inputs(self) -> InputSignature:
+        if self._made_inputs is None:
+            self._made_inputs = InputSignature(self._options.input_signature, self._arguments)
+        return self._made_inputs
+
+    def _is_traced(self, arrays: Sequence[Any]) -> bool:
+        """Whether open sizes must be settled now: another transform is under way, and wants a program like any other."""
+        is_open = self._options.reduce_retracing or self._options.input_signature is not None
+        return is_open and any(isinstance(array, jax.core.Tracer) for array in arrays)
+
+    # The cache.
+
+    def _entry(self, signature: CallSignature, fixed: Any) -> Entry:
+        """The program of a signature. ``fixed``: specs that it is made for beforehand, or whether open sizes are left out of account."""
+        return self._cache.get((signature, fixed), self._calls, lambda: self._make_entry(signature, fixed))
+
+    def _make_entry(self, signature: CallSignature, fixed: Any) -> Entry:
+        if self._converted is None:
+            self._converted = self._options.convert(self._function)
+        specs = fixed if isinstance(fixed, tuple) else None
+        compiler = self._tools.compiler
+        if specs is not None:
+            compiler = self._tools.open_sizes(compiler, specs, None, warn)
+        elif not fixed and self._made_inputs is not None:
+            specs = tuple(self._made_inputs.specs)
+            compiler = self._tools.open_sizes(compiler, specs, self._made_inputs.admit, warn)
+        elif not fixed and self._options.reduce_retracing:
+            compiler = self._tools.open_sizes(compiler, None, None, warn)
+        entry = Entry(specs)
+        entry.program = Program(
+            self._traced_function(signature, fixed, entry),
+            signature,
+            compiler,
+            _do_nothing,
+            self._instance,  # type: ignore[arg-type]
+            dict(self._options.compile or {}) if self._options.jit_compile else None,
+            self._first_call,
+            self._options.donate_variables,
+        )
+        return entry
+
+    def _forget(self, key: Any) -> None:
+        """An entry was dropped: neither routes nor concrete functions lead to it any more."""
+        with self._lock:
+            self._routes.clear()
+            self._concrete = {k: concrete for k, concrete in self._concrete.items() if k[0] != key[0]}
+
+    # Traces.
+
+    def _traced_function(self, signature: CallSignature, fixed: Any, entry: Entry) -> Callable[..., Any]:
+        """The converted function, with what is to be taken down of each trace."""
+        converted = self._converted
+        assert converted is not None
+
+        @functools.wraps(converted, updated=())
+        def trace(*args: Any, **kwargs: Any) -> Any:
+            given = args if self._instance is None else args[1:]
+            values = self._arguments.canonical(given, kwargs)
+            leaves, treedef = jax.tree_util.tree_flatten(as_tree(values))
+            inputs = [leaf for leaf, static in zip(leaves, signature.statics, strict=True) if static is None]
+            arrays = tuple(map(_type_of, inputs))
+            self._log.add(Trace(signature, arrays, self._captured_leaves()), self._calls)
+            result = converted(*args, **kwargs)
+            refuse_mutation(self.__name__, self._arguments, values, leaves, treedef)
+            entry.traced(result)
+            self._note(signature, fixed, arrays, entry)
+            return result if self._options.out_shardings is None else constrained(result, self._options.out_shardings)
+
+        trace.__name__ = self.__name__
+        return trace
+
+    def _note(self, signature: CallSignature, fixed: Any, arrays: tuple[Any, ...], entry: Entry) -> None:
+        """A trace has succeeded: there is a concrete function of it, and what it changed among captured values is settled."""
+        with self._lock:
+            if not isinstance(fixed, bool) or not fixed:
+                specs = entry.specs if entry.specs is not None else _specs_of(arrays)
+                key = self._concrete_key(signature, specs)
+                if key not in self._concrete:
+                    self._concrete[key] = self._make_concrete(signature, specs, entry)
+            if self._captures is not None and self._captures.changed():
+                self._captured = self._captures.refresh()
+                settled = replace(signature, captured=(self._captured, signature.captured[1])), fixed
+                if self._cache.find(settled) is None:
+                    self._cache.add(settled, entry)
+
+    def _look_at_captures(self) -> None:
+        """See whether captured Python values have changed; programs are told apart by them."""
+        if self._captures is None:
+            self._captures = Captures(self._function, self._instance)
+            self._captured = self._captures.key
+        elif self._captures.changed():
+            before = self._captured
+            self._captured = self._captures.refresh()
+            if before != self._captured:
+                self._routes.clear()
+        self._changed = None if self._captures.is_empty else self._captures.changed
+
+    def _captured_leaves(self) -> dict[str, Any]:
+        if self._captures is None:
+            return {}
+        return {
+            name: captured_leaf(value)
+            for name, value in zip(self._captures.labels, self._captures.values, strict=True)
+        }
+
+    # Concrete functions.
+
+    def _look_up(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, tuple[TensorSpec, ...], Entry]:
+        """What tells a concrete function apart, its inputs' specs, and the program."""
+        self._look_at_captures()
+        if self._options.input_signature is not None:
+            inputs = self._inputs()
+            if args or kwargs:
+                inputs.arrays(*jax.tree.map(_stand_in, (args, kwargs)))
+            signature = replace(inputs.call, captured=(self._captured, inputs.call.captured[1]))
+            specs = tuple(inputs.specs)
+            return self._concrete_key(signature, specs), specs, self._entry(signature, False)
+        signature, arrays = self._arguments.split(self._arguments.canonical(args, kwargs), self._captured)
+        specs = tuple(_spec_of(array) for array in arrays)
+        is_open = any(not spec.is_fixed for spec in specs)
+        entry = self._entry(signature, specs if is_open else False)
+        return self._concrete_key(signature, specs), specs, entry
+
+    def _concrete_key(self, signature: CallSignature, specs: Sequence[TensorSpec]) -> Any:
+        return signature, tuple((s.shape, s.dtype, isinstance(s, _WeakSpec)) for s in specs)
+
+    def _make_concrete(
+        self, signature: CallSignature, specs: tuple[TensorSpec, ...], entry: Entry
+    ) -> ConcreteFunction:
+        def inspect() -> Any:
+            return self._tools.inspect(entry.program.jitted.trace(*self._stand_ins(specs, None)))
+
+        return ConcreteFunction(
+            self.__name__,
+            signature,
+            specs,
+            lambda *arrays: entry.program(*arrays),
+            inspect,
+            lambda: getattr(entry.program, "variables", ()),
+        )
+
+    def _stand_ins(self, specs: tuple[TensorSpec, ...], _: Any) -> list[Any]:
+        """Types to trace with."""
+        known = [
+            spec if spec.shape is not None else TensorSpec((), spec.dtype) for spec in specs
+        ]  # of any rank: a scalar is one
+        if any(not spec.is_fixed for spec in known):
+            return self._tools.symbolic_types(known)
+        return [
+            jax.ShapeDtypeStruct(spec.shape, spec.dtype, weak_type=isinstance(spec, _WeakSpec)) for spec in known
+        ]
+
+
+class _WeakSpec(TensorSpec):
+    """The spec of an array of weak type."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True)
+class _Type:
+    shape: tuple[Any, ...]
+    dtype: Any
+    weak_type: bool
+
+
+_ARRAY = type(jax.numpy.zeros(()))
+
+
+def _type_of(array: Any) -> _Type:
+    aval = jax.typeof(array)
+    return _Type(tuple(aval.shape), aval.dtype, bool(getattr(aval, "weak_type", False)))
+
+
+def _spec_of(array: Any) -> TensorSpec:
+    if isinstance(array, TensorSpec):
+        return array
+    aval = array if isinstance(array, jax.ShapeDtypeStruct) else jax.typeof(array)
+    kind = _WeakSpec if getattr(aval, "weak_type", False) else TensorSpec
+    spec = TensorSpec.from_array(aval)
+    return kind(spec.shape, spec.dtype)
+
+
+def _specs_of(types: Sequence[_Type]) -> tuple[TensorSpec, ...]:
+    """The specs of traced inputs; symbolic sizes, which have no names of the user's here, are open."""
+    return tuple(
+        (_WeakSpec if type.weak_type else TensorSpec)(
+            tuple(size if isinstance(size, int) else None for size in type.shape), type.dtype
+        )
+        for type in types
+    )
+
+
+def _stand_in(leaf: Any) -> Any:
+    if not isinstance(leaf, TensorSpec):
+        return leaf
+    return jax.ShapeDtypeStruct(tuple(1 if not isinstance(size, int) else size for size in leaf.shape or ()), leaf.dtype)
+
+
+def _name_of(function: Any) -> str:
+    while isinstance(function, functools.partial):
+        function = function.func
+    return getattr(function, "__name__", None) or type(function).__name__
+
+
+def _is_method(function: Any) -> bool:
+    """Whether this is written in a class body, as far as its name tells."""
+    return isinstance(function, types.FunctionType) and "." in function.__qualname__.rpartition("<locals>.")[2]
+
+
+def _do_nothing() -> None:
+    return None

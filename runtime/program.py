@@ -1,9 +1,15 @@
-"""`Program`: the compiled form of one `CallSignature`, from arrays to results."""
+"""`Program`: the compiled form of one `CallSignature`, from arrays to results.
+
+A program is recorded once, with stand-ins for the Variables that it touches, and then compiled as a pure function of the arrays and
+the Variables' values. Which Variables those are is known only from the recording, so the first call for a set of array types
+runs twice through JAX: the first time it ends with `StateNeeded`, and the recording is kept for the second.
+"""
 
 from __future__ import annotations
 
+import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import jax
@@ -13,6 +19,15 @@ from autograph.runtime.concrete import StaticOutput
 from autograph.runtime.optional import Optional
 from autograph.runtime.raising import Guarded
 from autograph.runtime.signature import CallSignature
+from autograph.runtime.variables import (
+    Frame,
+    Variable,
+    commit,
+    current_frame,
+    staging,
+    touched_by,
+    values_of,
+)
 
 
 class Compiler(Protocol):
@@ -25,8 +40,43 @@ class Compiler(Protocol):
     def texts(self, traced: Any) -> dict[str, Callable[[], str]]: ...
 
 
+class FirstCall:
+    """Whether a `Function` is still in its first call, on which it may create Variables."""
+
+    def __init__(self) -> None:
+        self.is_over = False
+
+
+class StateNeeded(BaseException):
+    """A recording touches Variables that the compiled function is not given, or creates some. Attributes: key (of the recording).
+
+    No `Exception`: between the recording and the call that knows what to do, nobody is to catch it.
+    """
+
+    def __init__(self, key: Any = None) -> None:
+        super().__init__()
+        self.key = key
+
+
+class _Recording:
+    """What was recorded for one set of array types. Attributes: tree (of the results), touched and created Variables."""
+
+    def __init__(self, program: Any, tree: Any, count: int, frame: Frame) -> None:
+        self.program = program
+        self.tree = tree
+        self.count = count
+        self.created = frame.created
+        self.touched = touched_by(program)
+        self.has_effects = staging().has_effects(program)
+        self.is_bound = staging().is_bound(program)
+
+
 class Program:
-    """The compiled programs of one `CallSignature`: one for each set of array types, told apart by the jitted callable."""
+    """The compiled programs of one `CallSignature`: one for each set of array types, told apart by the jitted callable.
+
+    Attributes:
+      variables: the Variables that it is given, those that it writes first.
+    """
 
     def __init__(
         self,
@@ -36,28 +86,296 @@ class Program:
         on_trace: Callable[[], None],
         instance: weakref.ref[Any] | None,
         options: dict[str, Any] | None,
+        first_call: FirstCall | None = None,
+        donate_variables: bool = False,
     ) -> None:
-        def trace(*arrays: Any) -> Any:
-            on_trace()
-            args, kwargs = signature.arguments(arrays)
-            if instance is not None:
-                args = (instance(), *args)
-            return jax.tree_util.tree_map(_as_output, function(*args, **kwargs))
+        self.name = getattr(function, "__name__", "function")
+        self._function = function
+        self._signature = signature
+        self._compiler = compiler
+        self._on_trace = on_trace
+        self._instance = instance
+        self._options = options
+        self._first_call = first_call or FirstCall()
+        self._donates = donate_variables
+        self._lock = threading.RLock()
+        self._recordings: dict[Any, _Recording] = {}
+        self._waits = False
+        self._state: _State | None = None
+        self._stateless = self._compiled(self._enter)
 
-        trace.__name__ = trace.__qualname__ = getattr(function, "__name__", "function")
-        self.jitted = compiler.interpret(trace) if options is None else compiler.compile(trace, options)
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        return () if self._state is None else tuple(self._state.variables)
+
+    @property
+    def jitted(self) -> Program:
+        return self
 
     def __call__(self, *arrays: Any) -> Any:
-        result = self.jitted(*arrays)
+        try:
+            result = self._stateless(*arrays) if self._state is None else self._state(arrays)
+        except StateNeeded as needed:
+            result = self._with_state(needed, arrays, lambda state: state(arrays))
+        return self.finish(result)
+
+    @property
+    def direct(self) -> Any:
+        """The compiled function that a call comes to, while it is known to touch no state and to have no effects; else None.
+
+        Called by itself it may end with `StateNeeded`, and its results are `finish`ed by the caller.
+        """
+        return self._stateless if self._state is None and not self._waits else None
+
+    def finish(self, result: Any) -> Any:
+        """What the caller sees of the compiled function's results."""
+        if self._waits:
+            staging().wait(result)
+        self._first_call.is_over = True
         if type(result) in _PLAIN_RESULTS:
             return result
         return jax.tree_util.tree_map(_from_output, result, is_leaf=_is_static_output)
 
+    def trace(self, *arrays: Any) -> Any:
+        """The program for these arrays (or types of arrays), as `jax.stages.Traced`. Variables' values are its first inputs."""
+        try:
+            return self._stateless.trace(*arrays) if self._state is None else self._state.trace(arrays)
+        except StateNeeded as needed:
+            return self._with_state(needed, arrays, lambda state: state.trace(arrays))
 
+    # Recording.
+
+    def _compiled(self, entry: Callable[..., Any], values: int = 0, donated: int = 0) -> Any:
+        """``entry`` compiled. Its first operands are so many Variables' values, of which so many may be given away."""
+
+        def enter(*operands: Any) -> Any:
+            return entry(*operands)
+
+        enter.__name__ = enter.__qualname__ = self.name
+        if self._options is None:
+            return self._compiler.interpret(enter)
+        options = dict(self._options)
+        if donated:
+            options["donate_argnums"] = tuple(range(donated))
+        if isinstance(options.get("in_shardings"), tuple):
+            options["in_shardings"] = (None,) * values + options["in_shardings"]
+        return self._compiler.compile(enter, options)
+
+    def _enter(self, *arrays: Any) -> Any:
+        """What JAX compiles for calls without state."""
+        with self._lock:
+            if self._state is not None:
+                raise StateNeeded
+            key, recording = self._recorded(arrays)
+            if recording.created or recording.touched:
+                raise StateNeeded(key)
+            self._forget(key, recording)
+        outputs, _ = staging().run(recording.program, arrays, (), ())
+        return jax.tree_util.tree_unflatten(recording.tree, outputs)
+
+    def _recorded(self, arrays: Sequence[Any]) -> tuple[Any, _Recording]:
+        """The recording for these types under the present settings of JAX, made if there is none, and its key."""
+        key = (staging().settings(), *map(_type_key, arrays))
+        recording = self._recordings.get(key)
+        if recording is None:
+            recording = self._recordings[key] = self._record(arrays, not self._first_call.is_over)
+            self._waits = self._waits or recording.has_effects
+        return key, recording
+
+    def _forget(self, key: Any, recording: _Recording) -> None:
+        """Keep no recording that holds values of a trace around it: another trace has others."""
+        if recording.is_bound:
+            self._recordings.pop(key, None)
+
+    def _record(self, arrays: Sequence[Any], may_create: bool) -> _Recording:
+        frame = Frame(self.name, may_create)
+        results: list[Any] = []
+
+        def block(*operands: Any) -> Sequence[Any]:
+            self._on_trace()
+            args, kwargs = self._signature.arguments(operands)
+            if self._instance is not None:
+                args = (self._instance(), *args)
+            result = jax.tree_util.tree_map(_as_output, self._function(*args, **kwargs))
+            results[:] = jax.tree_util.tree_flatten(result)
+            return list(results[0])
+
+        block.__name__ = block.__qualname__ = self.name
+        program = frame.record(block, arrays)
+        return _Recording(program, results[1], len(results[0]), frame)
+
+    # State.
+
+    def _with_state(self, needed: StateNeeded, arrays: Sequence[Any], use: Callable[[_State], Any]) -> Any:
+        """Do what ended with `StateNeeded` again, with the state that it needs."""
+        while True:
+            with self._lock:
+                recording = self._recordings.get(needed.key)
+                if recording is not None and recording.created:
+                    recording = self._recordings[needed.key] = self._initialised(recording, arrays)
+                if self._state is None or recording is not None:
+                    self._extend(recording)
+                state = self._state
+            assert state is not None
+            try:
+                return use(state)
+            except StateNeeded as more:
+                needed = more
+
+    def _initialised(self, recording: _Recording, arrays: Sequence[Any]) -> _Recording:
+        """Give the Variables that a recording created their start values, and record again, now that they exist."""
+        again = self._record(arrays, may_create=False)
+        starting = [(variable, start) for variable, start in recording.created if start is not None]
+        variables = [variable for variable, _ in recording.touched]
+        created = {id(variable) for variable, _ in starting}
+        values = [jax.numpy.zeros(v.shape, v.dtype) if id(v) in created else v.value for v in variables]
+        stand_ins = [variable._standing() for variable in variables]
+        needed = range(recording.count, recording.count + len(starting))
+        starts = staging().run_part(recording.program, arrays, stand_ins, values, needed)
+        for (variable, _), start in zip(starting, starts, strict=True):
+            variable._initialise(start)
+        return again
+
+    def _extend(self, recording: _Recording | None) -> None:
+        """Make sure that the state covers what a recording touches."""
+        state = self._state
+        touched = [] if recording is None else recording.touched
+        if state is not None and state.covers(touched):
+            return
+        written = {id(v): v for v in (state.written if state is not None else ())}
+        every = {id(v): v for v in (state.variables if state is not None else ())}
+        for variable, is_written in touched:
+            every[id(variable)] = variable
+            if is_written:
+                written[id(variable)] = variable
+        read = [variable for key, variable in every.items() if key not in written]
+        self._state = _State(self, list(written.values()), read)
+
+
+class _State:
+    """A program as a compiled function of Variables' values and arrays.
+
+    Attributes:
+      written, read: the Variables that some recording writes, and those that recordings only read.
+    """
+
+    def __init__(self, program: Program, written: list[Variable], read: list[Variable]) -> None:
+        self.program = program
+        self.written = written
+        self.read = read
+        self.variables = [*written, *read]
+        self._ids = {id(variable): k for k, variable in enumerate(self.variables)}
+        self._count = len(written)
+        # In one order for all programs, so that no two wait for each other.
+        ordered = sorted(self.variables, key=lambda variable: variable._order)
+        self._locks = [variable._lock for variable in ordered]
+        self._donates = program._donates and bool(written)
+        _DONATION.is_used = _DONATION.is_used or self._donates
+        self._jitted = program._compiled(
+            self._enter, len(self.variables), len(written) if self._donates else 0
+        )
+        self._staging = staging()
+
+    def covers(self, touched: Sequence[tuple[Variable, bool]]) -> bool:
+        return all(
+            self._ids.get(id(variable), len(self._ids)) < (self._count if is_written else len(self._ids))
+            for variable, is_written in touched
+        )
+
+    def _enter(self, *operands: Any) -> Any:
+        """What JAX compiles: a function of the Variables' values, then the arrays."""
+        program = self.program
+        values, arrays = list(operands[: len(self.variables)]), operands[len(self.variables) :]
+        with program._lock:
+            if program._state is not self:
+                raise StateNeeded
+            key, recording = program._recorded(arrays)
+            if recording.created or not self.covers(recording.touched):
+                raise StateNeeded(key)
+            program._forget(key, recording)
+        for variable, value in zip(self.variables, values, strict=True):
+            if value is None:
+                raise variable._unset()
+        variables = [variable for variable, _ in recording.touched]
+        positions = [self._ids[id(variable)] for variable in variables]
+        outputs, last = staging().run(
+            recording.program, arrays, [v._standing() for v in variables], [values[k] for k in positions]
+        )
+        for position, value in zip(positions, last, strict=True):
+            values[position] = value
+        return jax.tree_util.tree_unflatten(recording.tree, outputs), values[: self._count]
+
+    def __call__(self, arrays: Sequence[Any]) -> Any:
+        if current_frame() is not None or not self._staging.is_plain(self._staging.place()):
+            return self._inside(arrays)
+        if (
+            not self.written and not _DONATION.is_used
+        ):  # one look at all values, which nobody takes away, needs no lock
+            return self._jitted(*values_of(self.variables), *arrays)[0]
+        locks, held = self._locks, 0
+        try:
+            for lock in locks:
+                lock.acquire()
+                held += 1
+            values = values_of(self.variables)
+            if self._donates:
+                self._own(values)
+            result, new = self._jitted(*values, *arrays)
+            if type(result) is Guarded:
+                result.check()
+            if self.program._waits:
+                self._staging.wait((result, new))
+            commit(self.written, new)
+            return result
+        finally:
+            for lock in locks[:held]:
+                lock.release()
+
+    def _inside(self, arrays: Sequence[Any]) -> Any:
+        """A call inside a trace: Variables are read and written as the trace around it has it."""
+        frame, place = current_frame(), self._staging.place()
+        outer = None if frame is None else frame.place
+        if self.written and self._staging.is_mapped(place, outer):
+            raise self.written[0]._mapped()
+        values = [variable.value for variable in self.variables]
+        result, new = self._jitted(*values, *arrays)
+        if frame is None:
+            for variable, value in zip(self.written, new, strict=True):
+                variable.check_writable(value)
+        for variable, value in zip(self.written, new, strict=True):
+            variable._write(value)
+        return result
+
+    def trace(self, arrays: Sequence[Any]) -> Any:
+        values = [variable.value for variable in self.variables]
+        return self._jitted.trace(*values, *arrays)
+
+    def _own(self, values: list[Any]) -> None:
+        """Copy the values that are to be given away and that someone else holds, too."""
+        for k, variable in enumerate(self.written):
+            if variable._lent:
+                values[k] = jax.numpy.array(values[k], copy=True)
+                variable._lent = False
+
+
+class _Donation:
+    """Whether some program gives the arrays of Variables away."""
+
+    is_used = False
+
+
+_DONATION = _Donation()
 _PLAIN_RESULTS = frozenset({type(jax.numpy.zeros(()))})
 
 
+def _type_key(array: Any) -> Any:
+    aval = array if isinstance(array, jax.ShapeDtypeStruct) else jax.typeof(array)
+    return tuple(aval.shape), aval.dtype, bool(getattr(aval, "weak_type", False))
+
+
 def _as_output(leaf: Any) -> Any:
+    if isinstance(leaf, Variable):
+        return leaf.value
     is_value = isinstance(leaf, jax.Array | np.ndarray | np.generic | bool | int | float | complex)
     return leaf if is_value else StaticOutput(leaf)
 

@@ -1,4 +1,4 @@
-"""The signature of a call: which leaves are arrays, and by which Python values the program is specialised.
+"""The signature of a call: how its arguments nest, which leaves are arrays, and the Python values of the rest.
 
 Arrays are told apart by `jax.jit`'s own cache (shape, dtype, weak type, sharding). The rest, a call's *static* part, is a key made
 here: Python values by type and value, other objects by identity, held weakly; containers by structure.
@@ -6,121 +6,238 @@ here: Python values by type and value, other objects by identity, held weakly; c
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
-import weakref
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import jax
 import numpy as np
 
-ARRAY_TYPES = (jax.Array, np.ndarray, np.generic, jax.ShapeDtypeStruct)
+from autograph.runtime.errors import StagingError
+from autograph.runtime.static_values import StaticLeaf, static_leaf
+from autograph.runtime.tensor_spec import TensorSpec
+
+_ARRAYS = (jax.Array, np.ndarray, jax.ShapeDtypeStruct, TensorSpec)
 
 
-@dataclass(frozen=True)
-class StaticLeaf:
-    """A leaf that is part of the signature. Equal if of one type and value (``0.0`` and ``-0.0``, ``1`` and ``True`` differ)."""
-
-    key: Any
-    value: Any
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, StaticLeaf) and self.key == other.key
-
-    def __hash__(self) -> int:
-        return hash(self.key)
-
-    def get(self) -> Any:
-        """The value; ``ReferenceError`` if it was held weakly and is gone."""
-        if not isinstance(self.value, weakref.ref):
-            return self.value
-        value = self.value()
-        if value is None:
-            raise ReferenceError("an argument that this program was made for no longer exists")
-        return value
-
-
-class IdentityKey:
-    """Stands for an object in a key: equal for the same living object only."""
-
-    __slots__ = ("_hash", "_reference")
-
-    def __init__(self, reference: weakref.ref[Any]) -> None:
-        self._reference = reference
-        self._hash = id(reference())
-
-    def __hash__(self) -> int:
-        return self._hash
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, IdentityKey):
-            return False
-        mine = self._reference()
-        return self is other or (mine is not None and mine is other._reference())
+def is_array_leaf(value: Any) -> bool:
+    """Whether a leaf is an input of the program: an array, a NumPy scalar, or a stand-in for one."""
+    if isinstance(value, np.generic):
+        return value.dtype.kind not in "USO"
+    return isinstance(value, _ARRAYS)
 
 
 @dataclass(frozen=True)
 class CallSignature:
-    """The static part of a call: how the arguments nest, and each leaf's value (None at an array)."""
+    """The static part of a call: how the arguments nest, and each leaf's value (None at an array).
+
+    Attributes:
+      treedef: how the values of the parameters nest, in the order of `Arguments.canonical`.
+      statics: for each leaf its value, None at an array.
+      captured: what the function's captured Python values were.
+      parameters: whose they are.
+    """
 
     treedef: Any
     statics: tuple[StaticLeaf | None, ...]
+    captured: Any = None
+    parameters: Any = field(default=None, compare=False, repr=False)
+
+    def values(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
+        """The value of each parameter, with these arrays in their places."""
+        pending = iter(arrays)
+        leaves = [next(pending) if static is None else static.get() for static in self.statics]
+        values: tuple[Any, ...] = jax.tree_util.tree_unflatten(self.treedef, leaves)
+        return values
 
     def arguments(self, arrays: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The positional and keyword arguments with these arrays in their places."""
-        pending = iter(arrays)
-        leaves = [next(pending) if static is None else static.get() for static in self.statics]
-        return jax.tree_util.tree_unflatten(self.treedef, leaves)
+        arguments: tuple[tuple[Any, ...], dict[str, Any]] = self.parameters.spell(self.values(arrays))
+        return arguments
+
+    def array_labels(self) -> list[str]:
+        """For each array what a user calls it: ``x``, ``weights['w'][0]``."""
+        labels = self.parameters.labels(self.values([_ArrayMark()] * self.statics.count(None)))
+        return [label for label, static in zip(labels, self.statics, strict=True) if static is None]
 
 
-def static_leaf(value: Any) -> StaticLeaf:
-    """The key of one Python value."""
-    kind = type(value)
-    if kind is float:
-        return StaticLeaf((kind, value.hex()), value)
-    if kind is complex:
-        return StaticLeaf((kind, value.real.hex(), value.imag.hex()), value)
-    if kind in (int, bool, str, bytes, type(None)):
-        return StaticLeaf((kind, value), value)
-    if kind.__eq__ is object.__eq__ or kind.__hash__ is None:
-        try:
-            reference = weakref.ref(value)
-        except TypeError:
-            return StaticLeaf((kind, id(value)), value)
-        return StaticLeaf(IdentityKey(reference), reference)
-    return StaticLeaf((kind, value), value)
+class _ArrayMark:
+    """Stands where an array would."""
 
 
 class Arguments:
-    """Brings calls of one function into canonical form: positional where the function takes them so, defaults filled in."""
+    """Brings calls of one function into canonical form: a value for each parameter, in order, defaults filled in.
 
-    def __init__(self, function: Callable[..., Any], skip_first: bool = False) -> None:
+    The values of ``*args`` stand each for itself; ``**kwargs`` is one dict at the end.
+
+    Attributes:
+      arity: a call with just so many positional arguments is canonical as it is; -1 where none is.
+    """
+
+    def __init__(self, function: Callable[..., Any], skip_first: bool = False, name: str = "") -> None:
+        self.name = name
         try:
             signature = inspect.signature(function)
         except (TypeError, ValueError):
-            self.signature = None
-            return
+            signature = inspect.signature(lambda *args, **kwargs: None)
         parameters = list(signature.parameters.values())
-        self.signature: inspect.Signature | None = signature.replace(parameters=parameters[skip_first:])
-        self.names = tuple(self.signature.parameters)
-        self._plain = all(
-            p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in self.signature.parameters.values()
+        if skip_first and parameters and parameters[0].kind is not inspect.Parameter.VAR_POSITIONAL:
+            del parameters[0]
+        self.signature = signature.replace(parameters=parameters)
+        self.positional = tuple(
+            p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
         )
+        self._positional_only = sum(p.kind is p.POSITIONAL_ONLY for p in parameters)
+        self.keyword_only = tuple(p.name for p in parameters if p.kind is p.KEYWORD_ONLY)
+        self.var_positional = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), None)
+        self.var_keyword = next((p.name for p in parameters if p.kind is p.VAR_KEYWORD), None)
+        self.defaults = {p.name: p.default for p in parameters if p.default is not p.empty}
+        self._fixed = self.var_positional is None and self.var_keyword is None
+        self.arity = len(self.positional) if self._fixed and not self.keyword_only else -1
 
-    def canonical(
-        self, args: tuple[Any, ...], kwargs: Mapping[str, Any]
-    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """The same call, spelled one way. ``TypeError`` as Python raises it if the function cannot be called so."""
-        if self.signature is None or (self._plain and not kwargs and len(args) == len(self.names)):
-            return args, dict(kwargs)
-        bound = self.signature.bind(*args, **kwargs)
+    def canonical(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
+        """The value of each parameter. ``TypeError`` as Python words it if the function cannot be called so."""
+        if self._fixed and len(args) <= len(self.positional):
+            values, used = list(args), 0
+            for name in self.positional[len(args) :] + self.keyword_only:
+                if name in kwargs:
+                    used += 1
+                    values.append(kwargs[name])
+                elif name in self.defaults:
+                    values.append(self.defaults[name])
+                else:
+                    break
+            else:
+                if used == len(kwargs) and not self._positional_only:
+                    return tuple(values)
+        try:
+            bound = self.signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{self.name}() {error}" if self.name else str(error)) from None
         bound.apply_defaults()
-        return bound.args, dict(sorted(bound.kwargs.items()))
+        keywords = dict(bound.kwargs)
+        canonical = (*bound.args, *(keywords.pop(name) for name in self.keyword_only))
+        return canonical if self.var_keyword is None else (*canonical, dict(sorted(keywords.items())))
 
-    def split(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[CallSignature, list[Any]]:
-        """The signature of a call, and its arrays."""
-        leaves, treedef = jax.tree_util.tree_flatten(self.canonical(args, kwargs))
-        arrays = [leaf for leaf in leaves if isinstance(leaf, ARRAY_TYPES)]
-        statics = tuple(None if isinstance(leaf, ARRAY_TYPES) else static_leaf(leaf) for leaf in leaves)
-        return CallSignature(treedef, statics), arrays
+    def spell(self, values: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Positional and keyword arguments from canonical values."""
+        extra = dict(values[-1]) if self.var_keyword is not None else {}
+        end = len(values) - (self.var_keyword is not None)
+        start = end - len(self.keyword_only)
+        return values[:start], {**dict(zip(self.keyword_only, values[start:end], strict=True)), **extra}
+
+    def names(self, count: int) -> list[str]:
+        """What each of so many canonical values is called."""
+        tail = [*self.keyword_only, *([self.var_keyword] if self.var_keyword is not None else [])]
+        head = list(self.positional)
+        head += [f"{self.var_positional}[{k}]" for k in range(count - len(head) - len(tail))]
+        return head + tail
+
+    def labels(self, values: tuple[Any, ...]) -> list[str]:
+        """What each leaf of the canonical values is called."""
+        names = self.names(len(values))
+        paths, _ = jax.tree_util.tree_flatten_with_path(as_tree(values))
+        return [names[path[0].idx] + jax.tree_util.keystr(path[1:]) for path, _ in paths]
+
+    def split(
+        self, values: tuple[Any, ...], captured: Any = None, is_leaf: Callable[[Any], bool] | None = None
+    ) -> tuple[CallSignature, list[Any]]:
+        """The signature of a call with these canonical values, and its arrays."""
+        leaves, treedef = jax.tree_util.tree_flatten(as_tree(values), is_leaf)
+        marks = [is_array_leaf(leaf) for leaf in leaves]
+        arrays = [leaf for leaf, mark in zip(leaves, marks, strict=True) if mark]
+        statics = tuple(None if mark else static_leaf(leaf) for leaf, mark in zip(leaves, marks, strict=True))
+        key = dictionary_key_types(values)
+        return CallSignature(treedef, statics, (captured, key), self), arrays
+
+
+class Record:
+    """The fields of a dataclass that is no pytree of its own; unflattens to an instance of it."""
+
+    __slots__ = ("kind", "names", "values")
+
+    def __init__(self, kind: type, names: tuple[str, ...], values: tuple[Any, ...]) -> None:
+        self.kind, self.names, self.values = kind, names, values
+
+
+def _rebuild(aux: tuple[type, tuple[str, ...]], values: Sequence[Any]) -> Any:
+    kind, names = aux
+    instance = object.__new__(kind)
+    for name, value in zip(names, values, strict=True):
+        object.__setattr__(instance, name, value)
+    return instance
+
+
+jax.tree_util.register_pytree_with_keys(
+    Record,
+    lambda record: (
+        tuple(
+            (jax.tree_util.GetAttrKey(name), value)
+            for name, value in zip(record.names, record.values, strict=True)
+        ),
+        (record.kind, record.names),
+    ),
+    _rebuild,
+    lambda record: (record.values, (record.kind, record.names)),
+)
+
+
+def is_record(value: Any) -> bool:
+    """Whether this is an instance of a plain dataclass: all it holds is its fields."""
+    kind = type(value)
+    if not dataclasses.is_dataclass(kind) or kind.__new__ is not object.__new__:
+        return False
+    names = {f.name for f in dataclasses.fields(kind)}
+    return names.issuperset(getattr(value, "__dict__", ())) and all(hasattr(value, name) for name in names)
+
+
+def as_tree(tree: Any) -> Any:
+    """``tree`` with each plain dataclass in it as a `Record`."""
+    leaves, treedef = jax.tree_util.tree_flatten(tree)
+    if not any(is_record(leaf) for leaf in leaves):
+        return tree
+    return jax.tree_util.tree_unflatten(treedef, [_as_record(leaf) for leaf in leaves])
+
+
+def _as_record(leaf: Any) -> Any:
+    if not is_record(leaf):
+        return leaf
+    names = tuple(f.name for f in dataclasses.fields(leaf))
+    return Record(type(leaf), names, tuple(as_tree(getattr(leaf, name)) for name in names))
+
+
+def dictionary_key_types(tree: Any) -> tuple[type, ...]:
+    """The types of dictionary keys other than strings: ``{1: x}`` and ``{True: x}`` are equal, and two structures."""
+    found: list[type] = []
+
+    def visit(node: Any) -> bool:
+        if isinstance(node, dict):
+            found.extend(type(key) for key in node if type(key) is not str)
+        return False
+
+    jax.tree_util.tree_leaves(tree, is_leaf=visit)
+    return tuple(found)
+
+
+def refuse_mutation(
+    name: str, arguments: Arguments, values: tuple[Any, ...], leaves: Sequence[Any], treedef: Any
+) -> None:
+    """Raise `StagingError` if a list, dict or dataclass among the arguments is no longer what it was.
+
+    Arguments are the caller's: what a compiled program does to a container would never reach it.
+    """
+    now, structure = jax.tree_util.tree_flatten(as_tree(values))
+    if structure == treedef and all(new is old for new, old in zip(now, leaves, strict=True)):
+        return
+    position = 0
+    for label, value, shape in zip(arguments.names(len(values)), values, treedef.children(), strict=True):
+        part, new_shape = jax.tree_util.tree_flatten(as_tree(value))
+        old = leaves[position : position + shape.num_leaves]
+        position += shape.num_leaves
+        if shape != new_shape or any(a is not b for a, b in zip(part, old, strict=True)):
+            raise StagingError(
+                f"{name} changes its argument `{label}` in place, and its caller would not see that. "
+                "Change a copy and return it: list(...), dict(...), dataclasses.replace(...)."
+            )

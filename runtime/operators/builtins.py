@@ -10,7 +10,13 @@ import jax
 import jax.numpy as jnp
 
 from autograph.backends.base import Backend
-from autograph.runtime.operators.iterables import StagedItems, StagedRange, can_stage, make_range
+from autograph.runtime.operators.iterables import (
+    StagedItems,
+    StagedRange,
+    can_stage,
+    is_symbolic_size,
+    make_range,
+)
 
 
 class Builtins:
@@ -37,6 +43,7 @@ class Builtins:
             builtins.complex: self._number(builtins.complex, None),
             builtins.bool: self._bool,
             builtins.print: self._print,
+            builtins.len: self._len,
         }
 
     def contains(self, item: Any, container: Any) -> Any:
@@ -58,9 +65,15 @@ class Builtins:
         return item in container
 
     def _range(self, *args: Any) -> Any:
-        if builtins.any(isinstance(arg, jax.Array) for arg in args):
+        if builtins.any(isinstance(arg, jax.Array) or is_symbolic_size(arg) for arg in args):
             return make_range(*args)
         return range(*args)
+
+    def _len(self, value: Any) -> Any:
+        """``len``, which may be a symbolic size; the builtin insists on an int."""
+        if self.backend.is_traced(value) and value.ndim and is_symbolic_size(value.shape[0]):
+            return value.shape[0]
+        return len(value)
 
     def _enumerate(self, iterable: Any, start: Any = 0) -> Any:
         if can_stage(iterable, self.backend):
@@ -69,7 +82,7 @@ class Builtins:
 
     def _zip(self, *iterables: Any, strict: bool = False) -> Any:
         if iterables and builtins.all(can_stage(iterable, self.backend) for iterable in iterables):
-            lengths = {len(iterable) for iterable in iterables if hasattr(iterable, "shape")}
+            lengths = {iterable.shape[0] for iterable in iterables if hasattr(iterable, "shape")}
             if not (strict and len(lengths) > 1):
                 return StagedItems(iterables, "zip")
         return zip(*iterables, strict=strict)
@@ -93,7 +106,7 @@ class Builtins:
 
     def _extreme(self, plain: Any, pairwise: Any, reduce: Any) -> Callable[..., Any]:
         def extreme(*args: Any, **kwargs: Any) -> Any:
-            values = args[0] if len(args) == 1 else args
+            values: Any = args[0] if len(args) == 1 else args
             if not kwargs and self.backend.is_traced(values):
                 if values.ndim != 1:
                     return plain(*args)

@@ -259,8 +259,8 @@ OVERLOADED = frozenset(
 
 
 def _has_source(function: Any) -> bool:
+    """Whether the text that ``function`` was compiled from may be had; not what `exec` of a string made, a dataclass's methods say."""
     code = getattr(function, "__code__", None)
-    if code is None:
+    if code is None or code.co_filename == "<string>":
         return False
-
     return bool(linecache.getlines(code.co_filename, function.__globals__))

@@ -22,12 +22,14 @@ class StagedIterable:
       arrays: what each iteration gets one slice of, along the first axis.
       item: makes the item from the iteration's index and slices.
       surely: whether there is at least one item where the length is traced.
+      limit: the length as a size of arrays, where it is symbolic.
     """
 
     length: Any
     arrays: tuple[Any, ...]
     item: Callable[[Any, Sequence[Any]], Any]
     surely: bool = False
+    limit: Any = None
 
     def first(self) -> Any:
         """The first item."""
@@ -45,8 +47,9 @@ class StagedIterable:
 class StagedRange:
     """`range` whose index is traced: what ``ag.range`` gives, and ``range`` of traced bounds."""
 
-    def __init__(self, start: Any, stop: Any, step: Any) -> None:
+    def __init__(self, start: Any, stop: Any, step: Any, limit: Any = None) -> None:
         self.start, self.stop, self.step = start, stop, step
+        self.limit = limit  # its length as a symbolic size, if it is one
 
     def __repr__(self) -> str:
         return f"autograph.range({self.start}, {self.stop}, {self.step})"
@@ -59,8 +62,19 @@ class StagedRange:
         return len(builtins.range(*(part.__index__() for part in (self.start, self.stop, self.step))))
 
 
+def is_symbolic_size(value: Any) -> bool:
+    """Whether this is a size that only the run knows (`jax.export`'s symbolic dimensions): no array, but JAX makes one of it."""
+    return (
+        hasattr(type(value), "__jax_array__")
+        and not hasattr(value, "shape")
+        and hasattr(type(value), "__floordiv__")
+    )
+
+
 def make_range(*arguments: Any) -> StagedRange:
-    """A `StagedRange` from the arguments of `range`."""
+    """A `StagedRange` from the arguments of `range`. A symbolic size is a traced integer here."""
+    limit = arguments[0] if len(arguments) == 1 and is_symbolic_size(arguments[0]) else None
+    arguments = tuple(jnp.asarray(part) if is_symbolic_size(part) else part for part in arguments)
     if not 1 <= len(arguments) <= 3:
         raise TypeError(f"range expected 1 to 3 arguments, got {len(arguments)}")
     for argument in arguments:
@@ -72,7 +86,7 @@ def make_range(*arguments: Any) -> StagedRange:
     start, stop, step = (0, *arguments, 1) if len(arguments) == 1 else (*arguments, 1)[:3]
     if isinstance(step, int) and step == 0:
         raise ValueError("range() arg 3 must not be zero")
-    return StagedRange(start, stop, step)
+    return StagedRange(start, stop, step, limit)
 
 
 def to_be_staged(iterable: range | StagedRange) -> StagedRange:
@@ -120,7 +134,7 @@ def _staged_range(iterable: StagedRange, backend: Backend, force: bool) -> Stage
     else:
         start, stop, step = bounds
         length = _traced_length(start, stop, step)
-    return StagedIterable(length, (), lambda index, slices: _arithmetic(start, index, step))
+    return StagedIterable(length, (), lambda index, slices: _arithmetic(start, index, step), limit=iterable.limit)
 
 
 def _arithmetic(start: Any, index: Any, step: Any) -> Any:

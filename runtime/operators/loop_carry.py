@@ -29,9 +29,12 @@ from autograph.runtime.operators.state import (
     Snapshot,
     Structure,
     Variable,
+    adopted,
     containers_in,
+    counts_in,
     flatten,
     is_mutable_container,
+    prepared,
     write_into,
 )
 
@@ -121,9 +124,7 @@ class LoopTrace:
             self.snapshot.restore()
 
     def _settle(self) -> None:
-        self.carried = [
-            self._start(variable) for variable in self.variables if variable.get() is not UNBOUND
-        ]
+        self.carried = [self._start(variable) for variable in self.variables if variable.get() is not UNBOUND]
         for _ in range(_MAX_ROUNDS):
             traced = self._trace_body()
             if not self._widened(traced) or self._only_strengthened(traced):
@@ -154,12 +155,12 @@ class LoopTrace:
         except Exception:  # it needs its values as they are, or is an error that Python will raise
             return False
         starts = [
-            (start, type)
+            start
             for carried in self.carried
-            for start, type in zip(carried.start, carried.types)
-            if type
+            for start, leaf_type in zip(carried.start, carried.types, strict=True)
+            if leaf_type is not None
         ]
-        static = {k for k, (start, _) in enumerate(starts) if type(start) in _NUMBERS}
+        static = {k for k, start in enumerate(starts) if type(start) in _NUMBERS}
         if wrote or not isinstance(traced.leaves[0], Output) or self.backend.is_static(traced, static):
             return False
         self._early_test = self._operand_types(), traced
@@ -190,11 +191,15 @@ class LoopTrace:
         position = 0
         for carried in self._inputs_first():
             leaves = []
-            for start, type, result in zip(carried.start, carried.types, carried.results, strict=True):
+            counts = counts_in(carried.structure)
+            for k, (start, type, result) in enumerate(
+                zip(carried.start, carried.types, carried.results, strict=True)
+            ):
                 if type is None:
                     leaves.append(start)
                     continue
-                leaves.append(start if result is None else values[position])
+                known = self.backend.known_result(self.spec, position) if k in counts else None
+                leaves.append(start if result is None else values[position] if known is None else known)
                 position += 1
             self._bind(carried, leaves)
         for growing in self.growing:
@@ -203,7 +208,8 @@ class LoopTrace:
     # Tracing.
 
     def _start(self, variable: Variable) -> _Carried:
-        value = variable.get()
+        iterable = self.iterable
+        value = prepared(variable.get(), iterable.length if iterable.limit is None else iterable.limit)
         leaves, structure = flatten(value, isinstance(variable, ContentsPlace))
         leaves.append(self.marks.defined(value))
         types = [self.backend.type_of(leaf) for leaf in leaves]
@@ -365,10 +371,10 @@ class LoopTrace:
     def _take_discovered(self, end: _BodyEnd) -> bool:
         """Make state of the places that the body was seen to write; True if there are any."""
         for place in end.discovered:
-            growing = end.growing.get(key_of(place), False)
-            if growing is None:
+            growing = end.growing.get(key_of(place))
+            if growing is None and key_of(place) in end.growing:
                 raise refuse_growth(self.where)
-            if growing:
+            if growing is not None:
                 self.growing.append(growing)
                 for slot in growing.slots:
                     self.variables.append(slot)
@@ -433,6 +439,14 @@ class LoopTrace:
 
     def _compare(self, carried: _Carried, last: _VariableEnd, leaves: list[Any]) -> bool:
         if last.structure.treedef != carried.structure.treedef:
+            filled = adopted(carried.structure, last.structure, carried.start[:-1], MISSING)
+            if filled is not None:  # a TensorArray whose first element the body writes
+                carried.structure = last.structure
+                carried.start = [*filled, carried.start[-1]]
+                given = [self.backend.type_of(leaf) for leaf in leaves[:-1]]
+                old = [self.backend.type_of(leaf) if leaf is not MISSING else None for leaf in filled]
+                carried.types = [*(a or b for a, b in zip(old, given, strict=True)), carried.types[-1]]
+                return True
             raise self._changed(
                 carried.variable.name,
                 self._shown(carried.structure, carried.start),

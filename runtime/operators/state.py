@@ -6,6 +6,7 @@ under which condition they are real.
 
 from __future__ import annotations
 
+import functools
 import types
 import weakref
 from collections import OrderedDict
@@ -28,7 +29,8 @@ _LOST_KEPT = 64
 class Variable(Protocol):
     """A place that holds a value: `get` gives `UNBOUND` where there is none, `set` of `UNBOUND` empties it."""
 
-    name: str
+    @property
+    def name(self) -> str: ...
 
     def get(self) -> Any: ...
 
@@ -109,9 +111,8 @@ class Snapshot:
 
     def __init__(self, functions: Iterable[Callable[..., Any] | None], variables: Sequence[Variable]) -> None:
         cells = _cells(function for function in functions if function is not None)
-        self._variables: list[Variable] = [CellVariable(name, cell) for name, cell in cells.items()] + [
-            variable for variable in variables if not isinstance(variable, CellVariable)
-        ]
+        self._variables: list[Variable] = [CellVariable(name, cell) for name, cell in cells.items()]
+        self._variables += [variable for variable in variables if not isinstance(variable, CellVariable)]
         self._values = [variable.get() for variable in self._variables]
 
     def add(self, variable: Variable) -> None:
@@ -146,13 +147,11 @@ def flatten(value: Any, keep_containers: bool = False) -> tuple[list[Any], Struc
 
     With ``keep_containers``, lists and dicts inside are leaves too: other names may hold them.
     """
-    is_leaf = is_mutable_container if keep_containers else None
-    if keep_containers and isinstance(value, dict):
-        leaves, treedef = jax.tree_util.tree_flatten(
-            value, is_leaf=lambda part: part is not value and is_leaf(part)
-        )
-    else:
-        leaves, treedef = jax.tree_util.tree_flatten(value, is_leaf=is_leaf)
+
+    def is_leaf(part: Any) -> bool:
+        return keep_containers and part is not value and is_mutable_container(part)
+
+    leaves, treedef = jax.tree_util.tree_flatten(value, is_leaf=is_leaf)
     template = _in_order(value, jax.tree_util.tree_unflatten(treedef, range(len(leaves))))
     return leaves, Structure(treedef, template)
 
@@ -178,6 +177,44 @@ def values_in(value: Any) -> Any:
     values = [value_of(leaf) for leaf in leaves]
     unchanged = all(a is b for a, b in zip(leaves, values, strict=True))
     return value if unchanged else structure.build(values)
+
+
+def _fills_up(value: Any) -> bool:
+    """Whether this is an `autograph.TensorArray`."""
+    return hasattr(type(value), "before_loop")
+
+
+def prepared(value: Any, bound: Any) -> Any:
+    """A pytree whose TensorArrays have room for what a loop of so many iterations (None: not known) may write."""
+    leaves, treedef = jax.tree_util.tree_flatten(value, is_leaf=_fills_up)
+    if not any(map(_fills_up, leaves)):
+        return value
+    return treedef.unflatten([leaf.before_loop(bound) if _fills_up(leaf) else leaf for leaf in leaves])
+
+
+def counts_in(structure: Structure) -> set[int]:
+    """Which leaves are the numbers of elements of TensorArrays."""
+    parts = jax.tree_util.tree_leaves(structure.template, is_leaf=_fills_up)
+    return {jax.tree_util.tree_leaves(part)[-1] for part in parts if _fills_up(part) and part.dynamic_size}
+
+
+def adopted(narrow: Structure, wide: Structure, leaves: Sequence[Any], missing: Any) -> list[Any] | None:
+    """The leaves of a value put into a structure that differs only in TensorArrays' having elements: `missing` for those.
+
+    None if the structures differ otherwise.
+    """
+    mine, treedef = jax.tree_util.tree_flatten(narrow.template, is_leaf=_fills_up)
+    theirs, other = jax.tree_util.tree_flatten(wide.template, is_leaf=_fills_up)
+    if treedef != other:
+        return None
+    found: list[Any] = []
+    for a, b in zip(mine, theirs, strict=True):
+        places = jax.tree_util.tree_leaves(a)
+        lacking = len(jax.tree_util.tree_leaves(b)) - len(places)
+        if lacking < 0 or (lacking and not (_fills_up(a) and _fills_up(b))):
+            return None
+        found += [missing] * lacking + [leaves[place] for place in places]
+    return found
 
 
 def is_mutable_container(value: Any) -> bool:
@@ -229,9 +266,11 @@ class Marks:
         """Record that ``value`` stands for a variable that is bound only where ``defined``."""
         for leaf in jax.tree_util.tree_leaves(value):
             if isinstance(leaf, jax.Array):
-                key = id(leaf)
-                reference = weakref.ref(leaf, lambda _, key=key: self._marks.pop(key, None))
-                self._marks[key] = (reference, defined, reason)
+                reference = weakref.ref(leaf, functools.partial(self._forget, id(leaf)))
+                self._marks[id(leaf)] = (reference, defined, reason)
+
+    def _forget(self, key: int, _: Any) -> None:
+        self._marks.pop(key, None)
 
     def find(self, value: Any) -> tuple[Any, str] | None:
         """The condition and the reason recorded for ``value``, or None if it is surely bound."""

@@ -1,0 +1,380 @@
+"""A conditional whose branch not taken leaves no trace in derivatives, in batches too.
+
+`jax.lax.cond` becomes a select under ``vmap`` when the lanes disagree: both branches run for every lane. Where the one not taken has an
+infinite derivative (``sqrt`` below zero), the zero cotangent that the select gives it comes out as NaN. Two primitives help:
+
+- ``cond`` (`cond_p`) is `jax.lax.cond` until it meets a batched predicate.
+- ``cond_lanes`` (`lanes_p`) is what it is then. Evaluated, it runs both branches and selects, as JAX does. Differentiated, it first gives the lanes that
+  do not take a branch the operands of a lane that does, and runs no branch that no lane takes: all that is
+  evaluated, plain Python evaluates too. So it is in the first place with branches that hold loops, which might never end on another lane's operands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax.extend.core import ClosedJaxpr, Primitive, jaxprs_in_params, new_jaxpr_eqn
+from jax.interpreters import ad, batching, mlir
+from jax.interpreters import partial_eval as pe
+
+from autograph.backends.xla_linear import LinearMap, linear_p
+from autograph.backends.xla_programs import (
+    choose,
+    close_all,
+    conform,
+    dependents,
+    is_smooth,
+    lifted,
+    mapped,
+    merge,
+    no_tangent,
+    one_for_all,
+    only,
+    pushed,
+    replay,
+    split,
+    strong,
+    trace,
+)
+
+
+def cond(
+    predicate: Any, on_true: Callable[[], list[Any]], on_false: Callable[[], list[Any]]
+) -> list[Any]:
+    """`jax.lax.cond` on functions that close over their operands and give lists of arrays of the same types."""
+    closed = close_all([(lambda: on_false(), ()), (lambda: on_true(), ())])
+    if closed is None:
+        return list(jax.lax.cond(predicate, on_true, on_false))
+    (false_branch, true_branch), operands = closed
+    return _bind(Branches(false_branch, true_branch), predicate, operands)
+
+
+class Branches:
+    """Two programs of the same operands. ``tangents``: of the derivative of another pair, that pair and its marks."""
+
+    def __init__(
+        self,
+        on_false: ClosedJaxpr,
+        on_true: ClosedJaxpr,
+        tangents: tuple[Branches, tuple[bool, ...], tuple[bool, ...]] | None = None,
+    ) -> None:
+        self.pair = (on_false, on_true)
+        self.tangents = tangents
+        self._derivatives: dict[Any, Branches] = {}
+
+    def __repr__(self) -> str:
+        return "Branches"
+
+    @property
+    def avals(self) -> list[Any]:
+        return list(self.pair[0].in_avals)
+
+    @property
+    def results(self) -> list[Any]:
+        return [
+            a if a.weak_type == b.weak_type else strong(a)
+            for a, b in zip(self.pair[0].out_avals, self.pair[1].out_avals, strict=True)
+        ]
+
+    def moved(self, marked: Sequence[bool]) -> tuple[bool, ...]:
+        """Which results have a derivative in the marked operands."""
+        found = [dependents(branch.jaxpr, marked, smoothly=True) for branch in self.pair]
+        return tuple(any(marks) for marks in zip(*found, strict=True))
+
+    def derivative(self, marked: tuple[bool, ...]) -> Branches:
+        """(operands, tangents of the marked) -> (results, tangents of the moved)."""
+        if marked in self._derivatives:
+            return self._derivatives[marked]
+        moved = self.moved(marked)
+        avals = [strong(aval) for aval in self.avals]
+        results = [strong(aval) for aval in self.results]
+
+        def of(branch: ClosedJaxpr) -> ClosedJaxpr:
+            def run(*operands: Any) -> list[Any]:
+                primals, tangents = split(operands, len(marked))
+                outputs, pushed_on = pushed(lambda *o: replay(branch, *o), primals, marked, tangents)
+                return conform([*outputs, *only(pushed_on, moved)], [*results, *only(results, moved)])
+
+            return trace(run, [*avals, *only(avals, marked)])
+
+        made = Branches(of(self.pair[0]), of(self.pair[1]), (self, marked, moved))
+        self._derivatives[marked] = made
+        return made
+
+
+cond_p = Primitive("cond")
+cond_p.multiple_results = True
+
+
+def _bind(branches: Branches, predicate: Any, operands: Sequence[Any]) -> list[Any]:
+    return cond_p.bind(predicate, *operands, choice=branches, branches=branches.pair)
+
+
+def _run(predicate: Any, *operands: Any, choice: Branches, **_: Any) -> list[Any]:
+    on_false, on_true = choice.pair
+    results = choice.results
+
+    def branch(program: ClosedJaxpr) -> Callable[..., list[Any]]:
+        return lambda *operands: conform(replay(program, *operands), results)
+
+    return jax.lax.cond(predicate, branch(on_true), branch(on_false), *operands)
+
+
+@cond_p.def_abstract_eval
+def _types(*_: Any, choice: Branches, **__: Any) -> list[Any]:
+    return choice.results
+
+
+def _jvp(primals: Sequence[Any], tangents: Sequence[Any], *, choice: Branches, **_: Any) -> Any:
+    predicate, *operands = primals
+    marked = tuple(type(t) is not ad.Zero and is_smooth(jax.typeof(t)) for t in tangents[1:])
+    if not any(marked):
+        outputs = _bind(choice, predicate, operands)
+        return outputs, list(map(no_tangent, outputs))
+    derivative = choice.derivative(marked)
+    outputs = _bind(derivative, predicate, [*operands, *only(tangents[1:], marked)])
+    outputs, moved = split(outputs, len(choice.results))
+    return outputs, merge(list(map(no_tangent, outputs)), choice.moved(marked), moved)
+
+
+def _partial_eval(trace: Any, *tracers: Any, choice: Branches, branches: Any) -> Any:
+    if choice.tangents is not None:
+        base, marked, moved = choice.tangents
+        fixed, moving = split(tracers, 1 + len(marked))
+        if all(t.is_known() for t in fixed) and not all(t.is_known() for t in moving):
+            predicate, *operands = (t.pval.get_known() for t in fixed)
+            pullback = _Pullback(base, marked, moved)
+            outputs = _bind(pullback.forward, predicate, operands)
+            outputs, residuals = split(outputs, len(base.results))
+            later = trace.default_process_primitive(
+                linear_p,
+                [predicate, *operands, *residuals, *moving],
+                dict(function=pullback, fixed=1 + len(operands) + len(residuals)),
+            )
+            return [*outputs, *later]
+    return trace.default_process_primitive(cond_p, tracers, dict(choice=choice, branches=branches))
+
+
+def _partial_eval_custom(_: Any, unknown: Sequence[bool], held: Sequence[bool], equation: Any) -> Any:
+    choice = equation.params["choice"]
+    inputs, results = equation.invars, equation.outvars
+    needed = [atom for atom, h in zip(inputs, held, strict=True) if not hasattr(atom, "val") and not h]
+    count = len(results)
+    if not any(unknown):
+        return equation, equation, [False] * count, [True] * count, needed
+    if choice.tangents is not None:
+        base, marked, _ = choice.tangents
+        first = 1 + len(marked)
+        if not any(unknown[:first]):
+            known_results = results[: len(base.results)]
+            params = dict(choice=base, branches=base.pair)
+            known = new_jaxpr_eqn(
+                inputs[:first], known_results, cond_p, params, equation.effects, equation.source_info
+            )
+            later = [False] * len(known_results) + [True] * (count - len(known_results))
+            return known, equation, later, [True] * count, needed
+    return None, equation, [True] * count, [True] * count, needed
+
+
+class _Pullback(LinearMap):
+    """(predicate, operands, residuals; tangents of operands) -> tangents of results."""
+
+    def __init__(self, base: Branches, marked: tuple[bool, ...], moved: tuple[bool, ...]) -> None:
+        self.base, self.marked, self.moved = base, marked, moved
+        self.results = only(map(strong, base.results), moved)
+        self._trees: list[Any] = []
+        self._sources: list[list[int]] = []  # where each residual of a branch is, among operands and residuals
+        self.forward = self._forward()
+
+    def _forward(self) -> Branches:
+        """(operands) -> (results, residuals of either branch), those of the branch not taken being zero."""
+        avals = [strong(aval) for aval in self.base.avals]
+        programs = []
+        for branch in self.base.pair:
+
+            def run(*operands: Any, branch: ClosedJaxpr = branch) -> list[Any]:
+                def moving(*some: Any) -> tuple[list[Any], list[Any]]:
+                    outputs = replay(branch, *merge(operands, self.marked, some))
+                    return only(outputs, self.moved), outputs
+
+                _, pull, outputs = jax.vjp(moving, *only(operands, self.marked), has_aux=True)
+                leaves, tree = jax.tree.flatten(pull)
+                self._trees.append(tree)
+                return [*outputs, *leaves]
+
+            programs.append(trace(run, avals))
+        kinds: list[list[Any]] = []
+        kept: list[list[int]] = []
+        place = len(avals)
+        count = len(self.base.results)
+        for program in programs:
+            taken = {variable: k for k, variable in enumerate(program.jaxpr.invars)}
+            kinds.append([])
+            kept.append(list(range(count)))
+            self._sources.append([])
+            for k, atom in enumerate(program.jaxpr.outvars[count:], count):
+                if not hasattr(atom, "val") and atom in taken:
+                    self._sources[-1].append(taken[atom])
+                else:
+                    self._sources[-1].append(place)
+                    place += 1
+                    kinds[-1].append(program.out_avals[k])
+                    kept[-1].append(k)
+        results = [strong(aval) for aval in self.base.results]
+
+        def padded(which: int) -> ClosedJaxpr:
+            def run(*operands: Any) -> list[Any]:
+                found = replay(programs[which], *operands)
+                outputs, own = split([found[k] for k in kept[which]], count)
+                other = [jnp.zeros(aval.shape, aval.dtype) for aval in kinds[1 - which]]
+                return [*conform(outputs, results), *(own + other if which == 0 else other + own)]
+
+            return trace(run, avals)
+
+        return Branches(padded(0), padded(1))
+
+    def apply(self, fixed: list[Any], moving: list[Any]) -> list[Any]:
+        (predicate,), operands, _ = split(fixed, 1, len(self.marked))
+        outputs = _bind(self.base.derivative(self.marked), predicate, [*operands, *moving])
+        return outputs[len(self.base.results) :]
+
+    def transpose(self, fixed: list[Any], cotangents: list[Any]) -> list[Any]:
+        predicate, *known = fixed
+        types = [strong(aval) for aval in only(self.base.avals, self.marked)]
+
+        def back(which: int) -> Callable[[], list[Any]]:
+            def run() -> list[Any]:
+                pull = jax.tree.unflatten(self._trees[which], [known[k] for k in self._sources[which]])
+                return conform(list(pull(list(cotangents))), types)
+
+            return run
+
+        return cond(predicate, back(1), back(0))
+
+
+def _batch(axis: Any, operands: Sequence[Any], dims: Sequence[Any], *, choice: Branches, **_: Any) -> Any:
+    flags = [dim is not None for dim in dims[1:]]
+    operands = [
+        value if dim is None else jnp.moveaxis(value, dim, 0) for value, dim in zip(operands, dims, strict=True)
+    ]
+    predicate, *operands = operands
+    found = [dependents(branch.jaxpr, flags, smoothly=False) for branch in choice.pair]
+    in_lanes = dims[0] is not None
+    results = [in_lanes or any(marks) for marks in zip(*found, strict=True)]
+    avals = [lifted(aval, axis, flag) for aval, flag in zip(choice.avals, flags, strict=True)]
+    types = [lifted(aval, axis, flag) for aval, flag in zip(choice.results, results, strict=True)]
+
+    def lift(branch: ClosedJaxpr) -> ClosedJaxpr:
+        lanes = mapped(lambda *operands: replay(branch, *operands), axis, flags, results)
+        return trace(lambda *operands: conform(lanes(*operands), types), avals)
+
+    branches = Branches(lift(choice.pair[0]), lift(choice.pair[1]))
+    if in_lanes:
+        lanes = Lanes.of(branches, axis.size, flags)
+        outputs = lanes_p.bind(predicate, *operands, lanes=lanes)
+    else:
+        outputs = _bind(branches, predicate, operands)
+    return outputs, [0 if flag else None for flag in results]
+
+
+# Lanes that disagree.
+
+lanes_p = Primitive("cond_lanes")
+lanes_p.multiple_results = True
+
+
+class Lanes:
+    """(predicates, operands) -> results, as they are evaluated and as derivatives see them."""
+
+    def __init__(self, plain: Callable[..., list[Any]], smooth: Callable[..., list[Any]], results: list[Any]):
+        self.plain, self.smooth, self.results = plain, smooth, results
+
+    def __repr__(self) -> str:
+        return "Lanes"
+
+    @classmethod
+    def of(cls, branches: Branches, size: int, flags: Sequence[bool]) -> Lanes:
+        on_false, on_true = branches.pair
+        results = branches.results
+
+        def plain(predicate: Any, *operands: Any) -> list[Any]:
+            return choose(predicate, replay(on_true, *operands), replay(on_false, *operands))
+
+        def smooth(predicate: Any, *operands: Any) -> list[Any]:
+            def side(active: Any, branch: ClosedJaxpr) -> list[Any]:
+                safe = one_for_all(active, operands, flags)
+                return cond(
+                    jnp.any(active),
+                    lambda: conform(replay(branch, *safe), results),
+                    lambda: [jnp.zeros(aval.shape, aval.dtype) for aval in results],
+                )
+
+            return choose(predicate, side(predicate, on_true), side(~predicate, on_false))
+
+        keys = any(jnp.issubdtype(aval.dtype, jax.dtypes.prng_key) for aval in results)
+        if keys:
+            return cls(plain, plain, results)
+        return cls(smooth if any(map(_has_loop, branches.pair)) else plain, smooth, results)
+
+
+def _has_loop(program: ClosedJaxpr) -> bool:
+    def search(jaxpr: Any) -> bool:
+        return any(
+            equation.primitive.name == "while" or any(map(search, jaxprs_in_params(equation.params)))
+            for equation in jaxpr.eqns
+        )
+
+    return search(program.jaxpr)
+
+
+def _run_lanes(*operands: Any, lanes: Lanes) -> list[Any]:
+    return lanes.plain(*operands)
+
+
+@lanes_p.def_abstract_eval
+def _lane_types(*_: Any, lanes: Lanes) -> list[Any]:
+    return [strong(aval) for aval in lanes.results]
+
+
+def _lanes_jvp(primals: Sequence[Any], tangents: Sequence[Any], *, lanes: Lanes) -> Any:
+    marked = [type(t) is not ad.Zero and is_smooth(jax.typeof(t)) for t in tangents]
+    if not any(marked):
+        outputs = lanes_p.bind(*primals, lanes=lanes)
+        return outputs, list(map(no_tangent, outputs))
+    outputs, moved = pushed(
+        lambda *operands: lanes.smooth(*operands), primals, marked, only(tangents, marked)
+    )
+    return outputs, [
+        t if is_smooth(jax.typeof(o)) else no_tangent(o) for o, t in zip(outputs, moved, strict=True)
+    ]
+
+
+def _lanes_batch(axis: Any, operands: Sequence[Any], dims: Sequence[Any], *, lanes: Lanes) -> Any:
+    flags = [dim is not None for dim in dims]
+    operands = [
+        value if dim is None else jnp.moveaxis(value, dim, 0) for value, dim in zip(operands, dims, strict=True)
+    ]
+    everywhere = [True] * len(lanes.results)
+    outer = Lanes(
+        mapped(lanes.plain, axis, flags, everywhere),
+        mapped(lanes.smooth, axis, flags, everywhere),
+        [lifted(aval, axis, True) for aval in lanes.results],
+    )
+    return lanes_p.bind(*operands, lanes=outer), [0] * len(lanes.results)
+
+
+for _primitive, _runs, _derives, _batches in (
+    (cond_p, _run, _jvp, _batch),
+    (lanes_p, _run_lanes, _lanes_jvp, _lanes_batch),
+):
+    _primitive.def_impl(
+        lambda *operands, _runs=_runs, **params: jax.jit(lambda *o: _runs(*o, **params))(*operands)
+    )
+    ad.primitive_jvps[_primitive] = _derives
+    batching.fancy_primitive_batchers[_primitive] = _batches
+    mlir.register_lowering(_primitive, mlir.lower_fun(_runs, multiple_results=True))
+pe.custom_partial_eval_rules[cond_p] = _partial_eval
+pe.partial_eval_jaxpr_custom_rules[cond_p] = _partial_eval_custom

@@ -1,0 +1,119 @@
+"""``linear_p``: a linear function of some operands that knows its own transpose.
+
+What `jax.custom_derivatives.linear_call` is, with a rule for batches and one for derivatives in the other operands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax.extend.core import Primitive
+from jax.interpreters import ad, batching, mlir
+
+from autograph.backends.xla_programs import mapped, split
+
+
+class LinearMap:
+    """``apply(fixed, moving) -> results``, linear in ``moving``, and ``transpose(fixed, cotangents) -> moving``."""
+
+    results: Sequence[Any]  # the types of what ``apply`` gives
+
+    def apply(self, fixed: list[Any], moving: list[Any]) -> list[Any]:
+        raise NotImplementedError
+
+    def transpose(self, fixed: list[Any], cotangents: list[Any]) -> list[Any]:
+        raise NotImplementedError
+
+
+def linear(function: LinearMap, fixed: Sequence[Any], moving: Sequence[Any]) -> list[Any]:
+    return linear_p.bind(*fixed, *moving, function=function, fixed=len(fixed))
+
+
+linear_p = Primitive("linear")
+linear_p.multiple_results = True
+
+
+def run(*operands: Any, function: LinearMap, fixed: int) -> list[Any]:
+    return function.apply(*split(operands, fixed))
+
+
+@linear_p.def_impl
+def _impl(*operands: Any, function: LinearMap, fixed: int) -> list[Any]:
+    return jax.jit(lambda *operands: run(*operands, function=function, fixed=fixed))(*operands)
+
+
+@linear_p.def_abstract_eval
+def _abstract_eval(*_: Any, function: LinearMap, fixed: int) -> Sequence[Any]:
+    return list(function.results)
+
+
+def _jvp(primals: Sequence[Any], tangents: Sequence[Any], *, function: LinearMap, fixed: int) -> Any:
+    moved = [type(tangent) is not ad.Zero for tangent in tangents]
+    outputs = linear_p.bind(*primals, function=function, fixed=fixed)
+    if not any(moved[:fixed]):
+        moving = [ad.instantiate_zeros(tangent) for tangent in tangents[fixed:]]
+        return outputs, linear(function, primals[:fixed], moving)
+    whole = list(map(ad.instantiate_zeros, tangents))
+    smooth = [getattr(tangent, "dtype", None) != jax.dtypes.float0 for tangent in whole]
+
+    def of_smooth(*some: Any) -> list[Any]:
+        pending = iter(some)
+        operands = [next(pending) if s else primal for s, primal in zip(smooth, primals, strict=True)]
+        return run(*operands, function=function, fixed=fixed)
+
+    return jax.jvp(
+        of_smooth,
+        [primal for primal, s in zip(primals, smooth, strict=True) if s],
+        [tangent for tangent, s in zip(whole, smooth, strict=True) if s],
+    )
+
+
+def _transpose(cotangents: Sequence[Any], *operands: Any, function: LinearMap, fixed: int) -> list[Any]:
+    cotangents = [ad.instantiate_zeros(cotangent) for cotangent in cotangents]
+    return [None] * fixed + function.transpose(list(operands[:fixed]), cotangents)
+
+
+def _batch(axis: Any, operands: Sequence[Any], dims: Sequence[Any], *, function: LinearMap, fixed: int) -> Any:
+    batched = [dim is not None for dim in dims]
+    operands = [
+        value if dim is None else jnp.moveaxis(value, dim, 0) for value, dim in zip(operands, dims, strict=True)
+    ]
+    lifted = _Batch(function, axis, batched[:fixed], batched[fixed:])
+    outputs = linear(lifted, operands[:fixed], operands[fixed:])
+    return outputs, [0] * len(outputs)
+
+
+class _Batch(LinearMap):
+    """A linear map on the leading axis of some operands."""
+
+    def __init__(self, function: LinearMap, axis: Any, fixed: list[bool], moving: list[bool]) -> None:
+        self.function, self.axis, self.fixed, self.moving = function, axis, fixed, moving
+        self.results = [
+            jax.extend.core.unmapped_aval(axis.size, 0, aval) for aval in function.results
+        ]
+
+    def _over(self, function: Callable[..., Any], moving: list[bool], results: int) -> Callable[..., list[Any]]:
+        count = len(self.fixed)
+        return mapped(
+            lambda *operands: function(*split(operands, count)), self.axis, [*self.fixed, *moving], [True] * results
+        )
+
+    def apply(self, fixed: list[Any], moving: list[Any]) -> list[Any]:
+        return self._over(self.function.apply, self.moving, len(self.results))(*fixed, *moving)
+
+    def transpose(self, fixed: list[Any], cotangents: list[Any]) -> list[Any]:
+        found = self._over(
+            self.function.transpose, [True] * len(cotangents), len(self.moving)
+        )(*fixed, *cotangents)
+        return [
+            value if batched else jnp.sum(value, 0) for value, batched in zip(found, self.moving, strict=True)
+        ]
+
+
+ad.primitive_jvps[linear_p] = _jvp
+ad.primitive_transposes[linear_p] = _transpose
+batching.fancy_primitive_batchers[linear_p] = _batch
+mlir.register_lowering(linear_p, mlir.lower_fun(run, multiple_results=True))

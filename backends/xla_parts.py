@@ -1,0 +1,55 @@
+"""Parts of recorded programs: only what some of the results are computed from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax.extend.core import DebugInfo, Jaxpr, Literal
+
+from autograph.backends.base import LoopSpec, Output
+
+_PART = DebugInfo("part of a program", "autograph", None, None)
+
+
+def part(constvars: Any, invars: Any, outvars: Any, equations: Sequence[Any]) -> Any:
+    """A jaxpr of some equations of another."""
+    effects = frozenset().union(*(equation.effects for equation in equations))
+    return Jaxpr(constvars, invars, outvars, list(equations), effects, _PART)
+
+
+def needed_for(jaxpr: Any, outvars: Sequence[Any]) -> tuple[Any, set[Any]]:
+    """The part of a jaxpr, of the same inputs, that computes some variables; and which variables it needs."""
+    needed = {atom for atom in outvars if not isinstance(atom, Literal)}
+    kept: list[Any] = []
+    for equation in reversed(jaxpr.eqns):
+        if any(var in needed for var in equation.outvars):
+            kept.append(equation)
+            needed.update(atom for atom in equation.invars if not isinstance(atom, Literal))
+    return part(jaxpr.constvars, jaxpr.invars, list(outvars), kept[::-1]), needed
+
+
+def known_result(spec: LoopSpec, position: int) -> int | None:
+    """What an integer of a loop's carry is in the end, if only itself and the index decide; None where that is not so."""
+    start, result = spec.carry[position][0], spec.results[position]
+    counts = type(start) is int and type(spec.length) is int and spec.test is None
+    if not counts or not isinstance(result, Output) or position >= spec.inputs:
+        return None
+    program = spec.body.program
+    jaxpr, needed = needed_for(program.jaxpr, [program.jaxpr.outvars[result.index]])
+    own = {jaxpr.invars[position], jaxpr.invars[spec.inputs]}
+    if jaxpr.effects or needed & ({*jaxpr.invars, *jaxpr.constvars} - own):
+        return None
+    taken = [var for var in jaxpr.invars if var in own]
+    inner = part((), taken, jaxpr.outvars, jaxpr.eqns)
+    count_var = jaxpr.invars[position]
+
+    def step(index: Any, count: Any) -> Any:
+        operands = [count if var is count_var else index.astype(var.aval.dtype) for var in taken]
+        return jax.core.eval_jaxpr(inner, (), *operands)[0].astype(count.dtype)
+
+    with jax.core.eval_context():
+        first = jnp.asarray(start, count_var.aval.dtype)
+        return int(jax.lax.fori_loop(0, spec.length, step, first))

@@ -1,0 +1,508 @@
+"""`Program`: a staged loop as a value, and the programs that follow from it: its derivative, its batch, a part of it.
+
+A program is ``while test(consts, carry): carry = body(consts, carry)``, test and body closed over nothing. All that the
+loop reads from outside is among its consts, so that derivatives reach it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax.extend.core import ClosedJaxpr, jaxpr_as_fun
+from jax.interpreters import ad
+
+Flags = tuple[bool, ...]
+
+
+class Program:
+    """A loop with settled types.
+
+    Attributes:
+      body: ``(*consts, *carry) -> carry``.
+      test: ``(*consts, *carry) -> bool``.
+      consts: how many consts there are.
+      bound: a number of steps that is never passed, if one is known while tracing.
+      slots: how many states a gradient may keep; None leaves the choice to `xla_checkpoints`.
+      smooth: the body as derivatives see it. It differs from ``body`` in a batch only: see `batched`.
+      tangents: for the derivative of another program, that `Tangents`; None for any other.
+    """
+
+    def __init__(
+        self,
+        body: ClosedJaxpr,
+        test: ClosedJaxpr,
+        consts: int,
+        bound: int | None,
+        slots: int | None,
+        smooth: Callable[[], ClosedJaxpr] | None = None,
+        tangents: Tangents | None = None,
+    ) -> None:
+        self.body = body
+        self.test = test
+        self.consts = consts
+        self.bound = bound
+        self.slots = slots
+        self.tangents = tangents
+        self._smooth = smooth
+        self._made_smooth: ClosedJaxpr | None = None
+        self._derivatives: dict[tuple[Flags, Flags], Program] = {}
+
+    def __repr__(self) -> str:
+        return f"Program(consts={self.consts}, carry={len(self.carry_avals)})"
+
+    @property
+    def const_avals(self) -> list[Any]:
+        return list(self.body.in_avals[: self.consts])
+
+    @property
+    def carry_avals(self) -> list[Any]:
+        return list(self.body.in_avals[self.consts :])
+
+    @property
+    def smooth(self) -> ClosedJaxpr:
+        if self._smooth is None:
+            return self.body
+        if self._made_smooth is None:
+            self._made_smooth = self._smooth()
+        return self._made_smooth
+
+    def split(self, operands: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        """Consts and carry."""
+        return list(operands[: self.consts]), list(operands[self.consts :])
+
+    def step(self, consts: Sequence[Any], carry: Sequence[Any]) -> list[Any]:
+        """One iteration, its results of exactly the types that the carry has."""
+        return conform(replay(self.body, *consts, *carry), self.carry_avals)
+
+    def goes_on(self, consts: Sequence[Any], carry: Sequence[Any]) -> Any:
+        return replay(self.test, *consts, *carry)[0]
+
+    def run(self, consts: Sequence[Any], start: Sequence[Any]) -> list[Any]:
+        """The loop as `jax.lax` has it."""
+        return jax.lax.while_loop(
+            lambda carry: self.goes_on(consts, carry),
+            lambda carry: self.step(consts, carry),
+            conform(start, self.carry_avals),
+        )
+
+    def closure(self, consts: Sequence[bool], carry: Sequence[bool], *, smoothly: bool) -> Flags:
+        """Which of the carry come to depend on what is marked (``smoothly``: with a derivative)."""
+        marked = list(carry)
+        while True:
+            after = dependents(self.body.jaxpr, [*consts, *marked], smoothly=smoothly)
+            grown = [a or b for a, b in zip(marked, after, strict=True)]
+            if grown == marked:
+                return tuple(marked)
+            marked = grown
+
+    def kept(self, wanted: Iterable[int]) -> tuple[int, ...]:
+        """Which of the carry iterations need so that the test and the carry in ``wanted`` can be had."""
+        chosen = set(wanted)
+        marked = [k in chosen for k in range(len(self.carry_avals))]
+        _, tested = self.split(requirements(self.test.jaxpr, [True]))
+        marked = [a or b for a, b in zip(marked, tested, strict=True)]
+        while True:
+            _, before = self.split(requirements(self.body.jaxpr, marked))
+            grown = [a or b for a, b in zip(marked, before, strict=True)]
+            if grown == marked:
+                return tuple(k for k, mark in enumerate(marked) if mark)
+            marked = grown
+
+    def restricted(self, kept: Sequence[int]) -> Program:
+        """The same loop without the carry that is not in ``kept``, which nothing in ``kept`` depends on."""
+        if len(kept) == len(self.carry_avals):
+            return self
+        avals = [*self.const_avals, *(self.carry_avals[k] for k in kept)]
+
+        def part(program: ClosedJaxpr, results: Sequence[int]) -> ClosedJaxpr:
+            def run(*operands: Any) -> list[Any]:
+                consts, some = self.split(operands)
+                outputs = replay(program, *consts, *self.filled(kept, some))
+                return [outputs[k] for k in results]
+
+            return trace(run, avals)
+
+        smooth = None if self._smooth is None else (lambda: part(self.smooth, kept))
+        return Program(
+            part(self.body, kept), part(self.test, [0]), self.consts, self.bound, self.slots, smooth
+        )
+
+    def filled(self, kept: Sequence[int], some: Sequence[Any]) -> list[Any]:
+        """A whole carry with ``some`` at the places ``kept``, and anything at the others."""
+        carry: list[Any] = [None] * len(self.carry_avals)
+        for k, value in zip(kept, some, strict=True):
+            carry[k] = value
+        return [
+            anything(aval) if value is None else value
+            for value, aval in zip(carry, self.carry_avals, strict=True)
+        ]
+
+    def derivative(self, consts: Flags, carry: Flags) -> Program:
+        """The loop of carry and tangents, with respect to the marked consts and carry (a closure: see `closure`)."""
+        made = self._derivatives.get((consts, carry))
+        if made is not None:
+            return made
+        tangents = Tangents(self, consts, carry)
+        smooth = None if self._smooth is None else (lambda: tangents.of(self.smooth))
+
+        def test(*operands: Any) -> list[Any]:
+            c, _, x, _ = tangents.split(operands)
+            return replay(self.test, *c, *x)
+
+        avals = tangents.avals()
+        made = Program(
+            tangents.of(self.body),
+            trace(test, avals),
+            self.consts + sum(consts),
+            self.bound,
+            self.slots,
+            smooth,
+            tangents,
+        )
+        self._derivatives[(consts, carry)] = made
+        return made
+
+    def batched(self, axis: Any, consts: Flags, carry: Flags, tested: bool) -> Program:
+        """This loop for a batch, its marked consts and carry with a leading axis; ``tested``: lanes end by themselves.
+
+        A lane that has ended stands still while others go on. Nothing may come of evaluating the body there, not even a
+        NaN times a zero cotangent, so derivatives see a body that gives such lanes the inputs of one that does go on.
+        """
+        flags = (*consts, *carry)
+        step = mapped(lambda *operands: replay(self.body, *operands), axis, flags, carry)
+        test = mapped(lambda *operands: replay(self.test, *operands), axis, flags, (tested,))
+        avals = [lifted(aval, axis, flag) for aval, flag in zip(self.body.in_avals, flags, strict=True)]
+
+        def body(*operands: Any) -> list[Any]:
+            if not tested:
+                return step(*operands)
+            return choose(test(*operands)[0], step(*operands), operands[self.consts :])
+
+        def smooth_body(*operands: Any) -> list[Any]:
+            smooth = mapped(lambda *operands: replay(self.smooth, *operands), axis, flags, carry)
+            if not tested:
+                return smooth(*operands)
+            active = test(*operands)[0]
+            return choose(
+                active, smooth(*one_for_all(active, operands, flags)), list(operands[self.consts :])
+            )
+
+        def goes_on(*operands: Any) -> list[Any]:
+            truth = test(*operands)[0]
+            return [jnp.any(truth) if tested else truth]
+
+        strong = self._strong(avals, body)
+        smooth = None if self._smooth is None and not tested else (lambda: self._strong(avals, smooth_body))
+        return Program(strong, trace(goes_on, avals), self.consts, self.bound, self.slots, smooth)
+
+    def _strong(self, avals: Sequence[Any], body: Callable[..., list[Any]]) -> ClosedJaxpr:
+        return trace(lambda *operands: conform(body(*operands), avals[self.consts :]), avals)
+
+
+def close(
+    step: Callable[[list[Any]], list[Any]],
+    goes_on: Callable[[list[Any]], Any],
+    start: Sequence[Any],
+    bound: int | None = None,
+    slots: int | None = None,
+) -> tuple[Program, list[Any]] | None:
+    """The program of a loop, and its consts: all that ``step`` and ``goes_on`` close over. None for one with effects."""
+    avals = [jax.typeof(value) for value in start]
+    closed = close_all(
+        [(lambda *carry: step(list(carry)), avals), (lambda *carry: [goes_on(list(carry))], avals)]
+    )
+    if closed is None:
+        return None
+    (body, test), consts = closed
+    return Program(body, test, len(consts), bound, slots), consts
+
+
+def close_all(
+    functions: Sequence[tuple[Callable[..., Sequence[Any]], Sequence[Any]]],
+) -> tuple[list[ClosedJaxpr], list[Any]] | None:
+    """Functions, each with its types, as programs that take what any of them closes over as first operands.
+
+    None if one has effects.
+    """
+    programs = [trace(function, avals) for function, avals in functions]
+    if any(program.effects for program in programs):
+        return None
+    found = {
+        id(value): (value, variable)
+        for program in programs
+        for value, variable in zip(program.consts, program.jaxpr.constvars, strict=True)
+    }
+
+    def closed(program: ClosedJaxpr) -> ClosedJaxpr:
+        own = {id(v): var for v, var in zip(program.consts, program.jaxpr.constvars, strict=True)}
+        outer = [own.get(key, variable) for key, (_, variable) in found.items()]
+        jaxpr = program.jaxpr.replace(
+            constvars=[],
+            invars=[*outer, *program.jaxpr.invars],
+            debug_info=program.jaxpr.debug_info.with_unknown_names(),
+        )
+        return ClosedJaxpr(jaxpr, ())
+
+    return list(map(closed, programs)), [value for value, _ in found.values()]
+
+
+class Tangents:
+    """How the operands of a derivative are laid out: consts, their tangents, carry, its tangents; marked ones only."""
+
+    def __init__(self, of: Program, consts: Flags, carry: Flags) -> None:
+        self.program = of
+        self.consts = consts
+        self.carry = carry
+
+    def avals(self) -> list[Any]:
+        consts, carry = self.program.const_avals, self.program.carry_avals
+        return self.join(consts, only(consts, self.consts), carry, only(carry, self.carry))
+
+    @staticmethod
+    def join(consts: Any, const_tangents: Any, carry: Any, carry_tangents: Any) -> list[Any]:
+        return [*consts, *const_tangents, *carry, *carry_tangents]
+
+    def split(self, operands: Sequence[Any]) -> list[list[Any]]:
+        """Consts, their tangents, carry, its tangents."""
+        return split(operands, len(self.consts), sum(self.consts), len(self.carry))
+
+    def split_results(self, results: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        carry, tangents = split(results, len(self.carry))
+        return carry, tangents
+
+    def of(self, step: ClosedJaxpr) -> ClosedJaxpr:
+        """The body of carry and tangents."""
+        avals = [strong(aval) for aval in self.avals()]
+
+        def run(*operands: Any) -> list[Any]:
+            consts, const_tangents, carry, carry_tangents = self.split(operands)
+            outputs, tangents = pushed(
+                lambda *operands: replay(step, *operands),
+                [*consts, *carry],
+                (*self.consts, *self.carry),
+                [*const_tangents, *carry_tangents],
+            )
+            results = [*outputs, *only(tangents, self.carry)]
+            return conform(results, [strong(aval) for aval in self.split_types()])
+
+        return trace(run, avals)
+
+    def split_types(self) -> list[Any]:
+        carry = self.program.carry_avals
+        return [*carry, *only(carry, self.carry)]
+
+
+# Functions of operands, some of which are marked.
+
+
+def pushed(
+    function: Callable[..., list[Any]], operands: Sequence[Any], marked: Sequence[bool], tangents: Sequence[Any]
+) -> tuple[list[Any], list[Any]]:
+    """`jax.jvp` with respect to the marked operands."""
+    return jax.jvp(_of_marked(function, operands, marked), only(operands, marked), list(tangents))
+
+
+def pulled(
+    function: Callable[..., list[Any]], operands: Sequence[Any], marked: Sequence[bool]
+) -> tuple[list[Any], Callable[[list[Any]], list[Any]]]:
+    """`jax.vjp` with respect to the marked operands."""
+    outputs, pull = jax.vjp(_of_marked(function, operands, marked), *only(operands, marked))
+    return outputs, lambda cotangents: list(pull(cotangents))
+
+
+def _of_marked(
+    function: Callable[..., list[Any]], operands: Sequence[Any], marked: Sequence[bool]
+) -> Callable[..., list[Any]]:
+    return lambda *some: function(*merge(operands, marked, some))
+
+
+def mapped(
+    function: Callable[..., list[Any]], axis: Any, marked: Sequence[bool], results: Sequence[bool]
+) -> Callable[..., list[Any]]:
+    """`jax.vmap` over the leading axis of what is marked."""
+    return jax.vmap(
+        function,
+        in_axes=tuple(0 if mark else None for mark in marked),
+        out_axes=[0 if mark else None for mark in results],
+        axis_size=axis.size,
+        axis_name=axis.name,
+        spmd_axis_name=axis.spmd_name,
+    )
+
+
+def only(values: Iterable[Any], marked: Iterable[bool]) -> list[Any]:
+    return [value for value, mark in zip(values, marked, strict=True) if mark]
+
+
+def merge(values: Sequence[Any], marked: Sequence[bool], some: Iterable[Any]) -> list[Any]:
+    """``values``, the marked ones replaced by ``some``."""
+    pending = iter(some)
+    return [next(pending) if mark else value for value, mark in zip(values, marked, strict=True)]
+
+
+def split(values: Sequence[Any], *counts: int) -> list[list[Any]]:
+    """Consecutive groups of these sizes, and the rest."""
+    groups, start = [], 0
+    for count in counts:
+        groups.append(list(values[start : start + count]))
+        start += count
+    return [*groups, list(values[start:])]
+
+
+# Values and their types.
+
+
+def replay(program: ClosedJaxpr, *operands: Any) -> list[Any]:
+    return list(jaxpr_as_fun(program)(*operands))
+
+
+def trace(function: Callable[..., Sequence[Any]], avals: Sequence[Any]) -> ClosedJaxpr:
+    return jax.make_jaxpr(function)(*avals)
+
+
+def strong(aval: Any) -> Any:
+    return aval.update(weak_type=False) if getattr(aval, "weak_type", False) else aval
+
+
+def lifted(aval: Any, axis: Any, mark: bool) -> Any:
+    """The type in a batch."""
+    aval = strong(aval)
+    return jax.extend.core.unmapped_aval(axis.size, 0, aval) if mark else aval
+
+
+def conform(values: Iterable[Any], avals: Iterable[Any]) -> list[Any]:
+    """``values`` cast where their dtype or weakness is not that of ``avals``."""
+    return [_conform(value, aval) for value, aval in zip(values, avals, strict=True)]
+
+
+def _conform(value: Any, aval: Any) -> Any:
+    found = jax.typeof(value)
+    if found.dtype == aval.dtype and (not found.weak_type or aval.weak_type):
+        return value
+    return jax.lax.convert_element_type(value, aval.dtype)
+
+
+def anything(aval: Any) -> Any:
+    """A value of this type that no result depends on."""
+    if jnp.issubdtype(aval.dtype, jax.dtypes.prng_key):
+        return jnp.broadcast_to(jax.random.key(0, impl=jax.random.key_impl(aval)), aval.shape)
+    return jnp.zeros(aval.shape, aval.dtype)
+
+
+def no_tangent(value: Any) -> Any:
+    """The symbolic zero that is the tangent of ``value``."""
+    return ad.Zero(jax.typeof(value).to_tangent_aval())
+
+
+def is_smooth(aval: Any) -> bool:
+    """Whether values of this type have derivatives."""
+    dtype = getattr(aval, "dtype", None)
+    return dtype is not None and jnp.issubdtype(dtype, jnp.inexact)
+
+
+def choose(active: Any, taken: Sequence[Any], other: Sequence[Any]) -> list[Any]:
+    """Lane by lane, one of two lists of batched values."""
+    return [jnp.where(_beside(active, new), new, old) for new, old in zip(taken, other, strict=True)]
+
+
+def one_for_all(active: Any, operands: Sequence[Any], batched: Sequence[bool]) -> list[Any]:
+    """``operands``, those of inactive lanes replaced by those of one active lane."""
+    lane = jnp.argmax(active)
+    return [
+        jnp.where(
+            _beside(active, value), value, jax.lax.dynamic_index_in_dim(value, lane, 0, keepdims=True)
+        )
+        if mark
+        else value
+        for value, mark in zip(operands, batched, strict=True)
+    ]
+
+
+def _beside(active: Any, value: Any) -> Any:
+    return jax.lax.expand_dims(active, range(1, value.ndim))
+
+
+# What depends on what in a jaxpr.
+
+
+def dependents(jaxpr: Any, marked: Sequence[bool], *, smoothly: bool) -> list[bool]:
+    """Which results depend on the marked operands; ``smoothly``: through values that have derivatives."""
+    known = {variable for variable, mark in zip(jaxpr.invars, marked, strict=True) if mark}
+    for equation in jaxpr.eqns:
+        inputs = [not hasattr(atom, "val") and atom in known for atom in equation.invars]
+        if any(inputs) and not (smoothly and equation.primitive.name == "stop_gradient"):
+            results = _equation_dependents(equation, inputs, smoothly)
+            known.update(
+                variable
+                for variable, mark in zip(equation.outvars, results, strict=True)
+                if mark and (not smoothly or is_smooth(variable.aval))
+            )
+    return [not hasattr(atom, "val") and atom in known for atom in jaxpr.outvars]
+
+
+def _equation_dependents(equation: Any, inputs: list[bool], smoothly: bool) -> Sequence[bool]:
+    program = equation.params.get("program")
+    if isinstance(program, Program):
+        consts, carry = program.split(inputs)
+        after = program.closure(consts, carry, smoothly=smoothly)
+        if not smoothly and dependents(program.test.jaxpr, [*consts, *after], smoothly=False)[0]:
+            return [True] * len(after)
+        return after
+    inner = _called(equation)
+    if inner is None:
+        return [True] * len(equation.outvars)
+    offset, jaxprs = inner
+    if any(inputs[:offset]) and not smoothly:
+        return [True] * len(equation.outvars)
+    found = [dependents(jaxpr, inputs[offset:], smoothly=smoothly) for jaxpr in jaxprs]
+    return [any(marks) for marks in zip(*found, strict=True)]
+
+
+def requirements(jaxpr: Any, wanted: Sequence[bool]) -> list[bool]:
+    """Which operands the wanted results depend on."""
+    needed = {
+        atom
+        for atom, mark in zip(jaxpr.outvars, wanted, strict=True)
+        if mark and not hasattr(atom, "val")
+    }
+    for equation in reversed(jaxpr.eqns):
+        results = [variable in needed for variable in equation.outvars]
+        if any(results) or equation.effects:
+            inputs = _equation_requirements(equation, results)
+            needed.update(
+                atom
+                for atom, mark in zip(equation.invars, inputs, strict=True)
+                if mark and not hasattr(atom, "val")
+            )
+    return [variable in needed for variable in jaxpr.invars]
+
+
+def _equation_requirements(equation: Any, results: list[bool]) -> Sequence[bool]:
+    program = equation.params.get("program")
+    if isinstance(program, Program):
+        kept = program.kept(k for k, mark in enumerate(results) if mark)
+        marked = [k in kept for k in range(len(results))]
+        consts, _ = program.split(requirements(program.body.jaxpr, marked))
+        tested, _ = program.split(requirements(program.test.jaxpr, [True]))
+        return [*(a or b for a, b in zip(consts, tested, strict=True)), *marked]
+    inner = _called(equation)
+    if inner is None:
+        return [True] * len(equation.invars)
+    offset, jaxprs = inner
+    found = [requirements(jaxpr, results) for jaxpr in jaxprs]
+    return [True] * offset + [any(marks) for marks in zip(*found, strict=True)]
+
+
+def _called(equation: Any) -> tuple[int, list[Any]] | None:
+    """The jaxprs that an equation runs one of on its operands, after so many operands that say which."""
+    if equation.primitive.name == "cond":
+        return 1, [branch.jaxpr for branch in equation.params["branches"]]
+    if equation.primitive.name in ("jit", "pjit", "closed_call", "checkpoint", "remat2"):
+        jaxpr = equation.params.get("jaxpr", equation.params.get("call_jaxpr"))
+        jaxpr = getattr(jaxpr, "jaxpr", jaxpr)
+        if jaxpr is not None and len(jaxpr.invars) == len(equation.invars):
+            return 0, [jaxpr]
+    return None

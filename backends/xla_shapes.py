@@ -1,0 +1,305 @@
+"""Programs with open sizes: traced once with `jax.export`'s symbolic dimensions, and specialised by XLA for each size met.
+
+A symbolic dimension is a value only at run time, as a traced integer; in a shape it may stand as it is. What Python cannot do with
+one (``if x.shape[0] > 3``, a reshape that must divide it) fails while tracing; such a function is traced for each size instead, with
+a warning that says so.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import types
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+from jax import export
+
+import autograph.backends
+from autograph.runtime.errors import StagingWarning
+
+
+def is_symbolic_size(value: Any) -> bool:
+    """Whether a size is symbolic: no int, but a number that only the run knows."""
+    return bool(export.is_symbolic_dim(value))
+
+
+class OpenSizes:
+    """A compiler of functions some sizes of whose inputs are open.
+
+    Attributes:
+      compiler: compiles what has no open sizes.
+      specs: for each input its shape (ints, names, None for any size; None for any rank) and dtype; or None, to open
+        sizes as they are seen to differ.
+      admit: called with the types of the inputs of each program; raises if they do not fit the specs.
+      warn: how to warn of a function that cannot be traced so.
+    """
+
+    def __init__(
+        self,
+        compiler: Any,
+        specs: Sequence[Any] | None,
+        admit: Callable[[Sequence[Any]], None] | None = None,
+        warn: Callable[[str], None] = lambda message: warnings.warn(message, StagingWarning, stacklevel=2),
+    ) -> None:
+        self.compiler = compiler
+        self.specs = specs
+        self.admit = admit
+        self.warn = warn
+        self._stand_ins: dict[Any, tuple[Any, ...]] = {}
+
+    def compile(self, function: Callable[..., Any], options: dict[str, Any]) -> Any:
+        """As the compiler's: a jitted function, whose user code is traced once for all sizes."""
+        return OpenProgram(function, options, self)
+
+    def stand_ins(self, shapes: Sequence[tuple[Any, ...]], types: Sequence[Any]) -> tuple[Any, ...]:
+        """Types with a symbolic dimension for each open size: the same ones whenever they are asked for."""
+        opened = [k for k, shape in enumerate(shapes) if not all(isinstance(size, int) for size in shape)]
+        key = tuple((shapes[k], types[k].dtype, types[k].weak_type) for k in opened)
+        if key not in self._stand_ins:
+            self._stand_ins[key] = tuple(
+                jax.ShapeDtypeStruct(shape, types[k].dtype, weak_type=types[k].weak_type)
+                for k, shape in zip(opened, _symbolic([shapes[k] for k in opened]), strict=True)
+            )
+        pending = iter(self._stand_ins[key])
+        return tuple(next(pending) if k in opened else type for k, type in enumerate(types))
+
+    def interpret(self, function: Callable[..., Any]) -> Any:
+        return self.compiler.interpret(function)
+
+    def texts(self, traced: Any) -> dict[str, Callable[[], str]]:
+        if not isinstance(traced, SymbolicTraced):
+            texts: dict[str, Callable[[], str]] = self.compiler.texts(traced)
+            return texts
+        return {"jaxpr": lambda: str(traced.jaxpr), "stablehlo": lambda: traced.exported.mlir_module()}
+
+
+@dataclass(frozen=True)
+class SymbolicTraced:
+    """A program traced with symbolic sizes, as far as it is like `jax.stages.Traced`."""
+
+    jaxpr: Any
+    out_info: Any
+    exported: Any
+
+    def lower(self) -> Any:
+        raise ValueError(
+            "the program has open sizes, and is lowered for each when it is met: ask with arguments whose sizes are known"
+        )
+
+
+@dataclass(frozen=True)
+class _Graph:
+    """One trace: the types it was made for (sizes symbolic where open), how to call it and how to look at it."""
+
+    types: tuple[Any, ...]
+    call: Callable[..., Any]
+    traced: Callable[[], Any]
+
+    def admits(self, types: Sequence[Any]) -> bool:
+        sizes: dict[str, Any] = {}
+        return all(
+            mine.dtype == other.dtype
+            and mine.weak_type == other.weak_type
+            and len(mine.shape) == len(other.shape)
+            and all(_size_fits(a, b, sizes) for a, b in zip(mine.shape, other.shape, strict=True))
+            for mine, other in zip(self.types, types, strict=True)
+        )
+
+
+def _size_fits(mine: Any, size: Any, sizes: dict[str, Any]) -> bool:
+    if not is_symbolic_size(mine):
+        return bool(mine == size)
+    # A symbolic dimension stands for one at least, in `jax.export`'s reasoning.
+    return (is_symbolic_size(size) or size >= 1) and bool(sizes.setdefault(str(mine), size) == size)
+
+
+class OpenProgram:
+    """A jitted function of arrays; what it runs for some types is the one trace that admits them.
+
+    The specs are those of its last operands. What comes before them (the values of Variables) has no open sizes.
+    """
+
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any], sizes: OpenSizes) -> None:
+        self._function = function
+        self._sizes = sizes
+        self._specs = sizes.specs
+        self._graphs: list[_Graph] = []
+        self._hopeless: set[Any] = set()  # shapes, open sizes None, that could not be traced
+        self._lock = threading.RLock()
+        self._concrete = jax.jit(function)
+
+        def entry(*arrays: Any) -> Any:
+            return self._graph(arrays).call(*(self._settled(array) for array in arrays))
+
+        entry.__name__ = entry.__qualname__ = function.__name__
+        self._jitted = jax.jit(entry, **options)
+
+    def __call__(self, *arrays: Any) -> Any:
+        return self._jitted(*arrays)
+
+    def trace(self, *arrays: Any) -> Any:
+        """What was traced for arrays, or stand-ins, of these types."""
+        return self._graph(arrays).traced()
+
+    def _settled(self, array: Any) -> Any:
+        """Under a spec weak types are no types of their own: there is one trace."""
+        if self._specs is None or not jax.typeof(array).weak_type:
+            return array
+        return jax.lax.convert_element_type(array, array.dtype)
+
+    def _type(self, array: Any) -> Any:
+        aval = array if isinstance(array, jax.ShapeDtypeStruct) or not isinstance(array, jax.Array) else jax.typeof(array)
+        weak = self._specs is None and bool(getattr(aval, "weak_type", False))
+        return jax.ShapeDtypeStruct(tuple(aval.shape), aval.dtype, weak_type=weak)
+
+    def _graph(self, arrays: Sequence[Any]) -> _Graph:
+        types = tuple(map(self._type, arrays))
+        if self._sizes.admit is not None:
+            self._sizes.admit(types[len(types) - len(self._specs or ()) :])
+        with self._lock:
+            for graph in self._graphs:
+                if graph.admits(types):
+                    return graph
+            graph = self._make(types)
+            self._graphs.append(graph)
+            return graph
+
+    def _make(self, types: tuple[Any, ...]) -> _Graph:
+        shapes = self._open_shapes(types)
+        if shapes is None or any(size == 0 for type in types for size in type.shape):
+            return self._made_for(types)
+        key = tuple(shapes)
+        if key in self._hopeless:
+            return self._made_for(types)
+        try:
+            return self._made_symbolic(self._sizes.stand_ins(shapes, types))
+        except Exception as error:
+            reason = str(error).strip().partition("\n")[0]
+            if any(is_symbolic_size(size) for type in types for size in type.shape):
+                raise  # asked for by itself: there are no sizes to trace for instead
+            graph = self._made_for(types)
+        self._hopeless.add(key)
+        self._sizes.warn(
+            f"{self._function.__name__} could not be traced once for all sizes, so it is traced again for each: {reason}"
+        )
+        return graph
+
+    def _made_symbolic(self, types: tuple[Any, ...]) -> _Graph:
+        jitted = jax.jit(self._function)
+        with _EqualityWatch() as watch:
+            exported = export.export(jitted)(*types)
+        watch.check()
+        traced = jitted.trace(*types)
+        symbolic = SymbolicTraced(traced.jaxpr, traced.out_info, exported)
+        return _Graph(types, exported.call, lambda: symbolic)
+
+    def _made_for(self, types: tuple[Any, ...]) -> _Graph:
+        traced = self._concrete.trace(*types)
+        return _Graph(types, self._concrete, lambda: traced)
+
+    def _open_shapes(self, types: tuple[Any, ...]) -> list[tuple[Any, ...]] | None:
+        """The shapes to trace with, None or a name for an open size; or None if no size is open."""
+        if self._specs is not None:
+            before = len(types) - len(self._specs)
+            shapes = [type.shape for type in types[:before]] + [
+                (None,) * len(type.shape) if spec.shape is None else spec.shape
+                for spec, type in zip(self._specs, types[before:], strict=True)
+            ]
+        else:
+            shapes = self._differing(types)
+        return shapes if any(not isinstance(size, int) for shape in shapes for size in shape) else None
+
+    def _differing(self, types: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+        """The shapes of ``types``, open where an earlier trace of the same ranks and dtypes differs."""
+        shapes: list[tuple[Any, ...]] = [type.shape for type in types]
+        for graph in self._graphs:
+            if all(
+                a.dtype == b.dtype and a.weak_type == b.weak_type and len(a.shape) == len(b.shape)
+                for a, b in zip(graph.types, types, strict=True)
+            ):
+                shapes = [
+                    tuple(a if isinstance(a, int) and a == b else None for a, b in zip(shape, type.shape, strict=True))
+                    for shape, type in zip(shapes, graph.types, strict=True)
+                ]
+        return shapes
+
+
+class _EqualityWatch:
+    """Sees the user's code compare symbolic sizes by ``==``.
+
+    `jax.export` answers False where it cannot know, as hashing needs; ``if n == 3`` would take the wrong branch in silence.
+    """
+
+    def __init__(self) -> None:
+        self._codes: dict[Any, None] = {}
+        self._seen: list[tuple[Any, Any, str]] = []
+        self._before: Any = None
+
+    def __enter__(self) -> _EqualityWatch:
+        kind = type(export.symbolic_shape("n")[0])
+        self._codes = dict.fromkeys((kind.__eq__.__code__, kind.__ne__.__code__)) if _is_python(kind) else {}
+        self._before = sys.getprofile()
+        sys.setprofile(self._event)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        sys.setprofile(self._before)
+
+    def _event(self, frame: types.FrameType, event: str, _: Any) -> None:
+        if event != "call" or frame.f_code not in self._codes or frame.f_back is None:
+            return
+        caller = frame.f_back
+        if not caller.f_code.co_filename.startswith(_OTHERS):
+            first, second = (frame.f_locals[name] for name in frame.f_code.co_varnames[:2])
+            self._seen.append((first, second, f"{caller.f_code.co_filename}:{caller.f_lineno}"))
+
+    def check(self) -> None:
+        """Raise if a comparison could have turned out either way."""
+        for first, second, where in self._seen:
+            if _may_be_equal(first, second):
+                raise ValueError(f"whether {first} equals {second} depends on the size ({where})")
+
+
+def _is_python(kind: type) -> bool:
+    return isinstance(kind.__eq__, types.FunctionType) and isinstance(kind.__ne__, types.FunctionType)
+
+
+def _may_be_equal(first: Any, second: Any) -> bool:
+    """Whether two different sizes can be equal. What is no size at all cannot."""
+    if not isinstance(second, int) and not is_symbolic_size(second):
+        return False
+    difference = first - second
+    if not is_symbolic_size(difference):
+        return False  # known: both always equal, or never
+    try:
+        return not (difference > 0 or difference < 0)
+    except jax.errors.InconclusiveDimensionOperation:
+        return True
+
+
+# JAX asks with care, and our own code asks the user's questions nowhere.
+_OTHERS = tuple(
+    os.path.join(os.path.dirname(os.path.abspath(str(module.__file__))), "") for module in (jax, jax.numpy, autograph.backends)
+)
+
+
+def _symbolic(shapes: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """These shapes with a symbolic dimension for each open size, all of one scope; a size without a name is called ``_d0`` …"""
+    scope = export.SymbolicScope()
+    taken = {size for shape in shapes for size in shape if isinstance(size, str)}
+    fresh = (name for k in range(sum(map(len, shapes)) + len(taken)) if (name := f"_d{k}") not in taken)
+    texts = [", ".join(next(fresh) if size is None else str(size) for size in shape) for shape in shapes]
+    return [export.symbolic_shape(text, scope=scope) if text else () for text in texts]
+
+
+def symbolic_types(specs: Sequence[Any]) -> list[Any]:
+    """Stand-ins for inputs of these specs, all of known rank."""
+    return [
+        jax.ShapeDtypeStruct(shape, spec.dtype)
+        for shape, spec in zip(_symbolic([spec.shape for spec in specs]), specs, strict=True)
+    ]

@@ -1,0 +1,96 @@
+"""`Graph`: what was traced for one signature, open to inspection."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One operation of a program.
+
+    Attributes:
+      name: the primitive's name.
+      location: the user's ``file:line:column (function)``.
+    """
+
+    name: str
+    location: str
+
+    def __str__(self) -> str:
+        return f"{self.name}  {self.location}"
+
+
+class Graph:
+    """What was traced for one signature.
+
+    >>> import autograph as ag, jax.numpy as jnp
+    >>> graph = ag.function(lambda x: x + 1).get_concrete_function(jnp.array(1)).graph
+    >>> [operation.name for operation in graph.operations]
+    ['add']
+    """
+
+    def __init__(self, name: str, inspection: Any) -> None:
+        self.name = name
+        self._inspection = inspection
+
+    @property
+    def jaxpr(self) -> Any:
+        """The closed jaxpr."""
+        return self._inspection.jaxpr
+
+    @property
+    def operations(self) -> list[Operation]:
+        """Every operation in order, those in branches and loop bodies after the statement they belong to."""
+        return [Operation(*found) for found in self._inspection.operations()]
+
+    def as_text(self, stage: str = "jaxpr") -> str:
+        """The program at a stage: ``jaxpr``, ``stablehlo``, ``hlo``, ``optimized_hlo`` or ``optimized_hlo_dot``.
+
+        Raises:
+          ValueError: no such stage; or one that XLA reaches only when sizes are known, of a program with open sizes.
+        """
+        if stage not in self._inspection.stages:
+            raise ValueError(f"stage must be one of {', '.join(self._inspection.stages)}; got {stage!r}")
+        text: str = self._inspection.text(stage)
+        return text
+
+    def to_dot(self) -> str:
+        """The jaxpr as a drawing in Graphviz's language, statements with bodies as clusters."""
+        text: str = self._inspection.dot()
+        return text
+
+    def to_html(self) -> str:
+        """A page of its own: the operations with their lines, and the jaxpr."""
+        rows = "".join(
+            f"<tr><td><code>{html.escape(o.name)}</code></td><td>{html.escape(o.location)}</td></tr>"
+            for o in self.operations
+        )
+        title = html.escape(self.name)
+        return (
+            f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title></head><body>'
+            f"{self._section(title, rows)}</body></html>"
+        )
+
+    def cost_analysis(self) -> dict[str, float]:
+        """XLA's estimates for the compiled program: ``flops``, ``bytes accessed`` …"""
+        costs: dict[str, float] = self._inspection.cost()
+        return costs
+
+    def memory_analysis(self) -> Any:
+        """XLA's account of the compiled program's memory: arguments, results, temporaries, in bytes."""
+        return self._inspection.memory()
+
+    def _section(self, title: str, rows: str) -> str:
+        return (
+            f"<h2>{title}</h2><table><tr><th>operation</th><th>line</th></tr>{rows}</table>"
+            f"<pre>{html.escape(self.as_text('jaxpr'))}</pre>"
+        )
+
+    def _repr_html_(self) -> str:
+        return f"<details><summary>{html.escape(repr(self))}</summary>{self.to_html()}</details>"
+
+    def __repr__(self) -> str:
+        return f"<Graph {self.name}: {len(self.jaxpr.eqns)} operations>"

@@ -1,0 +1,76 @@
+"""`Module`: an object whose Variables are found by walking it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from autograph.runtime.variables import Variable
+
+
+class Module:
+    """Base class of objects that hold Variables and other modules.
+
+    They are found in attributes, and in lists, tuples and dicts there, nested as may be: attributes in the order of their names,
+    dicts in the order of their keys where those can be sorted, each object once.
+
+    >>> import autograph as ag, jax.numpy as jnp
+    >>> class Dense(ag.Module):
+    ...     def __init__(self, inputs, outputs):
+    ...         self.w = ag.Variable(jnp.ones((inputs, outputs)), name="w")
+    ...         self.b = ag.Variable(jnp.zeros(outputs), name="b")
+    ...     @ag.function
+    ...     def __call__(self, x):
+    ...         return x @ self.w + self.b
+    >>> class Network(ag.Module):
+    ...     def __init__(self):
+    ...         self.layers = [Dense(2, 3), Dense(3, 1)]
+    ...         self.steps = ag.Variable(0, trainable=False, name="steps")
+    >>> network = Network()
+    >>> [v.name for v in network.variables]
+    ['b', 'w', 'b', 'w', 'steps']
+    >>> len(network.trainable_variables), len(network.submodules)
+    (4, 2)
+    """
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        """All Variables of this module and of those in it."""
+        return tuple(part for part in _walk(self, set()) if isinstance(part, Variable))
+
+    @property
+    def trainable_variables(self) -> tuple[Variable, ...]:
+        """Those of `variables` that are trainable."""
+        return tuple(variable for variable in self.variables if variable.trainable)
+
+    @property
+    def submodules(self) -> tuple[Module, ...]:
+        """The modules in this one, at any depth, without itself."""
+        return tuple(part for part in _walk(self, set()) if isinstance(part, Module) and part is not self)
+
+
+def _walk(value: Any, seen: set[int]) -> Iterator[Any]:
+    """The Variables and modules that are reached from ``value``, itself first."""
+    is_module = isinstance(value, Module)
+    if not isinstance(value, Variable | list | tuple | dict) and not is_module or id(value) in seen:
+        return
+    seen.add(id(value))
+    if is_module or isinstance(value, Variable):
+        yield value
+    for part in _parts(value):
+        yield from _walk(part, seen)
+
+
+def _parts(value: Any) -> list[Any]:
+    if isinstance(value, Variable):
+        return []
+    if isinstance(value, list | tuple):
+        return list(value)
+    if isinstance(value, dict):
+        try:
+            return [value[key] for key in sorted(value)]
+        except TypeError:
+            return list(value.values())
+    names = {name for kind in type(value).__mro__ for name in getattr(kind, "__slots__", ())}
+    names |= set(getattr(value, "__dict__", ()))
+    return [getattr(value, name, None) for name in sorted(names - {"__dict__", "__weakref__"})]

@@ -1,0 +1,588 @@
+"""`Variable`: a mutable array. A `Program` passes it in and out as a value; while one is recorded, a stand-in takes its place."""
+
+from __future__ import annotations
+
+import itertools
+import operator
+import threading
+import weakref
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from autograph.backends.base import LeafType, Staging
+from autograph.runtime.errors import StagingError, describe_location
+from autograph.runtime.operators.locations import user_line, user_location
+from autograph.runtime.recording import LOCAL, count_effect
+
+_KINDS = "biufc"  # a Python value fits a variable of its own kind or of a later one; u counts as i
+_ORDER = itertools.count()
+
+
+class Frame:
+    """One recording of a user's function, within which Variables are read and written through their stand-ins.
+
+    Attributes:
+      may_create: whether the function may make Variables now.
+      created: the Variables that it made, each with the recorded value that it starts with, or None if that is known.
+    """
+
+    def __init__(self, name: str, may_create: bool) -> None:
+        self.name = name
+        self.may_create = may_create
+        self.created: list[tuple[Variable, Any]] = []
+        self.place: Any = None
+
+    def record(self, block: Callable[..., Sequence[Any]], arrays: Sequence[Any]) -> Any:
+        """Run ``block`` once on stand-ins of ``arrays``. Its results are followed by the start values of Variables it made."""
+
+        def run(*operands: Any) -> list[Any]:
+            outer, LOCAL.frame = LOCAL.frame, self
+            self.place = _JOINT.staging.place()
+            try:
+                outputs = list(block(*operands))
+                return outputs + [initial for _, initial in self.created if initial is not None]
+            finally:
+                LOCAL.frame, self.place = outer, None
+
+        return _JOINT.staging.record(run, arrays)
+
+
+class _Joint:
+    """What the joint puts in: how staged programs hold state."""
+
+    staging: Staging
+
+
+_JOINT = _Joint()
+_MAKING_STAND_INS = threading.Lock()
+_BY_STAND_IN: weakref.WeakValueDictionary[int, Variable] = weakref.WeakValueDictionary()
+
+
+def use_staging(staging: Staging) -> None:
+    """Tell Variables how programs are recorded. Called once, where backend and runtime are put together."""
+    _JOINT.staging = staging
+
+
+def staging() -> Staging:
+    """What `use_staging` was given."""
+    return _JOINT.staging
+
+
+def current_frame() -> Frame | None:
+    """The recording that runs in this thread now."""
+    frame: Frame | None = LOCAL.frame
+    return frame
+
+
+def touched_by(program: Any) -> list[tuple[Variable, bool]]:
+    """The Variables that a recorded program touches, and whether it writes each."""
+    return [(_BY_STAND_IN[id(ref)], written) for ref, written in _JOINT.staging.stand_ins(program)]
+
+
+def plain(value: Any) -> Any:
+    """The present value of a Variable or of a part of one; anything else as it is."""
+    return value.value if isinstance(value, Variable | VariableItem) else value
+
+
+def _binary(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    return lambda self, other: function(self.value, plain(other))
+
+
+def _reflected(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    return lambda self, other: function(plain(other), self.value)
+
+
+def _in_place(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    def update(self: Any, other: Any) -> Any:
+        return self._update(function, other)
+
+    return update
+
+
+class _ArrayLike:
+    """NumPy's operators and an array's methods, on ``value``."""
+
+    __slots__ = ()
+    __array_priority__ = 1000  # so that a NumPy array on the left leaves the operation to us
+
+    value: Any
+
+    def __jax_array__(self) -> Any:
+        return self.value
+
+    def __autograph_value__(self) -> Any:
+        """What converted code tests in the place of this object."""
+        return self.value
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        return np.array(self.value, dtype=dtype) if copy else np.asarray(self.value, dtype=dtype)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or not hasattr(jax.Array, name):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return getattr(self.value, name)
+
+    def numpy(self) -> np.ndarray[Any, Any]:
+        """The value as a NumPy array of its own."""
+        return np.array(self.value)
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.value)
+
+    def __bool__(self) -> bool:
+        return bool(self.value)
+
+    def __int__(self) -> int:
+        return int(self.value)
+
+    def __float__(self) -> float:
+        return float(self.value)
+
+    def __complex__(self) -> complex:
+        return complex(self.value)
+
+    def __index__(self) -> int:
+        return operator.index(self.value)
+
+    def __format__(self, text: str) -> str:
+        return format(self.value, text)
+
+    __hash__ = None  # type: ignore[assignment]
+    __add__, __radd__ = _binary(operator.add), _reflected(operator.add)
+    __sub__, __rsub__ = _binary(operator.sub), _reflected(operator.sub)
+    __mul__, __rmul__ = _binary(operator.mul), _reflected(operator.mul)
+    __truediv__, __rtruediv__ = _binary(operator.truediv), _reflected(operator.truediv)
+    __floordiv__, __rfloordiv__ = _binary(operator.floordiv), _reflected(operator.floordiv)
+    __mod__, __rmod__ = _binary(operator.mod), _reflected(operator.mod)
+    __divmod__, __rdivmod__ = _binary(divmod), _reflected(divmod)
+    __pow__, __rpow__ = _binary(operator.pow), _reflected(operator.pow)
+    __matmul__, __rmatmul__ = _binary(operator.matmul), _reflected(operator.matmul)
+    __and__, __rand__ = _binary(operator.and_), _reflected(operator.and_)
+    __or__, __ror__ = _binary(operator.or_), _reflected(operator.or_)
+    __xor__, __rxor__ = _binary(operator.xor), _reflected(operator.xor)
+    __lshift__, __rlshift__ = _binary(operator.lshift), _reflected(operator.lshift)
+    __rshift__, __rrshift__ = _binary(operator.rshift), _reflected(operator.rshift)
+    __lt__, __le__ = _binary(operator.lt), _binary(operator.le)
+    __gt__, __ge__ = _binary(operator.gt), _binary(operator.ge)
+    __eq__ = _binary(operator.eq)  # type: ignore[assignment]
+    __ne__ = _binary(operator.ne)  # type: ignore[assignment]
+    __neg__ = lambda self: -self.value
+    __pos__ = lambda self: +self.value
+    __invert__ = lambda self: ~self.value
+    __abs__ = lambda self: abs(self.value)
+    __round__ = lambda self, digits=0: round(self.value, digits)
+
+
+class Variable(_ArrayLike):
+    """A mutable array, in and out of functions.
+
+    A `Function` takes the Variables it uses as implicit inputs and gives back what it wrote, so assignments in branches, loops,
+    ``lax.scan`` bodies and nested functions happen in program order, once for each execution; a call that fails leaves them as
+    they were. Shape and dtype are fixed. NumPy's operators, indexing and an array's methods work on the value; in-place
+    operators assign.
+
+    Args:
+      initial_value: an array, a number, a nested list, or a function without arguments that gives one.
+      trainable: whether gradients are taken with respect to it unless others are named.
+      name: what messages call it.
+      dtype: the dtype, if not that of the initial value.
+      sharding: where it is kept, a `jax.sharding.Sharding`.
+
+    >>> import autograph as ag, jax.numpy as jnp
+    >>> total = ag.Variable(0.0, name="total")
+    >>> @ag.function
+    ... def add(x):
+    ...     for part in x:
+    ...         if part > 0:
+    ...             total.assign_add(part)
+    >>> add(jnp.array([1.0, -2.0, 3.0]))
+    >>> total
+    <ag.Variable 'total' float32[] 4.0>
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_lent",
+        "_lock",
+        "_name",
+        "_order",
+        "_position",
+        "_stand_in",
+        "_trainable",
+        "_type",
+        "_value",
+    )
+
+    def __init__(
+        self,
+        initial_value: Any,
+        trainable: bool = True,
+        name: str | None = None,
+        dtype: Any = None,
+        sharding: Any = None,
+    ) -> None:
+        self._name = name
+        self._position = user_line()
+        self._trainable = bool(trainable)
+        self._order = next(_ORDER)
+        self._lock = threading.RLock()
+        self._stand_in: Any = None
+        self._lent = False
+        self._value: Any = None
+        frame: Frame | None = LOCAL.frame
+        if frame is not None and not frame.may_create:
+            raise self._created_too_late(frame)
+        initial = plain(initial_value() if callable(initial_value) else initial_value)
+        traced = any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree_util.tree_leaves(initial))
+        if traced:
+            value = _strong(initial, dtype)
+        else:
+            with jax.core.eval_context():
+                value = _strong(np.array(initial) if isinstance(initial, np.ndarray) else initial, dtype)
+                value = value if sharding is None else jax.device_put(value, sharding)
+        self._type = LeafType(tuple(value.shape), value.dtype)
+        if traced:
+            self._start_with(value)
+            return
+        self._value = value
+        if frame is not None:
+            frame.created.append((self, None))
+
+    def _start_with(self, value: Any) -> None:
+        """Take a start value that is known only when what is being recorded runs."""
+        frame: Frame | None = LOCAL.frame
+        if frame is None or _JOINT.staging.place() is not frame.place:
+            raise StagingError(
+                f"{user_location()}\n  {self._label()} is created from a traced value, "
+                + (
+                    "inside a staged branch or loop. Create it before that statement."
+                    if frame is not None
+                    else "inside a JAX trace that autograph does not own. Wrap the function in autograph.function."
+                )
+            )
+        frame.created.append((self, value))
+        _JOINT.staging.write(self._standing(), value)
+
+    def _initialise(self, value: Any) -> None:
+        """Give a Variable that was made in a recording its start value, now that the recording runs."""
+        if isinstance(value, jax.core.Tracer):
+            self._start_with(value)
+        else:
+            self._value = value
+
+    @property
+    def value(self) -> Any:
+        """The present value, a `jax.Array`."""
+        staging = _JOINT.staging
+        place = staging.place()
+        frame: Frame | None = LOCAL.frame
+        if frame is not None:
+            if not staging.is_within(place, frame.place):
+                raise self._out_of_order("read")
+            return staging.read(self._standing())
+        if not staging.is_plain(place) and staging.is_recording(place):
+            raise self._not_ours("read")
+        value = self._value
+        if value is None:
+            raise self._unset()
+        if value.is_deleted():  # donated to a call that is under way
+            with self._lock:
+                value = self._value
+        self._lent = True
+        return value
+
+    def read_value(self) -> Any:
+        """The present value; what ``value`` gives."""
+        return self.value
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The fixed shape."""
+        return self._type.shape
+
+    @property
+    def dtype(self) -> Any:
+        """The fixed dtype."""
+        return self._type.dtype
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return len(self._type.shape)
+
+    @property
+    def trainable(self) -> bool:
+        """Whether gradients are taken with respect to it unless others are named."""
+        return self._trainable
+
+    @property
+    def name(self) -> str:
+        """The name it was given, else ``'Variable'``."""
+        return self._name or "Variable"
+
+    def assign(self, value: Any) -> Variable:
+        """Take a new value. Returns the variable.
+
+        Raises:
+          ValueError: another shape or dtype.
+          StagingError: inside a ``vmap``, or in a trace that autograph does not own.
+
+        >>> Variable([1, 2]).assign([3, 4]).numpy().tolist()
+        [3, 4]
+        """
+        with self._lock:
+            self._write(self._fitted(value))
+        return self
+
+    def assign_add(self, value: Any) -> Variable:
+        """Add ``value``. Returns the variable."""
+        return self._update(operator.add, value)
+
+    def assign_sub(self, value: Any) -> Variable:
+        """Subtract ``value``. Returns the variable."""
+        return self._update(operator.sub, value)
+
+    def _update(self, function: Callable[[Any, Any], Any], other: Any) -> Variable:
+        other = plain(other)
+        if isinstance(other, list | tuple):
+            other = jnp.asarray(other)
+        with self._lock:
+            self._write(self._fitted(function(self.value, other)))
+        return self
+
+    def __getitem__(self, key: Any) -> VariableItem:
+        return VariableItem(self, key)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self[key].assign(value)
+
+    __iadd__, __isub__ = _in_place(operator.add), _in_place(operator.sub)
+    __imul__, __itruediv__ = _in_place(operator.mul), _in_place(operator.truediv)
+    __ifloordiv__, __imod__ = _in_place(operator.floordiv), _in_place(operator.mod)
+    __ipow__, __imatmul__ = _in_place(operator.pow), _in_place(operator.matmul)
+    __iand__, __ior__, __ixor__ = _in_place(operator.and_), _in_place(operator.or_), _in_place(operator.xor)
+    __ilshift__, __irshift__ = _in_place(operator.lshift), _in_place(operator.rshift)
+
+    def __repr__(self) -> str:
+        known = LOCAL.frame is None and self._value is not None
+        text = f" {np.asarray(self._value).tolist()}" if known and self._value.size <= 16 else ""
+        return f"<ag.Variable {self.name!r} {self._type}{text}>"
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Variable:
+        copy = memo[id(self)] = Variable(self.value, self._trainable, self._name)
+        return copy
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Variable, (self.numpy(), self._trainable, self._name)
+
+    # Writing.
+
+    def _write(self, value: Any) -> None:
+        staging = _JOINT.staging
+        place = staging.place()
+        frame: Frame | None = LOCAL.frame
+        if frame is None:
+            if not staging.is_plain(place):
+                self.check_writable(value)
+            self._value = value
+            return
+        if not staging.is_within(place, frame.place):
+            raise self._out_of_order("written")
+        if staging.is_mapped(place, frame.place):
+            raise self._mapped()
+        try:
+            staging.write(self._standing(), value)
+        except Exception as error:
+            if type(error) is not Exception:
+                raise
+            raise self._differentiated() from error
+        count_effect()
+
+    def check_writable(self, value: Any) -> None:
+        """Raise unless ``value`` can be stored here and now, outside all recordings of ours."""
+        staging = _JOINT.staging
+        place = staging.place()
+        if staging.is_recording(place):
+            raise self._not_ours("written")
+        if staging.is_mapped(place):
+            raise self._mapped()
+        if isinstance(value, jax.core.Tracer):
+            raise self._differentiated()
+
+    def _fitted(self, value: Any) -> Any:
+        """``value`` as an array of this shape and dtype, if it is one or a Python value that fits."""
+        value = plain(value)
+        if isinstance(value, jax.Array):
+            fits = value.dtype == self.dtype or (value.weak_type and self._admits(value.dtype))
+        elif isinstance(value, np.ndarray | np.generic):
+            fits = jax.dtypes.canonicalize_dtype(value.dtype) == self.dtype
+            value = np.array(value)
+        else:
+            value = jnp.asarray(value)
+            fits = self._admits(value.dtype)
+        if not fits or tuple(value.shape) != self._type.shape:
+            raise ValueError(
+                f"{user_location()}\n  {self._label()} holds {self._type}, and is assigned "
+                f"{LeafType(tuple(value.shape), value.dtype)}.\n  A variable keeps its shape and dtype: cast or reshape "
+                "the value, or create the variable with another."
+            )
+        return jnp.asarray(value, dtype=self.dtype)
+
+    def _admits(self, dtype: Any) -> bool:
+        """Whether Python values of this dtype's kind may be stored."""
+        kinds = [np.dtype(d).kind.replace("u", "i").replace("V", "f") for d in (dtype, self.dtype)]
+        return all(kind in _KINDS for kind in kinds) and _KINDS.index(kinds[0]) <= _KINDS.index(kinds[1])
+
+    def _standing(self) -> Any:
+        """What stands for this variable while a program is recorded: one object for life, since JAX caches what it records."""
+        if self._stand_in is None:
+            with _MAKING_STAND_INS:
+                if self._stand_in is None:
+                    made = _JOINT.staging.stand_in(self._type)
+                    _BY_STAND_IN[id(made)] = self
+                    self._stand_in = made
+        return self._stand_in
+
+    # Messages.
+
+    def _label(self) -> str:
+        return (
+            f"Variable {self._name!r}"
+            if self._name
+            else f"the Variable of {describe_location(*self._position)}"
+        )
+
+    def _not_ours(self, done: str) -> StagingError:
+        return StagingError(
+            f"{user_location()}\n  {self._label()} is {done} inside a JAX trace that autograph does not own (jax.jit, lax.scan …): "
+            "what JAX compiles there would keep the value of now.\n  Wrap the outermost function in autograph.function instead of "
+            "jax.jit, or pass the value in as an argument and return the new one."
+        )
+
+    def _out_of_order(self, done: str) -> StagingError:
+        return StagingError(
+            f"{user_location()}\n  {self._label()} is {done} at trace time (jax.ensure_compile_time_eval) inside a function that is "
+            "being traced. Move that out of the function."
+        )
+
+    def _mapped(self) -> StagingError:
+        return StagingError(
+            f"{user_location()}\n  {self._label()} is written inside jax.vmap (or shard_map), where every lane would write it.\n"
+            "  Return the values from the mapped function and assign once, after it."
+        )
+
+    def _differentiated(self) -> StagingError:
+        return StagingError(
+            f"{user_location()}\n  {self._label()} is assigned a value that is being differentiated, inside jax.grad (jvp, vjp …): the "
+            "derivative would be lost.\n  Use autograph.value_and_grad, which carries it through Variables, or assign "
+            "jax.lax.stop_gradient(value)."
+        )
+
+    def _unset(self) -> ValueError:
+        return ValueError(
+            f"{self._label()} has no value: the call that created it failed before it ran. Create it again."
+        )
+
+    def _created_too_late(self, frame: Frame) -> ValueError:
+        return ValueError(
+            f"{user_location()}\n  {'Variable ' + repr(self._name) if self._name else 'A Variable'} is created on a call of {frame.name!r} that is not its first. A function may create "
+            "Variables on its first call only, since every call runs the program traced then.\n  Create it outside, or keep it: "
+            "`if self.v is None: self.v = autograph.Variable(...)`."
+        )
+
+
+class VariableItem(_ArrayLike):
+    """``v[i]``: the part of a Variable, as an array, or to be assigned.
+
+    >>> v = Variable([1, 2, 3])
+    >>> int(v[0] + 1)
+    2
+    >>> v[1:].assign([5, 6])
+    <ag.Variable 'Variable' int32[3] [1, 5, 6]>
+    """
+
+    __slots__ = ("_key", "_variable")
+
+    def __init__(self, variable: Variable, key: Any) -> None:
+        self._variable = variable
+        self._key = jax.tree_util.tree_map(
+            plain, key, is_leaf=lambda leaf: isinstance(leaf, _ArrayLike | slice)
+        )
+
+    @property
+    def value(self) -> Any:
+        """The part's present value."""
+        return self._variable.value[self._key]
+
+    def assign(self, value: Any) -> Variable:
+        """Assign to this part. Returns the whole variable."""
+        variable = self._variable
+        with variable._lock:
+            whole = variable.value
+            part = plain(value)
+            if isinstance(part, list | tuple):
+                part = jnp.asarray(part)
+            variable._write(variable._fitted(_replaced(whole, self._key, part, variable)))
+        return variable
+
+    def assign_add(self, value: Any) -> Variable:
+        """Add to this part. Returns the whole variable."""
+        return self._update(operator.add, value)
+
+    def assign_sub(self, value: Any) -> Variable:
+        """Subtract from this part. Returns the whole variable."""
+        return self._update(operator.sub, value)
+
+    def _update(self, function: Callable[[Any, Any], Any], other: Any) -> Variable:
+        with self._variable._lock:
+            return self.assign(function(self.value, plain(other)))
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.value[key]
+
+    def __repr__(self) -> str:
+        return f"{self._variable!r}[{self._key}]"
+
+
+def _replaced(whole: Any, key: Any, part: Any, variable: Variable) -> Any:
+    dtype = part.dtype if hasattr(part, "dtype") else jnp.asarray(part).dtype
+    weak = getattr(part, "weak_type", not hasattr(part, "dtype"))
+    if isinstance(part, np.ndarray | np.generic):
+        dtype = jax.dtypes.canonicalize_dtype(dtype)
+    if dtype != variable.dtype and not (weak and variable._admits(dtype)):
+        raise ValueError(
+            f"{user_location()}\n  {variable._label()} holds {variable._type}, and a part of it is assigned {dtype}. Cast the value."
+        )
+    return whole.at[key].set(part)
+
+
+# A part is a value wherever JAX takes containers apart: `jnp.sin(v[0])`, a loop's variable, a result.
+jax.tree_util.register_pytree_node(
+    VariableItem, lambda item: ((item.value,), None), lambda _, parts: parts[0]
+)
+
+
+def _strong(value: Any, dtype: Any) -> Any:
+    array = jnp.asarray(value, dtype=dtype)
+    return jnp.array(array, dtype=array.dtype, copy=True)
+
+
+# For programs: all at once, without returning to the interpreter between one Variable and the next, so that neither another
+# thread nor an interrupt sees some of a call's updates.
+
+values_of: Callable[[Sequence[Variable]], list[Any]] = lambda variables: list(map(_VALUE, variables))
+_VALUE = operator.attrgetter("_value")
+_SET = Variable.__dict__["_value"].__set__
+
+
+def commit(variables: Sequence[Variable], values: Sequence[Any]) -> None:
+    """Give each Variable its new value, all of them at once."""
+    deque(map(_SET, variables, values), maxlen=0)

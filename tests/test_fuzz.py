@@ -1,0 +1,113 @@
+"""Generated programs: a fixed few agree with plain Python, and the generator can find and shrink what does not."""
+
+from __future__ import annotations
+
+import ast
+import collections
+import operator
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import autograph as ag
+from autograph.tools.fuzz.campaign import constructs, modes_of, try_program
+from autograph.tools.fuzz.oracle import suitable
+from autograph.tools.fuzz.programs import Program, make_program
+from autograph.tools.fuzz.runs import differences, run_mode
+from autograph.tools.fuzz.saved import as_test
+from autograph.tools.fuzz.shrink import shrink
+
+ONE_INPUT = ((np.int32(3), np.float32(2.0)),)
+LOOP = "def f(n, x):\n    total = 0\n    for i in range(n):\n        total += i\n    return total\n"
+
+
+@pytest.mark.parametrize("seed", range(0, 40))
+def test_programs_agree(seed):
+    failure = try_program(make_program(seed), seconds_to_shrink=0).failure
+    assert failure is None, f"{failure.mode}: {failure.text}\n{failure.source}"
+
+
+def test_a_program_is_a_function_of_its_number():
+    assert make_program(7).source == make_program(7).source != make_program(8).source
+
+
+def test_programs_hold_every_construct():
+    counts = collections.Counter()
+    for seed in range(300):
+        counts += constructs(make_program(seed).source)
+    wanted = {
+        "If", "IfExp", "For", "While", "Break", "Continue", "Return in a loop", "BoolOp", "chained Compare", "NamedExpr",
+        "AugAssign", "Subscript written", "Attribute written", "Nonlocal", "Lambda", "Raise", "Assert", "loop else",
+        "nested loop", "depth 4",
+    }  # fmt: skip
+    assert {name for name in wanted if counts[name] < 3} == set()
+
+
+def test_inputs_that_grow_or_never_end_are_left_out():
+    grows = "def f(n, x):\n    while n:\n        n = n * 3\n    return n\n"
+    endless = "def f(n, x):\n    while True:\n        n = 1\n"
+    assert suitable(grows, ONE_INPUT) == suitable(endless, ONE_INPUT) == []
+    assert suitable(LOOP, ONE_INPUT) == [0]
+
+
+@pytest.mark.parametrize("mode", ["eager", "eager_jax", "jit", "function", "vmap"])
+def test_a_wrong_compiler_is_found_in_every_mode(mode, monkeypatch):
+    """The operators of `if` take the wrong branch."""
+    convert, function = ag.convert, ag.function
+
+    def wrong(f):
+        return lambda *arguments: jnp.asarray(f(*arguments)) + 1
+
+    assert run_mode(mode, LOOP, ONE_INPUT).kind == "same"
+    monkeypatch.setattr(ag, "convert", lambda f: wrong(convert(f)))
+    monkeypatch.setattr(ag, "function", lambda f, **options: function(wrong(f), **options))
+    assert run_mode(mode, LOOP, ONE_INPUT).kind == "value"
+
+
+def test_a_broken_operator_is_found_and_shrunk(monkeypatch):
+    """`ag.operators` with a `for_stmt` that drops its last-but-one argument's test: a `break` is not seen."""
+    staged = type(ag.operators).for_stmt
+
+    def without_break(self, iterable, body, names, test=None, result=None):
+        staged(self, iterable, body, names, None, result)
+
+    monkeypatch.setattr(type(ag.operators), "for_stmt", without_break)
+    source = "def f(n, x):\n    total = 0\n    x = x + 1\n    for i in range(n):\n        if i > 0:\n            break\n        total += 1\n    else:\n        x = x * 2\n    if x > 3:\n        x = x - 1\n    return total\n"
+    failure = try_program(Program(0, source, ONE_INPUT)).failure
+    assert failure is not None and failure.kind == "value"
+    assert len(failure.source) < len(source) / 2 and "break" in failure.source
+
+
+def test_a_refusal_is_no_difference():
+    verdict = run_mode("jit", "def f(n, x):\n    if n:\n        y = (x,)\n    else:\n        y = [x, x]\n    return y\n", ONE_INPUT)
+    assert verdict.kind == "refused" and "StagingError" in verdict.text
+
+
+def test_shrinking_keeps_what_matters():
+    shrunk = shrink(LOOP, lambda source: "range(" in source, seconds=5)
+    assert len(ast.parse(shrunk).body[0].body) == 1
+
+
+def test_differences_are_of_structure_kind_and_value():
+    assert not list(differences((1, np.float32(2)), (jnp.array(1), jnp.array(2.0))))
+    for left, right in [(1, 1.0), (1, 2), ((1,), [1]), (np.ones(2), np.ones(3)), (True, 1)]:
+        assert list(differences(left, right))
+
+
+def test_a_saved_failure_runs_by_itself(tmp_path):
+    program = Program(5, LOOP, ONE_INPUT)
+    from autograph.tools.fuzz.campaign import Failure
+
+    text = as_test(Failure(5, "jit", "value", "wrong", LOOP, program.inputs, LOOP))
+    namespace = {}
+    file = tmp_path / "test_saved.py"
+    file.write_text(text)
+    exec(compile(text, str(file), "exec"), namespace)
+    namespace["test_agrees_with_plain_python"](ONE_INPUT[0])
+
+
+def test_every_mode_takes_its_turn():
+    modes = collections.Counter(mode for seed in range(12) for mode in modes_of(seed))
+    assert set(modes) == {"eager", "eager_jax", "jit", "function", "vmap"}
+    assert operator.ge(modes["eager"], 12)

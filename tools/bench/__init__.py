@@ -1,0 +1,1 @@
+"""Benchmarks: what calls cost."""

@@ -1,0 +1,112 @@
+"""What a call of an `ag.function` costs against the same call of `jax.jit`: ``python -m autograph.tools.bench.dispatch``.
+
+The bodies do next to nothing, so that what is measured is the way to the compiled program. Both sides of a line are timed in turns,
+and the medians of the rounds are compared. A ratio on a busy machine is worth little; run it twice.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+import autograph as ag
+
+Call = Callable[[], Any]
+
+
+class _Model:
+    """A method of each kind."""
+
+    def __init__(self) -> None:
+        self.weights = jnp.ones(3)
+
+    @ag.function
+    def compiled(self, x: Any) -> Any:
+        return x + self.weights
+
+    def plain(self, x: Any) -> Any:
+        return x + self.weights
+
+
+def _first(tree: Any) -> Any:
+    return jax.tree_util.tree_leaves(tree)[0] + 1
+
+
+def _helper(x: Any) -> Any:
+    return x + 1
+
+
+_SCALE = 2
+
+
+def _capturing(x: Any) -> Any:
+    return _helper(x) * _SCALE
+
+
+def cases() -> dict[str, tuple[Call, Call]]:
+    """By name, a call of ours and the same call of `jax.jit`."""
+    x = jnp.ones(3)
+    found: dict[str, tuple[Call, Call]] = {}
+
+    def add(name: str, f: Callable[..., Any], *args: Any, **options: Any) -> None:
+        ours, theirs = ag.function(f), jax.jit(f, **options)
+        found[name] = (lambda: ours(*args)), (lambda: theirs(*args))
+
+    add("one array", _helper, x)
+    add("three arrays", lambda a, b, c: a + b + c, x, x, x)
+    add("a dict of 50 arrays", _first, {f"k{k}": x for k in range(50)})
+    add("25 dicts of 2 arrays", _first, {f"k{k}": {"w": x, "b": x} for k in range(25)})
+    add("a list of 50 arrays", _first, [x] * 50)
+    add("an array and an int (static)", lambda a, n: a * n, x, 3, static_argnums=1)
+    add("an array and a float (static)", lambda a, n: a * n, x, 0.5, static_argnums=1)
+    add("an array and a str (static)", lambda a, n: a, x, "mean", static_argnums=1)
+    add("captured function and scalar", _capturing, x)
+    ours_by_name, theirs_by_name = ag.function(_helper), jax.jit(_helper)
+    found["one array by keyword"] = (lambda: ours_by_name(x=x)), (lambda: theirs_by_name(x=x))
+    with_spec = ag.function(_helper, [ag.TensorSpec([None])])
+    theirs_alone = jax.jit(_helper)
+    found["one array, open size"] = (lambda: with_spec(x)), (lambda: theirs_alone(x))
+    model = _Model()
+    bound = jax.jit(_Model.plain, static_argnums=0)
+    found["a method"] = (lambda: model.compiled(x)), (lambda: bound(model, x))
+    return found
+
+
+def measure(pair: tuple[Call, Call], rounds: int, calls: int) -> tuple[float, float]:
+    """Microseconds a call of each, the medians of rounds taken in turns."""
+    times: tuple[list[float], list[float]] = ([], [])
+    for call in pair:
+        for _ in range(10):
+            jax.block_until_ready(call())
+    for number in range(rounds):
+        for side in (0, 1) if number % 2 else (1, 0):
+            call = pair[side]
+            begin = time.perf_counter()
+            for _ in range(calls):
+                result = call()
+            times[side].append((time.perf_counter() - begin) / calls * 1e6)
+            jax.block_until_ready(result)
+    return statistics.median(times[0]), statistics.median(times[1])
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Print a line for each case."""
+    parser = argparse.ArgumentParser(description="What a call costs against jax.jit.")
+    parser.add_argument("--rounds", type=int, default=41, help="how often each side is timed (%(default)s)")
+    parser.add_argument("--calls", type=int, default=500, help="calls each time (%(default)s)")
+    options = parser.parse_args(arguments)
+    print(f"{'':34}{'autograph':>12}{'jax.jit':>10}{'ratio':>8}")
+    for name, pair in cases().items():
+        ours, theirs = measure(pair, options.rounds, options.calls)
+        print(f"{name:34}{ours:9.2f} µs{theirs:7.2f} µs{ours / theirs:8.2f}")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,66 @@
+"""Run generated programs: `python -m autograph.tools.fuzz --count N --seed S --jobs J [--save DIR]`."""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import os
+import sys
+import time
+from pathlib import Path
+
+from autograph.tools.fuzz.campaign import Counts, run_campaign
+from autograph.tools.fuzz.saved import as_test
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command; 0 if no program differed, 1 if one did."""
+    parser = argparse.ArgumentParser("python -m autograph.tools.fuzz", description=__doc__)
+    parser.add_argument("--count", type=int, default=100, help="how many programs")
+    parser.add_argument("--seed", type=int, default=0, help="the number of the first")
+    parser.add_argument("--jobs", type=int, default=min(os.cpu_count() or 1, 8), help="worker processes")
+    parser.add_argument("--save", type=Path, help="folder for a test file of each program that differs")
+    parser.add_argument("--shrink", type=float, default=60.0, help="seconds to make one of them smaller")
+    options = parser.parse_args(arguments)
+    os.environ.setdefault("JAX_PLATFORMS", "cpu")
+    start = time.monotonic()
+    totals: dict[str, Counts[str]] = collections.defaultdict(collections.Counter)
+    for report in run_campaign(range(options.seed, options.seed + options.count), options.jobs, options.shrink):
+        for subject, counts in report.counts.items():
+            totals[subject].update(counts)
+        failure = report.failure
+        if failure is None:
+            continue
+        print(f"\n{'=' * 20} {failure.seed}: {failure.kind} in mode {failure.mode!r}\n{failure.text[:1500]}")
+        print(f"{'-' * 20}\n{failure.source}\n{'-' * 20}\ninput: {failure.inputs[0]}", flush=True)
+        if options.save is not None:
+            options.save.mkdir(parents=True, exist_ok=True)
+            path = options.save / f"test_program_{failure.seed}.py"
+            path.write_text(as_test(failure), encoding="utf-8")
+    print(summary(totals, time.monotonic() - start))
+    return 1 if totals["run"]["differences"] else 0
+
+
+def summary(totals: dict[str, Counts[str]], seconds: float) -> str:
+    """What was run, as text, with the counts in its last line."""
+    run = totals["run"]
+    lines = ["", "Constructs: " + _listed(totals["constructs"])]
+    lines += ["Refusals:"] + [f"  {count:6} {why}" for why, count in totals["refused"].most_common()]
+    lines.append("Modes: " + _listed(collections.Counter({m: run[m] for m in run if m not in _NOT_MODES})))
+    lines.append("Staged in the jaxprs: " + _listed(totals["staged"]))
+    lines.append(
+        f"{run['programs']} programs run ({run['unsuitable']} unsuitable), {run['differences']} differences, "
+        f"{sum(totals['refused'].values())} refusals, {seconds:.0f} s, {run['programs'] / max(seconds, 1):.1f} programs/s"
+    )
+    return "\n".join(lines)
+
+
+_NOT_MODES = ("programs", "unsuitable", "differences")
+
+
+def _listed(counts: Counts[str]) -> str:
+    return ", ".join(f"{name} {count}" for name, count in counts.most_common()) or "none"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

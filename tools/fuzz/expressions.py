@@ -1,0 +1,224 @@
+"""Random expressions of a wanted type, over the variables that surely have a value where they stand."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+# Types by one letter: int, float, bool, a vector of floats, a vector of ints.
+INT, FLOAT, BOOL, FLOATS, INTS = "i", "f", "b", "v", "w"
+SCALARS = (INT, FLOAT, BOOL)
+LENGTH = 3  # of every vector
+
+
+@dataclass
+class Callee:
+    """A function of the program that expressions may call: what it takes, and what it returns."""
+
+    text: str
+    parameters: tuple[str, ...]
+    returns: str
+
+
+@dataclass
+class Scope:
+    """What may be read and written at one place.
+
+    Attributes:
+      types: each place that surely has a value, a name or ``box.a`` or ``items[0]``, and its type.
+      fixed: those of them that may not be written here.
+      callees: functions that may be called.
+    """
+
+    types: dict[str, str] = field(default_factory=dict)
+    fixed: frozenset[str] = frozenset()
+    callees: list[Callee] = field(default_factory=list)
+
+    def copy(self) -> Scope:
+        return Scope(dict(self.types), self.fixed, list(self.callees))
+
+    def readable(self, kind: str) -> list[str]:
+        return [name for name, type in self.types.items() if type == kind]
+
+    def writable(self, kind: str | None = None) -> list[str]:
+        return [
+            name
+            for name, type in self.types.items()
+            if name not in self.fixed and (kind is None or type == kind)
+        ]
+
+
+class Expressions:
+    """Attributes: random (the program's own source of numbers), scope (where the next expression will stand)."""
+
+    def __init__(self, numbers: random.Random) -> None:
+        self.random = numbers
+        self.scope = Scope()
+
+    def chance(self, probability: float) -> bool:
+        return self.random.random() < probability
+
+    def expression(self, kind: str, depth: int = 2) -> str:
+        """An expression of this type; vectors are always new ones, so that no two names hold one array."""
+        if kind in (FLOATS, INTS):
+            return self.vector(kind, depth)
+        if depth <= 0 or self.chance(0.2):
+            return self.leaf(kind)
+        makers = {INT: self._ints, FLOAT: self._floats, BOOL: self._bools}[kind]()
+        common: list[tuple[int, Callable[[], str]]] = [
+            (2, lambda: self._conditional(kind, depth)),
+            (1, lambda: self._choice_of_value(kind, depth)),
+            (2, lambda: self._call(kind, depth)),
+        ]
+        weights, functions = zip(*makers, *common, strict=True)
+        return str(self.random.choices(functions, weights)[0]())
+
+    def leaf(self, kind: str) -> str:
+        names = self.scope.readable(kind)
+        vectors = self.scope.readable({INT: INTS, FLOAT: FLOATS}.get(kind, ""))
+        if vectors and self.chance(0.2):
+            return f"{self.random.choice(vectors)}[{self.index()}]"
+        if names and self.chance(0.8):
+            return self.random.choice(names)
+        if kind == BOOL and self.chance(0.9):
+            number = self.random.choice((INT, FLOAT))
+            order = self.random.choice(("<", "<=", ">", ">=", "=="))
+            return f"({self.leaf(number)} {order} {self.constant(number)})"
+        return self.constant(kind)
+
+    def constant(self, kind: str) -> str:
+        if kind == INT:
+            return str(self.random.randint(0, 4))
+        if kind == FLOAT:
+            return self.random.choice(("0.0", "0.5", "1.0", "1.5", "2.0", "-1.0", "-0.25"))
+        if kind == BOOL:
+            return self.random.choice(("True", "False"))
+        fill = [self.constant(INT if kind == INTS else FLOAT) for _ in range(LENGTH)]
+        return f"[{', '.join(fill)}]"
+
+    def index(self) -> str:
+        """An index that is always within a vector."""
+        ints = self.scope.readable(INT)
+        if ints and self.chance(0.6):
+            return f"{self.random.choice(ints)} % {LENGTH}"
+        return str(self.random.randint(-LENGTH, LENGTH - 1))
+
+    # By type.
+
+    def _ints(self) -> list[tuple[int, Callable[[], str]]]:
+        e = self._operand
+        pick = self.random.choice
+        makers: list[tuple[int, Callable[[], str]]] = [
+            (4, lambda: f"({e(INT)} + {e(INT)})"),
+            (3, lambda: f"({e(INT)} - {e(INT)})"),
+            (1, lambda: f"({e(INT)} * {pick(('2', '3', '-1'))})"),
+            (1, lambda: f"({e(INT)} // {pick(('2', '3', '-2'))})"),
+            (2, lambda: f"({e(INT)} % {pick(('2', '3', '5'))})"),
+            (1, lambda: f"(-{e(INT)})"),
+            (1, lambda: f"abs({e(INT)})"),
+            (1, lambda: f"{pick(('min', 'max'))}({e(INT)}, {e(INT)})"),
+            (1, lambda: f"int({e(pick((FLOAT, BOOL)))})"),
+        ]
+        if self.scope.readable(INTS):
+            makers.append((1, lambda: f"sum({pick(self.scope.readable(INTS))})"))
+        return makers
+
+    def _floats(self) -> list[tuple[int, Callable[[], str]]]:
+        e = self._operand
+        pick = self.random.choice
+        makers: list[tuple[int, Callable[[], str]]] = [
+            (4, lambda: f"({e(FLOAT)} + {e(pick((FLOAT, FLOAT, INT)))})"),
+            (3, lambda: f"({e(FLOAT)} - {e(FLOAT)})"),
+            (2, lambda: f"({e(FLOAT)} * {pick(('0.5', '2', '-1.0'))})"),
+            (1, lambda: f"({e(pick((FLOAT, INT)))} / {pick(('2', '4', '-2.0'))})"),
+            (1, lambda: f"({e(FLOAT)} % 2.0)"),
+            (1, lambda: f"(-{e(FLOAT)})"),
+            (1, lambda: f"abs({e(FLOAT)})"),
+            (1, lambda: f"{pick(('min', 'max'))}({e(FLOAT)}, {e(FLOAT)})"),
+            (1, lambda: f"float({e(INT)})"),
+        ]
+        if self.scope.readable(FLOATS):
+            makers.append((1, lambda: f"{pick(self.scope.readable(FLOATS))}.sum()"))
+        return makers
+
+    def _bools(self) -> list[tuple[int, Callable[[], str]]]:
+        e = self._operand
+        pick = self.random.choice
+        order = ("<", "<=", ">", ">=", "==", "!=")
+
+        def compare() -> str:
+            kind = pick((INT, INT, FLOAT))
+            return f"{e(kind)} {pick(order)} {e(kind)}"
+
+        return [
+            (6, compare),
+            (1, lambda: f"{e(INT)} {pick(('<', '<='))} {e(INT)} {pick(('<', '<='))} {e(INT)}"),
+            (1, lambda: f"{e(FLOAT)} {pick(order[:4])} {e(FLOAT)} {pick(order[:4])} {e(FLOAT)}"),
+            (2, lambda: f"({e(BOOL)} {pick(('and', 'or'))} {e(BOOL)})"),
+            (2, lambda: f"(not {e(BOOL)})"),
+            (1, lambda: f"{e(INT)} {pick(('in', 'not in'))} (0, 1, {e(INT)})"),
+            (1, lambda: f"bool({e(INT)})"),
+        ]
+
+    def vector(self, kind: str, depth: int) -> str:
+        element = {FLOATS: FLOAT, INTS: INT}[kind]
+        names = self.scope.readable(kind)
+        one = self.random.choice(names)
+        choices: list[Callable[[], str]] = [
+            lambda: f"{one} + {self._operand(element, depth - 1)}",
+            lambda: f"{one} * {self.random.choice(('2', '-1'))}",
+            lambda: f"{one} - {self.random.choice(names)}",
+            lambda: f"-{one}",
+            lambda: f"({one} + 1 if {self.condition(1)} else {self.random.choice(names)} * 2)",
+            lambda: f"{one}[::-1] + 0",
+        ]
+        return self.random.choice(choices)()
+
+    # What every type has.
+
+    def condition(self, depth: int = 2) -> str:
+        """The test of a statement: usually a bool, sometimes a number."""
+        if self.chance(0.07):
+            return self._operand(INT, depth - 1)
+        return self.expression(BOOL, depth)
+
+    def _operand(self, kind: str, depth: int = 1) -> str:
+        text = self.expression(kind, depth if self.chance(0.4) else 0)
+        return f"({text})" if " " in text and not (text[0] in "(" and _closes_at_end(text)) else text
+
+    def _conditional(self, kind: str, depth: int) -> str:
+        return f"({self._operand(kind)} if {self.condition(depth - 1)} else {self._operand(kind)})"
+
+    def _choice_of_value(self, kind: str, depth: int) -> str:
+        return f"({self._operand(kind)} {self.random.choice(('and', 'or'))} {self._operand(kind)})"
+
+    def _call(self, kind: str, depth: int) -> str:
+        callees = [callee for callee in self.callable_here() if callee.returns == kind]
+        if not callees:
+            return self.leaf(kind)
+        return self.call_text(self.random.choice(callees))
+
+    def callable_here(self) -> list[Callee]:
+        """The callees whose vector arguments can be made of the vectors that there are."""
+        kinds = set(self.scope.types.values())
+        return [c for c in self.scope.callees if all(k in kinds or k in SCALARS for k in c.parameters)]
+
+    def call_text(self, callee: Callee) -> str:
+        arguments = (self.argument(kind) for kind in callee.parameters)
+        return f"{callee.text}({', '.join(arguments)})"
+
+    def argument(self, kind: str) -> str:
+        if kind in (FLOATS, INTS):
+            return self.vector(kind, 1)
+        return self._operand(kind)
+
+
+def _closes_at_end(text: str) -> bool:
+    """Whether the parenthesis that opens the text is the one that ends it."""
+    depth = 0
+    for position, letter in enumerate(text):
+        depth += (letter == "(") - (letter == ")")
+        if depth == 0:
+            return position == len(text) - 1
+    return False
