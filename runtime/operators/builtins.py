@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 
 from autograph.backends.base import Backend
+from autograph.runtime.effects import print as show
 from autograph.runtime.operators.iterables import (
     StagedItems,
     StagedRange,
@@ -17,6 +18,7 @@ from autograph.runtime.operators.iterables import (
     is_symbolic_size,
     make_range,
 )
+from autograph.runtime.operators.state import value_of
 
 
 class Builtins:
@@ -107,6 +109,9 @@ class Builtins:
     def _extreme(self, plain: Any, pairwise: Any, reduce: Any) -> Callable[..., Any]:
         def extreme(*args: Any, **kwargs: Any) -> Any:
             values: Any = args[0] if len(args) == 1 else args
+            if isinstance(values, Iterator):
+                values = list(values)
+                args = (values,)
             if not kwargs and self.backend.is_traced(values):
                 if values.ndim != 1:
                     return plain(*args)
@@ -137,12 +142,12 @@ class Builtins:
     def _reduce(self, iterable: Any, plain: Any, reduce: Any, combine: Any) -> Any:
         if self.backend.is_traced(iterable) and iterable.ndim == 1:
             return reduce(iterable)
-        if not isinstance(iterable, list | tuple) or not builtins.any(map(self.backend.is_traced, iterable)):
-            return plain(iterable)
-        truths = [self.backend.predicate(jnp.asarray(value)) for value in iterable]
-        result = truths[0]
-        for truth in truths[1:]:
-            result = combine(result, truth)
+        result: Any = plain(())  # what nothing gives; one that is the opposite decides
+        for value in iterable:
+            if self.backend.is_traced(value):
+                result = combine(result, self.backend.predicate(value))
+            elif bool(value) != plain(()):
+                return bool(value)
         return result
 
     def _number(self, kind: type, rounding: Any) -> Callable[..., Any]:
@@ -160,14 +165,7 @@ class Builtins:
         return self.backend.predicate(value) if self.backend.is_traced(value) else bool(value)
 
     def _print(self, *args: Any, sep: str | None = " ", end: str | None = "\n", **kwargs: Any) -> None:
-        if kwargs or not builtins.any(self.backend.is_traced(arg) for arg in args):
+        if kwargs or not builtins.any(self.backend.is_traced(value_of(arg)) for arg in args):
             print(*args, sep=sep, end=end, **kwargs)
             return
-        traced = [arg for arg in args if self.backend.is_traced(arg)]
-        texts = [None if self.backend.is_traced(arg) else str(arg) for arg in args]
-
-        def show(*values: Any) -> None:
-            pending = iter(values)
-            print(*(next(pending) if text is None else text for text in texts), sep=sep, end=end)
-
-        jax.debug.callback(show, *traced, ordered=True)
+        show(*args, sep=" " if sep is None else sep, end="\n" if end is None else end)

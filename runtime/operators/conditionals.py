@@ -150,10 +150,16 @@ class Conditionals:
         """Trace both blocks, settle what they leave behind, emit one conditional, and bind its results."""
         where = user_location()
         predicate = self.backend.predicate(test)
-        ends = [
-            self._trace_branch(body, variables, snapshot, predicate),
-            self._trace_branch(orelse, variables, snapshot, ~predicate),
-        ]
+        try:
+            ends = [
+                self._trace_branch(body, variables, snapshot, predicate),
+                self._trace_branch(orelse, variables, snapshot, ~predicate),
+            ]
+        except RecursionError:
+            raise StagingError(
+                f"{where}\n  A branch of this statement leads back to it without end: a function calls itself under a traced "
+                "condition, and while tracing both branches are followed.\n  Write the recursion as a loop."
+            ) from None
         if all(end.raises for end in ends):
             raise StagingError(
                 f"{where}\n  Both branches of this statement raise, and its test is traced. Raise one exception after it."

@@ -1,0 +1,50 @@
+"""Python's builtins on traced values and on iterables that give them, compared with plain Python."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import autograph as ag
+
+
+def over_generators(x):
+    ys = [v * 2 if v > 1 else v for v in [x, x + 1]]
+    return any(v > 3 for v in ys), all(v > 3 for v in ys), max(v for v in ys), min(*ys), sum(v for v in ys)
+
+
+def with_plain_values(x):
+    return any([x > 5, True]), all([x > 5, False]), any([]), all(()), any([x > 0, 0]), all([x > 0, 1])
+
+
+def numbers(x):
+    return int(x), float(x), bool(x), abs(x), round(x), max(x, 2.0), min(x, 2.0), divmod(x, 2.0)
+
+
+@pytest.mark.parametrize("function", [over_generators, with_plain_values, numbers])
+@pytest.mark.parametrize("x", [1.0, 3.5, -2.5])
+def test_like_plain_python(function, x):
+    expected = function(x)
+    for run in (ag.convert(function), jax.jit(ag.convert(function)), lambda x: ag.function(function)(jnp.float32(x))):
+        jax.tree.map(np.testing.assert_allclose, run(x), expected)
+
+
+def test_membership():
+    def f(x, xs):
+        return x in xs, x not in [1, 2], x in (1, x + 1), x in range(0, 10, 2)
+
+    xs = jnp.array([4, 5])
+    for x in (1, 4, 5):
+        expected = (x in (4, 5), x not in [1, 2], x in (1, x + 1), x in range(0, 10, 2))
+        assert tuple(map(bool, jax.jit(ag.convert(f))(x, xs))) == expected
+
+
+def test_recursion_on_a_traced_condition_is_refused():
+    def halve(x):
+        if x < 1:
+            return x
+        return halve(x / 2)
+
+    assert ag.convert(halve)(8.0) == 0.5
+    with pytest.raises(ag.StagingError, match="Write the recursion as a loop"):
+        jax.jit(ag.convert(halve))(8.0)
