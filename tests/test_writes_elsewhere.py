@@ -286,3 +286,16 @@ def test_dataclass_and_slots():
         return p.x, s.v
 
     staged_like_python(f, 1.0)
+
+
+def test_next_in_a_staged_block_is_refused():
+    numbers = iter([1.0, 2.0])
+
+    def f(x):
+        first = next(numbers)
+        if x > 0:
+            x = x + next(numbers)
+        return x + first
+
+    with pytest.raises(ag.StagingError, match="`next`"):
+        jax.jit(ag.convert(f))(1.0)

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 
 from autograph.backends.base import Backend
 from autograph.runtime.effects import print as show
+from autograph.runtime.errors import StagingError
 from autograph.runtime.operators.iterables import (
     StagedItems,
     StagedRange,
@@ -20,11 +21,15 @@ from autograph.runtime.operators.iterables import (
 )
 from autograph.runtime.operators.state import value_of
 
+from autograph.runtime.operators.journal import Journal
+from autograph.runtime.operators.locations import user_location
+
 
 class Builtins:
     """The overloads, by builtin. Needs ``backend`` and ``convert_function`` from the object it is mixed into."""
 
     backend: Backend
+    journal: Journal
     convert_function: Callable[[Any], Any]
 
     def make_overloads(self) -> Mapping[Any, Callable[..., Any]]:
@@ -46,6 +51,7 @@ class Builtins:
             builtins.bool: self._bool,
             builtins.print: self._print,
             builtins.len: self._len,
+            builtins.next: self._next,
         }
 
     def contains(self, item: Any, container: Any) -> Any:
@@ -76,6 +82,14 @@ class Builtins:
         if self.backend.is_traced(value) and value.ndim and is_symbolic_size(value.shape[0]):
             return value.shape[0]
         return len(value)
+
+    def _next(self, *args: Any) -> Any:
+        if self.journal.is_open:
+            raise StagingError(
+                f"{user_location()}\n  `next` inside a staged statement advances the iterator once, while tracing, and not on each "
+                "execution.\n  Call it before the statement, or through autograph.py_function."
+            )
+        return next(*args)
 
     def _enumerate(self, iterable: Any, start: Any = 0) -> Any:
         if can_stage(iterable, self.backend):

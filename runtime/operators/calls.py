@@ -253,7 +253,7 @@ def is_plain(called: Any) -> bool:
 OVERLOADED = frozenset(
     getattr(builtins, name)
     for name in """
-    print range enumerate zip reversed map filter sorted max min any all int float complex bool len
+    print range enumerate zip reversed map filter sorted max min any all int float complex bool len next
     """.split()
 )
 

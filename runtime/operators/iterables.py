@@ -134,7 +134,9 @@ def _staged_range(iterable: StagedRange, backend: Backend, force: bool) -> Stage
     else:
         start, stop, step = bounds
         length = _traced_length(start, stop, step)
-    return StagedIterable(length, (), lambda index, slices: _arithmetic(start, index, step), limit=iterable.limit)
+    return StagedIterable(
+        length, (), lambda index, slices: _arithmetic(start, index, step), limit=iterable.limit
+    )
 
 
 def _arithmetic(start: Any, index: Any, step: Any) -> Any:
