@@ -25,7 +25,11 @@ from autograph._api import range as range
 from autograph._api import to_code as to_code
 from autograph._api import to_graph as to_graph
 from autograph._api import value_and_grad as value_and_grad
+from autograph.runtime import random as random
 from autograph.runtime.concrete import ConcreteFunction as ConcreteFunction
+from autograph.runtime.effects import numpy_function as numpy_function
+from autograph.runtime.effects import print as print
+from autograph.runtime.effects import py_function as py_function
 from autograph.runtime.errors import ConversionError as ConversionError
 from autograph.runtime.errors import InvalidArgumentError as InvalidArgumentError
 from autograph.runtime.errors import StagingError as StagingError
@@ -36,6 +40,7 @@ from autograph.runtime.function import run_functions_eagerly as run_functions_ea
 from autograph.runtime.graph import Graph as Graph
 from autograph.runtime.module import Module as Module
 from autograph.runtime.optional import Optional as Optional
+from autograph.runtime.tape import GradientTape as GradientTape
 from autograph.runtime.tensor_array import TensorArray as TensorArray
 from autograph.runtime.tensor_spec import TensorSpec as TensorSpec
 from autograph.runtime.variables import Variable as Variable

@@ -21,7 +21,7 @@ from autograph.backends.xla_compile import XlaCompiler
 from autograph.backends.xla_control_flow import XlaBackend
 from autograph.backends.xla_inspect import Inspection
 from autograph.backends.xla_shapes import OpenSizes, symbolic_types
-from autograph.backends.xla_state import XlaStaging
+from autograph.backends.xla_staging import XlaStaging
 from autograph.runtime.errors import ConversionError
 from autograph.runtime.function import Function, Options, Tools
 from autograph.runtime.operators import Operators
@@ -30,15 +30,13 @@ from autograph.runtime.operators.iterables import make_range
 from autograph.runtime.operators.locations import clean_traceback, is_internal
 from autograph.runtime.raising import Guarded, guarded
 from autograph.runtime import tape
-from autograph.runtime.variables import use_staging
+from autograph.runtime.recording import use_staging
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 use_staging(XlaStaging())
 for _package in (autograph.runtime, autograph.backends):
-    jax.extend.source_info_util.register_exclusion(
-        os.path.dirname(os.path.abspath(str(_package.__file__))) + os.sep
-    )
+    jax.extend.source_info_util.register_exclusion(os.path.dirname(os.path.abspath(str(_package.__file__))) + os.sep)
 
 
 class Feature(enum.Enum):
@@ -84,8 +82,9 @@ def convert(
 def convert(f: Any = None, *, recursive: bool = True, optional_features: Any = ()) -> Any:
     """Return ``f`` rewritten so that control flow on traced values is staged.
 
-    The result behaves as ``f`` does in plain Python, and composes with every JAX transform: in ``jax.jit(convert(f))`` an ``if`` on a
-    traced value becomes one ``lax.cond``, a loop one ``lax.while_loop`` or ``lax.scan``.
+    The result behaves as ``f`` does in plain Python, and composes with every JAX transform: in
+    ``jax.jit(convert(f))`` an ``if`` on a traced value becomes one ``lax.cond``, a loop one ``lax.while_loop`` or
+    ``lax.scan``.
 
     Args:
       f: a function, lambda, bound method, static or class method, `functools.partial` or callable object. Without it, a
@@ -158,7 +157,7 @@ def _boundary(
 
     def call_converted(*args: Any, **kwargs: Any) -> Any:
         try:
-            result = guarded(lambda: converted(*args, **kwargs), made.backend.trace_state(), deliver)
+            result = guarded(lambda: converted(*args, **kwargs), made, deliver)
             return result.resolve() if isinstance(result, Guarded) and not deliver else result
         except BaseException as error:
             clean_traceback(error)
@@ -284,17 +283,18 @@ def function(
 
     Args:
       func: the function; without it, a decorator is returned.
-      input_signature: a sequence of `TensorSpec`, nested as the arguments are: one trace serves every call, and what does not fit
-        is refused.
+      input_signature: a sequence of `TensorSpec`, nested as the arguments are: one trace serves every call,
+        and what does not fit is refused.
       autograph: whether control flow on traced values is converted; without, JAX's own error meets it.
       jit_compile: False stages the function and evaluates it operation by operation.
       reduce_retracing: whether sizes that are seen to differ are left open in the second trace.
       experimental_implements, experimental_autograph_options: taken for compatibility; they change nothing.
-      experimental_relax_shapes, experimental_compile: other names of ``reduce_retracing`` and ``jit_compile``.
-      in_shardings, out_shardings, device, compiler_options: as in `jax.jit`; ``in_shardings`` has an entry for each argument, or
-        one for all.
+      experimental_relax_shapes, experimental_compile: other names of ``reduce_retracing``, ``jit_compile``.
+      in_shardings, out_shardings, device, compiler_options: as in `jax.jit`; ``in_shardings`` has an entry
+        for each argument, or is one for all.
       donate_variables: whether the memory of a Variable's old value may be used for its new one.
-      cache_limit: how many signatures' programs are kept; of more, the one unused for longest is dropped, with a warning.
+      cache_limit: how many signatures' programs are kept; of more, the one unused for longest is dropped,
+        with a warning.
 
     >>> import jax.numpy as jnp
     >>> @function
@@ -364,12 +364,13 @@ def _check_options(given: Mapping[str, Any]) -> None:
 def value_and_grad(f: Any, variables: Any = None, has_aux: bool = False) -> Any:
     """A function of ``f``'s arguments that gives ``f``'s value and its gradient with respect to Variables.
 
-    What ``f`` writes to Variables is written once, as by a call of ``f``, and derivatives go through it. Inside a `Function`
-    the whole is part of the program; outside, ``f`` is traced on each call.
+    What ``f`` writes to Variables is written once, as by a call of ``f``, and derivatives go through it. Inside a
+    `Function` the whole is part of the program; outside, ``f`` is traced on each call.
 
     Args:
       f: gives a scalar; with ``has_aux`` a pair of it and anything else.
-      variables: a Variable, or a list, tuple or dict of them; the gradient has the same structure. By default a list for
+      variables: a Variable, or a list, tuple or dict of them; the gradient has the same structure. By default a
+        list for
         the trainable Variables that ``f`` reads, in the order in which they were created.
       has_aux: whether ``f`` gives a pair.
 
@@ -383,7 +384,8 @@ def value_and_grad(f: Any, variables: Any = None, has_aux: bool = False) -> Any:
 
 
 def grad(f: Any, variables: Any = None, has_aux: bool = False) -> Any:
-    """As `value_and_grad`, without the value: the gradient, or with ``has_aux`` a pair of it and what ``f`` gave beside.
+    """As `value_and_grad`, without the value: the gradient, or with ``has_aux`` a pair of it and what ``f`` gave
+    beside.
 
     >>> import autograph as ag
     >>> w = ag.Variable(3.0)

@@ -1,4 +1,7 @@
-"""`Converter`: functions in, rewritten functions out, each code object rewritten once. Sole owner of the conversion cache."""
+"""`Converter`: functions in, rewritten functions out, each code object rewritten once.
+
+Sole owner of the conversion cache.
+"""
 
 from __future__ import annotations
 
@@ -52,9 +55,7 @@ class Converter:
         self._sources = sources
         self._codes: dict[int, tuple[weakref.ref[types.CodeType], ConvertedCode]] = {}
         self._outputs: dict[int, weakref.ref[types.CodeType]] = {}
-        self._functions: weakref.WeakKeyDictionary[types.FunctionType, types.FunctionType] = (
-            weakref.WeakKeyDictionary()
-        )
+        self._functions: weakref.WeakKeyDictionary[types.FunctionType, types.FunctionType] = weakref.WeakKeyDictionary()
         self._closures: OrderedDict[int, None] = OrderedDict()
         self._lock = threading.RLock()
 
@@ -86,7 +87,10 @@ class Converter:
         return id(function.__code__) in self._outputs
 
     def _remember(self, function: types.FunctionType, converted: types.FunctionType) -> None:
-        """Keep the pair while ``function`` lives. A closure can be reached from its own cells, so only a bounded number are."""
+        """Keep the pair while ``function`` lives.
+
+        A closure can be reached from its own cells, so only a bounded number are.
+        """
         with self._lock:
             self._functions[function] = converted
             if function.__closure__:
@@ -161,7 +165,9 @@ class Converter:
 
 @contextlib.contextmanager
 def _no_collection() -> Iterator[None]:
-    """Hold off the cycle collector: trees are many objects and no garbage, and each full collection scans all of JAX."""
+    """Hold off the cycle collector: trees are many objects and no garbage, and each full collection scans all of
+    JAX.
+    """
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -212,7 +218,9 @@ def _names_in(node: gast.AST) -> frozenset[str]:
 
 
 def _bound_anywhere(node: gast.AST) -> frozenset[str]:
-    """Names that are variables of the definition or of a scope inside it, so that a global of that name is not meant."""
+    """Names that are variables of the definition or of a scope inside it, so that a global of that name is not
+    meant.
+    """
     names: set[str] = set()
     for part in gast.walk(node):
         if isinstance(part, gast.Name) and not isinstance(part.ctx, gast.Load):

@@ -31,13 +31,9 @@ def compile_function(
     """
     definition: ast.stmt = _as_statement(_without_evaluated_parts(node))
     # The definition and its class bind their names in the factory; code that reads those names means the module's.
-    bound_here = {
-        name for name in (getattr(node, "name", None), class_name) if name and name not in free_names
-    }
+    bound_here = {name for name in (getattr(node, "name", None), class_name) if name and name not in free_names}
     if class_name is not None:
-        definition = _stamped(
-            ast.ClassDef(class_name, [], [], [definition], [], **_NO_TYPE_PARAMETERS), definition
-        )
+        definition = _stamped(ast.ClassDef(class_name, [], [], [definition], [], **_NO_TYPE_PARAMETERS), definition)
     arguments = ast.arguments([], [ast.arg(name) for name in free_names], None, [], [], None, [])
     declarations: list[ast.stmt] = [ast.Global(sorted(bound_here))] if bound_here else []
     body = [*declarations, definition]
@@ -81,7 +77,9 @@ def _as_statement(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> 
 def _without_evaluated_parts(
     node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda,
 ) -> ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda:
-    """A copy without decorators, annotations, type parameters; defaults only counted: the original has them evaluated."""
+    """A copy without decorators, annotations, type parameters; defaults only counted: the original has them
+    evaluated.
+    """
     old = node.args
     blank = ast.Constant(None)
     arguments = ast.arguments(

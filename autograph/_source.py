@@ -1,8 +1,8 @@
 """From a function to its syntax tree: exactly the definition that made its code object, or an error.
 
-A file is parsed and compiled once and both are kept. A function's definition is found by the line its code begins at
-and its name, a lambda's also by the columns its instructions carry. The code found is compared with the function's own, so a file
-that was edited after import is noticed instead of silently giving other behaviour.
+A file is parsed and compiled once and both are kept. A function's definition is found by the line its code begins
+at and its name, a lambda's also by the columns its instructions carry. The code found is compared with the
+function's own, so a file that was edited after import is noticed instead of silently giving other behaviour.
 """
 
 from __future__ import annotations

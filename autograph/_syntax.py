@@ -14,9 +14,7 @@ _EXPRESSIONS = """
     BoolOp NamedExpr BinOp UnaryOp Lambda IfExp Dict Set ListComp SetComp DictComp GeneratorExp Await Yield YieldFrom Compare Call
     FormattedValue JoinedStr Constant Attribute Subscript Starred Name List Tuple Slice
 """
-_SUPPORTED = frozenset(
-    getattr(gast, name) for name in (_STATEMENTS + _EXPRESSIONS).split() if hasattr(gast, name)
-)
+_SUPPORTED = frozenset(getattr(gast, name) for name in (_STATEMENTS + _EXPRESSIONS).split() if hasattr(gast, name))
 
 
 def check_syntax(node: gast.AST, filename: str) -> None:

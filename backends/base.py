@@ -206,3 +206,33 @@ class Staging(Protocol):
 
     def wait(self, results: Any) -> None:
         """Wait until these results, and what was to be printed, are there."""
+
+    def call_python(self, function: Callable[..., Any], types: Any, arrays: Sequence[Any]) -> Any:
+        """Record a call of ``function`` with NumPy arrays, in order with all others; ``types`` are those of its results."""
+
+    def show(self, function: Callable[..., Any], arrays: Sequence[Any]) -> None:
+        """Record a call of ``function``, which looks at arrays and gives nothing, in order with all others."""
+
+    def tape(self) -> Tape:
+        """A new tape."""
+
+
+class Tape(Protocol):
+    """A record of the operations that run, from which derivatives are taken. Values are told apart by identity."""
+
+    def start(self) -> None:
+        """Record from here on, in addition to what is recorded already."""
+
+    def stop(self) -> None:
+        """Record no more."""
+
+    def first_value(self, stand_in: Any) -> Any:
+        """What was first read from a stand-in, None if it was not read before it was written."""
+
+    def reaches(self, targets: Sequence[Any], source: Any) -> bool:
+        """Whether any target was computed from the source (a value, or a stand-in)."""
+
+    def gradient(
+        self, targets: Sequence[Any], sources: Sequence[Any], values: Sequence[Any], weights: Sequence[Any]
+    ) -> list[Any]:
+        """The derivatives of the targets' weighted sum by the sources, at these values. Weights may be None, for ones."""

@@ -1,12 +1,14 @@
 """A conditional whose branch not taken leaves no trace in derivatives, in batches too.
 
-`jax.lax.cond` becomes a select under ``vmap`` when the lanes disagree: both branches run for every lane. Where the one not taken has an
-infinite derivative (``sqrt`` below zero), the zero cotangent that the select gives it comes out as NaN. Two primitives help:
+`jax.lax.cond` becomes a select under ``vmap`` when the lanes disagree: both branches run for every lane. Where the one
+not taken has an infinite derivative (``sqrt`` below zero), the zero cotangent that the select gives it comes out as
+NaN. Two primitives help:
 
 - ``cond`` (`cond_p`) is `jax.lax.cond` until it meets a batched predicate.
-- ``cond_lanes`` (`lanes_p`) is what it is then. Evaluated, it runs both branches and selects, as JAX does. Differentiated, it first gives the lanes that
-  do not take a branch the operands of a lane that does, and runs no branch that no lane takes: all that is
-  evaluated, plain Python evaluates too. So it is in the first place with branches that hold loops, which might never end on another lane's operands.
+- ``cond_lanes`` (`lanes_p`) is what it is then. Evaluated, it runs both branches and selects, as JAX does.
+  Differentiated, it first gives the lanes that do not take a branch the operands of a lane that does, and runs no
+  branch that no lane takes: all that is evaluated, plain Python evaluates too. Branches that hold loops are evaluated
+  so in the first place, for on another lane's operands a loop might never end.
 """
 
 from __future__ import annotations
@@ -20,13 +22,12 @@ from jax.extend.core import ClosedJaxpr, Primitive, jaxprs_in_params, new_jaxpr_
 from jax.interpreters import ad, batching, mlir
 from jax.interpreters import partial_eval as pe
 
+from autograph.backends.xla_dependence import dependents, is_smooth, split
 from autograph.backends.xla_linear import LinearMap, linear_p
 from autograph.backends.xla_programs import (
     choose,
     close_all,
     conform,
-    dependents,
-    is_smooth,
     lifted,
     mapped,
     merge,
@@ -35,15 +36,12 @@ from autograph.backends.xla_programs import (
     only,
     pushed,
     replay,
-    split,
     strong,
     trace,
 )
 
 
-def cond(
-    predicate: Any, on_true: Callable[[], list[Any]], on_false: Callable[[], list[Any]]
-) -> list[Any]:
+def cond(predicate: Any, on_true: Callable[[], list[Any]], on_false: Callable[[], list[Any]]) -> list[Any]:
     """`jax.lax.cond` on functions that close over their operands and give lists of arrays of the same types."""
     closed = close_all([(lambda: on_false(), ()), (lambda: on_true(), ())])
     if closed is None:
@@ -171,9 +169,7 @@ def _partial_eval_custom(_: Any, unknown: Sequence[bool], held: Sequence[bool], 
         if not any(unknown[:first]):
             known_results = results[: len(base.results)]
             params = dict(choice=base, branches=base.pair)
-            known = new_jaxpr_eqn(
-                inputs[:first], known_results, cond_p, params, equation.effects, equation.source_info
-            )
+            known = new_jaxpr_eqn(inputs[:first], known_results, cond_p, params, equation.effects, equation.source_info)
             later = [False] * len(known_results) + [True] * (count - len(known_results))
             return known, equation, later, [True] * count, needed
     return None, equation, [True] * count, [True] * count, needed
@@ -344,12 +340,8 @@ def _lanes_jvp(primals: Sequence[Any], tangents: Sequence[Any], *, lanes: Lanes)
     if not any(marked):
         outputs = lanes_p.bind(*primals, lanes=lanes)
         return outputs, list(map(no_tangent, outputs))
-    outputs, moved = pushed(
-        lambda *operands: lanes.smooth(*operands), primals, marked, only(tangents, marked)
-    )
-    return outputs, [
-        t if is_smooth(jax.typeof(o)) else no_tangent(o) for o, t in zip(outputs, moved, strict=True)
-    ]
+    outputs, moved = pushed(lambda *operands: lanes.smooth(*operands), primals, marked, only(tangents, marked))
+    return outputs, [t if is_smooth(jax.typeof(o)) else no_tangent(o) for o, t in zip(outputs, moved, strict=True)]
 
 
 def _lanes_batch(axis: Any, operands: Sequence[Any], dims: Sequence[Any], *, lanes: Lanes) -> Any:
@@ -370,9 +362,7 @@ for _primitive, _runs, _derives, _batches in (
     (cond_p, _run, _jvp, _batch),
     (lanes_p, _run_lanes, _lanes_jvp, _lanes_batch),
 ):
-    _primitive.def_impl(
-        lambda *operands, _runs=_runs, **params: jax.jit(lambda *o: _runs(*o, **params))(*operands)
-    )
+    _primitive.def_impl(lambda *operands, _runs=_runs, **params: jax.jit(lambda *o: _runs(*o, **params))(*operands))
     ad.primitive_jvps[_primitive] = _derives
     batching.fancy_primitive_batchers[_primitive] = _batches
     mlir.register_lowering(_primitive, mlir.lower_fun(_runs, multiple_results=True))

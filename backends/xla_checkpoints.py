@@ -1,13 +1,13 @@
-"""The states of a loop for its gradient: some kept while it runs forward, the others run again while it is swept back.
+"""The states of a loop for its gradient: some kept while it runs forward, the others run again on the way back.
 
 While the loop is running nobody knows how long it will be. States are kept in a fixed number of rows: every one at
-first; when the rows are full, those of every fourth step stay, then of every eighth, and so on, at most half the rows
-being in use (the doubling of Wang, Moin and Iaccarino, "Minimal repetition dynamic checkpointing algorithm for unsteady adjoint
-calculation", SIAM J. Sci. Comput. 31, 2009, in its simplest, equidistant form). On the way back the number of steps is
-known, and a gap between two states is filled by running it again: at once where the free rows hold all of it, else
-split at the binomial point (Griewank and Walther, "Algorithm 799: revolve", ACM TOMS 26, 2000). With R rows a loop of up to R steps runs
-nothing again, up to about R*R/8 steps each step once more, and each further repetition multiplies the
-reach by about R/2.
+first; when the rows are full, those of every fourth step stay, then of every eighth, and so on, at most half of the
+rows being in use (the simplest, equidistant form of dynamic checkpointing: Wang, Moin, Iaccarino, "Minimal repetition
+dynamic checkpointing algorithm for unsteady adjoint calculation", SIAM J. Sci. Comput. 31, 2009). On the way back the
+number of steps is known, and a gap between two states is filled by running it again: at once where the free rows hold
+all of it, else split at the binomial point (Griewank, Walther, "Algorithm 799: revolve", ACM TOMS 26, 2000). With R
+rows, a loop of up to R steps runs nothing again, one of up to about R*R/8 steps each step once more, and each further
+repetition multiplies the reach by about R/2.
 """
 
 from __future__ import annotations
@@ -112,13 +112,20 @@ def _record_all(
 def _record_some(
     goes_on: Any, step: Any, start: list[Any], kept: Sequence[int], stack: list[Any], count: int
 ) -> tuple[list[Any], Record]:
+    def first_step(state: Any) -> Any:  # for as long as all states fit: nothing but the loop and what it keeps
+        steps, carry, stack = state
+        return steps + 1, step(carry), _put(stack, [carry[k] for k in kept], steps)
+
+    zero = jnp.int32(0)
+    steps, carry, stack = jax.lax.while_loop(
+        lambda state: (state[0] < count) & goes_on(state[1]), first_step, (zero, start, stack)
+    )
+
     def one_round(state: Any) -> Any:
         _, steps, shift, carry, stack = state
         wider = jnp.where(shift == 0, _FIRST_SHIFT, 1)
         moves = jnp.where(steps > 0, count // 4, 0)
-        stack = jax.lax.fori_loop(
-            0, moves, lambda row, stack: _put(stack, _get(stack, row << wider), row), stack
-        )
+        stack = jax.lax.fori_loop(0, moves, lambda row, stack: _put(stack, _get(stack, row << wider), row), stack)
         shift = jnp.where(steps > 0, shift + wider, shift)
         limit = jnp.where(shift == 0, count, (count // 2) << shift)
         mask = (1 << shift) - 1
@@ -133,29 +140,33 @@ def _record_some(
         )
         return goes_on(carry), steps, shift, carry, stack
 
-    zero = jnp.int32(0)
-    state = (jnp.bool_(True), zero, zero, start, stack)
+    state = (goes_on(carry), steps, zero, carry, stack)
     _, steps, shift, last, stack = jax.lax.while_loop(lambda state: state[0], one_round, state)
     return last, Record(steps, shift, stack)
 
 
 def _sweep_all(back: Any, states: Record, final: Any) -> Any:
-    def one_step(state: Any) -> Any:
-        index, value = state
-        return index - 1, back(_get(states.kept, index), value)
+    return _back_from(states.steps - 1, back, states.kept, final)
 
-    return jax.lax.while_loop(lambda state: state[0] >= 0, one_step, (states.steps - 1, final))[1]
+
+def _back_from(last: Any, back: Any, stack: list[Any], final: Any) -> Any:
+    def one_step(state: Any) -> Any:
+        row, value = state
+        return row - 1, back(_get(stack, row), value)
+
+    return jax.lax.while_loop(lambda state: state[0] >= 0, one_step, (last, final))[1]
 
 
 def _sweep_some(step: Any, back: Any, states: Record, final: Any, count: int) -> Any:
-    whole = states.shift == 0  # no state is missing: one round takes them all
+    whole = states.shift == 0  # no state is missing
+    final = _back_from(jnp.where(whole, states.steps - 1, -1), back, states.kept, final)
     used = (states.steps + (1 << states.shift) - 1) >> states.shift
     positions = jnp.arange(count + 1, dtype=jnp.int32) << states.shift
 
     def one_round(state: Any) -> Any:
         last, used, positions, stack, value = state
         top = used - 1
-        gap = jnp.where(whole, 0, last - positions[top])
+        gap = last - positions[top]
         free = count + 1 - used
         fills = gap <= free
         distance = jnp.where(fills, gap, _split(gap, free))
@@ -167,7 +178,7 @@ def _sweep_some(step: Any, back: Any, states: Record, final: Any, count: int) ->
 
         _, stack = jax.lax.fori_loop(0, distance, forward, (_get(stack, top), stack))
         positions = positions.at[used].set(positions[top] + distance)
-        states_here = jnp.where(fills, jnp.where(whole, last + 1, gap + 1), 0)
+        states_here = jnp.where(fills, gap + 1, 0)
 
         def backward(index: Any, value: Any) -> Any:
             return back(_get(stack, top + gap - index), value)
@@ -175,7 +186,7 @@ def _sweep_some(step: Any, back: Any, states: Record, final: Any, count: int) ->
         value = jax.lax.fori_loop(0, states_here, backward, value)
         return last - states_here, jnp.where(fills, used - 1, used + 1), positions, stack, value
 
-    state = (states.steps - 1, used, positions, states.kept, final)
+    state = (jnp.where(whole, -1, states.steps - 1), used, positions, states.kept, final)
     return jax.lax.while_loop(lambda state: state[0] >= 0, one_round, state)[-1]
 
 
@@ -197,10 +208,7 @@ def _rows_like(value: Any, count: int) -> Any:
 
 
 def _put(stack: Sequence[Any], values: Sequence[Any], row: Any) -> list[Any]:
-    return [
-        jax.lax.dynamic_update_index_in_dim(rows, value, row, 0)
-        for rows, value in zip(stack, values, strict=True)
-    ]
+    return [jax.lax.dynamic_update_index_in_dim(rows, value, row, 0) for rows, value in zip(stack, values, strict=True)]
 
 
 def _get(stack: Sequence[Any], row: Any) -> list[Any]:

@@ -126,6 +126,9 @@ class XlaBackend:
             return values[: spec.inputs]
 
         def step(carry: Sequence[Any], index: Any, slices: Sequence[Any]) -> list[Any]:
+            wanted = spec.body.program.in_avals[spec.inputs].dtype
+            if getattr(index, "dtype", wanted) != wanted:
+                index = jax.lax.convert_element_type(index, wanted)
             outputs = _run(spec.body, *full(carry), index, *slices)
             return _values([spec.results[k] for k in changing], outputs, [types[k] for k in changing])
 

@@ -1,4 +1,6 @@
-"""Looking into a traced program: its text at each stage, its operations with the user's lines, what it costs, and it as a drawing."""
+"""Looking into a traced program: its text at each stage, its operations with the user's lines, what it costs,
+and it as a drawing.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,14 @@ class Inspection:
         return list(_operations(self.jaxpr.jaxpr))
 
     def dot(self) -> str:
-        return "\n".join(["digraph program {", '  node [shape=box, fontname="monospace"];', *_Drawing().lines(self.jaxpr.jaxpr), "}"])
+        return "\n".join(
+            [
+                "digraph program {",
+                '  node [shape=box, fontname="monospace"];',
+                *_Drawing().lines(self.jaxpr.jaxpr),
+                "}",
+            ]
+        )
 
     def cost(self) -> dict[str, float]:
         found = self._compiled().cost_analysis()

@@ -13,7 +13,8 @@ import jax.numpy as jnp
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
-from autograph.backends.xla_programs import mapped, split
+from autograph.backends.xla_dependence import split
+from autograph.backends.xla_programs import mapped
 
 
 class LinearMap:
@@ -91,9 +92,7 @@ class _Batch(LinearMap):
 
     def __init__(self, function: LinearMap, axis: Any, fixed: list[bool], moving: list[bool]) -> None:
         self.function, self.axis, self.fixed, self.moving = function, axis, fixed, moving
-        self.results = [
-            jax.extend.core.unmapped_aval(axis.size, 0, aval) for aval in function.results
-        ]
+        self.results = [jax.extend.core.unmapped_aval(axis.size, 0, aval) for aval in function.results]
 
     def _over(self, function: Callable[..., Any], moving: list[bool], results: int) -> Callable[..., list[Any]]:
         count = len(self.fixed)
@@ -105,12 +104,8 @@ class _Batch(LinearMap):
         return self._over(self.function.apply, self.moving, len(self.results))(*fixed, *moving)
 
     def transpose(self, fixed: list[Any], cotangents: list[Any]) -> list[Any]:
-        found = self._over(
-            self.function.transpose, [True] * len(cotangents), len(self.moving)
-        )(*fixed, *cotangents)
-        return [
-            value if batched else jnp.sum(value, 0) for value, batched in zip(found, self.moving, strict=True)
-        ]
+        found = self._over(self.function.transpose, [True] * len(cotangents), len(self.moving))(*fixed, *cotangents)
+        return [value if batched else jnp.sum(value, 0) for value, batched in zip(found, self.moving, strict=True)]
 
 
 ad.primitive_jvps[linear_p] = _jvp

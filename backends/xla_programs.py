@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from jax.extend.core import ClosedJaxpr, jaxpr_as_fun
 from jax.interpreters import ad
 
-Flags = tuple[bool, ...]
+from autograph.backends.xla_dependence import Flags, closure, dependents, requirements, split
 
 
 class Program:
@@ -90,13 +90,23 @@ class Program:
 
     def closure(self, consts: Sequence[bool], carry: Sequence[bool], *, smoothly: bool) -> Flags:
         """Which of the carry come to depend on what is marked (``smoothly``: with a derivative)."""
-        marked = list(carry)
-        while True:
-            after = dependents(self.body.jaxpr, [*consts, *marked], smoothly=smoothly)
-            grown = [a or b for a, b in zip(marked, after, strict=True)]
-            if grown == marked:
-                return tuple(marked)
-            marked = grown
+        return tuple(closure(self.body.jaxpr, consts, carry, smoothly=smoothly))
+
+    def dependents(self, inputs: Sequence[bool], smoothly: bool, params: dict[str, Any]) -> list[bool]:
+        """Which results of an equation that runs this program depend on the marked operands."""
+        consts, start = self.split(inputs)
+        carry = list(self.closure(consts, start, smoothly=smoothly))
+        if not smoothly and self.is_tested(consts, carry):
+            carry = [True] * len(carry)
+        if "kept" not in params:
+            return carry
+        # With the states come two numbers, which lanes share even where they end by themselves. States are constants.
+        states = [False if smoothly else carry[k] for k in params["kept"]]
+        return [*carry, False, False, *states]
+
+    def is_tested(self, consts: Sequence[bool], carry: Sequence[bool]) -> bool:
+        """Whether the test depends on what is marked."""
+        return dependents(self.test.jaxpr, [*consts, *carry], smoothly=False)[0]
 
     def kept(self, wanted: Iterable[int]) -> tuple[int, ...]:
         """Which of the carry iterations need so that the test and the carry in ``wanted`` can be had."""
@@ -110,6 +120,14 @@ class Program:
             if grown == marked:
                 return tuple(k for k, mark in enumerate(marked) if mark)
             marked = grown
+
+    def requirements(self, results: Sequence[bool]) -> list[bool]:
+        """Which operands the wanted results of the loop depend on."""
+        kept = self.kept(k for k, mark in enumerate(results) if mark)
+        marked = [k in kept for k in range(len(results))]
+        consts, _ = self.split(requirements(self.body.jaxpr, marked))
+        tested, _ = self.split(requirements(self.test.jaxpr, [True]))
+        return [*(a or b for a, b in zip(consts, tested, strict=True)), *marked]
 
     def restricted(self, kept: Sequence[int]) -> Program:
         """The same loop without the carry that is not in ``kept``, which nothing in ``kept`` depends on."""
@@ -126,19 +144,14 @@ class Program:
             return trace(run, avals)
 
         smooth = None if self._smooth is None else (lambda: part(self.smooth, kept))
-        return Program(
-            part(self.body, kept), part(self.test, [0]), self.consts, self.bound, self.slots, smooth
-        )
+        return Program(part(self.body, kept), part(self.test, [0]), self.consts, self.bound, self.slots, smooth)
 
     def filled(self, kept: Sequence[int], some: Sequence[Any]) -> list[Any]:
         """A whole carry with ``some`` at the places ``kept``, and anything at the others."""
         carry: list[Any] = [None] * len(self.carry_avals)
         for k, value in zip(kept, some, strict=True):
             carry[k] = value
-        return [
-            anything(aval) if value is None else value
-            for value, aval in zip(carry, self.carry_avals, strict=True)
-        ]
+        return [anything(aval) if value is None else value for value, aval in zip(carry, self.carry_avals, strict=True)]
 
     def derivative(self, consts: Flags, carry: Flags) -> Program:
         """The loop of carry and tangents, with respect to the marked consts and carry (a closure: see `closure`)."""
@@ -186,9 +199,7 @@ class Program:
             if not tested:
                 return smooth(*operands)
             active = test(*operands)[0]
-            return choose(
-                active, smooth(*one_for_all(active, operands, flags)), list(operands[self.consts :])
-            )
+            return choose(active, smooth(*one_for_all(active, operands, flags)), list(operands[self.consts :]))
 
         def goes_on(*operands: Any) -> list[Any]:
             truth = test(*operands)[0]
@@ -209,11 +220,9 @@ def close(
     bound: int | None = None,
     slots: int | None = None,
 ) -> tuple[Program, list[Any]] | None:
-    """The program of a loop, and its consts: all that ``step`` and ``goes_on`` close over. None for one with effects."""
+    """A loop as a program, and its consts: all that the functions close over. None for one with effects."""
     avals = [jax.typeof(value) for value in start]
-    closed = close_all(
-        [(lambda *carry: step(list(carry)), avals), (lambda *carry: [goes_on(list(carry))], avals)]
-    )
+    closed = close_all([(lambda *carry: step(list(carry)), avals), (lambda *carry: [goes_on(list(carry))], avals)])
     if closed is None:
         return None
     (body, test), consts = closed
@@ -343,15 +352,6 @@ def merge(values: Sequence[Any], marked: Sequence[bool], some: Iterable[Any]) ->
     return [next(pending) if mark else value for value, mark in zip(values, marked, strict=True)]
 
 
-def split(values: Sequence[Any], *counts: int) -> list[list[Any]]:
-    """Consecutive groups of these sizes, and the rest."""
-    groups, start = [], 0
-    for count in counts:
-        groups.append(list(values[start : start + count]))
-        start += count
-    return [*groups, list(values[start:])]
-
-
 # Values and their types.
 
 
@@ -397,12 +397,6 @@ def no_tangent(value: Any) -> Any:
     return ad.Zero(jax.typeof(value).to_tangent_aval())
 
 
-def is_smooth(aval: Any) -> bool:
-    """Whether values of this type have derivatives."""
-    dtype = getattr(aval, "dtype", None)
-    return dtype is not None and jnp.issubdtype(dtype, jnp.inexact)
-
-
 def choose(active: Any, taken: Sequence[Any], other: Sequence[Any]) -> list[Any]:
     """Lane by lane, one of two lists of batched values."""
     return [jnp.where(_beside(active, new), new, old) for new, old in zip(taken, other, strict=True)]
@@ -412,9 +406,7 @@ def one_for_all(active: Any, operands: Sequence[Any], batched: Sequence[bool]) -
     """``operands``, those of inactive lanes replaced by those of one active lane."""
     lane = jnp.argmax(active)
     return [
-        jnp.where(
-            _beside(active, value), value, jax.lax.dynamic_index_in_dim(value, lane, 0, keepdims=True)
-        )
+        jnp.where(_beside(active, value), value, jax.lax.dynamic_index_in_dim(value, lane, 0, keepdims=True))
         if mark
         else value
         for value, mark in zip(operands, batched, strict=True)
@@ -423,86 +415,3 @@ def one_for_all(active: Any, operands: Sequence[Any], batched: Sequence[bool]) -
 
 def _beside(active: Any, value: Any) -> Any:
     return jax.lax.expand_dims(active, range(1, value.ndim))
-
-
-# What depends on what in a jaxpr.
-
-
-def dependents(jaxpr: Any, marked: Sequence[bool], *, smoothly: bool) -> list[bool]:
-    """Which results depend on the marked operands; ``smoothly``: through values that have derivatives."""
-    known = {variable for variable, mark in zip(jaxpr.invars, marked, strict=True) if mark}
-    for equation in jaxpr.eqns:
-        inputs = [not hasattr(atom, "val") and atom in known for atom in equation.invars]
-        if any(inputs) and not (smoothly and equation.primitive.name == "stop_gradient"):
-            results = _equation_dependents(equation, inputs, smoothly)
-            known.update(
-                variable
-                for variable, mark in zip(equation.outvars, results, strict=True)
-                if mark and (not smoothly or is_smooth(variable.aval))
-            )
-    return [not hasattr(atom, "val") and atom in known for atom in jaxpr.outvars]
-
-
-def _equation_dependents(equation: Any, inputs: list[bool], smoothly: bool) -> Sequence[bool]:
-    program = equation.params.get("program")
-    if isinstance(program, Program):
-        consts, carry = program.split(inputs)
-        after = program.closure(consts, carry, smoothly=smoothly)
-        if not smoothly and dependents(program.test.jaxpr, [*consts, *after], smoothly=False)[0]:
-            return [True] * len(after)
-        return after
-    inner = _called(equation)
-    if inner is None:
-        return [True] * len(equation.outvars)
-    offset, jaxprs = inner
-    if any(inputs[:offset]) and not smoothly:
-        return [True] * len(equation.outvars)
-    found = [dependents(jaxpr, inputs[offset:], smoothly=smoothly) for jaxpr in jaxprs]
-    return [any(marks) for marks in zip(*found, strict=True)]
-
-
-def requirements(jaxpr: Any, wanted: Sequence[bool]) -> list[bool]:
-    """Which operands the wanted results depend on."""
-    needed = {
-        atom
-        for atom, mark in zip(jaxpr.outvars, wanted, strict=True)
-        if mark and not hasattr(atom, "val")
-    }
-    for equation in reversed(jaxpr.eqns):
-        results = [variable in needed for variable in equation.outvars]
-        if any(results) or equation.effects:
-            inputs = _equation_requirements(equation, results)
-            needed.update(
-                atom
-                for atom, mark in zip(equation.invars, inputs, strict=True)
-                if mark and not hasattr(atom, "val")
-            )
-    return [variable in needed for variable in jaxpr.invars]
-
-
-def _equation_requirements(equation: Any, results: list[bool]) -> Sequence[bool]:
-    program = equation.params.get("program")
-    if isinstance(program, Program):
-        kept = program.kept(k for k, mark in enumerate(results) if mark)
-        marked = [k in kept for k in range(len(results))]
-        consts, _ = program.split(requirements(program.body.jaxpr, marked))
-        tested, _ = program.split(requirements(program.test.jaxpr, [True]))
-        return [*(a or b for a, b in zip(consts, tested, strict=True)), *marked]
-    inner = _called(equation)
-    if inner is None:
-        return [True] * len(equation.invars)
-    offset, jaxprs = inner
-    found = [requirements(jaxpr, results) for jaxpr in jaxprs]
-    return [True] * offset + [any(marks) for marks in zip(*found, strict=True)]
-
-
-def _called(equation: Any) -> tuple[int, list[Any]] | None:
-    """The jaxprs that an equation runs one of on its operands, after so many operands that say which."""
-    if equation.primitive.name == "cond":
-        return 1, [branch.jaxpr for branch in equation.params["branches"]]
-    if equation.primitive.name in ("jit", "pjit", "closed_call", "checkpoint", "remat2"):
-        jaxpr = equation.params.get("jaxpr", equation.params.get("call_jaxpr"))
-        jaxpr = getattr(jaxpr, "jaxpr", jaxpr)
-        if jaxpr is not None and len(jaxpr.invars) == len(equation.invars):
-            return 0, [jaxpr]
-    return None

@@ -1,8 +1,9 @@
-"""Programs with open sizes: traced once with `jax.export`'s symbolic dimensions, and specialised by XLA for each size met.
+"""Programs with open sizes: traced once with `jax.export`'s symbolic dimensions, and specialised by XLA for
+each size met.
 
-A symbolic dimension is a value only at run time, as a traced integer; in a shape it may stand as it is. What Python cannot do with
-one (``if x.shape[0] > 3``, a reshape that must divide it) fails while tracing; such a function is traced for each size instead, with
-a warning that says so.
+A symbolic dimension is a value only at run time, as a traced integer; in a shape it may stand as it is. What
+Python cannot do with one (``if x.shape[0] > 3``, a reshape that must divide it) fails while tracing; such a
+function is traced for each size instead, with a warning that says so.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import sys
 import threading
 import types
 import warnings
+import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -33,8 +35,8 @@ class OpenSizes:
 
     Attributes:
       compiler: compiles what has no open sizes.
-      specs: for each input its shape (ints, names, None for any size; None for any rank) and dtype; or None, to open
-        sizes as they are seen to differ.
+      specs: for each input its shape (ints, names, None for any size; None for any rank) and dtype; or None,
+        to open sizes as they are seen to differ.
       admit: called with the types of the inputs of each program; raises if they do not fit the specs.
       warn: how to warn of a function that cannot be traced so.
     """
@@ -88,13 +90,14 @@ class SymbolicTraced:
 
     def lower(self) -> Any:
         raise ValueError(
-            "the program has open sizes, and is lowered for each when it is met: ask with arguments whose sizes are known"
+            "the program has open sizes, and is lowered for each when it is met: ask with "
+            "arguments whose sizes are known"
         )
 
 
 @dataclass(frozen=True)
 class _Graph:
-    """One trace: the types it was made for (sizes symbolic where open), how to call it and how to look at it."""
+    """One trace: the types it was made for (sizes symbolic where open), how to call it, how to look at it."""
 
     types: tuple[Any, ...]
     call: Callable[..., Any]
@@ -121,7 +124,8 @@ def _size_fits(mine: Any, size: Any, sizes: dict[str, Any]) -> bool:
 class OpenProgram:
     """A jitted function of arrays; what it runs for some types is the one trace that admits them.
 
-    The specs are those of its last operands. What comes before them (the values of Variables) has no open sizes.
+    The specs are those of its last operands. What comes before them (the values of Variables) has no open
+    sizes.
     """
 
     def __init__(self, function: Callable[..., Any], options: dict[str, Any], sizes: OpenSizes) -> None:
@@ -133,8 +137,12 @@ class OpenProgram:
         self._lock = threading.RLock()
         self._concrete = jax.jit(function)
 
+        me = weakref.ref(self)
+
         def entry(*arrays: Any) -> Any:
-            return self._graph(arrays).call(*(self._settled(array) for array in arrays))
+            mine = me()
+            assert mine is not None
+            return mine._graph(arrays).call(*(mine._settled(array) for array in arrays))
 
         entry.__name__ = entry.__qualname__ = function.__name__
         self._jitted = jax.jit(entry, **options)
@@ -153,7 +161,9 @@ class OpenProgram:
         return jax.lax.convert_element_type(array, array.dtype)
 
     def _type(self, array: Any) -> Any:
-        aval = array if isinstance(array, jax.ShapeDtypeStruct) or not isinstance(array, jax.Array) else jax.typeof(array)
+        aval = (
+            array if isinstance(array, jax.ShapeDtypeStruct) or not isinstance(array, jax.Array) else jax.typeof(array)
+        )
         weak = self._specs is None and bool(getattr(aval, "weak_type", False))
         return jax.ShapeDtypeStruct(tuple(aval.shape), aval.dtype, weak_type=weak)
 
@@ -185,7 +195,8 @@ class OpenProgram:
             graph = self._made_for(types)
         self._hopeless.add(key)
         self._sizes.warn(
-            f"{self._function.__name__} could not be traced once for all sizes, so it is traced again for each: {reason}"
+            f"{self._function.__name__} could not be traced once for all sizes, so it is traced again for "
+            f"each: {reason}"
         )
         return graph
 
@@ -232,7 +243,8 @@ class OpenProgram:
 class _EqualityWatch:
     """Sees the user's code compare symbolic sizes by ``==``.
 
-    `jax.export` answers False where it cannot know, as hashing needs; ``if n == 3`` would take the wrong branch in silence.
+    `jax.export` answers False where it cannot know, as hashing needs; ``if n == 3`` would take the wrong
+    branch in silence.
     """
 
     def __init__(self) -> None:
@@ -284,12 +296,15 @@ def _may_be_equal(first: Any, second: Any) -> bool:
 
 # JAX asks with care, and our own code asks the user's questions nowhere.
 _OTHERS = tuple(
-    os.path.join(os.path.dirname(os.path.abspath(str(module.__file__))), "") for module in (jax, jax.numpy, autograph.backends)
+    os.path.join(os.path.dirname(os.path.abspath(str(module.__file__))), "")
+    for module in (jax, jax.numpy, autograph.backends)
 )
 
 
-def _symbolic(shapes: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    """These shapes with a symbolic dimension for each open size, all of one scope; a size without a name is called ``_d0`` …"""
+def _symbolic(shapes: Sequence[tuple[Any, ...]]) -> list[Any]:
+    """These shapes with a symbolic dimension for each open size, all of one scope; a size without a name is
+    called ``_d0`` …
+    """
     scope = export.SymbolicScope()
     taken = {size for shape in shapes for size in shape if isinstance(size, str)}
     fresh = (name for k in range(sum(map(len, shapes)) + len(taken)) if (name := f"_d{k}") not in taken)

@@ -1,4 +1,6 @@
-"""The programs of one function, by signature: a bounded number, and none for longer than the objects it was made for live."""
+"""The programs of one function, by signature: a bounded number, and none for longer than the objects it was
+made for live.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,7 @@ class Entry:
       watches: what tells that an object that it was made for is gone.
     """
 
-    __slots__ = ("direct", "is_simple", "program", "specs", "used", "watches")
+    __slots__ = ("__weakref__", "direct", "is_simple", "program", "specs", "used", "watches")
 
     def __init__(self, specs: tuple[TensorSpec, ...] | None) -> None:
         self.program: Any = None
@@ -48,7 +50,9 @@ class Entry:
         return result
 
     def traced(self, result: Any) -> None:
-        """Take note of a new trace's results: the call that it belongs to may have to do more than those before."""
+        """Take note of a new trace's results: the call that it belongs to may have to do more than those
+        before.
+        """
         self.direct = None
         leaves = jax.tree_util.tree_leaves(result, is_leaf=lambda leaf: isinstance(leaf, Optional | Guarded))
         self.is_simple = self.is_simple and all(isinstance(leaf, _RESULTS) for leaf in leaves)
@@ -120,7 +124,7 @@ class Cache:
                 continue
             self._told = True
             warn(
-                f"{self._name} has been traced for {self._limit} signatures and keeps no more: from now on the one unused for "
-                "longest is dropped. Pass Python numbers that vary as arrays, or set cache_limit. "
+                f"{self._name} has been traced for {self._limit} signatures and keeps no more: from now on the "
+                "one unused for longest is dropped. Pass Python numbers that vary as arrays, or set cache_limit. "
                 "explain_retraces() tells what varied."
             )

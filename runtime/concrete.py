@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -165,28 +166,33 @@ class ConcreteFunction:
         return arrays
 
     def _refuse_static(
-        self, names: Sequence[str], templates: Sequence[Any], holds_array: Sequence[bool], given: Mapping[str, Any]
+        self,
+        names: Sequence[str],
+        templates: Sequence[Any],
+        holds_array: Sequence[bool],
+        given: Mapping[str, Any],
     ) -> None:
         for name, template, held in zip(names, templates, holds_array, strict=True):
             if not held and name in given and not _same(template, given[name]):
                 raise InvalidArgumentError(
-                    f"{self.name} was made for {name}={template!r}, and that is part of it; got {given[name]!r}"
+                    f"{self.name} was made for {name}={template!r}, which is part of it; got {given[name]!r}"
                 )
 
     def _take(self, template: Any, value: Any, name: str, found: dict[int, Any]) -> None:
         """Collect the inputs of one parameter's value by their numbers."""
-        slots, structure = jax.tree_util.tree_flatten(as_tree(template))
+        slots, structure = _flattened(template)
         try:
             parts = structure.flatten_up_to(as_tree(value))
         except (TypeError, ValueError, KeyError):
             number = _inputs_of(template)[0]
             raise InvalidArgumentError(
-                f"input #{number} (zero-based), in `{name}`, expected a value structured like {template!r}, got {value!r}"
+                f"input #{number} (zero-based), in `{name}`, expected a value structured like {template!r}, "
+                f"got {value!r}"
             ) from None
         for slot, part in zip(slots, parts, strict=True):
             if isinstance(slot, _Input):
                 spec = self._specs[slot.number]
-                found[slot.number] = as_input(part, spec, lambda what, n=slot.number: self._refusal(n, what))
+                found[slot.number] = as_input(part, spec, functools.partial(self._refusal, slot.number))
             elif not _same(slot, part):
                 raise InvalidArgumentError(f"{self.name} was made for {slot!r} in `{name}`; got {part!r}")
 
@@ -209,12 +215,14 @@ def _inputs_of(template: Any) -> list[int]:
     return [leaf.number for leaf in jax.tree_util.tree_leaves(as_tree(template)) if isinstance(leaf, _Input)]
 
 
+def _flattened(value: Any) -> tuple[list[Any], Any]:
+    return jax.tree_util.tree_flatten(as_tree(value))
+
+
 def _same(template: Any, value: Any) -> bool:
-    mine, structure = jax.tree_util.tree_flatten(as_tree(template))
-    given, other = jax.tree_util.tree_flatten(as_tree(value))
-    return bool(structure == other) and all(
-        static_leaf(a) == static_leaf(b) for a, b in zip(mine, given, strict=True)
-    )
+    mine, structure = _flattened(template)
+    given, other = _flattened(value)
+    return bool(structure == other) and all(static_leaf(a) == static_leaf(b) for a, b in zip(mine, given, strict=True))
 
 
 def _described(name: str, value: Any) -> list[str]:
@@ -227,11 +235,7 @@ def _described(name: str, value: Any) -> list[str]:
         return [f"{prefix}{value!r}"]
     numbers = [_Numbered(k + 1) if isinstance(leaf, TensorSpec) else leaf for k, leaf in enumerate(leaves)]
     lines = [f"{prefix}{jax.tree_util.tree_unflatten(structure, numbers)!r}"]
-    return lines + [
-        f"  <{k + 1}>: {_tensor(leaf)}"
-        for k, leaf in enumerate(leaves)
-        if isinstance(leaf, TensorSpec)
-    ]
+    return lines + [f"  <{k + 1}>: {_tensor(leaf)}" for k, leaf in enumerate(leaves) if isinstance(leaf, TensorSpec)]
 
 
 class _Numbered:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import functools
 import threading
 import types
+import weakref
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -14,15 +15,17 @@ import jax
 from autograph.runtime.cache import Cache, Entry
 from autograph.runtime.captures import Captures
 from autograph.runtime.concrete import ConcreteFunction
+from autograph.runtime.effects import cause_of
 from autograph.runtime.input_signature import InputSignature, is_signature_of_one
+from autograph.runtime.inputs import WeakSpec, spec_of, specs_of, stand_in, type_of
 from autograph.runtime.methods import Bound
 from autograph.runtime.operators.locations import clean_traceback, warn
 from autograph.runtime.options import Options as Options
 from autograph.runtime.options import Tools as Tools
+from autograph.runtime.placement import constrained, placed, spread_shardings
 from autograph.runtime.program import FirstCall, Program, StateNeeded
 from autograph.runtime.retrace import Trace, TraceLog, captured_leaf
 from autograph.runtime.routes import Route, add_route
-from autograph.runtime.placement import constrained, placed, spread_shardings
 from autograph.runtime.signature import (
     Arguments,
     CallSignature,
@@ -43,7 +46,8 @@ _EAGERNESS = _Eagerness()
 
 
 def run_functions_eagerly(flag: bool) -> None:
-    """Make every `Function` run as plain Python (True), so that ``pdb``, ``print`` and breakpoints work, or compiled (False).
+    """Make every `Function` run as plain Python (True), so that ``pdb``, ``print`` and breakpoints work, or
+    compiled (False).
 
     >>> import autograph as ag
     >>> ag.run_functions_eagerly(True)
@@ -66,8 +70,9 @@ def functions_run_eagerly() -> bool:
 class Function:
     """A function that is traced once for each signature and then runs as a compiled XLA program.
 
-    Made by `autograph.function`. Arrays are told apart by shape, dtype, weak type and sharding; Python values, by type and value, are
-    part of the signature, each its own program; other objects by identity, and held weakly.
+    Made by `autograph.function`. Arrays are told apart by shape, dtype, weak type and sharding; Python
+    values, by type and value, are part of the signature, each its own program; other objects by identity, and
+    held weakly.
 
     >>> import autograph as ag, jax.numpy as jnp
     >>> @ag.function
@@ -101,7 +106,10 @@ class Function:
         self._first_call = FirstCall()
         self._made_inputs: InputSignature | None = None
         self._arity = self._arguments.arity
-        self._bound = Bound(lambda reference: Function(self._function, self._tools, self._options, reference), options.cache_limit)
+        self._bound = Bound(
+            lambda reference: Function(self._function, self._tools, self._options, reference),
+            options.cache_limit,
+        )
         if options.input_signature is not None:
             self._prepare_signature()
         self.clear_cache()
@@ -137,6 +145,7 @@ class Function:
             self._concrete: dict[Any, ConcreteFunction] = {}
             self._log = TraceLog(self.__name__)
             self._calls = 0
+            self._is_asked = False  # whether a trace belongs to no call
             self._converted: Callable[..., Any] | None = None
             self._captures: Captures | None = None
             self._captured: Any = None
@@ -179,8 +188,11 @@ class Function:
             entry.direct = None
             return entry.call(values)
         except BaseException as error:
-            clean_traceback(error)
-            raise
+            cause = cause_of(error)
+            clean_traceback(error if cause is None else cause)
+            if cause is None:
+                raise
+            raise cause from None
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         if instance is None:
@@ -209,19 +221,22 @@ class Function:
         """The program for the signature of these arguments: the same object for the same signature.
 
         Args:
-          *args, **kwargs: arrays; `TensorSpec` or `jax.ShapeDtypeStruct` in their place; Python values. Under an
-            ``input_signature`` they may be left out.
+          *args, **kwargs: arrays; `TensorSpec` or `jax.ShapeDtypeStruct` in their place; Python values. Under
+            an ``input_signature`` they may be left out.
         """
         key, specs, entry = self._look_up(args, kwargs)
         with self._lock:
             concrete = self._concrete.get(key)
             if concrete is None:
                 concrete = self._concrete[key] = self._make_concrete(key[0], specs, entry)
+                self._is_asked = True
                 try:
                     concrete.graph  # noqa: B018  traces
                 except BaseException:
                     self._concrete.pop(key, None)
                     raise
+                finally:
+                    self._is_asked = False
         return concrete
 
     def pretty_printed_concrete_signatures(self, verbose: bool = True) -> str:
@@ -261,7 +276,9 @@ class Function:
         return entry.call(arrays)
 
     def _call_fitted(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """A call under an input signature: arguments are checked and converted first, if they are no arrays already."""
+        """A call under an input signature: arguments are checked and converted first, if they are no arrays
+        already.
+        """
         inputs = self._inputs()
         arrays = inputs.arrays(args, kwargs)
         self._look_at_captures()
@@ -281,14 +298,18 @@ class Function:
         return self._made_inputs
 
     def _is_traced(self, arrays: Sequence[Any]) -> bool:
-        """Whether open sizes must be settled now: another transform is under way, and wants a program like any other."""
+        """Whether open sizes must be settled now: another transform is under way, and wants a program like
+        any other.
+        """
         is_open = self._options.reduce_retracing or self._options.input_signature is not None
         return is_open and any(isinstance(array, jax.core.Tracer) for array in arrays)
 
     # The cache.
 
     def _entry(self, signature: CallSignature, fixed: Any) -> Entry:
-        """The program of a signature. ``fixed``: specs that it is made for beforehand, or whether open sizes are left out of account."""
+        """The program of a signature. ``fixed``: specs that it is made for beforehand, or whether open sizes
+        are left out of account.
+        """
         return self._cache.get((signature, fixed), self._calls, lambda: self._make_entry(signature, fixed))
 
     def _make_entry(self, signature: CallSignature, fixed: Any) -> Entry:
@@ -328,6 +349,7 @@ class Function:
         """The converted function, with what is to be taken down of each trace."""
         converted = self._converted
         assert converted is not None
+        mine = weakref.ref(entry)  # which holds the program, which holds this
 
         @functools.wraps(converted, updated=())
         def trace(*args: Any, **kwargs: Any) -> Any:
@@ -335,10 +357,12 @@ class Function:
             values = self._arguments.canonical(given, kwargs)
             leaves, treedef = jax.tree_util.tree_flatten(as_tree(values))
             inputs = [leaf for leaf, static in zip(leaves, signature.statics, strict=True) if static is None]
-            arrays = tuple(map(_type_of, inputs))
-            self._log.add(Trace(signature, arrays, self._captured_leaves()), self._calls)
+            arrays = tuple(map(type_of, inputs))
+            self._log.add(Trace(signature, arrays, self._captured_leaves()), None if self._is_asked else self._calls)
             result = converted(*args, **kwargs)
             refuse_mutation(self.__name__, self._arguments, values, leaves, treedef)
+            entry = mine()
+            assert entry is not None
             entry.traced(result)
             self._note(signature, fixed, arrays, entry)
             return result if self._options.out_shardings is None else constrained(result, self._options.out_shardings)
@@ -347,10 +371,12 @@ class Function:
         return trace
 
     def _note(self, signature: CallSignature, fixed: Any, arrays: tuple[Any, ...], entry: Entry) -> None:
-        """A trace has succeeded: there is a concrete function of it, and what it changed among captured values is settled."""
+        """A trace has succeeded: there is a concrete function of it, and what it changed among captured
+        values is settled.
+        """
         with self._lock:
             if not isinstance(fixed, bool) or not fixed:
-                specs = entry.specs if entry.specs is not None else _specs_of(arrays)
+                specs = entry.specs if entry.specs is not None else specs_of(arrays)
                 key = self._concrete_key(signature, specs)
                 if key not in self._concrete:
                     self._concrete[key] = self._make_concrete(signature, specs, entry)
@@ -376,8 +402,7 @@ class Function:
         if self._captures is None:
             return {}
         return {
-            name: captured_leaf(value)
-            for name, value in zip(self._captures.labels, self._captures.values, strict=True)
+            name: captured_leaf(value) for name, value in zip(self._captures.labels, self._captures.values, strict=True)
         }
 
     # Concrete functions.
@@ -388,22 +413,20 @@ class Function:
         if self._options.input_signature is not None:
             inputs = self._inputs()
             if args or kwargs:
-                inputs.arrays(*jax.tree.map(_stand_in, (args, kwargs)))
+                inputs.arrays(*jax.tree.map(stand_in, (args, kwargs)))
             signature = replace(inputs.call, captured=(self._captured, inputs.call.captured[1]))
             specs = tuple(inputs.specs)
             return self._concrete_key(signature, specs), specs, self._entry(signature, False)
         signature, arrays = self._arguments.split(self._arguments.canonical(args, kwargs), self._captured)
-        specs = tuple(_spec_of(array) for array in arrays)
+        specs = tuple(spec_of(array) for array in arrays)
         is_open = any(not spec.is_fixed for spec in specs)
         entry = self._entry(signature, specs if is_open else False)
         return self._concrete_key(signature, specs), specs, entry
 
     def _concrete_key(self, signature: CallSignature, specs: Sequence[TensorSpec]) -> Any:
-        return signature, tuple((s.shape, s.dtype, isinstance(s, _WeakSpec)) for s in specs)
+        return signature, tuple((s.shape, s.dtype, isinstance(s, WeakSpec)) for s in specs)
 
-    def _make_concrete(
-        self, signature: CallSignature, specs: tuple[TensorSpec, ...], entry: Entry
-    ) -> ConcreteFunction:
+    def _make_concrete(self, signature: CallSignature, specs: tuple[TensorSpec, ...], entry: Entry) -> ConcreteFunction:
         def inspect() -> Any:
             return self._tools.inspect(entry.program.jitted.trace(*self._stand_ins(specs, None)))
 
@@ -423,55 +446,10 @@ class Function:
         ]  # of any rank: a scalar is one
         if any(not spec.is_fixed for spec in known):
             return self._tools.symbolic_types(known)
-        return [
-            jax.ShapeDtypeStruct(spec.shape, spec.dtype, weak_type=isinstance(spec, _WeakSpec)) for spec in known
-        ]
-
-
-class _WeakSpec(TensorSpec):
-    """The spec of an array of weak type."""
-
-    __slots__ = ()
-
-
-@dataclass(frozen=True)
-class _Type:
-    shape: tuple[Any, ...]
-    dtype: Any
-    weak_type: bool
+        return [jax.ShapeDtypeStruct(spec.shape, spec.dtype, weak_type=isinstance(spec, WeakSpec)) for spec in known]
 
 
 _ARRAY = type(jax.numpy.zeros(()))
-
-
-def _type_of(array: Any) -> _Type:
-    aval = jax.typeof(array)
-    return _Type(tuple(aval.shape), aval.dtype, bool(getattr(aval, "weak_type", False)))
-
-
-def _spec_of(array: Any) -> TensorSpec:
-    if isinstance(array, TensorSpec):
-        return array
-    aval = array if isinstance(array, jax.ShapeDtypeStruct) else jax.typeof(array)
-    kind = _WeakSpec if getattr(aval, "weak_type", False) else TensorSpec
-    spec = TensorSpec.from_array(aval)
-    return kind(spec.shape, spec.dtype)
-
-
-def _specs_of(types: Sequence[_Type]) -> tuple[TensorSpec, ...]:
-    """The specs of traced inputs; symbolic sizes, which have no names of the user's here, are open."""
-    return tuple(
-        (_WeakSpec if type.weak_type else TensorSpec)(
-            tuple(size if isinstance(size, int) else None for size in type.shape), type.dtype
-        )
-        for type in types
-    )
-
-
-def _stand_in(leaf: Any) -> Any:
-    if not isinstance(leaf, TensorSpec):
-        return leaf
-    return jax.ShapeDtypeStruct(tuple(1 if not isinstance(size, int) else size for size in leaf.shape or ()), leaf.dtype)
 
 
 def _name_of(function: Any) -> str:

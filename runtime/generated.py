@@ -1,4 +1,6 @@
-"""Functions written for one purpose as source, since they run at every call: a chain of comparisons costs a third of a loop over them."""
+"""Functions written for one purpose as source, since they run at every call: a chain of comparisons costs a
+third of a loop over them.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +15,8 @@ _LARGEST = 1000  # leaves; the source grows with them
 def unpacker(values: tuple[Any, ...]) -> Callable[[Sequence[Any]], Sequence[Any] | None] | None:
     """A function from arguments of the structure of ``values`` to their leaves, and from any others to None.
 
-    In the order of `jax.tree_util.tree_leaves`, in a third of its time. None for containers other than lists, tuples and dicts by
-    strings.
+    In the order of `jax.tree_util.tree_leaves`, in a third of its time. None for containers other than lists,
+    tuples and dicts by strings.
 
     >>> leaves_of = unpacker(({"b": 1, "a": [2, 3]}, 4))
     >>> leaves_of(({"a": [5, 6], "b": 7}, 8)), leaves_of(({"a": [5], "b": 7}, 8))
@@ -51,12 +53,15 @@ def unpacker(values: tuple[Any, ...]) -> Callable[[Sequence[Any]], Sequence[Any]
         return None
     body = "\n        ".join([*lines, f"return ({''.join(leaf + ', ' for leaf in leaves)})"])
     return _defined(
-        f"def unpack(values):\n    try:\n        {body}\n    except KeyError:\n        return None", "unpack", {}
+        f"def unpack(values):\n    try:\n        {body}\n    except KeyError:\n        return None",
+        "unpack",
+        {},
     )
 
 
 def identity_check(reads: Sequence[tuple[str, Any]], environment: dict[str, Any]) -> Callable[[], bool]:
-    """A function that says whether any of these expressions gives another object than it is paired with, or fails.
+    """A function that says whether any of these expressions gives another object than it is paired with, or
+    fails.
 
     >>> names = {"n": 1}
     >>> changed = identity_check([("names['n']", 1)], {"names": names})
@@ -66,7 +71,8 @@ def identity_check(reads: Sequence[tuple[str, Any]], environment: dict[str, Any]
     known = {f"known{k}": value for k, (_, value) in enumerate(reads)}
     tests = " or ".join(f"{source} is not known{k}" for k, (source, _) in enumerate(reads))
     return _defined(
-        f"def changed():\n    try:\n        return {tests or False}\n    except (KeyError, ValueError):\n        return True",
+        f"def changed():\n    try:\n        return {tests or False}\n"
+        "    except (KeyError, ValueError):\n        return True",
         "changed",
         {**environment, **known},
     )

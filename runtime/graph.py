@@ -47,10 +47,12 @@ class Graph:
         return [Operation(*found) for found in self._inspection.operations()]
 
     def as_text(self, stage: str = "jaxpr") -> str:
-        """The program at a stage: ``jaxpr``, ``stablehlo``, ``hlo``, ``optimized_hlo`` or ``optimized_hlo_dot``.
+        """The program at a stage: ``jaxpr``, ``stablehlo``, ``hlo``, ``optimized_hlo`` or
+        ``optimized_hlo_dot``.
 
         Raises:
-          ValueError: no such stage; or one that XLA reaches only when sizes are known, of a program with open sizes.
+          ValueError: no such stage; or one that XLA reaches only when sizes are known, of a program with open
+            sizes.
         """
         if stage not in self._inspection.stages:
             raise ValueError(f"stage must be one of {', '.join(self._inspection.stages)}; got {stage!r}")

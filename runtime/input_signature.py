@@ -1,4 +1,6 @@
-"""Arguments that must fit given specs: converted where that loses nothing, refused by name where they do not fit."""
+"""Arguments that must fit given specs: converted where that loses nothing, refused by name where they do not
+fit.
+"""
 
 from __future__ import annotations
 
@@ -40,9 +42,8 @@ class InputSignature:
             if name not in arguments.defaults
         ]
         if missing:
-            raise TypeError(
-                f"input_signature has no spec for the argument {', '.join(f'`{n}`' for n in missing)} of {arguments.name}()"
-            )
+            names = ", ".join(f"`{name}`" for name in missing)
+            raise TypeError(f"input_signature has no spec for the argument {names} of {arguments.name}()")
         self.call, specs = arguments.split(arguments.canonical(self._tree, {}))
         self.labels = self.call.array_labels()
         self.specs = [
@@ -82,7 +83,9 @@ class InputSignature:
 
 
 def check(specs: Sequence[TensorSpec], labels: Sequence[str], types: Sequence[Any], complain: Complain) -> None:
-    """Raise what ``complain`` makes of the first type that does not fit its spec, named sizes being equal throughout."""
+    """Raise what ``complain`` makes of the first type that does not fit its spec, named sizes being equal
+    throughout.
+    """
     sizes: dict[str, Any] = {}
     for spec, label, type in zip(specs, labels, types, strict=True):
         if not fits(spec, type):
@@ -106,17 +109,22 @@ def fits(spec: TensorSpec, type: Any) -> bool:
 
 def difference(spec: TensorSpec, type: Any) -> str:
     """What was expected and what came: the dtypes alone if the shapes agree."""
-    if type.dtype != spec.dtype and fits(TensorSpec(spec.shape, spec.dtype), jax.ShapeDtypeStruct(type.shape, spec.dtype)):
+    if type.dtype != spec.dtype and fits(
+        TensorSpec(spec.shape, spec.dtype), jax.ShapeDtypeStruct(type.shape, spec.dtype)
+    ):
         return f"expected {spec.dtype}, got {type.dtype}"
     return f"expected {spec}, got {type_name(type)}"
 
 
 def as_input(value: Any, spec: TensorSpec, complain: Callable[[str], Exception]) -> Any:
-    """``value`` as an array of the spec's dtype: JAX arrays as they are, Python and NumPy ones cast if that loses no more than
-    digits."""
+    """``value`` as an array of the spec's dtype: JAX arrays as they are, Python and NumPy ones cast if that
+    loses no more than digits.
+    """
     if isinstance(value, jax.Array | jax.ShapeDtypeStruct):
         return value
-    if isinstance(value, list | tuple) and any(isinstance(leaf, jax.Array) for leaf in jax.tree_util.tree_leaves(value)):
+    if isinstance(value, list | tuple) and any(
+        isinstance(leaf, jax.Array) for leaf in jax.tree_util.tree_leaves(value)
+    ):
         return jnp.asarray(value)
     try:
         array = np.asarray(value)
@@ -128,7 +136,9 @@ def as_input(value: Any, spec: TensorSpec, complain: Callable[[str], Exception])
         return array
     if array.size and _rank(array.dtype) > _rank(spec.dtype):
         raise complain(
-            f"expected {spec.dtype}, got {_described(value)}" if array.ndim == 0 else difference(spec, _canonical(array))
+            f"expected {spec.dtype}, got {_described(value)}"
+            if array.ndim == 0
+            else difference(spec, _canonical(array))
         )
     with np.errstate(over="ignore", invalid="ignore"):
         cast = array.astype(spec.dtype)
@@ -151,7 +161,9 @@ def _described(value: Any) -> str:
 
 
 def _rank(dtype: Any) -> int:
-    """Where a dtype stands in bool, integer, floating, complex: a cast upwards, or within, keeps the value's nature."""
+    """Where a dtype stands in bool, integer, floating, complex: a cast upwards, or within, keeps the value's
+    nature.
+    """
     for rank, kind in enumerate((np.bool_, np.integer, jnp.floating, np.complexfloating)):
         if jnp.issubdtype(dtype, kind):
             return rank

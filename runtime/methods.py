@@ -11,7 +11,8 @@ from typing import Any
 class Bound:
     """What was made for each instance, told apart by which object it is, whatever equality its class has.
 
-    An instance that allows no weak reference (``__slots__`` without ``__weakref__``) is kept alive, and so are the last ``limit`` of such.
+    An instance that allows no weak reference (``__slots__`` without ``__weakref__``) is kept alive, and so
+    are the last ``limit`` of such.
 
     Attributes:
       entries: by the instance's id, a reference to it and what was made.

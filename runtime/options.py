@@ -16,7 +16,8 @@ class Tools:
 
     Attributes:
       compiler: compiles.
-      open_sizes: makes a compiler for inputs some sizes of which are open, from a compiler, specs and a check of types.
+      open_sizes: makes a compiler for inputs some sizes of which are open, from a compiler, specs and a check
+        of types.
       symbolic_types: stand-ins for inputs of some specs, open sizes symbolic.
       inspect: opens a traced program to view.
     """

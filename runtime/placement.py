@@ -15,7 +15,9 @@ class _Mark:
 
 
 def spread_shardings(shardings: Any, call: CallSignature) -> tuple[Any, ...]:
-    """For each array of a call its sharding: ``shardings`` is one for all, or a sequence with one, or a tree, for each argument."""
+    """For each array of a call its sharding: ``shardings`` is one for all, or a sequence with one, or a tree,
+    for each argument.
+    """
     count = call.statics.count(None)
     if not isinstance(shardings, list | tuple | dict):
         return (shardings,) * count
@@ -40,7 +42,9 @@ def placed(arrays: Sequence[Any], shardings: Sequence[Any]) -> list[Any]:
 
 
 def constrained(result: Any, shardings: Any) -> Any:
-    """The results of a trace, told where to be; ``shardings`` is a tree whose leaves stand for whole parts of the result."""
+    """The results of a trace, told where to be; ``shardings`` is a tree whose leaves stand for whole parts of
+    the result.
+    """
     leaves, treedef = jax.tree.flatten(result)
     spread = jax.tree.broadcast(shardings, result, is_leaf=lambda part: part is None)
     places = jax.tree.leaves(spread, is_leaf=lambda part: part is None)

@@ -16,8 +16,10 @@ import jax
 import numpy as np
 
 from autograph.runtime.concrete import StaticOutput
+from autograph.runtime.effects import cause_of
 from autograph.runtime.optional import Optional
 from autograph.runtime.raising import Guarded
+from autograph.runtime.recording import HELD, LOCAL
 from autograph.runtime.signature import CallSignature
 from autograph.runtime.variables import (
     Frame,
@@ -114,10 +116,16 @@ class Program:
 
     def __call__(self, *arrays: Any) -> Any:
         try:
-            result = self._stateless(*arrays) if self._state is None else self._state(arrays)
-        except StateNeeded as needed:
-            result = self._with_state(needed, arrays, lambda state: state(arrays))
-        return self.finish(result)
+            try:
+                result = self._stateless(*arrays) if self._state is None else self._state(arrays)
+            except StateNeeded as needed:
+                result = self._with_state(needed, arrays, lambda state: state(arrays))
+            return self.finish(result)
+        except Exception as error:
+            cause = cause_of(error)
+            if cause is None:
+                raise
+            raise cause from None
 
     @property
     def direct(self) -> Any:
@@ -129,7 +137,7 @@ class Program:
 
     def finish(self, result: Any) -> Any:
         """What the caller sees of the compiled function's results."""
-        if self._waits:
+        if self._waits and staging().is_plain(staging().place()):
             staging().wait(result)
         self._first_call.is_over = True
         if type(result) in _PLAIN_RESULTS:
@@ -148,8 +156,13 @@ class Program:
     def _compiled(self, entry: Callable[..., Any], values: int = 0, donated: int = 0) -> Any:
         """``entry`` compiled. Its first operands are so many Variables' values, of which so many may be given away."""
 
+        # JAX keeps the function that it compiled; if that kept the program, only the garbage collector could free both.
+        method = weakref.WeakMethod(entry)
+
         def enter(*operands: Any) -> Any:
-            return entry(*operands)
+            mine = method()
+            assert mine is not None, "a program was called after its end"
+            return mine(*operands)
 
         enter.__name__ = enter.__qualname__ = self.name
         if self._options is None:
@@ -260,7 +273,7 @@ class _State:
     """
 
     def __init__(self, program: Program, written: list[Variable], read: list[Variable]) -> None:
-        self.program = program
+        self._program = weakref.ref(program)
         self.written = written
         self.read = read
         self.variables = [*written, *read]
@@ -271,10 +284,15 @@ class _State:
         self._locks = [variable._lock for variable in ordered]
         self._donates = program._donates and bool(written)
         _DONATION.is_used = _DONATION.is_used or self._donates
-        self._jitted = program._compiled(
-            self._enter, len(self.variables), len(written) if self._donates else 0
-        )
+        self._jitted = program._compiled(self._enter, len(self.variables), len(written) if self._donates else 0)
         self._staging = staging()
+
+    @property
+    def program(self) -> Program:
+        """The program that this is the state of, which lives as long."""
+        program = self._program()
+        assert program is not None
+        return program
 
     def covers(self, touched: Sequence[tuple[Variable, bool]]) -> bool:
         return all(
@@ -308,10 +326,11 @@ class _State:
     def __call__(self, arrays: Sequence[Any]) -> Any:
         if current_frame() is not None or not self._staging.is_plain(self._staging.place()):
             return self._inside(arrays)
-        if (
-            not self.written and not _DONATION.is_used
-        ):  # one look at all values, which nobody takes away, needs no lock
+        if not self.written and not _DONATION.is_used:  # one look at all values, which nobody takes away, needs no lock
             return self._jitted(*values_of(self.variables), *arrays)[0]
+        if LOCAL.in_callback:
+            for variable in self.variables:
+                variable._check_free()
         locks, held = self._locks, 0
         try:
             for lock in locks:
@@ -320,16 +339,26 @@ class _State:
             values = values_of(self.variables)
             if self._donates:
                 self._own(values)
-            result, new = self._jitted(*values, *arrays)
+            result, new = self._run(values, arrays)
             if type(result) is Guarded:
                 result.check()
-            if self.program._waits:
-                self._staging.wait((result, new))
             commit(self.written, new)
             return result
         finally:
             for lock in locks[:held]:
                 lock.release()
+
+    def _run(self, values: Sequence[Any], arrays: Sequence[Any]) -> Any:
+        if not self.program._waits:
+            return self._jitted(*values, *arrays)
+        held = {id(variable) for variable in self.variables} - HELD  # the rest are a call's around this one
+        HELD.update(held)
+        try:
+            results = self._jitted(*values, *arrays)
+            self._staging.wait(results)
+            return results
+        finally:
+            HELD.difference_update(held)
 
     def _inside(self, arrays: Sequence[Any]) -> Any:
         """A call inside a trace: Variables are read and written as the trace around it has it."""

@@ -87,12 +87,14 @@ class Errors:
     Attributes:
       code: 0, or the number of the raise that happened.
       raises: what may be raised.
+      last: the last exception that code outside all staged blocks was about to raise.
       has_receiver: whether the caller looks at the state once the program has run.
     """
 
     def __init__(self, trace_state: Any, has_receiver: bool) -> None:
         self.has_receiver = has_receiver
         self.code: Any = 0
+        self.last: BaseException | None = None
         self.raises: list[_Raise] = []
         self.trace_state = trace_state
 
@@ -179,11 +181,14 @@ class Raising:
 
     def raised(self, error: Any) -> Any:
         """What ``raise error`` raises: ``error``, noted as a staged raise if a block of a staged statement is being traced."""
-        if not self.journal.is_open:
+        if CURRENT.errors is None and not self.journal.is_open:
             return error
         if isinstance(error, type) and issubclass(error, BaseException):
             error = error()
-        self.journal.regions[-1].raising = error
+        if self.journal.is_open:
+            self.journal.regions[-1].raising = error
+        elif CURRENT.errors is not None:
+            CURRENT.errors.last = error
         return error
 
     def assert_stmt(self, test: Any, message: Any = None) -> None:
@@ -237,6 +242,10 @@ class Raising:
             ) from None
         if errors is None or region.trace_state != self.backend.trace_state():
             raise _undeliverable() from None
+        self.note(error, errors)
+
+    def note(self, error: BaseException, errors: Errors) -> None:
+        """Let ``error`` be what the call raises, unless it has come upon another."""
         leaves, treedef = jax.tree_util.tree_flatten(error.args)
         traced = [isinstance(leaf, jax.core.Tracer) for leaf in leaves]
         filename, line, function = user_position(error.__traceback__) or user_position_now()
@@ -295,15 +304,22 @@ def error_state(trace_state: Any, has_receiver: bool) -> Iterator[Errors]:
         CURRENT.errors = outer
 
 
-def guarded(call: Any, trace_state: Any, has_receiver: bool) -> Any:
+def guarded(call: Any, operators: Raising, has_receiver: bool) -> Any:
     """Run ``call``; give its result, `Guarded` if an exception may have to be raised.
 
     Inside another call's trace its errors are that call's.
     """
+    trace_state = operators.backend.trace_state()
     if CURRENT.errors is not None and CURRENT.errors.trace_state == trace_state:
         return call()
     with error_state(trace_state, has_receiver) as errors:
-        result = call()
+        try:
+            result = call()
+        except Exception as error:
+            if error is not errors.last or isinstance(errors.code, int) or not has_receiver:
+                raise
+            operators.note(error, errors)  # it is raised if none of those before it was
+            result = None
         if isinstance(errors.code, int):
             return result
         return Guarded(result, errors.code, errors.payloads(), errors.raises)

@@ -5,15 +5,47 @@ from __future__ import annotations
 import threading
 from typing import Any
 
+from autograph.backends.base import Staging
+
 
 class _Recording(threading.local):
-    """Attributes: frame (a `variables.Frame`, or None), effects (writes to Variables, prints, calls of Python)."""
+    """What goes on in this thread.
+
+    Attributes:
+      frame: the innermost recording, a `variables.Frame`, or None.
+      effects: how many effects were recorded: writes to Variables, prints, calls of Python.
+      tapes: the `GradientTape`s that record here, outermost first.
+      in_callback: whether a compiled program is calling Python here.
+    """
 
     frame: Any = None
     effects = 0
+    in_callback = False
+    tapes: tuple[Any, ...] = ()
+
+
+# The ids of the Variables that a program holds which calls Python.
+HELD: set[int] = set()
+
+
+class _Joint:
+    """What the joint of backend and runtime puts in. Attributes: staging (how programs are recorded)."""
+
+    staging: Staging
 
 
 LOCAL = _Recording()
+JOINT = _Joint()
+
+
+def use_staging(staging: Staging) -> None:
+    """Say how programs are recorded. Called once, where backend and runtime are put together."""
+    JOINT.staging = staging
+
+
+def is_recording() -> bool:
+    """Whether what runs now is recorded, to run later."""
+    return JOINT.staging.is_recording(JOINT.staging.place())
 
 
 def count_effect() -> None:

@@ -1,4 +1,6 @@
-"""Why a function was traced again: what differs from the trace before that is nearest, and what to do about it."""
+"""Why a function was traced again: what differs from the trace before that is nearest, and what to do about
+it.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ import jax
 import numpy as np
 
 from autograph.runtime.operators.locations import warn
-from autograph.runtime.signature import CallSignature
+from autograph.runtime.signature import CallSignature, as_tree
 from autograph.runtime.static_values import StaticLeaf, describe_static, weak_reference
 from autograph.runtime.tensor_spec import type_name
 
@@ -86,8 +88,8 @@ class TraceLog:
             self._warned = True
             reasons = "; ".join(map(str, self._reasons(len(self._traces) - 1)))
         warn(
-            f"{self._name} was traced {MANY + 1} times within {FEW} calls, and each trace is compiled anew. The last time because of "
-            f"{reasons}. explain_retraces() tells of the others."
+            f"{self._name} was traced {MANY + 1} times within {FEW} calls, and each trace is compiled anew. "
+            f"The last time because of {reasons}. explain_retraces() tells of the others."
         )
 
     def explain(self) -> str:
@@ -118,25 +120,22 @@ class TraceLog:
 def differences(before: Trace, after: Trace) -> list[Difference]:
     """What differs between two traces, argument by argument."""
     found: list[Difference] = []
-    parameters = after.signature.parameters
     mine, other = _by_parameter(before), _by_parameter(after)
-    names = parameters.names(max(len(mine), len(other)))
-    for number, name in enumerate(names):
+    for number, name in enumerate(mine if len(mine) > len(other) else other):
         where = f"argument {number + 1} `{name}`"
-        if number >= len(mine) or number >= len(other):
-            there = number < len(mine)
-            found.append(Difference(where, *(("given", "left out") if there else ("left out", "given")), "pass as many"))
+        if name not in mine or name not in other:
+            change = ("given", "left out") if name in mine else ("left out", "given")
+            found.append(Difference(where, *change, "each number of arguments is a graph of its own"))
             continue
-        (shape, leaves), (new_shape, new_leaves) = mine[number], other[number]
+        (shape, leaves), (new_shape, new_leaves) = mine[name], other[name]
         if shape != new_shape:
             advice = "each structure is a graph of its own; keep one, or stack into an array"
             if len(leaves) == len(new_leaves) == 1 and shape.num_nodes == new_shape.num_nodes:
                 advice = "keep one structure"
-            found.append(
-                Difference(where, _structure(shape, leaves), _structure(new_shape, new_leaves), advice)
-            )
+            found.append(Difference(where, _structure(shape, leaves), _structure(new_shape, new_leaves), advice))
             continue
-        paths = jax.tree_util.tree_flatten_with_path(jax.tree_util.tree_unflatten(shape, range(len(leaves))))[0]
+        numbered = jax.tree_util.tree_unflatten(shape, range(len(leaves)))
+        paths, _ = jax.tree_util.tree_flatten_with_path(as_tree(numbered))
         for (path, _), leaf, new in zip(paths, leaves, new_leaves, strict=False):
             place = where if not path else f"argument {number + 1} `{name}{jax.tree_util.keystr(path)}`"
             if not _equal(leaf, new):
@@ -146,14 +145,21 @@ def differences(before: Trace, after: Trace) -> list[Difference]:
         if earlier is not None and earlier != value:
             was = describe_static(earlier.value)
             now = _shortened(was, describe_static(value.value))
-            found.append(Difference(f"captured `{name}`", was, now, "pass it as an argument, as an array if it is a number"))
+            found.append(
+                Difference(f"captured `{name}`", was, now, "pass it as an argument, as an array if it is a number")
+            )
     return found
 
 
-def _by_parameter(trace: Trace) -> list[tuple[Any, list[Any]]]:
+def _by_parameter(trace: Trace) -> dict[str, tuple[Any, list[Any]]]:
+    """The structure and the leaves of each parameter's value."""
     children = trace.signature.treedef.children()
+    names = trace.signature.parameters.names(len(children))
     pending = iter(trace.leaves())
-    return [(child, [next(pending) for _ in range(child.num_leaves)]) for child in children]
+    return {
+        name: (child, [next(pending) for _ in range(child.num_leaves)])
+        for name, child in zip(names, children, strict=True)
+    }
 
 
 def _equal(leaf: Any, new: Any) -> bool:
@@ -167,7 +173,9 @@ def _leaf_difference(where: str, name: str, leaf: Any, new: Any) -> Difference:
     if isinstance(leaf, StaticLeaf) and isinstance(new, StaticLeaf):
         now = _shortened(was, now)
     if isinstance(new, StaticLeaf):
-        value = new.value() if callable(new.value) and not isinstance(new.value, type) and _is_reference(new) else new.value
+        value = (
+            new.value() if callable(new.value) and not isinstance(new.value, type) and _is_reference(new) else new.value
+        )
         if isinstance(value, _NUMBERS):
             return Difference(where, was, now, f"pass it as an array, `jnp.asarray({name})`")
         if _is_reference(new) or isinstance(new.key[0] if isinstance(new.key, tuple) else None, int):
@@ -184,7 +192,9 @@ def _leaf_difference(where: str, name: str, leaf: Any, new: Any) -> Difference:
         advice = "leave the size open: `reduce_retracing=True`, or `ag.TensorSpec` with None in an input_signature"
         return Difference(where, was, now, advice)
     kind = ("weak " if leaf.weak_type else "") + was, ("weak " if new.weak_type else "") + now
-    return Difference(where, *kind, f"make it in one way, `jnp.asarray({name}, dtype)`; a Python number gives a weak type")
+    return Difference(
+        where, *kind, f"make it in one way, `jnp.asarray({name}, dtype)`; a Python number gives a weak type"
+    )
 
 
 def _shortened(was: str, now: str) -> str:

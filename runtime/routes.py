@@ -1,7 +1,9 @@
-"""The quick way from a call's arguments to its program, by their Python types; `jax.jit`'s own cache compares the arrays.
+"""The quick way from a call's arguments to its program, by their Python types; `jax.jit`'s own cache compares
+the arrays.
 
-A route says, for arguments of some types, which are arrays, and what key the rest make. What has no route (frozen sets, dataclasses,
-values with an equality of their own) goes the long way, by `runtime.signature`, at every call.
+A route says, for arguments of some types, which are arrays, and what key the rest make. What has no route
+(frozen sets, dataclasses, values with an equality of their own) goes the long way, by `runtime.signature`, at
+every call.
 """
 
 from __future__ import annotations
@@ -13,8 +15,13 @@ from typing import Any
 import jax
 
 from autograph.runtime.generated import unpacker
-from autograph.runtime.signature import dictionary_key_types, is_array_leaf, is_record
-from autograph.runtime.static_values import BY_VALUE, SIMPLE, weak_reference
+from autograph.runtime.signature import (
+    dictionary_key_types,
+    is_array_leaf,
+    is_array_like,
+    is_record,
+)
+from autograph.runtime.static_values import BY_VALUE, SIMPLE, has_no_equality, weak_reference
 
 Values = Sequence[Any]
 
@@ -53,7 +60,9 @@ class Route:
 
 
 class Nested:
-    """The routes for arguments of some types that hold others: by their structure, and the types of their leaves."""
+    """The routes for arguments of some types that hold others: by their structure, and the types of their
+    leaves.
+    """
 
     __slots__ = ("_by_structure", "_familiar")
 
@@ -139,7 +148,7 @@ def _key_part(value: Any) -> Callable[[Any], Any] | None:
         return _float_key
     if kind in BY_VALUE:
         return BY_VALUE[kind]
-    if (kind.__eq__ is object.__eq__ or kind.__hash__ is None) and kind not in (set, slice):
+    if has_no_equality(kind) and kind not in (set, slice) and not is_array_like(value):
         # When the object goes, whoever holds it weakly clears the routes, before its id can be another's.
         return id if weak_reference(value) is not None else None
     return None

@@ -1,14 +1,16 @@
-"""The signature of a call: how its arguments nest, which leaves are arrays, and the Python values of the rest.
+"""The signature of a call: how its arguments nest, which leaves are arrays, and the Python values of the
+rest.
 
-Arrays are told apart by `jax.jit`'s own cache (shape, dtype, weak type, sharding). The rest, a call's *static* part, is a key made
-here: Python values by type and value, other objects by identity, held weakly; containers by structure.
+Arrays are told apart by `jax.jit`'s own cache (shape, dtype, weak type, sharding). The rest, a call's
+*static* part, is a key made here: Python values by type and value, other objects by identity, held weakly;
+containers by structure.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,6 +29,22 @@ def is_array_leaf(value: Any) -> bool:
     if isinstance(value, np.generic):
         return value.dtype.kind not in "USO"
     return isinstance(value, _ARRAYS)
+
+
+def is_array_like(value: Any) -> bool:
+    """Whether this is an array of another library (a data frame's column, a tensor), to be taken as an array here.
+
+    By identity its content, which may change, would be part of the program.
+    """
+    kind = type(value)
+    if not hasattr(kind, "__array__") or isinstance(value, (type, np.generic, jax.core.Tracer, *_ARRAYS)):
+        return False
+    if kind.__module__.startswith("autograph."):
+        return False
+    try:
+        return np.asarray(value).dtype.kind in "biufc"
+    except Exception:  # whatever another library raises of what is no array of numbers
+        return False
 
 
 @dataclass(frozen=True)
@@ -68,7 +86,8 @@ class _ArrayMark:
 
 
 class Arguments:
-    """Brings calls of one function into canonical form: a value for each parameter, in order, defaults filled in.
+    """Brings calls of one function into canonical form: a value for each parameter, in order, defaults filled
+    in.
 
     The values of ``*args`` stand each for itself; ``**kwargs`` is one dict at the end.
 
@@ -86,9 +105,7 @@ class Arguments:
         if skip_first and parameters and parameters[0].kind is not inspect.Parameter.VAR_POSITIONAL:
             del parameters[0]
         self.signature = signature.replace(parameters=parameters)
-        self.positional = tuple(
-            p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
-        )
+        self.positional = tuple(p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD))
         self._positional_only = sum(p.kind is p.POSITIONAL_ONLY for p in parameters)
         self.keyword_only = tuple(p.name for p in parameters if p.kind is p.KEYWORD_ONLY)
         self.var_positional = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), None)
@@ -98,7 +115,7 @@ class Arguments:
         self.arity = len(self.positional) if self._fixed and not self.keyword_only else -1
 
     def canonical(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
-        """The value of each parameter. ``TypeError`` as Python words it if the function cannot be called so."""
+        """The value of each parameter. ``TypeError`` if the function cannot be called so."""
         if self._fixed and len(args) <= len(self.positional):
             values, used = list(args), 0
             for name in self.positional[len(args) :] + self.keyword_only:
@@ -146,6 +163,7 @@ class Arguments:
     ) -> tuple[CallSignature, list[Any]]:
         """The signature of a call with these canonical values, and its arrays."""
         leaves, treedef = jax.tree_util.tree_flatten(as_tree(values), is_leaf)
+        leaves = [np.asarray(leaf) if is_array_like(leaf) else leaf for leaf in leaves]
         marks = [is_array_leaf(leaf) for leaf in leaves]
         arrays = [leaf for leaf, mark in zip(leaves, marks, strict=True) if mark]
         statics = tuple(None if mark else static_leaf(leaf) for leaf, mark in zip(leaves, marks, strict=True))
@@ -162,9 +180,9 @@ class Record:
         self.kind, self.names, self.values = kind, names, values
 
 
-def _rebuild(aux: tuple[type, tuple[str, ...]], values: Sequence[Any]) -> Any:
+def _rebuild(aux: tuple[type, tuple[str, ...]], values: Iterable[Any]) -> Any:
     kind, names = aux
-    instance = object.__new__(kind)
+    instance: Any = object.__new__(kind)
     for name, value in zip(names, values, strict=True):
         object.__setattr__(instance, name, value)
     return instance
@@ -173,10 +191,7 @@ def _rebuild(aux: tuple[type, tuple[str, ...]], values: Sequence[Any]) -> Any:
 jax.tree_util.register_pytree_with_keys(
     Record,
     lambda record: (
-        tuple(
-            (jax.tree_util.GetAttrKey(name), value)
-            for name, value in zip(record.names, record.values, strict=True)
-        ),
+        tuple((jax.tree_util.GetAttrKey(name), value) for name, value in zip(record.names, record.values, strict=True)),
         (record.kind, record.names),
     ),
     _rebuild,
@@ -209,7 +224,9 @@ def _as_record(leaf: Any) -> Any:
 
 
 def dictionary_key_types(tree: Any) -> tuple[type, ...]:
-    """The types of dictionary keys other than strings: ``{1: x}`` and ``{True: x}`` are equal, and two structures."""
+    """The types of dictionary keys other than strings: ``{1: x}`` and ``{True: x}`` are equal, and two
+    structures.
+    """
     found: list[type] = []
 
     def visit(node: Any) -> bool:

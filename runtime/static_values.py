@@ -11,7 +11,9 @@ from typing import Any
 
 @dataclass(frozen=True, eq=False)
 class StaticLeaf:
-    """A Python value that is part of the signature; equal to another by `key` (``0.0`` and ``-0.0``, ``1`` and ``True`` differ)."""
+    """A Python value that is part of the signature; equal to another by `key` (``0.0`` and ``-0.0``, ``1``
+    and ``True`` differ).
+    """
 
     key: Any
     value: Any
@@ -84,14 +86,18 @@ def static_leaf(value: Any) -> StaticLeaf:
 
 def by_identity(value: Any) -> bool:
     """Whether the value is told apart by which object it is: it has no equality of its own, or no hash."""
-    kind = type(value)
-    if kind.__eq__ is object.__eq__ or kind.__hash__ is None:
+    if has_no_equality(type(value)):
         return True
     try:
         hash(value)
     except TypeError:
         return True
     return False
+
+
+def has_no_equality(kind: Any) -> bool:
+    """Whether instances of a type are equal to none but themselves, or cannot be keys."""
+    return kind.__eq__ is object.__eq__ or kind.__hash__ is None
 
 
 def weak_reference(value: Any) -> weakref.ref[Any] | None:
@@ -107,9 +113,7 @@ def _method_leaf(method: types.MethodType) -> StaticLeaf:
     if weak_reference(method.__self__) is None or weak_reference(method.__func__) is None:
         return StaticLeaf((types.MethodType, id(method.__self__), id(method.__func__)), method)
     instance = IdentityKey(weakref.ref(method.__self__))
-    return StaticLeaf(
-        (types.MethodType, instance, static_leaf(method.__func__).key), weakref.WeakMethod(method)
-    )
+    return StaticLeaf((types.MethodType, instance, static_leaf(method.__func__).key), weakref.WeakMethod(method))
 
 
 def describe_static(value: Any) -> str:
@@ -127,6 +131,4 @@ def describe_static(value: Any) -> str:
     text = repr(value)
     text = text if len(text) <= 60 else text[:57] + "..."
     module = type(value).__module__
-    return (
-        f"Python {type(value).__name__} {text}" if module == "builtins" else f"{type(value).__name__} {text}"
-    )
+    return f"Python {type(value).__name__} {text}" if module == "builtins" else f"{type(value).__name__} {text}"

@@ -1,4 +1,4 @@
-"""Derivatives with respect to Variables: `value_and_grad` and `grad`."""
+"""Derivatives with respect to Variables: `value_and_grad`, `grad` and `GradientTape`."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from autograph.runtime.array_like import plain
 from autograph.runtime.concrete import StaticOutput
-from autograph.runtime.variables import Frame, Variable, current_frame, plain, staging, touched_by
+from autograph.runtime.recording import LOCAL
+from autograph.runtime.variables import Frame, Variable, current_frame, staging, touched_by
 
 
 def value_and_grad(
@@ -108,9 +110,7 @@ class _Differentiation:
             outputs, last = staging().run(program, (), stand_ins, given)
             return outputs[0], (outputs, last)
 
-        inputs = [
-            values[positions[id(variable)]] if id(variable) in positions else variable.value for variable in wrt
-        ]
+        inputs = [values[positions[id(variable)]] if id(variable) in positions else variable.value for variable in wrt]
         (_, (outputs, last)), gradients = jax.value_and_grad(pure, has_aux=True)(inputs)
         written = [(variable, new) for (variable, is_written), new in zip(touched, last, strict=True) if is_written]
         if current_frame() is None:
@@ -134,15 +134,112 @@ class _Differentiation:
         if self.given is None:
             chosen = [v for v in touched if v.trainable and jnp.issubdtype(v.dtype, jnp.inexact)]
             return sorted(chosen, key=lambda variable: variable._order)
-        leaves, self.treedef = jax.tree_util.tree_flatten(
-            self.given, is_leaf=lambda leaf: isinstance(leaf, Variable)
-        )
+        leaves, self.treedef = jax.tree_util.tree_flatten(self.given, is_leaf=lambda leaf: isinstance(leaf, Variable))
         for leaf in leaves:
             if not isinstance(leaf, Variable):
                 raise TypeError(f"variables holds Variables; got {type(leaf).__name__}")
             if not jnp.issubdtype(leaf.dtype, jnp.inexact):
                 raise TypeError(f"{leaf._label()} has dtype {leaf.dtype}, for which there is no gradient")
         return leaves
+
+
+class GradientTape:
+    """Records what runs inside its ``with`` statement, to differentiate it afterwards.
+
+    In a `Function` the block is part of the program, staged statements included; outside it runs as it is.
+
+    Args:
+      persistent: whether more than one gradient may be asked for.
+
+    >>> import autograph as ag, jax.numpy as jnp
+    >>> w = ag.Variable(3.0)
+    >>> @ag.function
+    ... def slope(x):
+    ...     with ag.GradientTape() as tape:
+    ...         y = w * w * x
+    ...         if x > 1:
+    ...             y = y * 2
+    ...     return tape.gradient(y, w)
+    >>> float(slope(jnp.array(2.0))), float(slope(jnp.array(0.5)))
+    (24.0, 3.0)
+    """
+
+    def __init__(self, persistent: bool = False) -> None:
+        self._persistent = bool(persistent)
+        self._tape = staging().tape()
+        self._first: dict[int, tuple[Variable, Any]] = {}
+        self._outer: tuple[Any, ...] = ()
+        self._is_used = False
+
+    def __enter__(self) -> GradientTape:
+        self._outer = LOCAL.tapes
+        LOCAL.tapes = (*self._outer, self)
+        self._tape.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._tape.stop()
+        LOCAL.tapes = self._outer
+
+    def saw(self, variable: Variable, value: Any) -> None:
+        """Note the value that a Variable has when it is first read."""
+        self._first.setdefault(id(variable), (variable, value))
+
+    def watch(self, x: Any) -> None:
+        """Nothing that need be done: every array that the block uses may be a source. Checks that ``x`` holds floats."""
+        for leaf in jax.tree_util.tree_leaves(x, is_leaf=_is_variable):
+            if not jnp.issubdtype(getattr(leaf, "dtype", type(leaf)), jnp.inexact):
+                raise TypeError(f"a tape watches arrays of floats; got {leaf!r}")
+
+    def gradient(
+        self, target: Any, sources: Any, output_gradients: Any = None, unconnected_gradients: str = "none"
+    ) -> Any:
+        """The derivative of the sum of ``target`` by each source.
+
+        Args:
+          target: an array, or a container of arrays, that the block computed.
+          sources: Variables and arrays that the block used, in a container or not; the result has the same structure.
+          output_gradients: weights for the elements of ``target``, in its structure.
+          unconnected_gradients: what stands for a source that the target does not depend on: ``'none'`` (None) or ``'zero'``.
+
+        Raises:
+          RuntimeError: a second gradient of a tape that is not persistent.
+        """
+        if self._is_used and not self._persistent:
+            raise RuntimeError("this tape has given its gradient; make it with persistent=True to ask for more")
+        if unconnected_gradients not in ("none", "zero"):
+            raise ValueError(f"unconnected_gradients is 'none' or 'zero'; got {unconnected_gradients!r}")
+        self._is_used = True
+        targets = [plain(leaf) for leaf in jax.tree_util.tree_leaves(target, is_leaf=_is_variable)]
+        weights = [None] * len(targets) if output_gradients is None else jax.tree_util.tree_leaves(output_gradients)
+        leaves, treedef = jax.tree_util.tree_flatten(sources, is_leaf=_is_variable)
+        pairs = [self._source(leaf) for leaf in leaves]
+        found = [
+            k for k, (source, value) in enumerate(pairs) if value is not None and self._tape.reaches(targets, source)
+        ]
+        gradients = self._tape.gradient(targets, [pairs[k][0] for k in found], [pairs[k][1] for k in found], weights)
+        results: list[Any] = [
+            None if unconnected_gradients == "none" else jnp.zeros_like(plain(leaf)) for leaf in leaves
+        ]
+        for k, gradient in zip(found, gradients, strict=True):
+            results[k] = gradient
+        return jax.tree_util.tree_unflatten(treedef, results)
+
+    def _source(self, leaf: Any) -> tuple[Any, Any]:
+        """What the tape knows a source by, and the value it had."""
+        if isinstance(leaf, Variable):
+            if current_frame() is not None:
+                stand_in = leaf._standing()
+                return stand_in, self._tape.first_value(stand_in)
+            _, value = self._first.get(id(leaf), (leaf, None))
+            return value, value
+        if not isinstance(leaf, jax.Array):
+            raise TypeError(f"a source is a Variable or an array that the block used; got {type(leaf).__name__}")
+        return leaf, leaf
+
+
+def _is_variable(leaf: Any) -> bool:
+    return isinstance(leaf, Variable)
 
 
 def _as_leaf(leaf: Any) -> Any:

@@ -14,9 +14,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from autograph.runtime.array_like import plain
 from autograph.runtime.errors import StagingError
 from autograph.runtime.operators.locations import user_location
-from autograph.runtime.variables import plain
 
 
 class TensorArray:
@@ -153,7 +153,7 @@ class TensorArray:
         after = self._with_elements(tuple(value.shape[1:]))
         if isinstance(indices, jax.core.Tracer):
             after = after._with_room(after._known_room())
-            last = jnp.max(indices, initial=-1) + 1
+            last: Any = jnp.max(indices, initial=-1) + 1
         else:
             places = [operator.index(i) for i in np.asarray(indices).tolist()]
             for place in sorted(places):
@@ -247,7 +247,11 @@ class TensorArray:
     def _with_room(self, room: Any) -> TensorArray:
         """The same array with a buffer of at least this size."""
         present = self._buffer.shape[0]
-        if room is None or _same_size(present, room) or (isinstance(present, int) and isinstance(room, int) and present >= room):
+        if (
+            room is None
+            or _same_size(present, room)
+            or (isinstance(present, int) and isinstance(room, int) and present >= room)
+        ):
             return self
         more = self._zeros(room - present, self._buffer.shape[1:])
         return self._replaced(jnp.concatenate([self._buffer, more]), self._count)

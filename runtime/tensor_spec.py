@@ -14,8 +14,8 @@ class TensorSpec:
     """What an array argument must be like.
 
     Attributes:
-      shape: a tuple of sizes: an int; None for any size; a str for any size under that name, equal names being equal sizes. Or
-        None for any rank.
+      shape: a tuple of sizes: an int; None for any size; a str for any size under that name, equal names
+        being equal sizes. Or None for any rank.
       dtype: the dtype.
       name: what messages call the argument.
 
@@ -123,9 +123,7 @@ def _checked_shape(shape: Any) -> tuple[int | str | None, ...] | None:
     if shape is None:
         return None
     if isinstance(shape, str) or not isinstance(shape, Sequence):
-        raise TypeError(
-            f"the shape of a TensorSpec is a sequence of sizes, or None for any rank; got {shape!r}"
-        )
+        raise TypeError(f"the shape of a TensorSpec is a sequence of sizes, or None for any rank; got {shape!r}")
     return tuple(_checked_size(size) for size in shape)
 
 

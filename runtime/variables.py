@@ -8,6 +8,7 @@ import threading
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import jax
@@ -15,9 +16,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from autograph.backends.base import LeafType, Staging
-from autograph.runtime.errors import StagingError, describe_location
+from autograph.runtime.array_like import ArrayLike, in_place, plain
+from autograph.runtime.errors import StagingError
 from autograph.runtime.operators.locations import user_line, user_location
-from autograph.runtime.recording import LOCAL, count_effect
+from autograph.runtime.recording import HELD, JOINT, LOCAL, count_effect
+from autograph.runtime.variable_errors import VariableErrors
 
 _KINDS = "biufc"  # a Python value fits a variable of its own kind or of a later one; u counts as i
 _ORDER = itertools.count()
@@ -42,35 +45,23 @@ class Frame:
 
         def run(*operands: Any) -> list[Any]:
             outer, LOCAL.frame = LOCAL.frame, self
-            self.place = _JOINT.staging.place()
+            self.place = JOINT.staging.place()
             try:
                 outputs = list(block(*operands))
                 return outputs + [initial for _, initial in self.created if initial is not None]
             finally:
                 LOCAL.frame, self.place = outer, None
 
-        return _JOINT.staging.record(run, arrays)
+        return JOINT.staging.record(run, arrays)
 
 
-class _Joint:
-    """What the joint puts in: how staged programs hold state."""
-
-    staging: Staging
-
-
-_JOINT = _Joint()
 _MAKING_STAND_INS = threading.Lock()
 _BY_STAND_IN: weakref.WeakValueDictionary[int, Variable] = weakref.WeakValueDictionary()
 
 
-def use_staging(staging: Staging) -> None:
-    """Tell Variables how programs are recorded. Called once, where backend and runtime are put together."""
-    _JOINT.staging = staging
-
-
 def staging() -> Staging:
-    """What `use_staging` was given."""
-    return _JOINT.staging
+    """How programs are recorded."""
+    return JOINT.staging
 
 
 def current_frame() -> Frame | None:
@@ -79,109 +70,23 @@ def current_frame() -> Frame | None:
     return frame
 
 
+@contextmanager
+def outside_recordings() -> Iterator[None]:
+    """Run a block as if nothing were being recorded: for state of our own that is made when it is first needed."""
+    outer, LOCAL.frame = LOCAL.frame, None
+    try:
+        with jax.core.eval_context():
+            yield
+    finally:
+        LOCAL.frame = outer
+
+
 def touched_by(program: Any) -> list[tuple[Variable, bool]]:
     """The Variables that a recorded program touches, and whether it writes each."""
-    return [(_BY_STAND_IN[id(ref)], written) for ref, written in _JOINT.staging.stand_ins(program)]
+    return [(_BY_STAND_IN[id(ref)], written) for ref, written in JOINT.staging.stand_ins(program)]
 
 
-def plain(value: Any) -> Any:
-    """The present value of a Variable or of a part of one; anything else as it is."""
-    return value.value if isinstance(value, Variable | VariableItem) else value
-
-
-def _binary(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    return lambda self, other: function(self.value, plain(other))
-
-
-def _reflected(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    return lambda self, other: function(plain(other), self.value)
-
-
-def _in_place(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    def update(self: Any, other: Any) -> Any:
-        return self._update(function, other)
-
-    return update
-
-
-class _ArrayLike:
-    """NumPy's operators and an array's methods, on ``value``."""
-
-    __slots__ = ()
-    __array_priority__ = 1000  # so that a NumPy array on the left leaves the operation to us
-
-    value: Any
-
-    def __jax_array__(self) -> Any:
-        return self.value
-
-    def __autograph_value__(self) -> Any:
-        """What converted code tests in the place of this object."""
-        return self.value
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-        return np.array(self.value, dtype=dtype) if copy else np.asarray(self.value, dtype=dtype)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or not hasattr(jax.Array, name):
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        return getattr(self.value, name)
-
-    def numpy(self) -> np.ndarray[Any, Any]:
-        """The value as a NumPy array of its own."""
-        return np.array(self.value)
-
-    def __len__(self) -> int:
-        return len(self.value)
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self.value)
-
-    def __bool__(self) -> bool:
-        return bool(self.value)
-
-    def __int__(self) -> int:
-        return int(self.value)
-
-    def __float__(self) -> float:
-        return float(self.value)
-
-    def __complex__(self) -> complex:
-        return complex(self.value)
-
-    def __index__(self) -> int:
-        return operator.index(self.value)
-
-    def __format__(self, text: str) -> str:
-        return format(self.value, text)
-
-    __hash__ = None  # type: ignore[assignment]
-    __add__, __radd__ = _binary(operator.add), _reflected(operator.add)
-    __sub__, __rsub__ = _binary(operator.sub), _reflected(operator.sub)
-    __mul__, __rmul__ = _binary(operator.mul), _reflected(operator.mul)
-    __truediv__, __rtruediv__ = _binary(operator.truediv), _reflected(operator.truediv)
-    __floordiv__, __rfloordiv__ = _binary(operator.floordiv), _reflected(operator.floordiv)
-    __mod__, __rmod__ = _binary(operator.mod), _reflected(operator.mod)
-    __divmod__, __rdivmod__ = _binary(divmod), _reflected(divmod)
-    __pow__, __rpow__ = _binary(operator.pow), _reflected(operator.pow)
-    __matmul__, __rmatmul__ = _binary(operator.matmul), _reflected(operator.matmul)
-    __and__, __rand__ = _binary(operator.and_), _reflected(operator.and_)
-    __or__, __ror__ = _binary(operator.or_), _reflected(operator.or_)
-    __xor__, __rxor__ = _binary(operator.xor), _reflected(operator.xor)
-    __lshift__, __rlshift__ = _binary(operator.lshift), _reflected(operator.lshift)
-    __rshift__, __rrshift__ = _binary(operator.rshift), _reflected(operator.rshift)
-    __lt__, __le__ = _binary(operator.lt), _binary(operator.le)
-    __gt__, __ge__ = _binary(operator.gt), _binary(operator.ge)
-    __eq__ = _binary(operator.eq)  # type: ignore[assignment]
-    __ne__ = _binary(operator.ne)  # type: ignore[assignment]
-    __neg__ = lambda self: -self.value
-    __pos__ = lambda self: +self.value
-    __invert__ = lambda self: ~self.value
-    __abs__ = lambda self: abs(self.value)
-    __round__ = lambda self, digits=0: round(self.value, digits)
-
-
-class Variable(_ArrayLike):
+class Variable(ArrayLike, VariableErrors):
     """A mutable array, in and out of functions.
 
     A `Function` takes the Variables it uses as implicit inputs and gives back what it wrote, so assignments in branches, loops,
@@ -239,7 +144,7 @@ class Variable(_ArrayLike):
         self._value: Any = None
         frame: Frame | None = LOCAL.frame
         if frame is not None and not frame.may_create:
-            raise self._created_too_late(frame)
+            raise self._created_too_late(frame.name)
         initial = plain(initial_value() if callable(initial_value) else initial_value)
         traced = any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree_util.tree_leaves(initial))
         if traced:
@@ -259,7 +164,7 @@ class Variable(_ArrayLike):
     def _start_with(self, value: Any) -> None:
         """Take a start value that is known only when what is being recorded runs."""
         frame: Frame | None = LOCAL.frame
-        if frame is None or _JOINT.staging.place() is not frame.place:
+        if frame is None or JOINT.staging.place() is not frame.place:
             raise StagingError(
                 f"{user_location()}\n  {self._label()} is created from a traced value, "
                 + (
@@ -269,7 +174,7 @@ class Variable(_ArrayLike):
                 )
             )
         frame.created.append((self, value))
-        _JOINT.staging.write(self._standing(), value)
+        JOINT.staging.write(self._standing(), value)
 
     def _initialise(self, value: Any) -> None:
         """Give a Variable that was made in a recording its start value, now that the recording runs."""
@@ -281,7 +186,7 @@ class Variable(_ArrayLike):
     @property
     def value(self) -> Any:
         """The present value, a `jax.Array`."""
-        staging = _JOINT.staging
+        staging = JOINT.staging
         place = staging.place()
         frame: Frame | None = LOCAL.frame
         if frame is not None:
@@ -297,6 +202,8 @@ class Variable(_ArrayLike):
             with self._lock:
                 value = self._value
         self._lent = True
+        for tape in LOCAL.tapes:
+            tape.saw(self, value)
         return value
 
     def read_value(self) -> Any:
@@ -338,6 +245,7 @@ class Variable(_ArrayLike):
         >>> Variable([1, 2]).assign([3, 4]).numpy().tolist()
         [3, 4]
         """
+        self._check_free()
         with self._lock:
             self._write(self._fitted(value))
         return self
@@ -354,6 +262,7 @@ class Variable(_ArrayLike):
         other = plain(other)
         if isinstance(other, list | tuple):
             other = jnp.asarray(other)
+        self._check_free()
         with self._lock:
             self._write(self._fitted(function(self.value, other)))
         return self
@@ -364,12 +273,12 @@ class Variable(_ArrayLike):
     def __setitem__(self, key: Any, value: Any) -> None:
         self[key].assign(value)
 
-    __iadd__, __isub__ = _in_place(operator.add), _in_place(operator.sub)
-    __imul__, __itruediv__ = _in_place(operator.mul), _in_place(operator.truediv)
-    __ifloordiv__, __imod__ = _in_place(operator.floordiv), _in_place(operator.mod)
-    __ipow__, __imatmul__ = _in_place(operator.pow), _in_place(operator.matmul)
-    __iand__, __ior__, __ixor__ = _in_place(operator.and_), _in_place(operator.or_), _in_place(operator.xor)
-    __ilshift__, __irshift__ = _in_place(operator.lshift), _in_place(operator.rshift)
+    __iadd__, __isub__ = in_place(operator.add), in_place(operator.sub)
+    __imul__, __itruediv__ = in_place(operator.mul), in_place(operator.truediv)
+    __ifloordiv__, __imod__ = in_place(operator.floordiv), in_place(operator.mod)
+    __ipow__, __imatmul__ = in_place(operator.pow), in_place(operator.matmul)
+    __iand__, __ior__, __ixor__ = in_place(operator.and_), in_place(operator.or_), in_place(operator.xor)
+    __ilshift__, __irshift__ = in_place(operator.lshift), in_place(operator.rshift)
 
     def __repr__(self) -> str:
         known = LOCAL.frame is None and self._value is not None
@@ -385,8 +294,16 @@ class Variable(_ArrayLike):
 
     # Writing.
 
+    def _check_free(self) -> None:
+        """Raise if a function that a program calls would write a Variable of that program's, or wait for it for ever."""
+        if LOCAL.in_callback and id(self) in HELD:
+            raise RuntimeError(
+                f"{user_location()}\n  {self._label()} is used by the program that is calling this function (py_function), which "
+                "gives it its new value when it ends.\n  Return what the function computes, and assign it in the program."
+            )
+
     def _write(self, value: Any) -> None:
-        staging = _JOINT.staging
+        staging = JOINT.staging
         place = staging.place()
         frame: Frame | None = LOCAL.frame
         if frame is None:
@@ -408,7 +325,7 @@ class Variable(_ArrayLike):
 
     def check_writable(self, value: Any) -> None:
         """Raise unless ``value`` can be stored here and now, outside all recordings of ours."""
-        staging = _JOINT.staging
+        staging = JOINT.staging
         place = staging.place()
         if staging.is_recording(place):
             raise self._not_ours("written")
@@ -446,60 +363,13 @@ class Variable(_ArrayLike):
         if self._stand_in is None:
             with _MAKING_STAND_INS:
                 if self._stand_in is None:
-                    made = _JOINT.staging.stand_in(self._type)
+                    made = JOINT.staging.stand_in(self._type)
                     _BY_STAND_IN[id(made)] = self
                     self._stand_in = made
         return self._stand_in
 
-    # Messages.
 
-    def _label(self) -> str:
-        return (
-            f"Variable {self._name!r}"
-            if self._name
-            else f"the Variable of {describe_location(*self._position)}"
-        )
-
-    def _not_ours(self, done: str) -> StagingError:
-        return StagingError(
-            f"{user_location()}\n  {self._label()} is {done} inside a JAX trace that autograph does not own (jax.jit, lax.scan …): "
-            "what JAX compiles there would keep the value of now.\n  Wrap the outermost function in autograph.function instead of "
-            "jax.jit, or pass the value in as an argument and return the new one."
-        )
-
-    def _out_of_order(self, done: str) -> StagingError:
-        return StagingError(
-            f"{user_location()}\n  {self._label()} is {done} at trace time (jax.ensure_compile_time_eval) inside a function that is "
-            "being traced. Move that out of the function."
-        )
-
-    def _mapped(self) -> StagingError:
-        return StagingError(
-            f"{user_location()}\n  {self._label()} is written inside jax.vmap (or shard_map), where every lane would write it.\n"
-            "  Return the values from the mapped function and assign once, after it."
-        )
-
-    def _differentiated(self) -> StagingError:
-        return StagingError(
-            f"{user_location()}\n  {self._label()} is assigned a value that is being differentiated, inside jax.grad (jvp, vjp …): the "
-            "derivative would be lost.\n  Use autograph.value_and_grad, which carries it through Variables, or assign "
-            "jax.lax.stop_gradient(value)."
-        )
-
-    def _unset(self) -> ValueError:
-        return ValueError(
-            f"{self._label()} has no value: the call that created it failed before it ran. Create it again."
-        )
-
-    def _created_too_late(self, frame: Frame) -> ValueError:
-        return ValueError(
-            f"{user_location()}\n  {'Variable ' + repr(self._name) if self._name else 'A Variable'} is created on a call of {frame.name!r} that is not its first. A function may create "
-            "Variables on its first call only, since every call runs the program traced then.\n  Create it outside, or keep it: "
-            "`if self.v is None: self.v = autograph.Variable(...)`."
-        )
-
-
-class VariableItem(_ArrayLike):
+class VariableItem(ArrayLike):
     """``v[i]``: the part of a Variable, as an array, or to be assigned.
 
     >>> v = Variable([1, 2, 3])
@@ -513,9 +383,7 @@ class VariableItem(_ArrayLike):
 
     def __init__(self, variable: Variable, key: Any) -> None:
         self._variable = variable
-        self._key = jax.tree_util.tree_map(
-            plain, key, is_leaf=lambda leaf: isinstance(leaf, _ArrayLike | slice)
-        )
+        self._key = jax.tree_util.tree_map(plain, key, is_leaf=lambda leaf: isinstance(leaf, ArrayLike | slice))
 
     @property
     def value(self) -> Any:
@@ -525,6 +393,7 @@ class VariableItem(_ArrayLike):
     def assign(self, value: Any) -> Variable:
         """Assign to this part. Returns the whole variable."""
         variable = self._variable
+        variable._check_free()
         with variable._lock:
             whole = variable.value
             part = plain(value)
@@ -565,9 +434,7 @@ def _replaced(whole: Any, key: Any, part: Any, variable: Variable) -> Any:
 
 
 # A part is a value wherever JAX takes containers apart: `jnp.sin(v[0])`, a loop's variable, a result.
-jax.tree_util.register_pytree_node(
-    VariableItem, lambda item: ((item.value,), None), lambda _, parts: parts[0]
-)
+jax.tree_util.register_pytree_node(VariableItem, lambda item: ((item.value,), None), lambda _, parts: parts[0])
 
 
 def _strong(value: Any, dtype: Any) -> Any:
@@ -578,9 +445,13 @@ def _strong(value: Any, dtype: Any) -> Any:
 # For programs: all at once, without returning to the interpreter between one Variable and the next, so that neither another
 # thread nor an interrupt sees some of a call's updates.
 
-values_of: Callable[[Sequence[Variable]], list[Any]] = lambda variables: list(map(_VALUE, variables))
 _VALUE = operator.attrgetter("_value")
 _SET = Variable.__dict__["_value"].__set__
+
+
+def values_of(variables: Sequence[Variable]) -> list[Any]:
+    """The present value of each Variable."""
+    return list(map(_VALUE, variables))
 
 
 def commit(variables: Sequence[Variable], values: Sequence[Any]) -> None:

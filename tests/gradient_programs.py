@@ -113,7 +113,7 @@ def newton(x, w):
 def fixed_point(x, w):
     y, change = x * 0, x * 0 + 1
     while change > 1e-13:
-        new = jnp.cos(w * y) * x * 0.5
+        new = jnp.cos(w * y) * x * 0.2
         change = abs(new - y)
         y = new
     return y

@@ -30,7 +30,10 @@ def test_the_same_object_for_the_same_signature():
     assert cf is f.get_concrete_function(x=np.ones(3, np.float32))
     assert f.experimental_get_tracing_count() == 1
     assert f(x).tolist() == [1, 1, 1] and f.experimental_get_tracing_count() == 1
-    others = [f.get_concrete_function(*a) for a in [(x, 3), (x, 2.0), (jnp.ones(4),), (jnp.ones(3, jnp.int32),), (Spec([None]),)]]
+    others = [
+        f.get_concrete_function(*a)
+        for a in [(x, 3), (x, 2.0), (jnp.ones(4),), (jnp.ones(3, jnp.int32),), (Spec([None]),)]
+    ]
     assert len({id(c) for c in [cf, *others]}) == 6
 
 
@@ -45,7 +48,16 @@ def test_called_by_position_and_by_name():
     cf = ag.function(power).get_concrete_function(jnp.ones(3), 3, scale=2)
     x = jnp.array([1.0, 2.0, 3.0])
     want = [2, 16, 54]
-    calls = [cf(x), cf(x, 3), cf(x=x), cf(x, n=3), cf(x, scale=2), cf(n=3, x=x, scale=2), cf([1.0, 2.0, 3.0]), cf(np.array([1, 2, 3]))]
+    calls = [
+        cf(x),
+        cf(x, 3),
+        cf(x=x),
+        cf(x, n=3),
+        cf(x, scale=2),
+        cf(n=3, x=x, scale=2),
+        cf([1.0, 2.0, 3.0]),
+        cf(np.array([1, 2, 3])),
+    ]
     assert [c.tolist() for c in calls] == [want] * len(calls)
 
 
@@ -83,7 +95,9 @@ def test_nested_inputs():
     cf = f.get_concrete_function({"a": [Spec([2]), 5], "b": Spec([2])}, 3)
     x = jnp.ones(2)
     assert cf({"a": [x, 5], "b": x}).tolist() == [4, 4]
-    with pytest.raises(ag.InvalidArgumentError, match=re.escape("input #1 (zero-based), `tree['b']`, expected float32[2]")):
+    with pytest.raises(
+        ag.InvalidArgumentError, match=re.escape("input #1 (zero-based), `tree['b']`, expected float32[2]")
+    ):
         cf({"a": [x, 5], "b": jnp.ones(3)})
     with pytest.raises(ag.InvalidArgumentError, match="structured like"):
         cf({"a": [x], "b": x})
@@ -114,7 +128,10 @@ def test_structured_signatures():
     assert cf.structured_input_signature == ((Spec([3], name="x"), 2), {"scale": 4})
     assert cf.structured_outputs == Spec([3])
     g = ag.function(lambda x: {"a": x, "b": (x.sum(), "text", None, 3)})
-    assert g.get_concrete_function(jnp.ones(3)).structured_outputs == {"a": Spec([3]), "b": (Spec([]), "text", None, Spec([], jnp.int32))}
+    assert g.get_concrete_function(jnp.ones(3)).structured_outputs == {
+        "a": Spec([3]),
+        "b": (Spec([]), "text", None, Spec([], jnp.int32)),
+    }
     assert cf.name == "power" and cf.variables == [] and cf.trainable_variables == []
     assert repr(cf) == "<ConcreteFunction power(x, n=2, scale=4)>"
 
@@ -122,7 +139,8 @@ def test_structured_signatures():
 def test_pretty_printing():
     cf = ag.function(power).get_concrete_function(jnp.ones((3, 2)), 3)
     assert cf.pretty_printed_signature() == (
-        "power(x, n=3, scale=1)\n  Args:\n    x: float32 Tensor, shape=(3, 2)\n  Returns:\n    float32 Tensor, shape=(3, 2)"
+        "power(x, n=3, scale=1)\n  Args:\n    x: float32 Tensor, shape=(3, 2)\n"
+        "  Returns:\n    float32 Tensor, shape=(3, 2)"
     )
 
     def f(pair, flag):
@@ -141,7 +159,10 @@ def test_pretty_printing():
             "      <1>: float32 Tensor, shape=(2,)",
         ]
     )
-    assert ag.function(lambda: None).get_concrete_function().pretty_printed_signature() == "<lambda>()\n  Returns:\n    None"
+    assert (
+        ag.function(lambda: None).get_concrete_function().pretty_printed_signature()
+        == "<lambda>()\n  Returns:\n    None"
+    )
 
 
 def test_failing_traces_leave_none():
@@ -181,7 +202,13 @@ def graph():
 
 def test_the_texts_of_every_stage(graph):
     assert isinstance(graph, ag.Graph)
-    signs = {"jaxpr": "while", "stablehlo": "stablehlo.while", "hlo": "HloModule", "optimized_hlo": "HloModule", "optimized_hlo_dot": "digraph"}
+    signs = {
+        "jaxpr": "while",
+        "stablehlo": "stablehlo.while",
+        "hlo": "HloModule",
+        "optimized_hlo": "HloModule",
+        "optimized_hlo_dot": "digraph",
+    }
     for stage, sign in signs.items():
         assert sign in graph.as_text(stage)
     assert graph.as_text() == graph.as_text("jaxpr")
@@ -197,7 +224,9 @@ def test_operations_have_the_users_lines(graph):
     lines = {o.name: o.location for o in graph.operations}
     first = loop.__code__.co_firstlineno
     assert re.search(rf"test_concrete_function\.py:{first + 3}\b", lines["div"])
-    assert not any("/runtime/" in o.location or "/backends/" in o.location for o in graph.operations if "test_" in o.location)
+    assert not any(
+        "/runtime/" in o.location or "/backends/" in o.location for o in graph.operations if "test_" in o.location
+    )
 
 
 def test_drawings(graph):

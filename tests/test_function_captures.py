@@ -24,7 +24,13 @@ def uses_helper(x):
 
 @pytest.fixture(autouse=True)
 def _restore(monkeypatch):
-    for name, value in [("SCALE", 2), ("TABLE", [1, 2]), ("SETTINGS", {"lr": 0.5}), ("helper", helper), ("UNUSED", 0)]:
+    for name, value in [
+        ("SCALE", 2),
+        ("TABLE", [1, 2]),
+        ("SETTINGS", {"lr": 0.5}),
+        ("helper", helper),
+        ("UNUSED", 0),
+    ]:
         monkeypatch.setitem(globals(), name, value)
 
 
@@ -162,5 +168,5 @@ def test_a_deleted_name_fails_as_in_python():
     del SCALE
     with pytest.raises(NameError, match="SCALE"):
         f(one())
-    SCALE = 2
+    globals()["SCALE"] = 2
     assert float(f(one())) == 2

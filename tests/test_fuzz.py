@@ -1,17 +1,16 @@
-"""Generated programs: a fixed few agree with plain Python, and the generator can find and shrink what does not."""
+"""Generated programs: a fixed few agree with plain Python, and what does not is found and made small."""
 
 from __future__ import annotations
 
 import ast
 import collections
-import operator
 
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import autograph as ag
-from autograph.tools.fuzz.campaign import constructs, modes_of, try_program
+from autograph.tools.fuzz.campaign import Failure, constructs, modes_of, try_program
 from autograph.tools.fuzz.oracle import suitable
 from autograph.tools.fuzz.programs import Program, make_program
 from autograph.tools.fuzz.runs import differences, run_mode
@@ -22,7 +21,7 @@ ONE_INPUT = ((np.int32(3), np.float32(2.0)),)
 LOOP = "def f(n, x):\n    total = 0\n    for i in range(n):\n        total += i\n    return total\n"
 
 
-@pytest.mark.parametrize("seed", range(0, 40))
+@pytest.mark.parametrize("seed", range(24))
 def test_programs_agree(seed):
     failure = try_program(make_program(seed), seconds_to_shrink=0).failure
     assert failure is None, f"{failure.mode}: {failure.text}\n{failure.source}"
@@ -37,9 +36,9 @@ def test_programs_hold_every_construct():
     for seed in range(300):
         counts += constructs(make_program(seed).source)
     wanted = {
-        "If", "IfExp", "For", "While", "Break", "Continue", "Return in a loop", "BoolOp", "chained Compare", "NamedExpr",
-        "AugAssign", "Subscript written", "Attribute written", "Nonlocal", "Lambda", "Raise", "Assert", "loop else",
-        "nested loop", "depth 4",
+        "If", "IfExp", "For", "While", "Break", "Continue", "Return in a loop", "BoolOp", "chained Compare",
+        "NamedExpr", "AugAssign", "Subscript written", "Attribute written", "Nonlocal", "Lambda", "Raise",
+        "Assert", "loop else", "nested loop", "depth 4",
     }  # fmt: skip
     assert {name for name in wanted if counts[name] < 3} == set()
 
@@ -53,7 +52,7 @@ def test_inputs_that_grow_or_never_end_are_left_out():
 
 @pytest.mark.parametrize("mode", ["eager", "eager_jax", "jit", "function", "vmap"])
 def test_a_wrong_compiler_is_found_in_every_mode(mode, monkeypatch):
-    """The operators of `if` take the wrong branch."""
+    """Its results are one too large."""
     convert, function = ag.convert, ag.function
 
     def wrong(f):
@@ -66,21 +65,25 @@ def test_a_wrong_compiler_is_found_in_every_mode(mode, monkeypatch):
 
 
 def test_a_broken_operator_is_found_and_shrunk(monkeypatch):
-    """`ag.operators` with a `for_stmt` that drops its last-but-one argument's test: a `break` is not seen."""
-    staged = type(ag.operators).for_stmt
+    """A `for_stmt` that never asks whether to go on: what follows a `break` runs."""
+    whole = type(ag.operators).for_stmt
 
     def without_break(self, iterable, body, names, test=None, result=None):
-        staged(self, iterable, body, names, None, result)
+        whole(self, iterable, body, names, None, result)
 
     monkeypatch.setattr(type(ag.operators), "for_stmt", without_break)
-    source = "def f(n, x):\n    total = 0\n    x = x + 1\n    for i in range(n):\n        if i > 0:\n            break\n        total += 1\n    else:\n        x = x * 2\n    if x > 3:\n        x = x - 1\n    return total\n"
+    source = (
+        "def f(n, x):\n    total = 0\n    x = x + 1\n    for i in range(n):\n        if i == 1:\n"
+        "            break\n        total += 1\n    if x > 3:\n        x = x - 1\n    return total\n"
+    )
     failure = try_program(Program(0, source, ONE_INPUT)).failure
     assert failure is not None and failure.kind == "value"
-    assert len(failure.source) < len(source) / 2 and "break" in failure.source
+    assert len(failure.source) < len(source) and "break" in failure.source and "x > 3" not in failure.source
 
 
 def test_a_refusal_is_no_difference():
-    verdict = run_mode("jit", "def f(n, x):\n    if n:\n        y = (x,)\n    else:\n        y = [x, x]\n    return y\n", ONE_INPUT)
+    source = "def f(n, x):\n    if n:\n        y = (x,)\n    else:\n        y = [x, x]\n    return y\n"
+    verdict = run_mode("jit", source, ONE_INPUT)
     assert verdict.kind == "refused" and "StagingError" in verdict.text
 
 
@@ -96,10 +99,7 @@ def test_differences_are_of_structure_kind_and_value():
 
 
 def test_a_saved_failure_runs_by_itself(tmp_path):
-    program = Program(5, LOOP, ONE_INPUT)
-    from autograph.tools.fuzz.campaign import Failure
-
-    text = as_test(Failure(5, "jit", "value", "wrong", LOOP, program.inputs, LOOP))
+    text = as_test(Failure(5, "jit", "value", "wrong", LOOP, ONE_INPUT, LOOP))
     namespace = {}
     file = tmp_path / "test_saved.py"
     file.write_text(text)
@@ -110,4 +110,4 @@ def test_a_saved_failure_runs_by_itself(tmp_path):
 def test_every_mode_takes_its_turn():
     modes = collections.Counter(mode for seed in range(12) for mode in modes_of(seed))
     assert set(modes) == {"eager", "eager_jax", "jit", "function", "vmap"}
-    assert operator.ge(modes["eager"], 12)
+    assert modes["eager"] == 12

@@ -62,10 +62,12 @@ class Point(NamedTuple):
 
 
 DISTINCT = [
-    1, 1.0, True, 1 + 0j, 2, "1", b"1", None, 0, 0.0, -0.0, False, math.nan, math.inf, Level.LOW, Colour.RED, Colour.BLUE, "a",
-    Config(0.0), Config(-0.0), Config(0.0, "d"), (1, 2), (1, 2.0), [1, 2], (1, (2,)), {"a": 1}, {"b": 1}, {"a": 1.0},
-    frozenset({1}), frozenset({True}), {1}, range(3), range(4), slice(1), slice(1.0), int, float, complex(0.0, -0.0),
-    complex(0.0, 0.0), {1: 2}, {True: 2}, {1.0: 2}, Point(1, 2), Ellipsis, np.dtype("f4"), jnp.float32, -1, 1 << 70,
+    1, 1.0, True, 1 + 0j, 2, "1", b"1", None, 0, 0.0, -0.0, False, math.nan, math.inf, Level.LOW, Colour.RED,
+    Colour.BLUE, "a", Config(0.0), Config(-0.0), Config(0.0, "d"), (1, 2), (1, 2.0), [1, 2], (1, (2,)),
+    {"a": 1}, {"b": 1},
+    {"a": 1.0}, frozenset({1}), frozenset({True}), {1}, range(3), range(4), slice(1), slice(1.0), int, float,
+    complex(0.0, -0.0), complex(0.0, 0.0), {1: 2}, {True: 2}, {1.0: 2}, Point(1, 2), Ellipsis, np.dtype("f4"),
+    jnp.float32, -1, 1 << 70,
 ]  # fmt: skip
 
 
@@ -142,7 +144,13 @@ def test_positional_only_and_wrong_calls():
 
     g = ag.function(f)
     assert int(g(3, b=1)) == 2
-    for args, kwargs in [((), {}), ((1,), {}), ((1, 2, 3), {}), ((1,), {"b": 2, "c": 3}), ((), {"a": 1, "b": 2})]:
+    for args, kwargs in [
+        ((), {}),
+        ((1,), {}),
+        ((1, 2, 3), {}),
+        ((1,), {"b": 2, "c": 3}),
+        ((), {"a": 1, "b": 2}),
+    ]:
         with pytest.raises(TypeError, match=r"f\(\)"):
             g(*args, **kwargs)
 
@@ -150,7 +158,17 @@ def test_positional_only_and_wrong_calls():
 def test_containers_by_structure_and_leaves():
     f = ag.function(lambda tree: jax.tree_util.tree_reduce(lambda a, b: a + b, tree, 0))
     x = jnp.ones(())
-    trees = [[x, 2], [x, 3], (x, 2), {"a": x, "b": 2}, {"a": x, "c": 2}, Point(x, 2), [x, [2]], [x, None], [x]]
+    trees = [
+        [x, 2],
+        [x, 3],
+        (x, 2),
+        {"a": x, "b": 2},
+        {"a": x, "c": 2},
+        Point(x, 2),
+        [x, [2]],
+        [x, None],
+        [x],
+    ]
     for _ in range(2):
         assert [float(f(t)) for t in trees] == [3, 4, 3, 3, 3, 3, 3, 1, 1]
     assert f.experimental_get_tracing_count() == len(trees)
@@ -380,3 +398,42 @@ def test_partial_and_callable_objects():
 
     h = ag.function(Adder())
     assert int(h(jnp.array(1))) == 2 and int(h(jnp.array(1), n=5)) == 6 and h.__name__ == "Adder"
+
+
+class Column:
+    """An array of some other library, which can change."""
+
+    def __init__(self, values):
+        self.values = values
+
+    def __array__(self, dtype=None, copy=None):
+        return np.asarray(self.values, dtype)
+
+
+def test_arrays_of_other_libraries_are_arrays():
+    f = ag.function(lambda column, k: column.sum() * k)
+    column = Column([1, 2])
+    for _ in range(2):
+        assert float(f(column, 2)) == 6
+    column.values = [3, 4]
+    assert float(f(column, 2)) == 14 and float(f(Column([0, 1]), 2)) == 2
+    assert f.experimental_get_tracing_count() == 1
+    names = Column(["a", "b"])
+    assert traces(lambda column: 0, (names,), (names,)) == 1
+
+
+def test_variables_as_arguments_are_told_apart_by_identity():
+    v, w = ag.Variable(1.0), ag.Variable(2.0)
+
+    def add(variable, x):
+        variable.assign_add(x)
+        return variable + 0.0
+
+    f = ag.function(add)
+    assert [float(f(a, jnp.array(1.0))) for a in (v, w, v, w)] == [2, 3, 3, 4]
+    assert float(v.value) == 3
+    assert f.experimental_get_tracing_count() == 2
+    g = ag.function(lambda vs, x: vs["a"][0] * x + vs["b"])
+    assert float(g({"a": [v], "b": w}, jnp.array(2.0))) == 10
+    v.assign(5.0)
+    assert float(g({"a": [v], "b": w}, jnp.array(2.0))) == 14

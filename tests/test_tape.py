@@ -17,7 +17,11 @@ def close(found, expected):
 @pytest.fixture(params=["outside", "inside"])
 def run(request):
     """Call a function as it is, or as a compiled one."""
-    return (lambda f, *args: f(*args)) if request.param == "outside" else (lambda f, *args: ag.function(f)(*args))
+    return (
+        (lambda f, *args: f(*args))
+        if request.param == "outside"
+        else (lambda f, *args: ag.function(f)(*args))
+    )
 
 
 def test_value_and_gradient(run):
@@ -131,7 +135,10 @@ def test_second_derivatives_and_other_transforms(run):
     outer = lambda x: ag.grad(lambda x: ag.grad(lambda x: w**3 * x, w)(x), w)(x)
     close(run(outer, jnp.array(5.0)), 60)
     close(run(lambda x: jax.grad(lambda x: ag.grad(lambda x: w**3 * x, w)(x))(x), jnp.array(5.0)), 12)
-    close(run(lambda x: jax.vmap(lambda x: ag.grad(lambda x: w**3 * x, w)(x))(x), jnp.array([1.0, 2.0])), [12, 24])
+    close(
+        run(lambda x: jax.vmap(lambda x: ag.grad(lambda x: w**3 * x, w)(x))(x), jnp.array([1.0, 2.0])),
+        [12, 24],
+    )
 
 
 def test_wrong_arguments():

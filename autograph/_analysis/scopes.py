@@ -1,7 +1,7 @@
 """Which names a function, statement or expression binds and reads, by Python's scoping rules.
 
-Everything here looks at one scope: inside a nested function, lambda, class or comprehension only the names that reach out of
-it count.
+Everything here looks at one scope: inside a nested function, lambda, class or comprehension only the names that
+reach out of it count.
 """
 
 from __future__ import annotations
@@ -100,9 +100,7 @@ def _children_in_scope(node: gast.AST) -> list[gast.AST]:
     if kind in _LEAVES:
         return []
     if kind in FUNCTIONS:
-        defaults = [
-            default for default in (*node.args.defaults, *node.args.kw_defaults) if default is not None
-        ]
+        defaults = [default for default in (*node.args.defaults, *node.args.kw_defaults) if default is not None]
         return [*defaults, *getattr(node, "decorator_list", ())]
     if kind is gast.ClassDef:
         return [*node.bases, *(keyword.value for keyword in node.keywords), *node.decorator_list]

@@ -1,7 +1,9 @@
-"""The rewriting, in order. Each pass is one class in a file of its own: `Pass(context)(function_node) -> function_node`.
+"""The rewriting, in order.
 
-``applies_to`` names the node types that a pass has something to do with (None: any); it is left out for functions without them.
-``introduces`` names those that it makes and a later pass works on.
+Each pass is one class in a file of its own: `Pass(context)(function_node) -> function_node`.
+
+``applies_to`` names the node types that a pass has something to do with (None: any); it is left out for functions
+without them. ``introduces`` names those that it makes and a later pass works on.
 """
 
 from autograph._passes.calls import LowerCalls

@@ -15,8 +15,8 @@ _WRITING_METHODS = frozenset(
 class LowerCalls(gast.NodeTransformer):
     """Rewrites ``f(x, *args, k=v)`` to ``ag__.call(f)(x, *args, k=v)``: arguments and their order stay as written.
 
-    Calls that need nothing at run time stay as they are: array libraries' functions, and builtins that treat traced values
-    as any other. ``super()`` is spelled out, since its implicit arguments are lost in a nested function.
+    Calls that need nothing at run time stay as they are: array libraries' functions, and builtins that treat traced
+    values as any other. ``super()`` is spelled out, since its implicit arguments are lost in a nested function.
 
     Attributes: first_parameters (the enclosing user functions' first parameters, innermost last).
     """
@@ -54,12 +54,7 @@ class LowerCalls(gast.NodeTransformer):
     def visit_Call(self, node: gast.AST) -> gast.AST:
         if self.context.is_operator_call(node):
             return self.generic_visit(node)
-        if (
-            isinstance(node.func, gast.Name)
-            and node.func.id == "super"
-            and not node.args
-            and not node.keywords
-        ):
+        if isinstance(node.func, gast.Name) and node.func.id == "super" and not node.args and not node.keywords:
             if self.first_parameters and self.first_parameters[-1] is not None:
                 node.args = [placed(load("__class__"), node), placed(load(self.first_parameters[-1]), node)]
             return node

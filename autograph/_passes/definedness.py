@@ -33,7 +33,9 @@ class CheckDefined:
 
 
 class _Walk:
-    """A forward walk with the set of names bound on every path. Attributes: exits (sets at break, continue, per loop)."""
+    """A forward walk with the set of names bound on every path. Attributes: exits (sets at break, continue, per
+    loop).
+    """
 
     def __init__(self, context: Context, local_names: frozenset[str]) -> None:
         self.context = context
@@ -121,9 +123,7 @@ class _Walk:
     def reads(self, node: gast.AST, defined: set[str]) -> gast.AST:
         """The expression with its reads of possibly unbound variables checked."""
         risky = {
-            part.id
-            for part in walk_scope([node])
-            if isinstance(part, gast.Name) and isinstance(part.ctx, gast.Load)
+            part.id for part in walk_scope([node]) if isinstance(part, gast.Name) and isinstance(part.ctx, gast.Load)
         } & (self.local_names - defined)
         risky -= bound_names([node])
         return _CheckReads(self.context, risky).visit(node) if risky else node
@@ -149,11 +149,7 @@ def _meet(*paths: _Names) -> _Names:
 
 def _surely_runs(iterable: gast.AST) -> bool:
     """Whether this is ``range`` of constants that is not empty."""
-    if not (
-        isinstance(iterable, gast.Call)
-        and isinstance(iterable.func, gast.Name)
-        and iterable.func.id == "range"
-    ):
+    if not (isinstance(iterable, gast.Call) and isinstance(iterable.func, gast.Name) and iterable.func.id == "range"):
         return False
     try:
         return bool(range(*(gast.literal_eval(argument) for argument in iterable.args)))

@@ -29,8 +29,9 @@ _OPERATORS = {
 class LowerAssignments:
     """Rewrites ``x[i] = v`` and ``obj.a = v`` so that arrays are rebound and other objects' writes are seen.
 
-    ``x[i] = v`` becomes ``x = ag__.set_item(x, i, v)``: on a JAX array that is ``x.at[i].set(v)``, on anything else Python's own
-    assignment, after which ``x`` is what it was. A nested target stores each new array back where its own came from.
+    ``x[i] = v`` becomes ``x = ag__.set_item(x, i, v)``: on a JAX array that is ``x.at[i].set(v)``, on anything else
+    Python's own assignment, after which ``x`` is what it was. A nested target stores each new array back where its
+    own came from.
     """
 
     applies_to: frozenset[type] | None = frozenset(
@@ -48,9 +49,7 @@ class LowerAssignments:
                 placed(gast.Pass(), node)
             ]
             outer = sorted(scope.nonlocal_names | scope.global_names)
-            reports = [
-                placed(gast.Expr(self.context.call("will_write", thunk(load(name)))), node) for name in outer
-            ]
+            reports = [placed(gast.Expr(self.context.call("will_write", thunk(load(name)))), node) for name in outer]
             position = _after_declarations(node)
             node.body = [*node.body[:position], *reports, *node.body[position:]]
         return node
@@ -135,6 +134,13 @@ class _Rewriter:
     def augmented(self, node: gast.AST) -> list[gast.AST]:
         target, symbol = node.target, constant(_OPERATORS[type(node.op)])
         base = self._simple(target.value)
+        if self._may_write(node.value):  # Python has read the old value by the time the right-hand side runs
+            place = type(target)(base, self._index(target.slice) if isinstance(target, gast.Subscript) else target.attr)
+            place.ctx = gast.Load()
+            name = self.context.names.new("updated")
+            update = gast.AugAssign(store(name), node.op, node.value)
+            first = [*self._placed([assign(name, place)], node), placed(update, node)]
+            return first + self._placed(self._store(_copy(place), load(name)), node)
         if isinstance(target, gast.Attribute):
             attribute = constant(self.context.mangled(target.attr))
             update = gast.Expr(self.context.call("update_attr", base, attribute, symbol, node.value))
@@ -143,7 +149,9 @@ class _Rewriter:
         return self._placed(self._put_back(base, new), node)
 
     def _with_names(self, target: gast.AST, stores: list[tuple[gast.AST, str]]) -> gast.AST:
-        """The unpacking target with each item or attribute in it replaced by a fresh name, and those listed in order."""
+        """The unpacking target with each item or attribute in it replaced by a fresh name, and those listed in
+        order.
+        """
         if isinstance(target, gast.Subscript | gast.Attribute):
             name = self.context.names.new("item")
             stores.append((target, name))
@@ -168,11 +176,7 @@ class _Rewriter:
     def _put_back(self, place: gast.AST, new: gast.AST) -> list[gast.AST]:
         """Statements that store ``new``, what an item write made of ``place``, where ``place`` came from."""
         if isinstance(place, gast.Name):
-            return (
-                [assign(place.id, new)]
-                if place.id in self.local_names
-                else [gast.Expr(self._in_place(new, place))]
-            )
+            return [assign(place.id, new)] if place.id in self.local_names else [gast.Expr(self._in_place(new, place))]
         if isinstance(place, gast.Attribute):
             name = constant(self.context.mangled(place.attr))
             return [gast.Expr(self.context.call("put_back_attr", _copy(place.value), name, new))]
@@ -183,20 +187,19 @@ class _Rewriter:
 
     def _in_place(self, new: gast.AST, place: gast.AST) -> gast.AST:
         name = place.id if isinstance(place, gast.Name) else None
-        return self.context.call(
-            "written_in_place", new, _copy(place) if name else constant(None), constant(name)
-        )
+        return self.context.call("written_in_place", new, _copy(place) if name else constant(None), constant(name))
 
     def _simple(self, node: gast.AST) -> gast.AST:
-        """An expression that may be evaluated twice: names, attributes and items of such; the rest goes to a variable."""
+        """An expression that may be evaluated twice: names, attributes and items of such.
+
+        The rest goes to a variable.
+        """
         if isinstance(node, gast.Name):
             return load(node.id)
         if isinstance(node, gast.Attribute):
             return placed(gast.Attribute(self._simple(node.value), node.attr, gast.Load()), node)
         if isinstance(node, gast.Subscript):
-            return placed(
-                gast.Subscript(self._simple(node.value), self._index(node.slice), gast.Load()), node
-            )
+            return placed(gast.Subscript(self._simple(node.value), self._index(node.slice), gast.Load()), node)
         return self._hoisted("base", node)
 
     def _index(self, node: gast.AST) -> gast.AST:
@@ -206,6 +209,15 @@ class _Rewriter:
         if _has_slice(node):
             return placed(gast.Subscript(self.context.operator("index"), node, gast.Load()), node)
         return node
+
+    def _may_write(self, node: gast.AST) -> bool:
+        """Whether evaluating this may run code of the user's, and so write to anything."""
+        for part in gast.walk(node):
+            if isinstance(part, gast.Call) and not self.context.is_plain_call(part.func):
+                return True
+            if isinstance(part, gast.NamedExpr | gast.Await | gast.Yield | gast.YieldFrom):
+                return True
+        return False
 
     def _hoisted(self, base: str, node: gast.AST) -> gast.AST:
         name = self.context.names.new(base)
@@ -220,9 +232,7 @@ class _Rewriter:
 def _bound_with_values(function: gast.AST) -> frozenset[str]:
     """The variables that something other than a bare annotation binds."""
     bare = {
-        id(part.target)
-        for part in walk_scope(function.body)
-        if isinstance(part, gast.AnnAssign) and part.value is None
+        id(part.target) for part in walk_scope(function.body) if isinstance(part, gast.AnnAssign) and part.value is None
     }
     names = {
         part.id

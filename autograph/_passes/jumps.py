@@ -10,8 +10,8 @@ from autograph._analysis.scopes import LOOPS, suspends, walk_scope
 from autograph._passes.nodes import Context, any_of, assign, constant, load, negation, placed
 from autograph._passes.static_tests import is_static_test
 
-# Early returns in a row nest their remainders this deep; from there on they set a flag, so that a function of any length
-# stays within Python's limit of indentation.
+# Early returns in a row nest their remainders this deep; from there on they set a flag, so that a function of any
+# length stays within Python's limit of indentation.
 _DEPTH_LIMIT = 12
 
 _JUMPS = {gast.Break: "break", gast.Continue: "continue", gast.Return: "return"}
@@ -20,8 +20,8 @@ _JUMPS = {gast.Break: "break", gast.Continue: "continue", gast.Return: "return"}
 class LowerJumps:
     """Rewrites jumps so that every block runs to its end, and a ``return`` stands only where the function ends.
 
-    What follows a conditional jump becomes the other branch. A flag remains only where a jump leaves a loop; it ends the loop
-    by its test. In
+    What follows a conditional jump becomes the other branch. A flag remains only where a jump leaves a loop; it
+    ends the loop by its test. In
 
         while True:                         did_break = False
             x = x / 2                       while not did_break:
@@ -35,9 +35,7 @@ class LowerJumps:
       loops: the enclosing loops' flags, innermost last.
     """
 
-    applies_to: frozenset[type] | None = frozenset(
-        {gast.Return, gast.Break, gast.Continue, gast.For, gast.While}
-    )
+    applies_to: frozenset[type] | None = frozenset({gast.Return, gast.Break, gast.Continue, gast.For, gast.While})
     introduces: frozenset[type] = frozenset({gast.If})
 
     def __init__(self, context: Context) -> None:
@@ -53,9 +51,7 @@ class LowerJumps:
         return function
 
     def function(self, node: gast.AST) -> None:
-        if any(
-            self._escapes_of(part.finalbody) for part in walk_scope(node.body) if hasattr(part, "finalbody")
-        ):
+        if any(self._escapes_of(part.finalbody) for part in walk_scope(node.body) if hasattr(part, "finalbody")):
             # Such a jump discards the exception in flight, which no flag can do: this function keeps its jumps.
             self.context.keeps_jumps.add(node)
             for part in walk_scope(node.body):
@@ -87,11 +83,7 @@ class LowerJumps:
                     return out + self._return_if_flagged(node, pending, depth, endless)
             elif not self.escapes(node):
                 out += self.inner(node)
-            elif (
-                isinstance(node, gast.If)
-                and depth < _DEPTH_LIMIT
-                and self._structured_if(node, pending, depth)
-            ):
+            elif isinstance(node, gast.If) and depth < _DEPTH_LIMIT and self._structured_if(node, pending, depth):
                 out.append(node)
                 if not (is_static_test(node.test) and not node.orelse):
                     return out
@@ -103,7 +95,10 @@ class LowerJumps:
         return out
 
     def _structured_if(self, node: gast.AST, rest: list[gast.AST], depth: int) -> bool:
-        """Turn ``if`` with returns, plus what follows it, into branches that both return. False where that would copy code."""
+        """Turn ``if`` with returns, plus what follows it, into branches that both return.
+
+        False where that would copy code.
+        """
         if _exits(node.body) and is_static_test(node.test) and not node.orelse:
             node.body = self.tail(node.body, depth + 1)  # stays a Python `if`; what follows stays after it
         elif _exits(node.body):
@@ -146,9 +141,7 @@ class LowerJumps:
             body.append(placed(gast.Return(None), body[-1] if body else like))
         return body
 
-    def _return_if_flagged(
-        self, node: gast.AST, rest: list[gast.AST], depth: int, endless: bool
-    ) -> list[gast.AST]:
+    def _return_if_flagged(self, node: gast.AST, rest: list[gast.AST], depth: int, endless: bool) -> list[gast.AST]:
         give = placed(gast.Return(load(self._return_names()[1])), node)
         if endless:
             return [give]

@@ -124,9 +124,7 @@ def _tests_values(pattern: gast.AST) -> bool:
 
 
 def _is_choice_of_values(pattern: gast.AST) -> bool:
-    return isinstance(pattern, gast.MatchOr) and all(
-        isinstance(part, gast.MatchValue) for part in pattern.patterns
-    )
+    return isinstance(pattern, gast.MatchOr) and all(isinstance(part, gast.MatchValue) for part in pattern.patterns)
 
 
 def _is_irrefutable(pattern: gast.AST) -> bool:

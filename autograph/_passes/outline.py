@@ -57,14 +57,14 @@ class OutlineControlFlow:
 
     def __call__(self, node: gast.AST) -> gast.AST:
         if not isinstance(node, gast.Lambda):
-            _Outliner(self.context, scope_of(node), liveness(node.body, self.context.exit_flags)).function(
-                node
-            )
+            _Outliner(self.context, scope_of(node), liveness(node.body, self.context.exit_flags)).function(node)
         return node
 
 
 class _Frame:
-    """The Python function whose block is being rewritten: which names it binds itself, which it shares with one outside."""
+    """The Python function whose block is being rewritten: which names it binds itself, which it shares with one
+    outside.
+    """
 
     def __init__(self, bound: set[str], shared: frozenset[str]) -> None:
         self.bound = bound
@@ -130,6 +130,9 @@ class _Outliner:
         assigned = bound_names([*node.body, *node.orelse])
         returns = contains([node], gast.Return)
         state, shared = self._state(node, assigned, frozenset())
+        if returns:  # nothing follows in this function; what others may read remains
+            outliving = self.scope.global_names | self.scope.nonlocal_names | self.scope.captured
+            state = [name for name in state if name in outliving]
         if_body = self._body("if_body", (), node.body, shared, node)
         else_body = self._body("else_body", (), node.orelse, shared, node) if node.orelse else None
         call = self.context.call(
@@ -137,8 +140,8 @@ class _Outliner:
             node.test,
             load(if_body.name),
             load(else_body.name) if else_body is not None else constant(None),
-            names_tuple(() if returns else state),
-            **self._result(() if returns else state),
+            names_tuple(state),
+            **self._result(state),
         )
         statement = gast.Return(call) if returns else gast.Expr(call)
         bodies = [if_body] if else_body is None else [if_body, else_body]
@@ -154,9 +157,7 @@ class _Outliner:
         if is_while or flags:
             test = node.test if is_while else negation(any_of(flags))
             parts.append(
-                self._body(
-                    "loop_test", (), [placed(gast.Return(test), node, header[0])], shared, node, rewrite=False
-                )
+                self._body("loop_test", (), [placed(gast.Return(test), node, header[0])], shared, node, rewrite=False)
             )
         if is_while:
             loop_body = self._body("loop_body", (), node.body, shared, node)
@@ -194,8 +195,11 @@ class _Outliner:
         return sorted(state), frozenset(shared)
 
     def _result(self, state: Sequence[str]) -> dict[str, gast.AST]:
-        """The keyword that names, among the state, what a ``return`` in a loop returns: it is read only once it is set."""
-        return {"result": constant(name) for name in state if name in self.context.result_names}
+        """The keyword that names, among the state, what a ``return`` in a loop returns: it is read only once it
+        is set.
+        """
+        names = [name for name in state if name in self.context.result_names]
+        return {"result": constant(names[0])} if names else {}
 
     def _captured_outside(self, node: gast.AST) -> frozenset[str]:
         """Names held by a closure made outside this statement: it may be called, and read them, at any time."""
@@ -205,7 +209,9 @@ class _Outliner:
         return frozenset().union(*(names for closure, names in self.scope.captures if closure not in inside))
 
     def _declared(self, shared: frozenset[str], node: gast.AST) -> list[gast.AST]:
-        """Bare annotations for names that this frame owns but has not bound: they make the names local and bind nothing."""
+        """Bare annotations for names that this frame owns but has not bound: they make the names local and bind
+        nothing.
+        """
         missing = sorted(shared - self.frame.bound - self.frame.shared)
         self.frame.bound |= set(missing)
         return [placed(gast.AnnAssign(store(name), load("object"), None, 1), node) for name in missing]

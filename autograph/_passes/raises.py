@@ -5,14 +5,13 @@ from __future__ import annotations
 import gast
 
 from autograph._passes.nodes import Context, constant, placed, thunk
-from autograph._passes.static_tests import is_static_test
 
 
 class LowerRaises(gast.NodeTransformer):
     """Lets the operators know of exceptions, which may depend on traced conditions.
 
-    ``raise E`` becomes ``raise ag__.raised(E)``; ``assert t, m`` becomes ``ag__.assert_stmt(t, lambda: m)``; the body of a ``try``
-    that has handlers runs under ``with ag__.handlers():``.
+    ``raise E`` becomes ``raise ag__.raised(E)``; ``assert t, m`` becomes ``ag__.assert_stmt(t, lambda: m)``; the
+    body of a ``try`` that has handlers runs under ``with ag__.handlers():``.
     """
 
     applies_to: frozenset[type] | None = frozenset(
@@ -33,7 +32,7 @@ class LowerRaises(gast.NodeTransformer):
         return node
 
     def visit_Assert(self, node: gast.AST) -> gast.AST:
-        if not __debug__ or is_static_test(node.test):
+        if not __debug__:
             return node
         arguments = [node.test]
         if node.msg is not None:

@@ -130,11 +130,7 @@ class Builtins:
                 if values.ndim != 1:
                     return plain(*args)
                 return reduce(values)
-            if (
-                not kwargs
-                and isinstance(values, list | tuple)
-                and builtins.any(map(self.backend.is_traced, values))
-            ):
+            if not kwargs and isinstance(values, list | tuple) and builtins.any(map(self.backend.is_traced, values)):
                 result = values[0]
                 for value in values[1:]:
                     if jnp.ndim(value) or jnp.ndim(result):

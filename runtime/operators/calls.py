@@ -194,11 +194,7 @@ class Calls:
     def _object_converted(self, value: Any) -> Any:
         """A callable object in the place of a function, as its converted ``__call__``."""
         method = getattr(type(value), "__call__", None)
-        return (
-            self._object(value)
-            if isinstance(method, types.FunctionType) and not is_library(type(value))
-            else value
-        )
+        return self._object(value) if isinstance(method, types.FunctionType) and not is_library(type(value)) else value
 
     def _functions_converted(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
         return tuple(
@@ -211,9 +207,7 @@ def _is_transform(called: Any) -> bool:
     """Whether this is a function of JAX's own, as against a user's function that JAX has transformed."""
     while hasattr(called, "__wrapped__"):
         called = called.__wrapped__
-    return isinstance(called, types.FunctionType) and called.__globals__.get("__name__", "").startswith(
-        "jax."
-    )
+    return isinstance(called, types.FunctionType) and called.__globals__.get("__name__", "").startswith("jax.")
 
 
 def mark_unconverted(function: Any) -> None:

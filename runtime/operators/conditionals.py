@@ -9,7 +9,7 @@ from typing import Any
 from autograph.backends.base import MISSING, Backend, LeafType, Output, Traced
 from autograph.runtime.errors import StagingError
 from autograph.runtime.optional import Optional
-from autograph.runtime.operators.journal import AttributePlace, ContentsPlace, Journal, Place, key_of
+from autograph.runtime.operators.journal import ContentsPlace, Journal, Place, key_of
 from autograph.runtime.operators.locations import user_location
 from autograph.runtime.operators.state import (
     UNBOUND,
@@ -60,44 +60,47 @@ class Conditionals:
         variables = find_variables(names, functions)
         return self.staged_if(test, body, orelse, variables, Snapshot(functions, variables), result, True)
 
-    def if_exp(self, test: Any, body: Thunk, orelse: Thunk) -> Any:
-        """``body() if test else orelse()``."""
+    def if_exp(self, test: Any, body: Thunk, orelse: Thunk, names: Sequence[str] = ()) -> Any:
+        """``body() if test else orelse()``; ``names`` are what the operands bind."""
         test = value_of(test)
         if not self.backend.is_traced(test):
             return body() if test else orelse()
-        return self.staged_if(test, body, orelse, [], Snapshot((body, orelse), []))
+        variables = find_variables(names, (body, orelse), missing_is_global=False)
+        return self.staged_if(test, body, orelse, variables, Snapshot((body, orelse), variables))
 
-    def and_(self, first: Any, *rest: Thunk) -> Any:
-        """``first and rest[0]() and …`` with Python's values and short circuit."""
+    def and_(self, first: Any, *rest: Thunk, names: Sequence[str] = ()) -> Any:
+        """``first and rest[0]() and …`` with Python's values and short circuit; ``names`` are what the operands bind."""
         value = first
         for operand in rest:
             value = value_of(value)
             if self.backend.is_traced(value):
-                value = self._staged_and(value, operand)
+                value = self._staged_and(value, operand, names)
             elif not value:
                 return value
             else:
                 value = operand()
         return value
 
-    def or_(self, first: Any, *rest: Thunk) -> Any:
-        """``first or rest[0]() or …`` with Python's values and short circuit."""
+    def or_(self, first: Any, *rest: Thunk, names: Sequence[str] = ()) -> Any:
+        """``first or rest[0]() or …`` with Python's values and short circuit; ``names`` are what the operands bind."""
         value = first
         for operand in rest:
             value = value_of(value)
             if self.backend.is_traced(value):
-                value = self._staged_or(value, operand)
+                value = self._staged_or(value, operand, names)
             elif value:
                 return value
             else:
                 value = operand()
         return value
 
-    def _staged_and(self, kept: Any, operand: Thunk) -> Any:
-        return self.staged_if(kept, operand, lambda: kept, [], Snapshot((operand,), []))
+    def _staged_and(self, kept: Any, operand: Thunk, names: Sequence[str]) -> Any:
+        variables = find_variables(names, (operand,), missing_is_global=False)
+        return self.staged_if(kept, operand, lambda: kept, variables, Snapshot((operand,), variables))
 
-    def _staged_or(self, kept: Any, operand: Thunk) -> Any:
-        return self.staged_if(kept, lambda: kept, operand, [], Snapshot((operand,), []))
+    def _staged_or(self, kept: Any, operand: Thunk, names: Sequence[str]) -> Any:
+        variables = find_variables(names, (operand,), missing_is_global=False)
+        return self.staged_if(kept, lambda: kept, operand, variables, Snapshot((operand,), variables))
 
     def not_(self, value: Any) -> Any:
         """``not value``."""
@@ -181,6 +184,8 @@ class Conditionals:
             joined.add_written(places[-1], *(self._value_of_place(places[-1], end) for end in ends))
         leaves = joined.emit(predicate, ends)
         for k, place in enumerate(places):
+            if k > len(variables):
+                self.journal.touch(place)  # found by its being written: the region around must know
             if k in joined.lost:
                 self.marks.lose(place, f"only one branch binds it at {where}")
             else:
@@ -234,9 +239,7 @@ class Conditionals:
                     end.spans.append(slice(0, 0))
                     continue
                 leaves, structure = flatten(value)
-                original = (
-                    entry[k - 1] if k and value is copies[k - 1] and is_mutable_container(value) else None
-                )
+                original = entry[k - 1] if k and value is copies[k - 1] and is_mutable_container(value) else None
                 end.values.append(_EndValue(structure, original))
                 leaves.append(self.marks.defined(value))
                 end.spans.append(slice(len(flat), len(flat) + len(leaves)))
@@ -267,23 +270,20 @@ class Conditionals:
         end.written = {key: entry for key, entry in end.written.items() if key in living}
         return end
 
-    def _bind(
-        self, place: Variable, joined: _JoinedVariable | None, leaves: Sequence[Any], where: str
-    ) -> None:
+    def _bind(self, place: Variable, joined: _JoinedVariable | None, leaves: Sequence[Any], where: str) -> None:
         if joined is None:
             if place.get() is not UNBOUND:
-                self.journal.write(place, UNBOUND)
+                place.set(UNBOUND)
             return
         values = [leaves[k] for k in joined.leaves]
         value = joined.structure.build(values[:-1])
         if joined.original is not None:
+            for container in containers_in(joined.original):
+                self.journal.touch(ContentsPlace(container))
             value = write_into(joined.original, value)
         if values[-1] is not True:
             self.marks.add(value, values[-1], f"only one branch binds it at {where}")
-        if isinstance(place, AttributePlace | ContentsPlace):
-            self.journal.write(place, value)
-        else:
-            place.set(value)
+        place.set(value)
 
 
 @dataclass
@@ -365,9 +365,7 @@ class _Join:
         on_false: tuple[_EndValue | None, list[Any]],
     ) -> None:
         """Match what the branches leave in a place that at least one of them writes."""
-        if (on_true[0] is None) != (on_false[0] is None) and not isinstance(
-            place, CellVariable | GlobalVariable
-        ):
+        if (on_true[0] is None) != (on_false[0] is None) and not isinstance(place, CellVariable | GlobalVariable):
             raise StagingError(
                 f"{self.where}\n  Only one branch of this statement sets {place.name!r}, which has no value before it, and "
                 "its test is traced.\n  Set it before the statement, or in both branches."
@@ -395,9 +393,7 @@ class _Join:
                 elif filled_right is not None:
                     right_leaves = [*filled_right, right_leaves[-1]]
                 else:
-                    raise self._mismatch(
-                        name, self._describe(left, left_leaves), self._describe(right, right_leaves)
-                    )
+                    raise self._mismatch(name, self._describe(left, left_leaves), self._describe(right, right_leaves))
         else:
             here = left_leaves if left is not None else right_leaves
             typed = [self.backend.type_of(leaf) is not None for leaf in here[:-1]]
@@ -415,9 +411,7 @@ class _Join:
             self.types.append(self._settle(label, a, b))
         same = left is not None and right is not None and left.original is right.original
         original = left.original if same and left is not None else None
-        self.variables.append(
-            _JoinedVariable(present.structure, list(range(start, len(self.pairs))), original)
-        )
+        self.variables.append(_JoinedVariable(present.structure, list(range(start, len(self.pairs))), original))
 
     def _settle(self, label: str, a: Any, b: Any) -> LeafType | None:
         """The type both leaves take; None where they agree and nothing is computed."""
@@ -447,9 +441,7 @@ class _Join:
         return str(value.structure.build([Shown(part) for part in parts]))
 
     def _mismatch(self, name: str, on_true: str, on_false: str) -> StagingError:
-        subject = (
-            "return different things" if name.startswith(_RESULT) else f"leave {name!r} with different types"
-        )
+        subject = "return different things" if name.startswith(_RESULT) else f"leave {name!r} with different types"
         return StagingError(
             f"{self.where}\n  The branches of this statement {subject}, and its test is traced.\n"
             f"    if true:  {on_true}\n    if false: {on_false}\n"

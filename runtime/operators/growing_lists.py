@@ -34,9 +34,7 @@ class GrowingList:
         # Of array leaves only the types may outlive the trace; other leaves are the same in every iteration.
         self.statics = [leaf if type is None else None for leaf, type in zip(leaves, types, strict=True)]
         self.types: list[LeafType | None] = types
-        self.slots = [
-            Slot(f"elements of {place.name}", self._buffer(type)) for type in types if type is not None
-        ]
+        self.slots = [Slot(f"elements of {place.name}", self._buffer(type)) for type in types if type is not None]
         self.dummies = False
 
     def _buffer(self, type: LeafType) -> Any:

@@ -130,11 +130,7 @@ class Items:
         """Refuse an item write that made a new array where nothing can be rebound to it."""
         if not self.backend.is_array(new) or new is target:
             return
-        subject = (
-            f"{name!r}, which is not a local variable of the function"
-            if name
-            else "the result of an expression"
-        )
+        subject = f"{name!r}, which is not a local variable of the function" if name else "the result of an expression"
         raise StagingError(
             f"{user_location()}\n  This writes into an array that is {subject}. JAX arrays are immutable, so the write makes a "
             "new array, and there is no variable here to hold it.\n  Pass the array in and return it, or declare the name "

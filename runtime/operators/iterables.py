@@ -65,9 +65,7 @@ class StagedRange:
 def is_symbolic_size(value: Any) -> bool:
     """Whether this is a size that only the run knows (`jax.export`'s symbolic dimensions): no array, but JAX makes one of it."""
     return (
-        hasattr(type(value), "__jax_array__")
-        and not hasattr(value, "shape")
-        and hasattr(type(value), "__floordiv__")
+        hasattr(type(value), "__jax_array__") and not hasattr(value, "shape") and hasattr(type(value), "__floordiv__")
     )
 
 
@@ -134,9 +132,7 @@ def _staged_range(iterable: StagedRange, backend: Backend, force: bool) -> Stage
     else:
         start, stop, step = bounds
         length = _traced_length(start, stop, step)
-    return StagedIterable(
-        length, (), lambda index, slices: _arithmetic(start, index, step), limit=iterable.limit
-    )
+    return StagedIterable(length, (), lambda index, slices: _arithmetic(start, index, step), limit=iterable.limit)
 
 
 def _arithmetic(start: Any, index: Any, step: Any) -> Any:
@@ -160,9 +156,7 @@ def _staged_items(iterable: StagedItems, backend: Backend) -> StagedIterable | N
     if iterable.kind == "reversed":
         (inner,) = staged
         flipped = tuple(array[::-1] for array in inner.arrays)
-        return StagedIterable(
-            inner.length, flipped, lambda index, slices: inner.item(inner.length - 1 - index, slices)
-        )
+        return StagedIterable(inner.length, flipped, lambda index, slices: inner.item(inner.length - 1 - index, slices))
     if iterable.kind == "enumerate":
         (inner,) = staged
         return StagedIterable(
@@ -171,9 +165,7 @@ def _staged_items(iterable: StagedItems, backend: Backend) -> StagedIterable | N
             lambda index, slices: (_arithmetic(iterable.start, index, 1), inner.item(index, slices)),
         )
     length = functools.reduce(_shorter, (part.length for part in staged))
-    arrays = tuple(
-        array[:length] if isinstance(length, int) else array for part in staged for array in part.arrays
-    )
+    arrays = tuple(array[:length] if isinstance(length, int) else array for part in staged for array in part.arrays)
 
     def item(index: Any, slices: Sequence[Any]) -> Any:
         values, position = [], 0

@@ -46,9 +46,7 @@ class AttributePlace:
 
     def get(self) -> Any:
         namespace = getattr(self.owner, "__dict__", None)
-        if namespace is not None and (
-            self.attribute in namespace or not hasattr(type(self.owner), "__slots__")
-        ):
+        if namespace is not None and (self.attribute in namespace or not hasattr(type(self.owner), "__slots__")):
             return namespace.get(self.attribute, UNBOUND)
         return getattr(self.owner, self.attribute, UNBOUND)
 

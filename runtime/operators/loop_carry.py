@@ -21,7 +21,7 @@ from autograph.runtime.operators.growing_lists import (
     refuse_reading,
 )
 from autograph.runtime.operators.iterables import StagedIterable, slice_type
-from autograph.runtime.operators.journal import AttributePlace, ContentsPlace, Journal, Place, Region, key_of
+from autograph.runtime.operators.journal import ContentsPlace, Journal, Place, Region, key_of
 from autograph.runtime.raising import Raising
 from autograph.runtime.operators.state import (
     UNBOUND,
@@ -99,6 +99,7 @@ class LoopTrace:
         self.result_name = result_name
         self.carried: list[_Carried] = []
         self.growing: list[GrowingList] = []
+        self.found: set[int] = set()
         self.spec: LoopSpec | None = None
         self._index_type = self._type_of_index()
         self._early_test: tuple[list[LeafType], Traced] | None = None
@@ -148,9 +149,7 @@ class LoopTrace:
         The program is kept: it serves the staged loop if the state's types turn out to be settled.
         """
         try:
-            self.carried = [
-                self._start(variable) for variable in self.variables if variable.get() is not UNBOUND
-            ]
+            self.carried = [self._start(variable) for variable in self.variables if variable.get() is not UNBOUND]
             traced, wrote = self._trace_test()
         except Exception:  # it needs its values as they are, or is an error that Python will raise
             return False
@@ -192,9 +191,7 @@ class LoopTrace:
         for carried in self._inputs_first():
             leaves = []
             counts = counts_in(carried.structure)
-            for k, (start, type, result) in enumerate(
-                zip(carried.start, carried.types, carried.results, strict=True)
-            ):
+            for k, (start, type, result) in enumerate(zip(carried.start, carried.types, carried.results, strict=True)):
                 if type is None:
                     leaves.append(start)
                     continue
@@ -294,9 +291,7 @@ class LoopTrace:
         end.operand_types = [*self._operand_types(), self._index_type, *slices]
         living: list[Place] = []
         try:
-            end.traced = self.backend.trace(
-                run, [*self._operand_types(), self._index_type, *slices], unchanged
-            )
+            end.traced = self.backend.trace(run, [*self._operand_types(), self._index_type, *slices], unchanged)
         finally:
             self.snapshot.restore()
             living = self.journal.close(region)
@@ -321,9 +316,7 @@ class LoopTrace:
                 for path in self.journal.paths:
                     truth = truth & path
             bound = [v for v in self.variables if id(v) in installed or v.get() is not UNBOUND]
-            wrote = bool(region.written()) or any(
-                v.get() is not installed.get(id(v), (None,))[0] for v in bound
-            )
+            wrote = bool(region.written()) or any(v.get() is not installed.get(id(v), (None,))[0] for v in bound)
             return [truth]
 
         try:
@@ -382,6 +375,7 @@ class LoopTrace:
                 continue
             self.snapshot.add(place)
             self.variables.append(place)
+            self.found.add(id(place))
             if place.get() is not UNBOUND:
                 self.carried.append(self._start(place))
         return bool(end.discovered)
@@ -433,8 +427,7 @@ class LoopTrace:
         carried.structure = last.structure
         carried.results = leaves
         carried.types = [
-            None if old is None else self.backend.type_of(leaf)
-            for leaf, old in zip(leaves, carried.types, strict=True)
+            None if old is None else self.backend.type_of(leaf) for leaf, old in zip(leaves, carried.types, strict=True)
         ]
 
     def _compare(self, carried: _Carried, last: _VariableEnd, leaves: list[Any]) -> bool:
@@ -495,10 +488,12 @@ class LoopTrace:
             return  # nothing changed: the variable keeps its value, identity included
         value = carried.structure.build(leaves[:-1])
         if carried.keeps_container:
+            for container in containers_in(carried.entry):
+                self.journal.touch(ContentsPlace(container))
             value = write_into(carried.entry, value)
         if leaves[-1] is not True:
             self.marks.add(value, leaves[-1], f"no iteration may have bound it in the loop at {self.where}")
-        if isinstance(carried.variable, AttributePlace | ContentsPlace):
+        if id(carried.variable) in self.found:
             self.journal.write(carried.variable, value)
         else:
             carried.variable.set(value)
@@ -507,9 +502,7 @@ class LoopTrace:
 
     def _shown(self, structure: Structure, leaves: Sequence[Any]) -> str:
 
-        return str(
-            structure.build([Shown(describe(leaf, self.backend.type_of(leaf))) for leaf in leaves[:-1]])
-        )
+        return str(structure.build([Shown(describe(leaf, self.backend.type_of(leaf))) for leaf in leaves[:-1]]))
 
     def _changed(self, name: str, before: str, after: str) -> CarryChanges:
         return CarryChanges(

@@ -286,8 +286,7 @@ class Loops(Raising):
             None if test is None else (lambda: self._truth(test())),
             lambda item: _nothing(body(item)),
             staged,
-            surely_runs=isinstance(staged.length, int)
-            and (test is None or not self.backend.is_traced(test())),
+            surely_runs=isinstance(staged.length, int) and (test is None or not self.backend.is_traced(test())),
             result_name=result,
         )
 

@@ -88,14 +88,19 @@ class Slot:
         self.value = value
 
 
-def find_variables(names: Sequence[str], functions: Iterable[Callable[..., Any] | None]) -> list[Variable]:
-    """The variables of these names as the statement's bodies see them."""
+def find_variables(
+    names: Sequence[str], functions: Iterable[Callable[..., Any] | None], missing_is_global: bool = True
+) -> list[Variable]:
+    """The variables of these names as the statement's bodies see them; of one expression, those that its operands see."""
     bodies = [function for function in functions if function is not None]
     cells = _cells(bodies)
-    return [
-        CellVariable(name, cells[name]) if name in cells else GlobalVariable(name, bodies[0].__globals__)
-        for name in names
-    ]
+    found: list[Variable] = []
+    for name in names:
+        if name in cells:
+            found.append(CellVariable(name, cells[name]))
+        elif missing_is_global or any(name in body.__code__.co_names for body in bodies):
+            found.append(GlobalVariable(name, bodies[0].__globals__))
+    return found
 
 
 def _cells(functions: Iterable[Any]) -> dict[str, types.CellType]:

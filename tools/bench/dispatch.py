@@ -1,7 +1,9 @@
-"""What a call of an `ag.function` costs against the same call of `jax.jit`: ``python -m autograph.tools.bench.dispatch``.
+"""What a call of an `ag.function` costs against the same call of `jax.jit`: ``python -m
+autograph.tools.bench.dispatch``.
 
-The bodies do next to nothing, so that what is measured is the way to the compiled program. Both sides of a line are timed in turns,
-and the medians of the rounds are compared. A ratio on a busy machine is worth little; run it twice.
+The bodies do next to nothing, so that what is measured is the way to the compiled program. Both sides of a
+line are timed in turns, and the medians of the rounds are compared. A ratio on a busy machine is worth
+little; run it twice.
 """
 
 from __future__ import annotations

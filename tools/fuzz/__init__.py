@@ -1,1 +1,1 @@
-"""Generated programs: plain Python says what each must give, and every way of running it converted must agree."""
+"""Generated programs: plain Python says what each must give; every way of running it converted must agree."""

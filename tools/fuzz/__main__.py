@@ -25,7 +25,9 @@ def main(arguments: list[str] | None = None) -> int:
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
     start = time.monotonic()
     totals: dict[str, Counts[str]] = collections.defaultdict(collections.Counter)
-    for report in run_campaign(range(options.seed, options.seed + options.count), options.jobs, options.shrink):
+    for report in run_campaign(
+        range(options.seed, options.seed + options.count), options.jobs, options.shrink
+    ):
         for subject, counts in report.counts.items():
             totals[subject].update(counts)
         failure = report.failure
@@ -50,7 +52,8 @@ def summary(totals: dict[str, Counts[str]], seconds: float) -> str:
     lines.append("Staged in the jaxprs: " + _listed(totals["staged"]))
     lines.append(
         f"{run['programs']} programs run ({run['unsuitable']} unsuitable), {run['differences']} differences, "
-        f"{sum(totals['refused'].values())} refusals, {seconds:.0f} s, {run['programs'] / max(seconds, 1):.1f} programs/s"
+        f"{sum(totals['refused'].values())} refusals, "
+        f"{seconds:.0f} s, {run['programs'] / max(seconds, 1):.1f} programs/s"
     )
     return "\n".join(lines)
 

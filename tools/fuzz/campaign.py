@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import ast
 import collections
+import functools
 import multiprocessing
 import multiprocessing.connection
 import os
 import re
+import signal
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from autograph.tools.fuzz.programs import Program, make_program
 
 _RESTART_AFTER = 400  # programs for one process: JAX and the converter keep something of each
+_LONGEST_RUN = 15  # seconds for one program in one mode
 _LONGEST = 60.0  # seconds for one program, its shrinking included
 
 Counts = collections.Counter
@@ -34,7 +37,9 @@ class Report:
 
     seed: int
     failure: Failure | None = None
-    counts: dict[str, Counts[str]] = field(default_factory=lambda: collections.defaultdict(collections.Counter))
+    counts: dict[str, Counts[str]] = field(
+        default_factory=lambda: collections.defaultdict(collections.Counter)
+    )
 
 
 @dataclass(frozen=True)
@@ -49,7 +54,7 @@ class Failure:
 
 
 def modes_of(seed: int) -> tuple[str, ...]:
-    """In which ways the program of this number is run: `jit` and `function` trace alike, so they take turns."""
+    """In which ways the program of this number is run; `jit` and `function` trace alike, and take turns."""
     modes = ["eager", "function" if seed % 2 else "jit"]
     if seed % 3 == 0:
         modes.append("vmap")
@@ -62,7 +67,7 @@ def try_program(program: Program, seconds_to_shrink: float = 60.0) -> Report:
     """Run one program in its modes; shrink it if it fails."""
     # Not at the top: the process that only hands out the work needs no JAX.
     from autograph.tools.fuzz.oracle import suitable
-    from autograph.tools.fuzz.runs import reason, run_mode
+    from autograph.tools.fuzz.runs import reason
     from autograph.tools.fuzz.shrink import shrink
 
     report = Report(program.seed)
@@ -77,9 +82,7 @@ def try_program(program: Program, seconds_to_shrink: float = 60.0) -> Report:
     for mode in modes_of(program.seed):
         if raises and mode in ("jit", "vmap"):
             mode = "function"  # the others have no one to raise the exception when the program has run
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            verdict = run_mode(mode, program.source, inputs)
+        verdict = _run_in_time(mode, program.source, inputs)
         report.counts["run"][mode] += 1
         report.counts["staged"].update(dict(verdict.staged))
         if verdict.kind == "refused":
@@ -87,33 +90,56 @@ def try_program(program: Program, seconds_to_shrink: float = 60.0) -> Report:
         if not verdict.failed:
             continue
         report.counts["run"]["differences"] += 1
-        failing = (inputs[verdict.input],)
+        failing: tuple[Any, ...] = (inputs[verdict.input],)
         if not _fails(mode, program.source, failing, verdict):
             failing = inputs  # it takes several calls, or lanes
         smaller = shrink(
             program.source,
-            lambda source, mode=mode, failing=failing, like=verdict: _fails(mode, source, failing, like),
+            functools.partial(_fails, mode, inputs=failing, like=verdict),
             seconds_to_shrink,
         )
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            text = run_mode(mode, smaller, failing).text
+        text = _run_in_time(mode, smaller, failing).text or verdict.text
         report.failure = Failure(program.seed, mode, verdict.kind, text, smaller, failing, program.source)
         break
     return report
 
 
+class _TooLong(BaseException):
+    """The alarm of `_run_in_time`; no `except Exception` of the program or of ours stops it."""
+
+
+def _run_in_time(mode: str, source: str, inputs: tuple[Any, ...]) -> Any:
+    """As `run_mode`; a run that does not end in Python is of kind ``hang``. XLA's loops cannot be stopped."""
+    from autograph.tools.fuzz.runs import Verdict, run_mode
+
+    def ring(*_: Any) -> None:
+        raise _TooLong
+
+    # A loop whose counter shrinking took away may be traced for ever, in a branch that Python never takes.
+    before = signal.signal(signal.SIGALRM, ring)
+    # Again each second: an exception out of a callback of the garbage collector comes to nothing.
+    signal.setitimer(signal.ITIMER_REAL, _LONGEST_RUN, 1.0)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return run_mode(mode, source, inputs)
+    except _TooLong:
+        return Verdict("hang", f"no end within {_LONGEST_RUN} s")
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
 def _fails(mode: str, source: str, inputs: tuple[Any, ...], like: Any) -> bool:
     """Whether a program fails as another did: in kind, and a crash by the same exception."""
     from autograph.tools.fuzz.oracle import suitable
-    from autograph.tools.fuzz.runs import run_mode
 
     if len(suitable(source, inputs)) < len(inputs):
         return False
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        found = run_mode(mode, source, inputs)
-    return found.kind == like.kind and (like.kind != "crash" or _exception(found.text) == _exception(like.text))
+    found = _run_in_time(mode, source, inputs)
+    return found.kind == like.kind and (
+        like.kind != "crash" or _exception(found.text) == _exception(like.text)
+    )
 
 
 def _exception(text: str) -> str:
@@ -123,7 +149,7 @@ def _exception(text: str) -> str:
 
 
 def constructs(source: str) -> Counts[str]:
-    """How often each kind of statement and expression stands in a program, by the names of the syntax tree."""
+    """How often each kind of statement and expression stands in a program, by its name in the syntax tree."""
     counts: Counts[str] = collections.Counter()
     deepest = 0
 
@@ -146,7 +172,10 @@ def constructs(source: str) -> Counts[str]:
             name += " written"
         if isinstance(node, ast.FunctionDef | ast.Lambda):
             depth = loops = 0
-        if isinstance(node, ast.stmt | ast.BoolOp | ast.IfExp | ast.NamedExpr | ast.Call | ast.Lambda) or " " in name:
+        if (
+            isinstance(node, ast.stmt | ast.BoolOp | ast.IfExp | ast.NamedExpr | ast.Call | ast.Lambda)
+            or " " in name
+        ):
             counts[name] += 1
         for child in ast.iter_child_nodes(node):
             visit(child, depth, loops)
@@ -159,10 +188,8 @@ def constructs(source: str) -> Counts[str]:
 # Many programs.
 
 
-def run_campaign(
-    seeds: Sequence[int], jobs: int, seconds_to_shrink: float = 60.0
-) -> Iterator[Report]:
-    """The report of each program, as they come. A program that never ends is reported as a failure of kind ``hang``."""
+def run_campaign(seeds: Sequence[int], jobs: int, seconds_to_shrink: float = 60.0) -> Iterator[Report]:
+    """The report of each program, as they come. One that never ends is a failure of kind ``hang``."""
     pending = collections.deque(seeds)
     workers = [_Worker(pending, seconds_to_shrink) for _ in range(jobs)]
     try:

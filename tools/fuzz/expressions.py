@@ -50,7 +50,7 @@ class Scope:
 
 
 class Expressions:
-    """Attributes: random (the program's own source of numbers), scope (where the next expression will stand)."""
+    """Attributes: random (the program's own numbers), scope (where the next expression will stand)."""
 
     def __init__(self, numbers: random.Random) -> None:
         self.random = numbers

@@ -1,4 +1,4 @@
-"""What plain Python gives, on NumPy values, for the inputs on which any correct compiler must give the same."""
+"""What plain Python gives, on NumPy values, for inputs on which a correct compiler must give the same."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ import autograph as ag
 
 _MOST_ITERATIONS = 2000
 _LARGEST_INT = 2**20
-_LARGEST_FLOAT, _PARTS = 2**13, 2**9  # such floats, and their sums, are exact in 24 bits: nothing is ever rounded
+_LARGEST_FLOAT, _PARTS = (
+    2**13,
+    2**9,
+)  # such floats, and their sums, are exact in 24 bits: nothing is ever rounded
 
 
 class Unsuitable(Exception):
@@ -83,7 +86,9 @@ def _is_number(value: Any) -> bool:
 
 def _meant(error: BaseException | None) -> bool:
     """Whether an exception is one that the program raises itself: those have a text like ``e1``."""
-    return error is None or (len(error.args) == 1 and str(error.args[0])[:1] in ("e", "a") and len(error.args[0]) == 2)
+    return error is None or (
+        len(error.args) == 1 and str(error.args[0])[:1] in ("e", "a") and len(error.args[0]) == 2
+    )
 
 
 def _guarded(source: str) -> types.ModuleType:

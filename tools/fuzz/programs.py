@@ -87,7 +87,9 @@ class _ProgramWriter(Statements):
         self.line("")
 
     def _helper(self, name: str, callees: list[Callee]) -> Callee:
-        kinds = tuple(self.random.choice((INT, FLOAT, INT, BOOL, FLOATS)) for _ in range(self.random.randint(1, 3)))
+        kinds = tuple(
+            self.random.choice((INT, FLOAT, INT, BOOL, FLOATS)) for _ in range(self.random.randint(1, 3))
+        )
         returns = self.random.choice(SCALARS)
         parameters = [f"p{position}" for position in range(len(kinds))]
         self.line(f"def {name}({', '.join(parameters)}):")

@@ -26,7 +26,8 @@ class Verdict:
     """What came of one way of running a program.
 
     Attributes:
-      kind: ``same``, ``refused``, ``value`` (another result), ``error`` (another exception), or ``crash``.
+      kind: ``same``, ``refused``, ``crash``, ``hang``, ``value`` (another result),
+        ``error`` (another exception).
       text: what was found; for a refusal, its message.
       input: which input showed it.
       staged: how many equations of each kind the traced program has.
@@ -39,7 +40,7 @@ class Verdict:
 
     @property
     def failed(self) -> bool:
-        return self.kind in ("value", "error", "crash")
+        return self.kind in ("value", "error", "crash", "hang")
 
 
 def run_mode(mode: str, source: str, inputs: tuple[Arguments, ...]) -> Verdict:
@@ -80,8 +81,7 @@ def _difference(wanted: Outcome, found: Outcome) -> tuple[str, str] | None:
 
 def differences(wanted: Any, found: Any) -> Iterator[str]:
     """Differences in structure, kind, shape and value; numbers of one kind are equal if their values are."""
-    structures = jax.tree.structure(wanted), jax.tree.structure(found)
-    if structures[0] != structures[1]:
+    if str(jax.tree.structure(wanted)) != str(jax.tree.structure(found)):
         yield f"plain Python gives {wanted!r}, found {found!r}"
         return
     for left, right in zip(jax.tree.leaves(wanted), jax.tree.leaves(found), strict=True):

@@ -35,7 +35,7 @@ def shrink(source: str, still_fails: Callable[[str], bool], seconds: float) -> s
 
 
 def _candidate(pass_: Callable[[ast.Module], Iterator[None]], source: str, position: int) -> str | None:
-    """The program after the change at this position in the order in which the pass makes them; None past the last."""
+    """The program after the change at this position, in the order of the pass; None past the last."""
     tree = ast.parse(source)
     for number, _ in enumerate(pass_(tree)):
         if number == position:
@@ -47,7 +47,7 @@ def _candidate(pass_: Callable[[ast.Module], Iterator[None]], source: str, posit
 
 
 def _is_sound(source: str) -> bool:
-    """Whether it parses, and no name stands for an array that another holds: NumPy would show writes through both."""
+    """Whether it parses, and no two names stand for one array: NumPy would show writes through both."""
     try:
         tree = ast.parse(source)
     except SyntaxError:

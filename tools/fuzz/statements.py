@@ -23,7 +23,7 @@ class _Loop:
 
 
 class Statements(Expressions):
-    """Attributes: lines (the text so far), loops (those around), returns (the types that the function returns),
+    """Attributes: lines (the text so far), loops (those around), returns (the types the function returns),
     budget (how many more statements before blocks become short and flat)."""
 
     def __init__(self, numbers: random.Random) -> None:
@@ -70,10 +70,7 @@ class Statements(Expressions):
 
     def statements(self, size: int, depth: int) -> bool:
         """Write about ``size`` statements; whether the last of them always leaves the block."""
-        for _ in range(size):
-            if self.statement(depth):
-                return True
-        return False
+        return any(self.statement(depth) for _ in range(size))
 
     def block(self, depth: int, jumps: float = 0.0) -> tuple[Scope, bool]:
         """Write an indented block; the scope at its end, and whether it always leaves."""
@@ -275,7 +272,9 @@ class Statements(Expressions):
         self.scope = outer.copy()
         self.scope.types |= targets
         # An array that is being iterated over is not written to: NumPy's iterator would see the write.
-        self.scope.fixed |= {name for name in re.findall(r"\w+", iterable) if outer.types.get(name) in _ELEMENT}
+        self.scope.fixed |= {
+            name for name in re.findall(r"\w+", iterable) if outer.types.get(name) in _ELEMENT
+        }
         self.block(depth, jumps=0.1)
         self.scope = outer
         self.loops.pop()
@@ -283,11 +282,15 @@ class Statements(Expressions):
         self._else_of_loop(depth)
 
     def _iterable(self) -> tuple[str, dict[str, str], int]:
-        """What a for loop runs over, its targets, and how many times its body is written out where it is unrolled."""
+        """What a for loop runs over, its targets, and how many times its body is traced if it is unrolled."""
         ints = [name for name in self.scope.writable(INT) if name.isalnum()]
         target = self.random.choice(ints) if ints and self.chance(0.25) else self.new_name(INT)
-        vectors = [name for name in (*self.scope.readable(FLOATS), *self.scope.readable(INTS)) if name.isalnum()]
-        kind = self.random.choice(("range", "range", "traced", "traced", "traced", "ag", "array", "zip", "tuple"))
+        vectors = [
+            name for name in (*self.scope.readable(FLOATS), *self.scope.readable(INTS)) if name.isalnum()
+        ]
+        kind = self.random.choice(
+            ("range", "range", "traced", "traced", "traced", "ag", "array", "zip", "tuple")
+        )
         if kind in ("array", "zip") and vectors:
             return self._array_iterable(kind, vectors, target)
         if kind == "tuple" and self.unrolled <= 3:
@@ -301,7 +304,16 @@ class Statements(Expressions):
             return f"ag.range({text})", {target: INT}, 1
         bound = f"{self._operand(INT)} % {self.random.choice(('3', '4', '5'))}"
         text = self.random.choice(
-            (bound, bound, bound, f"1, {bound}", f"{bound}, -1, -1", f"0, {bound}, 2", f"min({bound}, 3)", f"-1, {bound}")
+            (
+                bound,
+                bound,
+                bound,
+                f"1, {bound}",
+                f"{bound}, -1, -1",
+                f"0, {bound}, 2",
+                f"min({bound}, 3)",
+                f"-1, {bound}",
+            )
         )
         return f"range({text})", {target: INT}, 1
 
@@ -320,7 +332,9 @@ class Statements(Expressions):
         """A loop that ends whatever its body does: a counter that only the loop itself moves."""
         counter = self.new_name(INT)
         form = self.random.choice(("up", "up", "down", "true", "walrus", "last"))
-        bound = self.random.choice(("2", "3", "4", f"{self._operand(INT)} % 4", f"min({self._operand(INT)}, 3)"))
+        bound = self.random.choice(
+            ("2", "3", "4", f"{self._operand(INT)} % 4", f"min({self._operand(INT)}, 3)")
+        )
         more = f" and {self._operand(BOOL)}" if self.chance(0.5) else ""
         starts = {"down": "3"}
         tests = {

@@ -1,0 +1,215 @@
+"""A loop that may be differentiated: the primitives ``while``, and ``while_recorded``, which keeps states."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax.extend.core import Primitive
+from jax.interpreters import ad, batching, mlir
+
+from autograph.backends.xla_checkpoints import Plan
+from autograph.backends.xla_dependence import is_smooth, split
+from autograph.backends.xla_programs import (
+    Program,
+    close,
+    conform,
+    mapped,
+    merge,
+    no_tangent,
+    only,
+    replay,
+    strong,
+)
+
+loop_p = Primitive("while")
+loop_p.multiple_results = True
+
+
+def while_loop(
+    goes_on: Callable[[list[Any]], Any],
+    step: Callable[[list[Any]], list[Any]],
+    start: Sequence[Any],
+    *,
+    bound: int | None = None,
+    slots: int | None = None,
+) -> list[Any]:
+    """`jax.lax.while_loop` on a list, with a reverse mode.
+
+    Never more than ``bound`` steps are run, if that is known. Gradients keep at most ``slots`` states (default: see
+    `xla_checkpoints`). A loop with effects (prints, callbacks) is `jax.lax.while_loop` itself, and has no reverse mode.
+    """
+    start = list(map(jnp.asarray, start))
+    closed = close(step, goes_on, start, bound, slots)
+    if closed is None:
+        return list(jax.lax.while_loop(goes_on, step, start))
+    program, consts = closed
+    return bind_loop(program, consts, start)
+
+
+def bind_loop(program: Program, consts: Sequence[Any], start: Sequence[Any]) -> list[Any]:
+    """Run ``program``: the last carry."""
+    start = conform(start, program.carry_avals)
+    return loop_p.bind(*consts, *start, program=program, cond_jaxpr=program.test, body_jaxpr=program.body)
+
+
+def _run_loop(*operands: Any, program: Program, **_: Any) -> list[Any]:
+    return program.run(*program.split(operands))
+
+
+@loop_p.def_abstract_eval
+def _loop_types(*_: Any, program: Program, **__: Any) -> list[Any]:
+    return program.carry_avals
+
+
+def _loop_jvp(primals: Sequence[Any], tangents: Sequence[Any], *, program: Program, **_: Any) -> Any:
+    consts, start = program.split(primals)
+    const_tangents, carry_tangents = program.split(tangents)
+    moving_consts = moving_of(const_tangents)
+    moving = program.closure(moving_consts, moving_of(carry_tangents), smoothly=True)
+    if not any(moving):
+        outputs = bind_loop(program, consts, start)
+        return outputs, list(map(no_tangent, outputs))
+    derivative = program.derivative(moving_consts, moving)
+    outputs = bind_loop(
+        derivative,
+        [*consts, *only(const_tangents, moving_consts)],
+        [*start, *map(ad.instantiate_zeros, only(carry_tangents, moving))],
+    )
+    assert derivative.tangents is not None
+    last, last_tangents = derivative.tangents.split_results(outputs)
+    return last, merge(list(map(no_tangent, last)), moving, last_tangents)
+
+
+def _loop_batch(axis: Any, operands: Sequence[Any], dims: Sequence[Any], *, program: Program, **_: Any) -> Any:
+    consts, start = program.split([dim is not None for dim in dims])
+    batch = Batch(axis, program, consts, start)
+    values, start_values = program.split(leading(operands, dims))
+    outputs = bind_loop(batch.program, values, batch.spread(start_values, start, batch.carry))
+    return outputs, lane_dims(batch.carry)
+
+
+# The loop that keeps states.
+
+record_p = Primitive("while_recorded")
+record_p.multiple_results = True
+
+
+def bind_states(
+    program: Program, consts: Sequence[Any], start: Sequence[Any], kept: Sequence[int], plan: Plan
+) -> tuple[list[Any], list[Any]]:
+    start = conform(start, program.carry_avals)
+    outputs = record_p.bind(*consts, *start, program=program, kept=tuple(kept), plan=plan)
+    last, states = split(outputs, len(start))
+    return last, states
+
+
+def _run_record(*operands: Any, program: Program, kept: Sequence[int], plan: Plan) -> list[Any]:
+    consts, start = program.split(operands)
+    last, states = plan.record(
+        lambda carry: program.goes_on(consts, carry),
+        lambda carry: program.step(consts, carry),
+        conform(start, program.carry_avals),
+        kept,
+    )
+    return [*last, *states.leaves]
+
+
+@record_p.def_abstract_eval
+def _record_types(*_: Any, program: Program, kept: Sequence[int], plan: Plan) -> list[Any]:
+    integer = jax.typeof(jnp.int32(0))
+    carry = program.carry_avals
+    stack = [jax.extend.core.unmapped_aval(plan.rows, 0, strong(carry[k])) for k in kept]
+    return [*carry, strong(integer), strong(integer), *stack]
+
+
+def _record_jvp(primals: Sequence[Any], tangents: Sequence[Any], *, program: Program, **params: Any) -> Any:
+    """The states count as constants: whoever differentiates a sweep in its consts and start keeps states of its own."""
+    last, moved = _loop_jvp(primals, tangents, program=program)
+    _, states = split(record_p.bind(*primals, program=program, **params), len(last))
+    return [*last, *states], [*moved, *map(no_tangent, states)]
+
+
+def _record_batch(
+    axis: Any,
+    operands: Sequence[Any],
+    dims: Sequence[Any],
+    *,
+    program: Program,
+    kept: Sequence[int],
+    plan: Plan,
+) -> Any:
+    consts, start = program.split([dim is not None for dim in dims])
+    batch = Batch(axis, program, consts, start)
+    values, start_values = program.split(leading(operands, dims))
+    start_values = batch.spread(start_values, start, batch.carry)
+    last, states = bind_states(batch.program, values, start_values, kept, plan)
+    return [*last, *states], [
+        *lane_dims(batch.carry),
+        None,
+        None,
+        *(1 if batch.carry[k] else None for k in kept),
+    ]
+
+
+# Batches.
+
+
+class Batch:
+    """A program for a batch: which of its consts and carry have a leading axis, and whether lanes end by themselves."""
+
+    def __init__(self, axis: Any, program: Program, consts: Sequence[bool], start: Sequence[bool]) -> None:
+        self.axis, self.base = axis, program
+        self.consts = tuple(consts)
+        self.carry = program.closure(consts, start, smoothly=False)
+        self.tested = program.is_tested(consts, self.carry)
+        if self.tested:
+            self.carry = (True,) * len(self.carry)
+        self.program = program.batched(axis, self.consts, self.carry, self.tested)
+
+    def spread(self, values: Sequence[Any], have: Sequence[bool], want: Sequence[bool]) -> list[Any]:
+        """``values`` with a leading axis where one is wanted and there is none."""
+        return [
+            jnp.broadcast_to(value, (self.axis.size, *jnp.shape(value))) if w and not h else value
+            for value, h, w in zip(values, have, want, strict=True)
+        ]
+
+    def truth(self, consts: Sequence[Any], carry: Sequence[Any]) -> Any:
+        """Which lanes go on."""
+        test = mapped(
+            lambda *operands: replay(self.base.test, *operands), self.axis, (*self.consts, *self.carry), (True,)
+        )
+        return test(*consts, *carry)[0]
+
+
+def leading(values: Sequence[Any], dims: Sequence[Any]) -> list[Any]:
+    return [value if dim is None else jnp.moveaxis(value, dim, 0) for value, dim in zip(values, dims, strict=True)]
+
+
+def lane_dims(flags: Sequence[bool]) -> list[Any]:
+    return [0 if flag else None for flag in flags]
+
+
+def moving_of(tangents: Sequence[Any]) -> tuple[bool, ...]:
+    return tuple(type(tangent) is not ad.Zero and is_smooth(jax.typeof(tangent)) for tangent in tangents)
+
+
+def all_known(tracers: Sequence[Any]) -> bool:
+    return all(tracer.is_known() for tracer in tracers)
+
+
+def known_values(tracers: Sequence[Any]) -> list[Any]:
+    return [tracer.pval.get_known() for tracer in tracers]
+
+
+def register(primitive: Primitive, run: Callable[..., list[Any]], jvp: Any, batch: Any) -> None:
+    primitive.def_impl(lambda *operands, **params: jax.jit(lambda *operands: run(*operands, **params))(*operands))
+    ad.primitive_jvps[primitive] = jvp
+    batching.fancy_primitive_batchers[primitive] = batch
+    mlir.register_lowering(primitive, mlir.lower_fun(run, multiple_results=True))
+
+
+register(loop_p, _run_loop, _loop_jvp, _loop_batch)
+register(record_p, _run_record, _record_jvp, _record_batch)

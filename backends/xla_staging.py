@@ -1,0 +1,150 @@
+"""`XlaStaging`: how Variables are held, and effects recorded, in programs for XLA. See `xla_state` for how their values pass through."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import jax
+from jax.experimental import io_callback
+from jax.extend.core import concrete_or_error, find_top_trace
+
+from autograph.backends.base import LeafType
+from autograph.backends.xla_carry import type_of, zeros
+from autograph.backends.xla_parts import needed_for, part
+from autograph.backends.xla_state import Cell, evaluate, register_stand_in, stand_ins
+from autograph.backends.xla_tape import XlaTape
+
+# What of `jax.config` shows in a recorded program.
+_SETTINGS = tuple(
+    name
+    for name in [
+        "jax_enable_x64",
+        "jax_default_matmul_precision",
+        "jax_numpy_dtype_promotion",
+        "jax_numpy_rank_promotion",
+        "jax_default_prng_impl",
+        "jax_threefry_partitionable",
+        "jax_debug_nans",
+        "jax_debug_infs",
+        "jax_softmax_custom_jvp",
+        "jax_disable_jit",
+    ]
+    if hasattr(jax.config, name)
+)
+_RECORDING = ("DynamicJaxprTrace",)
+_MAPPING = ("BatchTrace", "ShardMapTrace")
+
+
+class XlaStaging:
+    """See `backends.base.Staging`."""
+
+    def stand_in(self, type: LeafType) -> Any:
+        with jax.core.eval_context():
+            ref = jax.new_ref(zeros(type))
+        buffer = getattr(getattr(ref, "_refs", None), "_buf", None)
+        if buffer is not None:
+            buffer.delete()
+        register_stand_in(ref)
+        return ref
+
+    def read(self, stand_in: Any) -> Any:
+        return stand_in[...]
+
+    def write(self, stand_in: Any, value: Any) -> None:
+        stand_in[...] = value
+
+    def place(self) -> Any:
+        return find_top_trace(None)
+
+    def is_plain(self, place: Any) -> bool:
+        return type(place).__name__ == "EvalTrace"
+
+    def is_recording(self, place: Any) -> bool:
+        return any(type(trace).__name__ in _RECORDING for trace in _traces(place))
+
+    def is_mapped(self, place: Any, within: Any = None) -> bool:
+        for trace in _traces(place):
+            if trace is within:
+                return False
+            if type(trace).__name__ in _MAPPING:
+                return True
+        return False
+
+    def is_within(self, place: Any, outer: Any) -> bool:
+        return any(trace is outer for trace in _traces(place))
+
+    def concrete(self, value: Any) -> Any:
+        return concrete_or_error(None, value)
+
+    def record(self, block: Callable[..., Sequence[Any]], arrays: Sequence[Any]) -> Any:
+        return jax.make_jaxpr(block)(*arrays)
+
+    def stand_ins(self, program: Any) -> list[tuple[Any, bool]]:
+        return stand_ins([program])
+
+    def run(
+        self, program: Any, arrays: Sequence[Any], stand_ins: Sequence[Any], values: Sequence[Any]
+    ) -> tuple[list[Any], list[Any]]:
+        cells = {id(ref): Cell(value) for ref, value in zip(stand_ins, values, strict=True)}
+        outputs = evaluate(program, arrays, cells)
+        return outputs, [cells[id(ref)].value for ref in stand_ins]
+
+    def run_part(
+        self,
+        program: Any,
+        arrays: Sequence[Any],
+        stand_ins: Sequence[Any],
+        values: Sequence[Any],
+        outputs: range,
+    ) -> list[Any]:
+        def pure(*operands: Any) -> list[Any]:
+            every, _ = self.run(program, operands[: len(arrays)], stand_ins, operands[len(arrays) :])
+            return [every[k] for k in outputs]
+
+        return _run_needed(jax.make_jaxpr(pure)(*arrays, *values), [*arrays, *values])
+
+    def has_effects(self, program: Any) -> bool:
+        return any("Callback" in type(effect).__name__ or "IO" in type(effect).__name__ for effect in program.effects)
+
+    def is_bound(self, program: Any) -> bool:
+        return any(isinstance(const, jax.core.Tracer) for const in program.consts)
+
+    def settings(self) -> Any:
+        return (jax.sharding.get_abstract_mesh(), *(getattr(jax.config, name) for name in _SETTINGS))
+
+    def wait(self, results: Any) -> None:
+        jax.block_until_ready(results)
+        jax.effects_barrier()
+
+    def tape(self) -> XlaTape:
+        return XlaTape()
+
+    def call_python(self, function: Callable[..., Any], types: Any, arrays: Sequence[Any]) -> Any:
+        return io_callback(function, types, *arrays, ordered=True)
+
+    def show(self, function: Callable[..., Any], arrays: Sequence[Any]) -> None:
+        if self.is_mapped(self.place()):
+            jax.debug.callback(function, *arrays)  # each lane by itself, in no order
+            return
+        # Not `jax.debug.callback`, whose calls are in order among themselves only.
+        io_callback(function, None, *map(jax.lax.stop_gradient, arrays), ordered=True)
+
+
+def _traces(place: Any) -> Iterable[Any]:
+    trace = place
+    while trace is not None:
+        yield trace
+        trace = getattr(trace, "parent_trace", None)
+
+
+def _run_needed(program: Any, operands: Sequence[Any]) -> list[Any]:
+    """Run only the equations that the program's results are computed from: no prints, no callbacks for their own sake."""
+    jaxpr, needed = needed_for(program.jaxpr, program.jaxpr.outvars)
+    taken = [var for var in jaxpr.invars if var in needed]
+    values = [value for var, value in zip(jaxpr.invars, operands, strict=True) if var in needed]
+    for value in values:
+        if isinstance(value, jax.ShapeDtypeStruct):
+            raise TypeError(f"a value is needed here, and only a type is given: {type_of(value) or value}")
+    own = part(jaxpr.constvars, taken, jaxpr.outvars, jaxpr.eqns)
+    return list(jax.core.eval_jaxpr(own, program.consts, *values))

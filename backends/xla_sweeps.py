@@ -1,0 +1,423 @@
+"""The primitive of a reverse pass, ``while_reversed``: a step over the states of a loop, from the last to the first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax.extend.core import ClosedJaxpr, Primitive, new_jaxpr_eqn
+from jax.interpreters import ad
+from jax.interpreters import partial_eval as pe
+
+from autograph.backends.xla_checkpoints import Plan, Record
+from autograph.backends.xla_dependence import dependents, requirements, split
+from autograph.backends.xla_linear import LinearMap
+from autograph.backends.xla_linear import linear_p as _linear_p
+from autograph.backends.xla_loops import (
+    Batch,
+    all_known,
+    bind_loop,
+    known_values,
+    lane_dims,
+    leading,
+    moving_of,
+    register,
+)
+from autograph.backends.xla_programs import (
+    Program,
+    Tangents,
+    choose,
+    conform,
+    lifted,
+    mapped,
+    one_for_all,
+    only,
+    pulled,
+    pushed,
+    replay,
+    strong,
+    trace,
+)
+
+# The reverse pass.
+
+sweep_p = Primitive("while_reversed")
+sweep_p.multiple_results = True
+
+
+class Sweep:
+    """A step over the states of a loop, from the last to the first: (consts, state, value) -> (summands, value).
+
+    Attributes:
+      program: the loop whose states they are.
+      step: the step, linear in value.
+      sums: how many summands each step gives; their sums over all steps come out.
+      tangents: for the derivative of another sweep, that sweep and the layout of its program's derivative.
+    """
+
+    def __init__(
+        self, program: Program, step: ClosedJaxpr, sums: int, tangents: tuple[Sweep, Tangents] | None = None
+    ) -> None:
+        self.program, self.step, self.sums, self.tangents = program, step, sums, tangents
+
+    def __repr__(self) -> str:
+        return f"Sweep({self.program}, sums={self.sums})"
+
+    @classmethod
+    def over(
+        cls, program: Program, step: Callable[..., tuple[list[Any], list[Any]]], values: Sequence[Any]
+    ) -> tuple[Sweep, tuple[int, ...]]:
+        """The sweep over what the step needs of the carry, and which of the carry that is."""
+        values = [strong(aval) for aval in values]
+        count = len(program.carry_avals)
+        sums = 0
+
+        def whole(*operands: Any) -> list[Any]:
+            nonlocal sums
+            consts, carry, value = split(operands, program.consts, count)
+            summands, before = step(consts, carry, value)
+            sums = len(summands)
+            return [*summands, *conform(before, values)]
+
+        traced = trace(whole, [*program.const_avals, *program.carry_avals, *values])
+        needed = requirements(traced.jaxpr, [True] * len(traced.jaxpr.outvars))[program.consts :][:count]
+        kept = program.kept(k for k, mark in enumerate(needed) if mark)
+        if len(kept) == count:
+            return cls(program, traced, sums), kept
+        part = program.restricted(kept)
+
+        def partial(*operands: Any) -> list[Any]:
+            consts, some, value = split(operands, program.consts, len(kept))
+            return replay(traced, *consts, *program.filled(kept, some), *value)
+
+        return cls(part, trace(partial, [*part.const_avals, *part.carry_avals, *values]), sums), kept
+
+    @property
+    def sum_avals(self) -> list[Any]:
+        return [strong(aval) for aval in self.step.out_avals[: self.sums]]
+
+    @property
+    def value_avals(self) -> list[Any]:
+        return list(self.step.in_avals[len(self.program.body.in_avals) :])
+
+    def split(self, operands: Sequence[Any]) -> tuple[list[Any], list[Any], list[Any], list[Any]]:
+        """Consts, start, value, states."""
+        consts, start, value, states = split(
+            operands, self.program.consts, len(self.program.carry_avals), len(self.value_avals)
+        )
+        return consts, start, value, states
+
+    def spread(
+        self, consts: Sequence[bool], carry: Sequence[bool], value: Sequence[bool], smoothly: bool
+    ) -> tuple[list[bool], list[bool]]:
+        """Which sums and values come to depend on the marked consts, carry (a closure) and values."""
+        value = list(value)
+        while True:
+            after = dependents(self.step.jaxpr, [*consts, *carry, *value], smoothly=smoothly)
+            sums, before = split(after, self.sums)
+            grown = [a or b for a, b in zip(before, value, strict=True)]
+            if grown == value:
+                return sums, value
+            value = grown
+
+    def dependents(self, inputs: Sequence[bool], smoothly: bool, params: dict[str, Any]) -> list[bool]:
+        """Which results of an equation that runs this sweep depend on the marked operands."""
+        consts, start, value, states = self.split(inputs)
+        if smoothly:
+            carry = self.program.closure(consts, start, smoothly=True)
+        else:
+            start = [a or b for a, b in zip(start, states[2:] or start, strict=True)]
+            carry = self.program.closure(consts, start, smoothly=False)
+            if self.program.is_tested(consts, carry):
+                return [True] * (self.sums + len(value))
+        sums, value = self.spread(consts, carry, value, smoothly)
+        return [*sums, *value]
+
+    def back(self, consts: list[Any], state: list[Any], value: list[Any]) -> tuple[list[Any], list[Any]]:
+        summands, before = split(replay(self.step, *consts, *state, *value), self.sums)
+        return conform(summands, self.sum_avals), conform(before, self.value_avals)
+
+    def derivative(self, consts: tuple[bool, ...], carry: tuple[bool, ...]) -> Sweep:
+        program = self.program.derivative(consts, carry)
+        tangents = program.tangents
+        assert tangents is not None
+        values = [strong(aval) for aval in self.value_avals]
+        marked = (*consts, *carry, *(True for _ in values))
+
+        def step(*operands: Any) -> list[Any]:
+            c, dc, x, dx, y, dy = split(operands, len(consts), sum(consts), len(carry), sum(carry), len(values))
+            outputs, moved = pushed(
+                lambda *operands: replay(self.step, *operands), [*c, *x, *y], marked, [*dc, *dx, *dy]
+            )
+            summands, before = split(outputs, self.sums)
+            moved_summands, moved_before = split(moved, self.sums)
+            return [*summands, *moved_summands, *conform([*before, *moved_before], [*values, *values])]
+
+        traced = trace(step, [*program.const_avals, *program.carry_avals, *values, *values])
+        return Sweep(program, traced, 2 * self.sums, (self, tangents))
+
+
+def bind_sweep(
+    sweep: Sweep,
+    consts: Sequence[Any],
+    start: Sequence[Any],
+    value: Sequence[Any],
+    states: Sequence[Any] = (),
+    plan: Plan | None = None,
+) -> tuple[list[Any], list[Any]]:
+    """The sums and the first value. Without ``states``, kept by ``plan``, the loop is run first, to have them."""
+    start = conform(start, sweep.program.carry_avals)
+    value = conform(value, sweep.value_avals)
+    outputs = sweep_p.bind(*consts, *start, *value, *states, sweep=sweep, plan=plan)
+    sums, first = split(outputs, sweep.sums)
+    return sums, first
+
+
+def _run_sweep(*operands: Any, sweep: Sweep, plan: Plan | None) -> list[Any]:
+    consts, start, value, states = sweep.split(operands)
+    program = sweep.program
+    if plan is not None:
+        recorded = Record(states[0], states[1], states[2:])
+    else:
+        plan = Plan.of(program)
+        _, recorded = plan.record(
+            lambda carry: program.goes_on(consts, carry),
+            lambda carry: program.step(consts, carry),
+            conform(start, program.carry_avals),
+            range(len(start)),
+        )
+
+    def back(state: list[Any], final: Any) -> Any:
+        sums, value = final
+        summands, value = sweep.back(consts, state, value)
+        return [a + b for a, b in zip(sums, summands, strict=True)], value
+
+    sums = [jnp.zeros(aval.shape, aval.dtype) for aval in sweep.sum_avals]
+    value = conform(value, sweep.value_avals)
+    sums, first = plan.sweep(lambda carry: program.step(consts, carry), back, recorded, (sums, value))
+    return [*sums, *first]
+
+
+@sweep_p.def_abstract_eval
+def _sweep_types(*_: Any, sweep: Sweep, **__: Any) -> list[Any]:
+    return [*sweep.sum_avals, *sweep.value_avals]
+
+
+def _sweep_jvp(primals: Sequence[Any], tangents: Sequence[Any], *, sweep: Sweep, **_: Any) -> Any:
+    consts, start, value, _ = sweep.split(primals)
+    const_tangents, carry_tangents, value_tangents, _ = sweep.split(tangents)
+    moving_consts = moving_of(const_tangents)
+    moving = sweep.program.closure(moving_consts, moving_of(carry_tangents), smoothly=True)
+    derivative = sweep.derivative(moving_consts, moving)
+    sums, first = bind_sweep(
+        derivative,
+        [*consts, *only(const_tangents, moving_consts)],
+        [*start, *map(ad.instantiate_zeros, only(carry_tangents, moving))],
+        [*value, *map(ad.instantiate_zeros, value_tangents)],
+    )
+    (sums, moved_sums), (first, moved_first) = split(sums, sweep.sums), split(first, len(value))
+    return [*sums, *first], [*moved_sums, *moved_first]
+
+
+def _sweep_batch(axis: Any, operands: Sequence[Any], dims: Sequence[Any], *, sweep: Sweep, plan: Plan | None) -> Any:
+    consts, start, value, states = sweep.split([dim is not None for dim in dims])
+    const_dims, start_dims, value_dims, state_dims = sweep.split(dims)
+    const_values, start_values, values, state_values = sweep.split(operands)
+    in_states = [*states[2:]] if states else [False] * len(start)
+    batch = Batch(axis, sweep.program, consts, [a or b for a, b in zip(start, in_states, strict=True)])
+    step = sweep.step
+    flags = [*batch.consts, *batch.carry]
+    sum_flags, value_flags = sweep.spread(
+        batch.consts, batch.carry, [flag or batch.tested for flag in value], smoothly=False
+    )
+    sum_flags = [flag or batch.tested for flag in sum_flags]
+    marked = [*flags, *value_flags]
+    lanes = mapped(lambda *operands: replay(step, *operands), axis, marked, [*sum_flags, *value_flags])
+
+    def run(*operands: Any) -> list[Any]:
+        if not batch.tested:
+            return lanes(*operands)
+        consts, carry, value = split(operands, sweep.program.consts, len(batch.carry))
+        active = batch.truth(consts, carry)
+        found = lanes(*one_for_all(active, [*consts, *carry], flags), *value)
+        summands, before = split(found, sweep.sums)
+        return [*choose(active, summands, list(map(jnp.zeros_like, summands))), *choose(active, before, value)]
+
+    avals = [lifted(aval, axis, mark) for aval, mark in zip(step.in_avals, marked, strict=True)]
+    count = len(avals) - len(value_flags)
+
+    def strong_run(*operands: Any) -> list[Any]:
+        summands, before = split(run(*operands), sweep.sums)
+        return [*summands, *conform(before, avals[count:])]
+
+    new = Sweep(batch.program, trace(strong_run, avals), sweep.sums)
+    new_states = []
+    if states:
+        # One count for all lanes. It comes in lanes out of a conditional that some of them did not take, as zero.
+        new_states = [
+            jnp.max(s) if dim is not None else s for s, dim in zip(state_values[:2], state_dims[:2], strict=True)
+        ]
+        for rows, dim, mark in zip(state_values[2:], state_dims[2:], batch.carry, strict=True):
+            if dim is not None:
+                rows = jnp.moveaxis(rows, dim, 1)
+            elif mark:
+                rows = jnp.broadcast_to(rows[:, None], (rows.shape[0], axis.size, *rows.shape[1:]))
+            new_states.append(rows)
+    sums, first = bind_sweep(
+        new,
+        leading(const_values, const_dims),
+        batch.spread(leading(start_values, start_dims), start, batch.carry),
+        batch.spread(leading(values, value_dims), value, value_flags),
+        new_states,
+        plan,
+    )
+    return [*sums, *first], lane_dims([*sum_flags, *value_flags])
+
+
+def _sweep_partial_eval(trace: Any, *tracers: Any, sweep: Sweep, plan: Plan | None) -> Any:
+    if sweep.tangents is not None:
+        base, tangents = sweep.tangents
+        value_count = len(base.value_avals)
+        consts, dc, start, dx, value, dy = split(
+            tracers, len(tangents.consts), sum(tangents.consts), len(tangents.carry), sum(tangents.carry), value_count
+        )
+        moving = [*dc, *dx, *dy]
+        if all_known([*consts, *start, *value]) and not all_known(moving):
+            fixed = known_values([*consts, *start, *value])
+            now = split(fixed, len(consts), len(start))
+            sums, first = bind_sweep(base, *now)
+            later = trace.default_process_primitive(
+                _linear_p, [*fixed, *moving], dict(function=_SweepTangent(sweep), fixed=len(fixed))
+            )
+            later_sums, later_first = split(later, base.sums)
+            return [*sums, *later_sums, *first, *later_first]
+    return trace.default_process_primitive(sweep_p, tracers, dict(sweep=sweep, plan=plan))
+
+
+def _sweep_partial_eval_custom(_: Any, unknown: Sequence[bool], held: Sequence[bool], equation: Any) -> Any:
+    sweep = equation.params["sweep"]
+    inputs, results = equation.invars, equation.outvars
+    needed = [atom for atom, h in zip(inputs, held, strict=True) if not hasattr(atom, "val") and not h]
+    count = len(results)
+    if not any(unknown):
+        return equation, equation, [False] * count, [True] * count, needed
+    if sweep.tangents is not None:
+        base, tangents = sweep.tangents
+        values = len(base.value_avals)
+        consts, _, start, _, value, _ = split(
+            range(len(inputs)),
+            len(tangents.consts),
+            sum(tangents.consts),
+            len(tangents.carry),
+            sum(tangents.carry),
+            values,
+        )
+        fixed = [*consts, *start, *value]
+        if not any(unknown[k] for k in fixed):
+            sums, _, first, _ = split(results, base.sums, base.sums, values)
+            known = new_jaxpr_eqn(
+                [inputs[k] for k in fixed],
+                [*sums, *first],
+                sweep_p,
+                dict(sweep=base, plan=None),
+                equation.effects,
+                equation.source_info,
+            )
+            later = [False] * base.sums + [True] * base.sums + [False] * values + [True] * values
+            return known, equation, later, [True] * count, needed
+    return None, equation, [True] * count, [True] * count, needed
+
+
+class _SweepTangent(LinearMap):
+    """(consts, start, value; their tangents) -> tangents of the sums and of the first value."""
+
+    def __init__(self, sweep: Sweep) -> None:
+        assert sweep.tangents is not None
+        self.sweep = sweep
+        self.base, self.tangents = sweep.tangents
+        self.results = [*self.base.sum_avals, *map(strong, self.base.value_avals)]
+
+    def _fixed(self, fixed: list[Any]) -> tuple[list[Any], list[Any], list[Any]]:
+        consts, start, value = split(fixed, len(self.tangents.consts), len(self.tangents.carry))
+        return consts, start, value
+
+    def apply(self, fixed: list[Any], moving: list[Any]) -> list[Any]:
+        consts, start, value = self._fixed(fixed)
+        dc, dx, dy = split(moving, sum(self.tangents.consts), sum(self.tangents.carry))
+        sums, first = bind_sweep(self.sweep, [*consts, *dc], [*start, *dx], [*value, *dy])
+        return [*sums[self.base.sums :], *first[len(value) :]]
+
+    def transpose(self, fixed: list[Any], cotangents: list[Any]) -> list[Any]:
+        consts, start, value = self._fixed(fixed)
+        w_sums, w_first = split(cotangents, self.base.sums)
+        loop, second = self._programs()
+        outputs = bind_loop(loop, [*consts, *w_sums], [*start, *w_first])
+        dy = outputs[len(start) :]
+        zeros = [jnp.zeros(aval.shape, aval.dtype) for aval in only(self.base.program.carry_avals, self.tangents.carry)]
+        sweep, kept = second
+        whole = [*start, *w_first]
+        sums, first = bind_sweep(sweep, [*consts, *w_sums], [whole[k] for k in kept], [*zeros, *value])
+        return [*sums, *first[: len(zeros)], *dy]
+
+    def _programs(self) -> tuple[Program, tuple[Sweep, tuple[int, ...]]]:
+        """The loop of states and ``w``, and the sweep over it, in which the cotangents of states follow the values."""
+        base, tangents = self.base, self.tangents
+        program = base.program
+        n_consts, n_carry = program.consts, len(program.carry_avals)
+        values, sum_avals = [strong(a) for a in base.value_avals], base.sum_avals
+        carry_avals = [strong(a) for a in program.carry_avals]
+
+        def parts(operands: Sequence[Any]) -> list[list[Any]]:
+            return split(operands, n_consts, base.sums, n_carry)
+
+        def make_body(step: ClosedJaxpr) -> Callable[..., list[Any]]:
+            def body(*operands: Any) -> list[Any]:
+                consts, w_sums, carry, w = parts(operands)
+                zeros = [jnp.zeros(aval.shape, aval.dtype) for aval in values]
+                outputs, pull = jax.vjp(lambda *value: replay(base.step, *consts, *carry, *value), *zeros)
+                pushed_on = pull(conform([*w_sums, *w], map(jax.typeof, outputs)))
+                return conform([*replay(step, *consts, *carry), *pushed_on], [*carry_avals, *values])
+
+            return body
+
+        def test(*operands: Any) -> list[Any]:
+            consts, _, carry, _ = parts(operands)
+            return replay(program.test, *consts, *carry)
+
+        avals = [*map(strong, program.const_avals), *sum_avals, *carry_avals, *values]
+        smooth = None
+        if program.smooth is not program.body:
+            smooth = lambda: trace(make_body(program.smooth), avals)  # noqa: E731
+        loop = Program(
+            trace(make_body(program.body), avals),
+            trace(test, avals),
+            n_consts + base.sums,
+            program.bound,
+            program.slots,
+            smooth,
+        )
+        marked = (*tangents.consts, *tangents.carry)
+        moved = sum(tangents.carry)
+
+        def step(consts: list[Any], carry: list[Any], value: list[Any]) -> tuple[list[Any], list[Any]]:
+            consts, w_sums = split(consts, n_consts)
+            carry, w = split(carry, n_carry)
+            u, y = split(value, moved)
+
+            def both(*operands: Any) -> list[Any]:
+                after = only(replay(program.smooth, *operands), tangents.carry)
+                return [*after, *replay(base.step, *operands, *y)]
+
+            outputs, pull = pulled(both, [*consts, *carry], marked)
+            found = pull(conform([*u, *w_sums, *w], map(jax.typeof, outputs)))
+            sums, u = split(found, sum(tangents.consts))
+            return sums, [*u, *outputs[moved + base.sums :]]
+
+        return loop, Sweep.over(loop, step, [*only(carry_avals, tangents.carry), *values])
+
+
+register(sweep_p, _run_sweep, _sweep_jvp, _sweep_batch)
+pe.custom_partial_eval_rules[sweep_p] = _sweep_partial_eval
+pe.partial_eval_jaxpr_custom_rules[sweep_p] = _sweep_partial_eval_custom

@@ -1,0 +1,218 @@
+"""What happens at run time, at every execution and in program order: printing, and calls of Python."""
+
+from __future__ import annotations
+
+import builtins
+import itertools
+import re
+import sys
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from autograph.runtime.recording import JOINT, LOCAL, count_effect, is_recording
+
+_FAILURES_KEPT = 64
+
+
+def print(  # noqa: A001  the name is the contract's
+    *args: Any, sep: str = " ", end: str = "\n", output_stream: Any = None, summarize: int | None = None
+) -> None:
+    """Print at run time, at every execution, in program order.
+
+    Outside functions it prints at once. Arrays print as NumPy's do, in containers as well.
+
+    Args:
+      *args: arrays, containers of arrays, anything else.
+      sep, end: as of the builtin.
+      output_stream: a file, or ``'file://PATH'`` to append to; standard output by default.
+      summarize: how many elements are shown at each end of a long axis; -1 for all.
+
+    >>> import autograph as ag, jax.numpy as jnp
+    >>> @ag.function
+    ... def halve(x):
+    ...     while x > 2:
+    ...         ag.print("x is", x)
+    ...         x = x / 2
+    ...     return x
+    >>> _ = halve(jnp.array(8.0))
+    x is 8.0
+    x is 4.0
+    """
+    args = jax.tree_util.tree_map(_read, args)
+    leaves, treedef = jax.tree_util.tree_flatten(args)
+    is_array = [isinstance(leaf, jax.Array) for leaf in leaves]
+    statics = [None if array else leaf for leaf, array in zip(leaves, is_array, strict=True)]
+
+    def show(*arrays: Any) -> None:
+        pending = iter(arrays)
+        values = [
+            np.asarray(next(pending)) if array else static for static, array in zip(statics, is_array, strict=True)
+        ]
+        _write(jax.tree_util.tree_unflatten(treedef, values), sep, end, output_stream, summarize)
+
+    arrays = [leaf for leaf, array in zip(leaves, is_array, strict=True) if array]
+    if is_recording():
+        count_effect()
+        JOINT.staging.show(show, arrays)
+    elif any(isinstance(array, jax.core.Tracer) for array in arrays):
+        JOINT.staging.show(show, arrays)
+    else:
+        show(*arrays)
+
+
+def _read(leaf: Any) -> Any:
+    read = getattr(leaf, "__autograph_value__", None)
+    return leaf if read is None else read()
+
+
+def _write(args: Sequence[Any], sep: str, end: str, stream: Any, summarize: int | None) -> None:
+    shown: dict[str, Any] = {}
+    if summarize is not None:
+        shown = {"threshold": sys.maxsize if summarize < 0 else 0, "edgeitems": max(summarize, 0)}
+    with np.printoptions(**shown):
+        text = sep.join(map(str, args))
+    if isinstance(stream, str) and stream.startswith("file://"):
+        with open(stream.removeprefix("file://"), "a", encoding="utf-8") as file:
+            file.write(text + end)
+    else:
+        builtins.print(text, end=end, file=stream)
+
+
+def py_function(func: Callable[..., Any], inp: Sequence[Any], Tout: Any) -> Any:
+    """Call Python at run time, at every execution, in program order; give what it returns as arrays.
+
+    ``func`` runs with ordinary values: `jax.Array`s. An exception in it ends the call of the `Function` and reaches its caller as
+    itself; Variables are then as they were before the call. There is no derivative through it.
+
+    Args:
+      func: the function.
+      inp: its arguments, arrays or containers of arrays.
+      Tout: the type of its result, or a container of types: a dtype for a scalar, a `TensorSpec` or `jax.ShapeDtypeStruct` for
+        an array; None for no result.
+
+    >>> import autograph as ag, jax.numpy as jnp
+    >>> numbers = iter([10, 20])
+    >>> @ag.function
+    ... def next_plus(x):
+    ...     return x + ag.py_function(lambda: next(numbers), [], jnp.int32)
+    >>> int(next_plus(1)), int(next_plus(1))
+    (11, 21)
+    """
+    return _called(func, inp, Tout, jnp.asarray, "py_function")
+
+
+def numpy_function(func: Callable[..., Any], inp: Sequence[Any], Tout: Any) -> Any:
+    """As `py_function`, with NumPy arrays for ``func``.
+
+    >>> import autograph as ag, numpy as np, jax.numpy as jnp
+    >>> f = ag.function(lambda x: ag.numpy_function(np.sinc, [x], jnp.float32))
+    >>> float(f(0.0))
+    1.0
+    """
+    return _called(func, inp, Tout, np.asarray, "numpy_function")
+
+
+def _called(func: Callable[..., Any], inp: Sequence[Any], result: Any, convert: Callable[[Any], Any], name: str) -> Any:
+    if not isinstance(inp, list | tuple):
+        raise TypeError(f"inp of {name} is a list of arguments; got {type(inp).__name__}")
+    types = None if result is None else jax.tree_util.tree_map(_as_type, result, is_leaf=_is_type)
+    inp = jax.tree_util.tree_map(_read, list(inp))
+    leaves, treedef = jax.tree_util.tree_flatten(inp)
+    is_value = [isinstance(leaf, jax.Array | np.ndarray | np.generic | bool | int | float | complex) for leaf in leaves]
+    statics = [None if value else leaf for leaf, value in zip(leaves, is_value, strict=True)]
+
+    def call(*arrays: Any) -> Any:
+        pending = iter(arrays)
+        values = [convert(next(pending)) if value else static for static, value in zip(statics, is_value, strict=True)]
+        return _fitted(func(*jax.tree_util.tree_unflatten(treedef, values)), types, name)
+
+    arrays = [leaf for leaf, value in zip(leaves, is_value, strict=True) if value]
+    if not is_recording():
+        return jax.tree_util.tree_map(jnp.asarray, call(*arrays))
+    count_effect()
+    return JOINT.staging.call_python(_remembering(call), types, [jnp.asarray(array) for array in arrays])
+
+
+def _is_type(part: Any) -> bool:
+    return not isinstance(part, list | tuple | dict)
+
+
+def _as_type(type: Any) -> Any:
+    if hasattr(type, "shape") and hasattr(type, "dtype") and not isinstance(type, np.dtype):
+        if type.shape is None or not all(isinstance(size, int) for size in type.shape):
+            raise ValueError(f"the result of a Python function needs a known shape; got {type}")
+        return jax.ShapeDtypeStruct(tuple(type.shape), jax.dtypes.canonicalize_dtype(type.dtype))
+    return jax.ShapeDtypeStruct((), jax.dtypes.canonicalize_dtype(type))
+
+
+def _fitted(result: Any, types: Any, name: str) -> Any:
+    """What the function gave as NumPy arrays of the types that were announced."""
+    if types is None:
+        return None
+    treedef: Any
+    wanted, treedef = jax.tree_util.tree_flatten(types)
+    found = treedef.flatten_up_to(result)
+    arrays = []
+    for value, type in zip(found, wanted, strict=True):
+        array = np.asarray(_read(value))
+        if array.shape != type.shape:
+            raise ValueError(f"{name} announced a result of shape {type.shape}; its function gave {array.shape}")
+        if array.dtype != type.dtype and not np.can_cast(array.dtype, type.dtype, "same_kind"):
+            raise TypeError(f"{name} announced a result of dtype {type.dtype}; its function gave {array.dtype}")
+        arrays.append(array.astype(type.dtype))
+    return jax.tree_util.tree_unflatten(treedef, arrays)
+
+
+# Exceptions. XLA knows only their text, so they wait here, under a number that the text holds.
+
+
+class CallFailed(Exception):
+    """A call of Python in a compiled program raised an exception."""
+
+
+class _Failures:
+    """The exceptions of calls that failed, until whoever started the program asks for them; a bounded number."""
+
+    def __init__(self) -> None:
+        self._numbers = itertools.count(1)
+        self._kept: OrderedDict[int, BaseException] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def add(self, error: BaseException) -> CallFailed:
+        with self._lock:
+            number = next(self._numbers)
+            self._kept[number] = error
+            while len(self._kept) > _FAILURES_KEPT:
+                self._kept.popitem(last=False)
+        return CallFailed(f"[autograph call {number}] {type(error).__name__}: {error}")
+
+    def take(self, text: str) -> BaseException | None:
+        found = re.search(r"\[autograph call (\d+)\]", text)
+        return None if found is None else self._kept.pop(int(found[1]), None)
+
+
+_FAILURES = _Failures()
+
+
+def _remembering(call: Callable[..., Any]) -> Callable[..., Any]:
+    def remember(*arrays: Any) -> Any:
+        outer, LOCAL.in_callback = LOCAL.in_callback, True
+        try:
+            return call(*arrays)
+        except BaseException as error:
+            raise _FAILURES.add(error) from None
+        finally:
+            LOCAL.in_callback = outer
+
+    return remember
+
+
+def cause_of(error: BaseException) -> BaseException | None:
+    """The exception of a user's function that made a compiled program end with ``error``, if one did."""
+    return _FAILURES.take(str(error))

@@ -1,0 +1,133 @@
+"""What runs before what, and which write survives: programs that a fuzzer found wrong."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import autograph as ag
+
+
+class Box:
+    def __init__(self, a):
+        self.a = a
+
+
+def old_value_is_read_first():
+    box, items = Box(1), [1, 2]
+
+    def bump():
+        box.a += 10
+        items[0] += 10
+        return 1
+
+    box.a += bump()
+    items[0] += bump()
+    return box.a, items
+
+
+def nonlocal_before_a_return(x, c):
+    def add(d):
+        nonlocal x
+        if c:
+            x = 1.0
+        else:
+            return d
+        return -d
+
+    add(x)
+    return x
+
+
+def captured_before_a_return(n, x):
+    def add(d):
+        nonlocal x
+        x, d = (1.5, 0.0)
+
+    if x:
+        return n
+    else:
+        x += 3
+    add(0)
+    return x
+
+
+def closure_write_in_an_inner_if(n, c):
+    i = 0
+
+    def add():
+        nonlocal i
+        i -= 1
+
+    if n > 0:  # noqa: SIM102
+        if c > 0:
+            add()
+    return i
+
+
+def closure_write_in_an_inner_loop(n, _):
+    i = 0
+
+    def add():
+        nonlocal i
+        i += 1
+
+    for _ in range(n):
+        for _ in range(n):
+            add()
+    return i
+
+
+def dict_dead_after_the_outer_if(n, x):
+    table = {"p": x}
+    if n > 0:
+        if x > 1:
+            table["p"] -= x
+        table["p"] += 0.5
+    return x
+
+
+@pytest.mark.parametrize(
+    "function, arguments",
+    [
+        (nonlocal_before_a_return, [(-2.75, True), (-2.75, False)]),
+        (captured_before_a_return, [(2.0, 1.0), (2.0, 0.0)]),
+        (closure_write_in_an_inner_if, [(1, 1), (1, 0), (0, 1)]),
+        (closure_write_in_an_inner_loop, [(3, 0), (0, 0)]),
+        (dict_dead_after_the_outer_if, [(1, 2.0), (1, 0.0), (0, 2.0)]),
+    ],
+)
+def test_like_plain_python(function, arguments):
+    for example in arguments:
+        expected = function(*example)
+        np.testing.assert_allclose(jax.jit(ag.convert(function))(*example), expected)
+        np.testing.assert_allclose(ag.function(function)(*map(jnp.asarray, example)), expected)
+
+
+def test_old_value_is_read_first():
+    assert ag.convert(old_value_is_read_first)() == old_value_is_read_first()
+
+
+def test_assert_false_under_a_traced_condition():
+    @ag.function
+    def f(x):
+        if x == 3:
+            assert False, "three"  # noqa: B011
+        return x
+
+    assert float(f(jnp.float32(1.0))) == 1.0
+    with pytest.raises(AssertionError, match="three"):
+        f(jnp.float32(3.0))
+
+
+def test_first_of_two_raises():
+    @ag.function
+    def f(n):
+        if n > 0:
+            raise KeyError("first")
+        raise ValueError("second")
+
+    with pytest.raises(KeyError, match="first"):
+        f(jnp.array(1))
+    with pytest.raises(ValueError, match="second"):
+        f(jnp.array(0))

@@ -1,0 +1,129 @@
+"""The quick way to a program takes no wrong turn, and the benchmark of it runs."""
+
+from __future__ import annotations
+
+import random
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import autograph as ag
+from autograph.tools.bench import dispatch
+
+pytestmark = pytest.mark.filterwarnings("ignore:(?s).*was traced 6 times")
+
+
+def described(value):
+    """What a function can tell of an argument while it is traced: each leaf's type, or its value."""
+    leaves, structure = jax.tree_util.tree_flatten(value, is_leaf=lambda leaf: leaf is None)
+    texts = [f"{v.dtype}{v.shape}" if isinstance(v, jax.Array) else f"{type(v).__name__} {v!r}" for v in leaves]
+    return f"{structure} {texts}"
+
+
+VALUES = [
+    jnp.ones(2), jnp.ones(3), jnp.arange(2), np.ones(2, np.float32), np.float32(1), 1, 2, 1.0, True, False, 0.0, -0.0,
+    "a", None,
+    [jnp.ones(2)], [jnp.ones(2), 1], [jnp.ones(2), 1.0], (jnp.ones(2),), {"a": jnp.ones(2)}, {"a": 1}, {"b": 1}, {1: 1},
+    {True: 1}, [], (), {}, [[]], [None],
+    {"a": {"b": [jnp.ones(2), (1, jnp.ones(3))]}}, {"a": {"b": [jnp.ones(2), (2, jnp.ones(3))]}},
+    jnp.negative, Ellipsis, frozenset({1}), range(2),
+]  # fmt: skip
+
+
+def test_any_order_of_any_calls_gives_each_its_own_result():
+    """Each call sees in the trace what an untraced look at its arguments sees."""
+
+    def f(a, b=1, *, c=None):
+        return described((a, b, c))
+
+    def expected(a, b=1, *, c=None):
+        as_arrays = [
+            jax.tree_util.tree_map(lambda v: jnp.asarray(v) if isinstance(v, np.ndarray | np.generic) else v, v)
+            for v in (a, b, c)
+        ]
+        return described(tuple(as_arrays))
+
+    compiled = ag.function(f, cache_limit=10_000)
+    choose = random.Random(0)
+    for _ in range(600):
+        a, b, c = (choose.choice(VALUES) for _ in range(3))
+        args, kwargs = choose.choice(
+            [((a,), {}), ((a, b), {}), ((a,), {"c": c}), ((), {"b": b, "a": a}), ((a, b), {"c": c})]
+        )
+        assert compiled(*args, **kwargs) == expected(*args, **kwargs)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_trees_of_arrays_come_out_as_they_went_in(seed):
+    choose = random.Random(seed)
+
+    def tree(depth):
+        kind = choose.randrange(5 if depth else 1)
+        if kind == 0:
+            return jnp.asarray(float(choose.randrange(100)))
+        if kind == 1:
+            return [tree(depth - 1) for _ in range(choose.randrange(4))]
+        if kind == 2:
+            return tuple(tree(depth - 1) for _ in range(choose.randrange(3)))
+        if kind == 3:
+            return None
+        return {choose.choice("abcdef"): tree(depth - 1) for _ in range(choose.randrange(5))}
+
+    f = ag.function(lambda t: jax.tree_util.tree_map(lambda v: v + 1, t), cache_limit=1000)
+    trees = [tree(3) for _ in range(30)]
+    for _ in range(2):
+        for value in trees:
+            got, wanted = f(value), jax.tree_util.tree_map(lambda v: v + 1, value)
+            assert jax.tree_util.tree_structure(got) == jax.tree_util.tree_structure(wanted)
+            assert all(a == b for a, b in zip(jax.tree_util.tree_leaves(got), jax.tree_util.tree_leaves(wanted)))
+
+
+def test_results_of_another_kind_for_another_shape():
+    """The first shape returns an array, so its calls come to the compiled function alone; others must be finished."""
+
+    def f(x):
+        if x.shape[0] == 1:
+            return x
+        if x.shape[0] == 2:
+            return "two", x
+        return None
+
+    g = ag.function(f)
+    for _ in range(3):
+        assert g(jnp.ones(1)).tolist() == [1]
+    for _ in range(3):
+        text, array = g(jnp.ones(2))
+        assert text == "two" and array.tolist() == [1, 1]
+        assert g(jnp.ones(3)) is None and g(jnp.ones(1)).tolist() == [1]
+    assert g.experimental_get_tracing_count() == 3
+
+
+def test_state_that_another_shape_brings_in():
+    v = ag.Variable(0)
+
+    def f(x):
+        if x.shape[0] == 2:
+            v.assign_add(1)
+        return x + 1
+
+    g = ag.function(f)
+    for size in (1, 1, 2, 1, 2, 2):
+        assert g(jnp.ones(size)).tolist() == [2] * size
+    assert int(v.value) == 3 and g.experimental_get_tracing_count() <= 3
+
+
+def test_an_error_leaves_the_way_as_it_was():
+    f = ag.function(lambda x, n: x + n)
+    f(jnp.ones(2), 1)
+    for _ in range(2):
+        with pytest.raises(TypeError):
+            f(jnp.ones(2), "a")
+        assert f(jnp.ones(2), 1).tolist() == [2, 2]
+
+
+def test_the_benchmark_runs(capsys):
+    assert dispatch.main(["--rounds", "1", "--calls", "2"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 1 + len(dispatch.cases()) and all(float(line.split()[-1]) > 0 for line in lines[1:])

@@ -1,0 +1,102 @@
+"""`ag.random`: new numbers at every execution."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import autograph as ag
+
+
+def test_line_11():
+    @ag.function
+    def baked():
+        return np.random.randn(2)
+
+    np.testing.assert_array_equal(baked(), baked())
+
+    @ag.function
+    def fresh():
+        return ag.random.normal((2,))
+
+    assert not np.array_equal(fresh(), fresh())
+    assert fresh.experimental_get_tracing_count() == 1
+
+
+def test_a_seed_decides_inside_as_outside():
+    a, b = ag.random.Generator.from_seed(3), ag.random.Generator.from_seed(3)
+
+    @ag.function
+    def inside():
+        return a.normal((3,)), a.uniform((2,), minval=2, maxval=5), a.bernoulli(0.5, (4,)), a.permutation(5)
+
+    outside = b.normal((3,)), b.uniform((2,), minval=2, maxval=5), b.bernoulli(0.5, (4,)), b.permutation(5)
+    for found, expected in zip(inside(), outside):
+        np.testing.assert_array_equal(found, expected)
+    a.reset(3)
+    np.testing.assert_array_equal(inside()[0], outside[0])
+
+
+def test_set_seed():
+    draw = ag.function(lambda: (ag.random.normal(), ag.random.uniform((), jnp.int32, 0, 100)))
+    ag.random.set_seed(5)
+    first, second = draw(), draw()
+    ag.random.set_seed(5)
+    assert [float(x) for x in first] != [float(x) for x in second]
+    assert [float(x) for x in draw()] == [float(x) for x in first]
+
+    @ag.function
+    def seeded():
+        ag.random.set_seed(9)
+        return ag.random.normal()
+
+    assert float(seeded()) == float(seeded())
+
+
+def test_in_loops_and_branches():
+    generator = ag.random.Generator.from_seed(0)
+
+    @ag.function
+    def f(n):
+        total, hits = 0.0, 0
+        for _ in ag.range(n):
+            x = generator.uniform()
+            if x > 0.5:
+                hits += 1
+            total += x
+        return total / n, hits
+
+    mean, hits = f(jnp.array(2000))
+    assert abs(float(mean) - 0.5) < 0.05 and 850 < int(hits) < 1150
+
+
+def test_kinds_of_numbers():
+    g = ag.random.Generator.from_seed(1)
+    assert g.normal((2, 3)).shape == (2, 3) and g.normal(dtype=jnp.bfloat16).dtype == jnp.bfloat16
+    assert abs(float(g.normal((1000,), mean=5, stddev=0.1).mean()) - 5) < 0.05
+    ints = g.uniform((100,), jnp.int32, 3, 6)
+    assert set(ints.tolist()) == {3, 4, 5}
+    assert g.categorical(jnp.array([0.0, 100.0]), shape=(5,)).tolist() == [1] * 5
+    assert sorted(g.permutation(jnp.arange(5)).tolist()) == [0, 1, 2, 3, 4]
+    keys = g.split(3)
+    assert keys.shape == (3,) and jnp.issubdtype(keys.dtype, jax.dtypes.prng_key)
+    assert ag.random.Generator(jax.random.PRNGKey(1)).normal().shape == ()
+    with pytest.raises(ValueError, match="maxval"):
+        g.uniform((), jnp.int32)
+
+
+def test_a_generator_made_for_a_module_is_one_of_its_variables():
+    class Dropout(ag.Module):
+        def __init__(self):
+            self.generator = ag.random.Generator.from_seed(0)
+
+        @ag.function
+        def __call__(self, x):
+            return jnp.where(self.generator.bernoulli(0.5, x.shape), x, 0)
+
+    dropout = Dropout()
+    x = jnp.ones(64)
+    assert not np.array_equal(dropout(x), dropout(x))
+    assert len(dropout.variables) == 1 and dropout.variables[0] is dropout.generator.state
