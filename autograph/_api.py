@@ -22,6 +22,7 @@ from autograph.backends.xla_control_flow import XlaBackend
 from autograph.backends.xla_inspect import Inspection
 from autograph.backends.xla_shapes import OpenSizes, symbolic_types
 from autograph.backends.xla_staging import XlaStaging
+from autograph.runtime import tape
 from autograph.runtime.errors import ConversionError
 from autograph.runtime.function import Function, Options, Tools
 from autograph.runtime.operators import Operators
@@ -29,7 +30,6 @@ from autograph.runtime.operators.calls import is_plain, mark_unconverted
 from autograph.runtime.operators.iterables import make_range
 from autograph.runtime.operators.locations import clean_traceback, is_internal
 from autograph.runtime.raising import Guarded, guarded
-from autograph.runtime import tape
 from autograph.runtime.recording import use_staging
 
 F = TypeVar("F", bound=Callable[..., Any])

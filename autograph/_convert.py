@@ -157,7 +157,7 @@ class Converter:
 
     def _is_plain_call(self, own_names: frozenset[str], function: types.FunctionType, node: gast.AST) -> bool:
         """Whether the called expression is a module's function (or a builtin) that needs no help, as things stand."""
-        if isinstance(node, gast.Call) or isinstance(node, gast.Lambda):
+        if isinstance(node, gast.Call | gast.Lambda):
             return isinstance(node, gast.Lambda)
         called = _resolve(node, own_names, function)
         return called is not _UNRESOLVED and self._is_plain(called)

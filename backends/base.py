@@ -1,8 +1,9 @@
 """The `Backend` protocol: what operators ask of whatever runs staged statements.
 
-An operator runs each block of a statement once, under `Backend.trace`, and gets a `Traced` program whose results are
-*leaves*: Python objects where the block gave plain ones, `Output` where it gave traced arrays. The operator matches the leaves of
-the blocks variable by variable; the backend settles their types and emits one staged statement.
+An operator runs each block of a statement once, under `Backend.trace`, and gets a `Traced` program whose results
+are *leaves*: Python objects where the block gave plain ones, `Output` where it gave traced arrays. The operator
+matches the leaves of the blocks variable by variable; the backend settles their types and emits one staged
+statement.
 """
 
 from __future__ import annotations
@@ -136,15 +137,16 @@ class Backend(Protocol):
     def test_is_static(self, spec: LoopSpec, static_leaves: set[int]) -> bool:
         """Whether the loop's test, run in Python, would stay a plain bool.
 
-        It would if it is computed from nothing but Python numbers: ``static_leaves`` are the carried leaves that start as such.
+        It would if it is computed from nothing but Python numbers: ``static_leaves`` are the carried leaves that
+        start as such.
         """
 
 
 class Staging(Protocol):
     """How Variables stand in programs that are being recorded. `backends.xla_state` is its implementation.
 
-    A *place* is where array operations go now: run, recorded, mapped or differentiated, one within another. A *stand-in* is what a
-    Variable's value is read from and written to while a program is recorded.
+    A *place* is where array operations go now: run, recorded, mapped or differentiated, one within another. A
+    *stand-in* is what a Variable's value is read from and written to while a program is recorded.
     """
 
     def stand_in(self, type: LeafType) -> Any:
@@ -183,7 +185,10 @@ class Staging(Protocol):
     def run(
         self, program: Any, arrays: Sequence[Any], stand_ins: Sequence[Any], values: Sequence[Any]
     ) -> tuple[list[Any], list[Any]]:
-        """Run a recorded program, ``values`` being those of its stand-ins before it; give its results, and the values after it."""
+        """Run a recorded program, ``values`` being those of its stand-ins before it.
+
+        Give its results, and the values after it.
+        """
 
     def run_part(
         self,
@@ -208,7 +213,10 @@ class Staging(Protocol):
         """Wait until these results, and what was to be printed, are there."""
 
     def call_python(self, function: Callable[..., Any], types: Any, arrays: Sequence[Any]) -> Any:
-        """Record a call of ``function`` with NumPy arrays, in order with all others; ``types`` are those of its results."""
+        """Record a call of ``function`` with NumPy arrays, in order with all others.
+
+        ``types`` are those of its results.
+        """
 
     def show(self, function: Callable[..., Any], arrays: Sequence[Any]) -> None:
         """Record a call of ``function``, which looks at arrays and gives nothing, in order with all others."""
@@ -235,4 +243,7 @@ class Tape(Protocol):
     def gradient(
         self, targets: Sequence[Any], sources: Sequence[Any], values: Sequence[Any], weights: Sequence[Any]
     ) -> list[Any]:
-        """The derivatives of the targets' weighted sum by the sources, at these values. Weights may be None, for ones."""
+        """The derivatives of the targets' weighted sum by the sources, at these values.
+
+        Weights may be None, for ones.
+        """

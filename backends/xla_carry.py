@@ -134,7 +134,9 @@ def _is_static_leaf(leaf: Any, computed: Sequence[bool]) -> bool:
 
 
 def _static_outputs(traced: Traced, static: set[int], inputs: int) -> list[bool]:
-    """For each output of the program: is it computed from static operands and literals alone? A loop index is static."""
+    """For each output of the program: is it computed from static operands and literals alone? A loop index is
+    static.
+    """
     jaxpr = traced.program.jaxpr
     known = {v for k, v in enumerate(jaxpr.invars) if k in static or k == inputs}
 

@@ -1,7 +1,7 @@
 """`XlaBackend`: staged statements as `jax.lax` control flow.
 
-Each block is traced once, to a jaxpr (`jax.make_jaxpr` of a closure, which works inside any other trace), and the jaxpr is
-replayed inside ``cond``, ``while_loop`` or ``scan``. User code runs in the first step only.
+Each block is traced once, to a jaxpr (`jax.make_jaxpr` of a closure, which works inside any other trace), and the
+jaxpr is replayed inside ``cond``, ``while_loop`` or ``scan``. User code runs in the first step only.
 """
 
 from __future__ import annotations

@@ -32,7 +32,10 @@ def needed_for(jaxpr: Any, outvars: Sequence[Any]) -> tuple[Any, set[Any]]:
 
 
 def known_result(spec: LoopSpec, position: int) -> int | None:
-    """What an integer of a loop's carry is in the end, if only itself and the index decide; None where that is not so."""
+    """What an integer of a loop's carry is in the end, if only itself and the index decide.
+
+    None where that is not so.
+    """
     start, result = spec.carry[position][0], spec.results[position]
     counts = type(start) is int and type(spec.length) is int and spec.test is None
     if not counts or not isinstance(result, Output) or position >= spec.inputs:

@@ -1,9 +1,9 @@
 """Which blocks may run although they are not taken: short, pure, and harmless to differentiate.
 
-A conditional costs XLA's CPU backend more than the few scalar operations that such a block holds, and on a GPU it costs a
-synchronisation. Running both blocks and selecting is the faster form (see docs/performance.md), if nothing can be seen of the block
-not taken. Its derivative must not turn zero into NaN either, so of floating-point operations only those are allowed whose derivative
-is finite everywhere.
+A conditional costs XLA's CPU backend more than the few scalar operations that such a block holds, and on a GPU it
+costs a synchronisation. Running both blocks and selecting is the faster form (see docs/performance.md), if nothing
+can be seen of the block not taken. Its derivative must not turn zero into NaN either, so of floating-point
+operations only those are allowed whose derivative is finite everywhere.
 """
 
 from __future__ import annotations
@@ -20,13 +20,52 @@ _MAX_OPERATIONS = 24
 _MAX_ELEMENTS = 16
 
 _ANY_DTYPE = frozenset(
-    """
-    add sub neg max min abs sign eq ne lt le gt ge and or not xor select_n convert_element_type broadcast_in_dim reshape squeeze
-    floor ceil round is_finite stop_gradient copy clamp transpose slice
-    """.split()
+    [
+        "add",
+        "sub",
+        "neg",
+        "max",
+        "min",
+        "abs",
+        "sign",
+        "eq",
+        "ne",
+        "lt",
+        "le",
+        "gt",
+        "ge",
+        "and",
+        "or",
+        "not",
+        "xor",
+        "select_n",
+        "convert_element_type",
+        "broadcast_in_dim",
+        "reshape",
+        "squeeze",
+        "floor",
+        "ceil",
+        "round",
+        "is_finite",
+        "stop_gradient",
+        "copy",
+        "clamp",
+        "transpose",
+        "slice",
+    ]
 )
 _INTEGERS_ONLY = frozenset(
-    "mul div rem integer_pow shift_left shift_right_logical shift_right_arithmetic population_count clz".split()
+    [
+        "mul",
+        "div",
+        "rem",
+        "integer_pow",
+        "shift_left",
+        "shift_right_logical",
+        "shift_right_arithmetic",
+        "population_count",
+        "clz",
+    ]
 )
 _CALLS = frozenset({"jit", "pjit", "closed_call"})
 
@@ -56,9 +95,12 @@ def _cost(jaxpr: Any) -> float:
             return np.inf
         if name in _CALLS:
             total += sum(_cost(inner) for inner in jax.extend.core.jaxprs_in_params(equation.params))
-        elif name in _ANY_DTYPE or (name in _INTEGERS_ONLY and _is_integral(equation)):
-            total += 1
-        elif name == "mul" and any(_is_finite_literal(atom) for atom in equation.invars):
+        elif (
+            name in _ANY_DTYPE
+            or (name in _INTEGERS_ONLY and _is_integral(equation))
+            or name == "mul"
+            and any(_is_finite_literal(atom) for atom in equation.invars)
+        ):
             total += 1
         else:
             return np.inf

@@ -1,4 +1,7 @@
-"""`XlaStaging`: how Variables are held, and effects recorded, in programs for XLA. See `xla_state` for how their values pass through."""
+"""`XlaStaging`: how Variables are held, and effects recorded, in programs for XLA.
+
+See `xla_state` for how their values pass through.
+"""
 
 from __future__ import annotations
 
@@ -139,7 +142,9 @@ def _traces(place: Any) -> Iterable[Any]:
 
 
 def _run_needed(program: Any, operands: Sequence[Any]) -> list[Any]:
-    """Run only the equations that the program's results are computed from: no prints, no callbacks for their own sake."""
+    """Run only the equations that the program's results are computed from: no prints, no callbacks for their own
+    sake.
+    """
     jaxpr, needed = needed_for(program.jaxpr, program.jaxpr.outvars)
     taken = [var for var in jaxpr.invars if var in needed]
     values = [value for var, value in zip(jaxpr.invars, operands, strict=True) if var in needed]

@@ -1,10 +1,13 @@
-"""State in staged programs: a `jax.Ref` stands for each Variable while a program is recorded, and is a plain value once it is emitted.
+"""State in staged programs: a `jax.Ref` stands for each Variable while a program is recorded, and is a plain
+value once it is emitted.
 
-JAX orders reads and writes of a Ref through every statement. But under ``vmap``, forward differentiation and in the test of a
-``while_loop`` Refs are refused or stale, so no program leaves here with one: `evaluate` runs a recorded program with the Refs among
-its constants replaced by values, which it hands through ``cond``, ``scan`` and ``while`` as ordinary operands and results.
+JAX orders reads and writes of a Ref through every statement. But under ``vmap``, forward differentiation and in the
+test of a ``while_loop`` Refs are refused or stale, so no program leaves here with one: `evaluate` runs a recorded
+program with the Refs among its constants replaced by values, which it hands through ``cond``, ``scan`` and
+``while`` as ordinary operands and results.
 
-The stand-ins have no buffer. A recorded program that reaches XLA with one fails loudly instead of reading a stale value.
+The stand-ins have no buffer. A recorded program that reaches XLA with one fails loudly instead of reading a stale
+value.
 """
 
 from __future__ import annotations
@@ -182,7 +185,9 @@ def _evaluate(jaxpr: Any, consts: Sequence[Any], operands: Sequence[Any]) -> lis
 
 
 def _evaluate_equations(equations: Sequence[Any], known: dict[Any, Any]) -> None:
-    """Evaluate equations that touch no state, in one go: `jax.core.eval_jaxpr` keeps their places in the user's source."""
+    """Evaluate equations that touch no state, in one go: `jax.core.eval_jaxpr` keeps their places in the user's
+    source.
+    """
     made = {var for equation in equations for var in equation.outvars}
     taken: dict[Any, None] = {}
     for equation in equations:

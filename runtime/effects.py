@@ -87,13 +87,14 @@ def _write(args: Sequence[Any], sep: str, end: str, stream: Any, summarize: int 
 def py_function(func: Callable[..., Any], inp: Sequence[Any], Tout: Any) -> Any:
     """Call Python at run time, at every execution, in program order; give what it returns as arrays.
 
-    ``func`` runs with ordinary values: `jax.Array`s. An exception in it ends the call of the `Function` and reaches its caller as
-    itself; Variables are then as they were before the call. There is no derivative through it.
+    ``func`` runs with ordinary values: `jax.Array`s. An exception in it ends the call of the `Function` and reaches
+    its caller as itself; Variables are then as they were before the call. There is no derivative through it.
 
     Args:
       func: the function.
       inp: its arguments, arrays or containers of arrays.
-      Tout: the type of its result, or a container of types: a dtype for a scalar, a `TensorSpec` or `jax.ShapeDtypeStruct` for
+      Tout: the type of its result, or a container of types: a dtype for a scalar, a `TensorSpec` or
+        `jax.ShapeDtypeStruct` for
         an array; None for no result.
 
     >>> import autograph as ag, jax.numpy as jnp

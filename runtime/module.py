@@ -11,8 +11,8 @@ from autograph.runtime.variables import Variable
 class Module:
     """Base class of objects that hold Variables and other modules.
 
-    They are found in attributes, and in lists, tuples and dicts there, nested as may be: attributes in the order of their names,
-    dicts in the order of their keys where those can be sorted, each object once.
+    They are found in attributes, and in lists, tuples and dicts there, nested as may be: attributes in the order of
+    their names, dicts in the order of their keys where those can be sorted, each object once.
 
     >>> import autograph as ag, jax.numpy as jnp
     >>> class Dense(ag.Module):

@@ -14,9 +14,10 @@ from autograph.runtime.errors import StagingError
 class Optional:
     """What a converted function returns where one path of a traced condition returns a value and another None.
 
-    `autograph.function` turns it into the value or None before its caller sees it. Out of ``jax.jit(autograph.convert(f))`` it
-    comes as it is, since XLA has no None: it reads as the value (NumPy, `jax.numpy`, ``float`` …) where there is one, and
-    raises where there is not. It is a pytree, so ``jax.vmap`` gives one whose ``present`` is an array.
+    `autograph.function` turns it into the value or None before its caller sees it. Out of
+    ``jax.jit(autograph.convert(f))`` it comes as it is, since XLA has no None: it reads as the value (NumPy,
+    `jax.numpy`, ``float`` …) where there is one, and raises where there is not. It is a pytree, so ``jax.vmap``
+    gives one whose ``present`` is an array.
 
     Attributes:
       present: bool array: whether there is a value.

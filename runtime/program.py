@@ -1,8 +1,9 @@
 """`Program`: the compiled form of one `CallSignature`, from arrays to results.
 
-A program is recorded once, with stand-ins for the Variables that it touches, and then compiled as a pure function of the arrays and
-the Variables' values. Which Variables those are is known only from the recording, so the first call for a set of array types
-runs twice through JAX: the first time it ends with `StateNeeded`, and the recording is kept for the second.
+A program is recorded once, with stand-ins for the Variables that it touches, and then compiled as a pure function
+of the arrays and the Variables' values. Which Variables those are is known only from the recording, so the first
+call for a set of array types runs twice through JAX: the first time it ends with `StateNeeded`, and the recording
+is kept for the second.
 """
 
 from __future__ import annotations
@@ -50,7 +51,9 @@ class FirstCall:
 
 
 class StateNeeded(BaseException):
-    """A recording touches Variables that the compiled function is not given, or creates some. Attributes: key (of the recording).
+    """A recording touches Variables that the compiled function is not given, or creates some.
+
+    Attributes: key (of the recording).
 
     No `Exception`: between the recording and the call that knows what to do, nobody is to catch it.
     """
@@ -61,7 +64,9 @@ class StateNeeded(BaseException):
 
 
 class _Recording:
-    """What was recorded for one set of array types. Attributes: tree (of the results), touched and created Variables."""
+    """What was recorded for one set of array types. Attributes: tree (of the results), touched and created
+    Variables.
+    """
 
     def __init__(self, program: Any, tree: Any, count: int, frame: Frame) -> None:
         self.program = program
@@ -129,7 +134,9 @@ class Program:
 
     @property
     def direct(self) -> Any:
-        """The compiled function that a call comes to, while it is known to touch no state and to have no effects; else None.
+        """The compiled function that a call comes to, while it is known to touch no state and to have no effects.
+
+        Else None.
 
         Called by itself it may end with `StateNeeded`, and its results are `finish`ed by the caller.
         """
@@ -145,7 +152,10 @@ class Program:
         return jax.tree_util.tree_map(_from_output, result, is_leaf=_is_static_output)
 
     def trace(self, *arrays: Any) -> Any:
-        """The program for these arrays (or types of arrays), as `jax.stages.Traced`. Variables' values are its first inputs."""
+        """The program for these arrays (or types of arrays), as `jax.stages.Traced`.
+
+        Variables' values are its first inputs.
+        """
         try:
             return self._stateless.trace(*arrays) if self._state is None else self._state.trace(arrays)
         except StateNeeded as needed:

@@ -1,9 +1,10 @@
-"""Exceptions that depend on traced conditions: an error code that is state like any other, and delivery when the program has run.
+"""Exceptions that depend on traced conditions: an error code that is state like any other, and delivery when the
+program has run.
 
-A ``raise`` in a block of a staged statement happens at run time or not at all. The block that reaches it at trace time ends there, and
-leaves a number in the `Errors` of the call, with the traced values that the exception carries. Branches and loops carry the number
-as they carry a user's attribute; the first error wins, and ends every ``while``. The caller of the compiled program looks at it,
-and raises the exception.
+A ``raise`` in a block of a staged statement happens at run time or not at all. The block that reaches it at trace
+time ends there, and leaves a number in the `Errors` of the call, with the traced values that the exception carries.
+Branches and loops carry the number as they carry a user's attribute; the first error wins, and ends every
+``while``. The caller of the compiled program looks at it, and raises the exception.
 """
 
 from __future__ import annotations
@@ -173,14 +174,19 @@ def _raise_at(where: _Raise, error: BaseException) -> None:
 
 
 class Raising:
-    """The operators for ``raise`` and ``assert``. Needs ``backend``, ``journal``, ``staged_if`` of what it is mixed into."""
+    """The operators for ``raise`` and ``assert``.
+
+    Needs ``backend``, ``journal``, ``staged_if`` of what it is mixed into.
+    """
 
     backend: Backend
     journal: Journal
     staged_if: Any
 
     def raised(self, error: Any) -> Any:
-        """What ``raise error`` raises: ``error``, noted as a staged raise if a block of a staged statement is being traced."""
+        """What ``raise error`` raises: ``error``, noted as a staged raise if a block of a staged statement is
+        being traced.
+        """
         if CURRENT.errors is None and not self.journal.is_open:
             return error
         if isinstance(error, type) and issubclass(error, BaseException):

@@ -1,7 +1,8 @@
 """Random numbers with state: new ones at every execution of a compiled function.
 
-`jax.random` is a function of a key. A `Generator` keeps the key in a Variable and splits it at each draw, so that a program run twice
-draws twice; what is drawn depends on the seed and on how many draws came before, not on how the program is compiled.
+`jax.random` is a function of a key. A `Generator` keeps the key in a Variable and splits it at each draw, so that a
+program run twice draws twice; what is drawn depends on the seed and on how many draws came before, not on how the
+program is compiled.
 
 >>> import autograph as ag
 >>> generator = ag.random.Generator.from_seed(0)
@@ -72,7 +73,10 @@ class Generator(Module):
         return drawn * jnp.asarray(plain(stddev), drawn.dtype) + jnp.asarray(plain(mean), drawn.dtype)
 
     def uniform(self, shape: _Shape = (), dtype: Any = float, minval: Any = 0, maxval: Any = None) -> Any:
-        """Uniformly distributed numbers from ``minval`` up to, without, ``maxval`` (1 if it is not given). Integers by their dtype."""
+        """Uniformly distributed numbers from ``minval`` up to, without, ``maxval`` (1 if it is not given).
+
+        Integers by their dtype.
+        """
         if jnp.issubdtype(dtype, jnp.integer):
             if maxval is None:
                 raise ValueError("uniform integers need a maxval")
@@ -93,7 +97,10 @@ class Generator(Module):
 
 
 class _Default:
-    """The generator of this module's functions, made when it is first used. Seeded by the system unless `set_seed` did."""
+    """The generator of this module's functions, made when it is first used.
+
+    Seeded by the system unless `set_seed` did.
+    """
 
     def __init__(self) -> None:
         self._generator: Generator | None = None

@@ -1,4 +1,6 @@
-"""What this thread is recording: the innermost call of a user's function, and how many effects it has recorded so far."""
+"""What this thread is recording: the innermost call of a user's function, and how many effects it has recorded
+so far.
+"""
 
 from __future__ import annotations
 

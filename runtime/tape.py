@@ -22,12 +22,13 @@ def value_and_grad(
 ) -> Callable[..., tuple[Any, Any]]:
     """A function of ``f``'s arguments that gives ``f``'s value and its gradient with respect to Variables.
 
-    What ``f`` writes to Variables is written once, as by a call of ``f``, and derivatives go through it. Inside a `Function`
-    the whole is part of the program; outside, ``f`` is traced on each call.
+    What ``f`` writes to Variables is written once, as by a call of ``f``, and derivatives go through it. Inside a
+    `Function` the whole is part of the program; outside, ``f`` is traced on each call.
 
     Args:
       f: gives a scalar; with ``has_aux`` a pair of it and anything else.
-      variables: a Variable, or a list, tuple or dict of them, nested as may be; the gradient has the same structure. By default
+      variables: a Variable, or a list, tuple or dict of them, nested as may be; the gradient has the same
+        structure. By default
         a list for the trainable Variables that ``f`` reads, in the order in which they were created.
       has_aux: whether ``f`` gives a pair.
     """
@@ -40,7 +41,9 @@ def value_and_grad(
 
 
 def grad(f: Callable[..., Any], variables: Any = None, has_aux: bool = False) -> Callable[..., Any]:
-    """As `value_and_grad`, without the value: the gradient, or with ``has_aux`` a pair of it and what ``f`` gave beside."""
+    """As `value_and_grad`, without the value: the gradient, or with ``has_aux`` a pair of it and what ``f`` gave
+    beside.
+    """
     both = value_and_grad(f, variables, has_aux)
 
     @functools.wraps(f, updated=())
@@ -186,7 +189,10 @@ class GradientTape:
         self._first.setdefault(id(variable), (variable, value))
 
     def watch(self, x: Any) -> None:
-        """Nothing that need be done: every array that the block uses may be a source. Checks that ``x`` holds floats."""
+        """Nothing that need be done: every array that the block uses may be a source.
+
+        Checks that ``x`` holds floats.
+        """
         for leaf in jax.tree_util.tree_leaves(x, is_leaf=_is_variable):
             if not jnp.issubdtype(getattr(leaf, "dtype", type(leaf)), jnp.inexact):
                 raise TypeError(f"a tape watches arrays of floats; got {leaf!r}")
@@ -200,7 +206,8 @@ class GradientTape:
           target: an array, or a container of arrays, that the block computed.
           sources: Variables and arrays that the block used, in a container or not; the result has the same structure.
           output_gradients: weights for the elements of ``target``, in its structure.
-          unconnected_gradients: what stands for a source that the target does not depend on: ``'none'`` (None) or ``'zero'``.
+          unconnected_gradients: what stands for a source that the target does not depend on: ``'none'`` (None) or
+            ``'zero'``.
 
         Raises:
           RuntimeError: a second gradient of a tape that is not persistent.

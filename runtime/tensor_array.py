@@ -1,7 +1,7 @@
 """`TensorArray`: an array filled element by element. It is functional, and a pytree that branches and loops carry.
 
-What has been written lies in one buffer, with room to spare for an array that grows. Inside a staged loop the room must be there before
-the loop: `before_loop` makes it, from the loop's bound.
+What has been written lies in one buffer, with room to spare for an array that grows. Inside a staged loop the room
+must be there before the loop: `before_loop` makes it, from the loop's bound.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from autograph.runtime.operators.locations import user_location
 class TensorArray:
     """A sequence of elements of one shape and dtype, written and read by index.
 
-    Operations that write return a new array and leave this one as it was: ``ta = ta.write(i, value)``. Elements that were never
-    written read as zeros.
+    Operations that write return a new array and leave this one as it was: ``ta = ta.write(i, value)``. Elements
+    that were never written read as zeros.
 
     Inside a staged loop an array that grows has room for as many more elements as the loop has iterations, or for
-    ``max_size``; `stack` then gives all the room there is unless the number of elements is known while tracing, and `size`
-    says how many of them count. Writes at a traced index past the room are dropped, as XLA does.
+    ``max_size``; `stack` then gives all the room there is unless the number of elements is known while tracing, and
+    `size` says how many of them count. Writes at a traced index past the room are dropped, as XLA does.
 
     Args:
       dtype: of the elements.

@@ -1,4 +1,7 @@
-"""`Variable`: a mutable array. A `Program` passes it in and out as a value; while one is recorded, a stand-in takes its place."""
+"""`Variable`: a mutable array. A `Program` passes it in and out as a value.
+
+While one is recorded, a stand-in takes its place.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +44,10 @@ class Frame:
         self.place: Any = None
 
     def record(self, block: Callable[..., Sequence[Any]], arrays: Sequence[Any]) -> Any:
-        """Run ``block`` once on stand-ins of ``arrays``. Its results are followed by the start values of Variables it made."""
+        """Run ``block`` once on stand-ins of ``arrays``.
+
+        Its results are followed by the start values of Variables it made.
+        """
 
         def run(*operands: Any) -> list[Any]:
             outer, LOCAL.frame = LOCAL.frame, self
@@ -89,10 +95,10 @@ def touched_by(program: Any) -> list[tuple[Variable, bool]]:
 class Variable(ArrayLike, VariableErrors):
     """A mutable array, in and out of functions.
 
-    A `Function` takes the Variables it uses as implicit inputs and gives back what it wrote, so assignments in branches, loops,
-    ``lax.scan`` bodies and nested functions happen in program order, once for each execution; a call that fails leaves them as
-    they were. Shape and dtype are fixed. NumPy's operators, indexing and an array's methods work on the value; in-place
-    operators assign.
+    A `Function` takes the Variables it uses as implicit inputs and gives back what it wrote, so assignments in
+    branches, loops, ``lax.scan`` bodies and nested functions happen in program order, once for each execution; a
+    call that fails leaves them as they were. Shape and dtype are fixed. NumPy's operators, indexing and an array's
+    methods work on the value; in-place operators assign.
 
     Args:
       initial_value: an array, a number, a nested list, or a function without arguments that gives one.
@@ -295,7 +301,9 @@ class Variable(ArrayLike, VariableErrors):
     # Writing.
 
     def _check_free(self) -> None:
-        """Raise if a function that a program calls would write a Variable of that program's, or wait for it for ever."""
+        """Raise if a function that a program calls would write a Variable of that program's, or wait for it for
+        ever.
+        """
         if LOCAL.in_callback and id(self) in HELD:
             raise RuntimeError(
                 f"{user_location()}\n  {self._label()} is used by the program that is calling this function (py_function), which "
@@ -359,7 +367,9 @@ class Variable(ArrayLike, VariableErrors):
         return all(kind in _KINDS for kind in kinds) and _KINDS.index(kinds[0]) <= _KINDS.index(kinds[1])
 
     def _standing(self) -> Any:
-        """What stands for this variable while a program is recorded: one object for life, since JAX caches what it records."""
+        """What stands for this variable while a program is recorded: one object for life, since JAX caches what
+        it records.
+        """
         if self._stand_in is None:
             with _MAKING_STAND_INS:
                 if self._stand_in is None:
@@ -442,8 +452,8 @@ def _strong(value: Any, dtype: Any) -> Any:
     return jnp.array(array, dtype=array.dtype, copy=True)
 
 
-# For programs: all at once, without returning to the interpreter between one Variable and the next, so that neither another
-# thread nor an interrupt sees some of a call's updates.
+# For programs: all at once, without returning to the interpreter between one Variable and the next, so that neither
+# another thread nor an interrupt sees some of a call's updates.
 
 _VALUE = operator.attrgetter("_value")
 _SET = Variable.__dict__["_value"].__set__

@@ -20,8 +20,7 @@ def arguments(program: Program, example: tuple[Any, ...], arrays: str | None = N
     to_array = {"jax": jax_array, "numpy": numpy_array}[arrays or program.arrays]
     static = program.static_positions
     return tuple(
-        value if position in static else jax.tree.map(to_array, value)
-        for position, value in enumerate(example)
+        value if position in static else jax.tree.map(to_array, value) for position, value in enumerate(example)
     )
 
 
@@ -79,9 +78,7 @@ def leaf_difference(wanted: Any, found: Any, widens: bool) -> str | None:
         same = type(wanted) is type(found) and wanted == found
         return None if same else f"plain Python {wanted!r}, found {found!r}"
     left, right = np.asarray(wanted), np.asarray(found)
-    both = (
-        f"plain Python {left.dtype}{list(left.shape)} {left}, found {right.dtype}{list(right.shape)} {right}"
-    )
+    both = f"plain Python {left.dtype}{list(left.shape)} {left}, found {right.dtype}{list(right.shape)} {right}"
     if left.shape != right.shape:
         return f"another shape: {both}"
     wider = widens and KINDS.index(right.dtype.kind) > KINDS.index(left.dtype.kind)
@@ -123,26 +120,19 @@ def report_vmap(program: Program, converted: Callable[..., Any]) -> str:
         def with_static(*values, stacked=stacked):
             remaining = iter(values)
             return converted(
-                *(
-                    value if axis is None else next(remaining)
-                    for value, axis in zip(stacked, axes, strict=True)
-                )
+                *(value if axis is None else next(remaining) for value, axis in zip(stacked, axes, strict=True))
             )
 
         try:
             batched = jax.vmap(with_static)(*mapped)
         except Exception as error:
-            problems.append(
-                f"{program.name} under vmap, examples {group}\n    {type(error).__name__}: {error}"
-            )
+            problems.append(f"{program.name} under vmap, examples {group}\n    {type(error).__name__}: {error}")
             continue
         for lane, index in enumerate(group):
             found = jax.tree.map(lambda leaf: leaf[lane], batched)
             # One lane's Python kind may differ from another's, so a stacked result holds the widest.
             for difference in differences(expected(program)[index], found, widens=program.widens):
-                problems.append(
-                    f"{call_text(program, program.examples[index])}\n    lane {lane}: {difference}"
-                )
+                problems.append(f"{call_text(program, program.examples[index])}\n    lane {lane}: {difference}")
     return "\n".join(problems)
 
 

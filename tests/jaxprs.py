@@ -32,8 +32,7 @@ class Counts:
         self.conds, self.whiles, self.scans = names["cond"], names["while"], names["scan"]
         self.loops = self.whiles + self.scans
         self.conds_in_loops = sum(
-            equation.primitive.name == "cond" and any(name in LOOPS for name in inside)
-            for equation, inside in found
+            equation.primitive.name == "cond" and any(name in LOOPS for name in inside) for equation, inside in found
         )
         self.deepest = max(
             (sum(name in LOOPS for name in (*inside, equation.primitive.name)) for equation, inside in found),

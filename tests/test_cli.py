@@ -243,9 +243,7 @@ class TestRefusals:
 
 
 class TestHelp:
-    @pytest.mark.parametrize(
-        "argv", [["--help"], *([name, "--help"] for name in ("to-code", "run", "inspect"))]
-    )
+    @pytest.mark.parametrize("argv", [["--help"], *([name, "--help"] for name in ("to-code", "run", "inspect"))])
     def test_each_command_has_it(self, capsys, argv):
         with pytest.raises(SystemExit) as exit:
             main(argv)
@@ -255,9 +253,7 @@ class TestHelp:
 
 def test_as_a_process(sample):
     command = [sys.executable, "-m", "autograph.tools"]
-    fine = subprocess.run(
-        [*command, "run", "sample:halve", "--arg", "f32[]=40"], capture_output=True, text=True
-    )
+    fine = subprocess.run([*command, "run", "sample:halve", "--arg", "f32[]=40"], capture_output=True, text=True)
     assert (fine.returncode, fine.stdout, fine.stderr) == (0, "0.625\n", "")
     wrong = subprocess.run([*command, "run", "nosuch:thing"], capture_output=True, text=True)
     assert (wrong.returncode, wrong.stdout, wrong.stderr) == (2, "", "autograph: no module named 'nosuch'\n")

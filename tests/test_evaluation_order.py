@@ -42,7 +42,7 @@ def nonlocal_before_a_return(x, c):
 def captured_before_a_return(n, x):
     def add(d):
         nonlocal x
-        x, d = (1.5, 0.0)
+        x, d = (1.5, 0.0)  # noqa: F841
 
     if x:
         return n

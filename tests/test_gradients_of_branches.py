@@ -1,5 +1,8 @@
 """What must leave no trace in a derivative: branches not taken, iterations not run, state that is no real number."""
 
+import collections
+import re
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -24,7 +27,7 @@ def root_of_either(x):
         return jnp.sqrt(x)
     elif x < -2:
         return jnp.log(-2 - x)
-    return jnp.arcsin(x / 2)
+    return jnp.arcsin(x / 4)
 
 
 def root_in_a_loop(x):
@@ -57,9 +60,7 @@ def each(function, xs):
     return np.array([function(x) for x in xs])
 
 
-@pytest.mark.parametrize(
-    "function", [root, root_of_either, root_in_a_loop, loop_in_a_branch, divides_until_small]
-)
+@pytest.mark.parametrize("function", [root, root_of_either, root_in_a_loop, loop_in_a_branch, divides_until_small])
 def test_gradients_are_those_of_plain_python(function):
     converted = ag.convert(function)
     for xs in (XS, NEGATIVE):
@@ -168,7 +169,7 @@ def test_write_only_arrays_are_not_kept():
 
     compiled = jax.jit(jax.grad(ag.convert(f))).lower(jnp.float32(1.0)).compile()
     assert compiled.memory_analysis().temp_size_in_bytes < 1e6
-    np.testing.assert_allclose(compiled(jnp.float32(1.0)), 10_000 * 9_999 / 2, rtol=1e-5)
+    np.testing.assert_allclose(compiled(jnp.float32(1.0)), 10_000 * 9_999 / 2, rtol=1e-3)
 
 
 def test_effects_keep_the_plain_loop(capfd):
@@ -196,7 +197,6 @@ def test_undifferentiated_is_the_plain_loop():
         return jax.lax.while_loop(lambda c: c[1] < n, lambda c: (jnp.sin(c[0]), c[1] + 1), (x, 0))[0]
 
     arguments = jnp.float32(1.0), jnp.int32(3)
-    ours = jax.jit(ag.convert(f)).lower(*arguments).compile().as_text()
-    theirs = jax.jit(by_hand).lower(*arguments).compile().as_text()
-    assert ours.count(" while(") == theirs.count(" while(") == 1
-    assert len(ours.splitlines()) <= len(theirs.splitlines()) + 5
+    programs = [jax.jit(each).lower(*arguments).compile().as_text() for each in (ag.convert(f), by_hand)]
+    ours, theirs = (collections.Counter(re.findall(r" ([a-z-]+)\(", text)) for text in programs)
+    assert ours == theirs and ours["while"] == 1

@@ -12,8 +12,5 @@ LONG: dict[str, str] = {}
 
 def test_no_file_is_long_without_a_reason():
     files = [*modules().values(), *(ROOT / "tests").rglob("*.py")]
-    lengths = {
-        path.relative_to(ROOT).as_posix(): len(path.read_text(encoding="utf-8").splitlines())
-        for path in files
-    }
+    lengths = {path.relative_to(ROOT).as_posix(): len(path.read_text(encoding="utf-8").splitlines()) for path in files}
     assert {path for path, length in lengths.items() if length > LIMIT} == set(LONG)

@@ -11,9 +11,7 @@ SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))[
 
 def test_every_package_is_installed():
     found = {
-        name: path.parent.relative_to(ROOT).as_posix()
-        for name, path in modules().items()
-        if path.name == "__init__.py"
+        name: path.parent.relative_to(ROOT).as_posix() for name, path in modules().items() if path.name == "__init__.py"
     }
     assert SETTINGS["package-dir"] == found
     assert set(SETTINGS["packages"]) == set(found)

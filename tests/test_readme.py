@@ -18,7 +18,7 @@ import pytest
 from autograph.tools import cli
 from tests.rooms import ROOT
 
-DOCUMENTS = ("README.md", "CONTRIBUTING.md", "docs/function.md")
+DOCUMENTS = ("README.md", "CONTRIBUTING.md", "docs/function.md", "docs/gradients.md")
 
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
@@ -64,9 +64,7 @@ def run_command(line: str) -> None:
         assert cli.main(arguments) == 0, line
     elif command == "make":
         # Without the flags of a make that runs these tests.
-        environment = {
-            key: value for key, value in os.environ.items() if not key.startswith(("MAKE", "MFLAGS"))
-        }
+        environment = {key: value for key, value in os.environ.items() if not key.startswith(("MAKE", "MFLAGS"))}
         subprocess.run(["make", "-n", *arguments], cwd=ROOT, env=environment, check=True, capture_output=True)
     else:
         pytest.fail(f"a command that is not run: {line}")

@@ -28,9 +28,7 @@ def test_the_count_sees_nested_equations():
 
     def by_hand(x):
         def body(_, value):
-            return lax.cond(
-                value > 0, lambda v: lax.fori_loop(0, N, lambda i, w: w + i, v), lambda v: v - 1, value
-            )
+            return lax.cond(value > 0, lambda v: lax.fori_loop(0, N, lambda i, w: w + i, v), lambda v: v - 1, value)
 
         return lax.fori_loop(0, N, body, x)
 

@@ -17,11 +17,7 @@ def close(found, expected):
 @pytest.fixture(params=["outside", "inside"])
 def run(request):
     """Call a function as it is, or as a compiled one."""
-    return (
-        (lambda f, *args: f(*args))
-        if request.param == "outside"
-        else (lambda f, *args: ag.function(f)(*args))
-    )
+    return (lambda f, *args: f(*args)) if request.param == "outside" else (lambda f, *args: ag.function(f)(*args))
 
 
 def test_value_and_gradient(run):

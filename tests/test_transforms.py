@@ -119,9 +119,7 @@ def test_branches_of_lax_cond_and_body_of_while_loop():
     converted = ag.convert(leaky)
     found = lax.cond(XS[0] < 0, converted, lambda x: x, XS[0])
     assert_equal(found, leaky(XS[0]))
-    assert_equal(
-        lax.fori_loop(0, 3, lambda i, x: converted(x) + i, XS[0]), leaky(leaky(leaky(XS[0])) + 1) + 2
-    )
+    assert_equal(lax.fori_loop(0, 3, lambda i, x: converted(x) + i, XS[0]), leaky(leaky(leaky(XS[0])) + 1) + 2)
 
 
 def test_checkpoint_of_converted():

@@ -69,9 +69,7 @@ def _parser() -> argparse.ArgumentParser:
 
     for command in (run, show):
         command.add_argument("target", help=_TARGET_HELP)
-        command.add_argument(
-            "--arg", action="append", default=[], dest="args", metavar="VALUE", help=_ARG_HELP
-        )
+        command.add_argument("--arg", action="append", default=[], dest="args", metavar="VALUE", help=_ARG_HELP)
     return parser
 
 
@@ -107,9 +105,7 @@ def _load(options: argparse.Namespace) -> Callable[..., Any]:
         raise _UsageError(error) from error
 
 
-def _arguments_for(
-    function: Callable[..., Any], options: argparse.Namespace
-) -> tuple[list[Any], dict[str, Any]]:
+def _arguments_for(function: Callable[..., Any], options: argparse.Namespace) -> tuple[list[Any], dict[str, Any]]:
     try:
         positional, keywords = arguments.parse(options.args)
     except ValueError as error:

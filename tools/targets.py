@@ -34,7 +34,7 @@ def load(target: str) -> Callable[..., Any]:
         found = getattr(found, part)
     if not callable(found):
         raise ValueError(f"{target} is no function but a value of type {type(found).__name__}")
-    return found  # type: ignore[no-any-return]  # callable() says no more than that
+    return found
 
 
 def _import_name(name: str) -> ModuleType:
@@ -79,9 +79,7 @@ def _search_first(folder: Path) -> None:
 def _summary(error: BaseException) -> str:
     """The error in one line, with the line of code it came from."""
     text = traceback.format_exception_only(error)[-1].strip().splitlines()[0]
-    frames = [
-        frame for frame in traceback.extract_tb(error.__traceback__) if "importlib" not in frame.filename
-    ]
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "importlib" not in frame.filename]
     # The last frame is the one that raised; with only ours there, the file never began to run.
     if isinstance(error, SyntaxError) or frames[-1].filename == __file__:
         return text

@@ -11,9 +11,9 @@ from autograph._passes.definedness import CheckDefined
 from autograph._passes.items import LowerAssignments
 from autograph._passes.jumps import LowerJumps
 from autograph._passes.logic import LowerLogic
-from autograph._passes.raises import LowerRaises
 from autograph._passes.matches import LowerMatch
 from autograph._passes.outline import OutlineControlFlow
+from autograph._passes.raises import LowerRaises
 
 PASSES = (
     LowerMatch,  # first: turns one kind of conditional into another

@@ -6,9 +6,24 @@ import gast
 
 from autograph._passes.nodes import Context, load, placed
 
-
 _WRITING_METHODS = frozenset(
-    "append extend insert remove pop clear sort reverse update popitem setdefault add discard appendleft popleft".split()
+    [
+        "append",
+        "extend",
+        "insert",
+        "remove",
+        "pop",
+        "clear",
+        "sort",
+        "reverse",
+        "update",
+        "popitem",
+        "setdefault",
+        "add",
+        "discard",
+        "appendleft",
+        "popleft",
+    ]
 )
 
 

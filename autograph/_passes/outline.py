@@ -29,7 +29,6 @@ from autograph._passes.nodes import (
 )
 from autograph._passes.static_tests import is_static_test
 
-
 _JUMPS = (gast.Return, gast.Break, gast.Continue)
 
 

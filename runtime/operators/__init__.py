@@ -1,6 +1,7 @@
 """The operators that converted code calls, as one object under the name ``ag__``.
 
-Each statement asks its values how to run: on concrete ones it keeps Python's meaning, on traced ones it is staged through the backend.
+Each statement asks its values how to run: on concrete ones it keeps Python's meaning, on traced ones it is staged
+through the backend.
 """
 
 from __future__ import annotations

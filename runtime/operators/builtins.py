@@ -19,10 +19,9 @@ from autograph.runtime.operators.iterables import (
     is_symbolic_size,
     make_range,
 )
-from autograph.runtime.operators.state import value_of
-
 from autograph.runtime.operators.journal import Journal
 from autograph.runtime.operators.locations import user_location
+from autograph.runtime.operators.state import value_of
 
 
 class Builtins:

@@ -18,10 +18,36 @@ from autograph.runtime.optional import Optional
 
 # Packages that are written for JAX as it is. Functions handed to them are converted, they themselves are not.
 _LIBRARIES = frozenset(
-    """
-    jax jaxlib numpy scipy autograph equinox flax haiku optax chex jaxtyping diffrax optimistix lineax orbax
-    tensorflow torch keras sklearn pandas matplotlib tqdm pytest hypothesis IPython gast ml_dtypes opt_einsum
-    """.split()
+    [
+        "jax",
+        "jaxlib",
+        "numpy",
+        "scipy",
+        "autograph",
+        "equinox",
+        "flax",
+        "haiku",
+        "optax",
+        "chex",
+        "jaxtyping",
+        "diffrax",
+        "optimistix",
+        "lineax",
+        "orbax",
+        "tensorflow",
+        "torch",
+        "keras",
+        "sklearn",
+        "pandas",
+        "matplotlib",
+        "tqdm",
+        "pytest",
+        "hypothesis",
+        "IPython",
+        "gast",
+        "ml_dtypes",
+        "opt_einsum",
+    ]
 ) | frozenset(sys.stdlib_module_names)
 
 # Namespaces whose functions take arrays, never functions: calling one needs no help.
@@ -37,17 +63,29 @@ _ARRAY_NAMESPACES = (
     "operator",
 )
 _TAKES_FUNCTIONS = frozenset(
-    """
-    vectorize piecewise apply_along_axis apply_over_axes frompyfunc fromfunction fromiter itemgetter attrgetter methodcaller
-    call
-    """.split()
+    [
+        "vectorize",
+        "piecewise",
+        "apply_along_axis",
+        "apply_over_axes",
+        "frompyfunc",
+        "fromfunction",
+        "fromiter",
+        "itemgetter",
+        "attrgetter",
+        "methodcaller",
+        "call",
+    ]
 )
 _UNCONVERTED = "__autograph_do_not_convert__"
 _CHECKED = "__autograph_checked__"
 
 
 class Calls:
-    """The operator for calls. Needs ``backend``, ``converter``, ``recursive`` and ``builtins`` from what it is mixed into."""
+    """The operator for calls.
+
+    Needs ``backend``, ``converter``, ``recursive`` and ``builtins`` from what it is mixed into.
+    """
 
     backend: Backend
     journal: Journal
@@ -77,7 +115,9 @@ class Calls:
         return self._object(called)
 
     def call_outside(self, called: Any) -> Any:
-        """`call` for a method of an object that lives outside the function, a list say: it takes effect at trace time."""
+        """`call` for a method of an object that lives outside the function, a list say: it takes effect at trace
+        time.
+        """
         if self.journal.is_open and is_mutating_method(called):
             owner = type(called.__self__).__name__
             warn(
@@ -114,7 +154,9 @@ class Calls:
             return function  # made without source (a dataclass's methods, say): it runs as it is
 
     def _without_optional(self, function: types.FunctionType, converted: types.FunctionType) -> Any:
-        """A converted function that returns a value on some paths and None on others: its caller must get one or the other."""
+        """A converted function that returns a value on some paths and None on others: its caller must get one or
+        the other.
+        """
         known = converted.__dict__.get(_CHECKED)
         if known is not None:
             return known
@@ -246,14 +288,34 @@ def is_plain(called: Any) -> bool:
 # Builtins that mean something else, or take functions, when values are traced.
 OVERLOADED = frozenset(
     getattr(builtins, name)
-    for name in """
-    print range enumerate zip reversed map filter sorted max min any all int float complex bool len next
-    """.split()
+    for name in [
+        "print",
+        "range",
+        "enumerate",
+        "zip",
+        "reversed",
+        "map",
+        "filter",
+        "sorted",
+        "max",
+        "min",
+        "any",
+        "all",
+        "int",
+        "float",
+        "complex",
+        "bool",
+        "len",
+        "next",
+    ]
 )
 
 
 def _has_source(function: Any) -> bool:
-    """Whether the text that ``function`` was compiled from may be had; not what `exec` of a string made, a dataclass's methods say."""
+    """Whether the text that ``function`` was compiled from may be had.
+
+    Not what `exec` of a string made, a dataclass's methods say.
+    """
     code = getattr(function, "__code__", None)
     if code is None or code.co_filename == "<string>":
         return False

@@ -1,4 +1,6 @@
-"""``if``, conditional expressions, ``and``, ``or``, ``not``: Python's meaning on concrete tests, one staged branch on traced ones."""
+"""``if``, conditional expressions, ``and``, ``or``, ``not``: Python's meaning on concrete tests, one staged
+branch on traced ones.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,6 @@ from typing import Any
 
 from autograph.backends.base import MISSING, Backend, LeafType, Output, Traced
 from autograph.runtime.errors import StagingError
-from autograph.runtime.optional import Optional
 from autograph.runtime.operators.journal import ContentsPlace, Journal, Place, key_of
 from autograph.runtime.operators.locations import user_location
 from autograph.runtime.operators.state import (
@@ -20,22 +21,26 @@ from autograph.runtime.operators.state import (
     Snapshot,
     Structure,
     Variable,
+    adopted,
     containers_in,
     find_variables,
     flatten,
     is_mutable_container,
-    adopted,
     value_of,
     values_in,
     write_into,
 )
+from autograph.runtime.optional import Optional
 
 Thunk = Callable[[], Any]
 _RESULT = "the value"
 
 
 class Conditionals:
-    """The operators for two-way choices. Needs ``backend``, ``marks`` and ``journal`` from the object it is mixed into."""
+    """The operators for two-way choices.
+
+    Needs ``backend``, ``marks`` and ``journal`` from the object it is mixed into.
+    """
 
     backend: Backend
     marks: Marks
@@ -49,7 +54,8 @@ class Conditionals:
     ) -> Any:
         """Run one of two blocks; give what it returns.
 
-        ``names`` are the variables that it may leave changed; ``result``, one that the program reads only where it was set.
+        ``names`` are the variables that it may leave changed; ``result``, one that the program reads only where it
+        was set.
         """
         test = value_of(test)
         if not self.backend.is_traced(test):
@@ -69,7 +75,10 @@ class Conditionals:
         return self.staged_if(test, body, orelse, variables, Snapshot((body, orelse), variables))
 
     def and_(self, first: Any, *rest: Thunk, names: Sequence[str] = ()) -> Any:
-        """``first and rest[0]() and …`` with Python's values and short circuit; ``names`` are what the operands bind."""
+        """``first and rest[0]() and …`` with Python's values and short circuit.
+
+        ``names`` are what the operands bind.
+        """
         value = first
         for operand in rest:
             value = value_of(value)
@@ -288,7 +297,9 @@ class Conditionals:
 
 @dataclass
 class _EndValue:
-    """A variable's value at the end of a branch: its structure, and the container it was at the start, if it still is."""
+    """A variable's value at the end of a branch: its structure, and the container it was at the start, if it
+    still is.
+    """
 
     structure: Structure
     original: Any
@@ -348,7 +359,9 @@ class _JoinedVariable:
 
 
 class _Join:
-    """Matches two branches leaf by leaf. Attributes: pairs (both branches' leaves), kept (leaves that agree), variables."""
+    """Matches two branches leaf by leaf. Attributes: pairs (both branches' leaves), kept (leaves that agree),
+    variables.
+    """
 
     def __init__(self, backend: Backend, where: str) -> None:
         self.backend = backend

@@ -1,8 +1,8 @@
 """Lists that a staged loop appends to: each iteration's elements go to a buffer, and come out as Python's list.
 
-A loop of N iterations that each append k elements leaves a list of known length, so the list is Python's own again after the loop. An
-iteration must not look at the list: it would see what was there before the loop. Whether it does is found by tracing it once more with
-other contents; the programs must be the same.
+A loop of N iterations that each append k elements leaves a list of known length, so the list is Python's own again
+after the loop. An iteration must not look at the list: it would see what was there before the loop. Whether it does
+is found by tracing it once more with other contents; the programs must be the same.
 """
 
 from __future__ import annotations

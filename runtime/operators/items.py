@@ -121,7 +121,10 @@ class Items:
             self.set_attr(target, name, value)
 
     def put_back_item(self, target: Any, key: Any, value: Any) -> Any:
-        """Store what an item write made of ``target[key]``, if that is a new object; returns the target from then on."""
+        """Store what an item write made of ``target[key]``, if that is a new object.
+
+        Returns the target from then on.
+        """
         if not self.backend.is_array(target) and target[key] is value:
             return target
         return self.set_item(target, key, value)
@@ -156,7 +159,7 @@ def _set(array: Any, key: Any, value: Any) -> Any:
 
 
 def _is_mask(key: Any) -> bool:
-    return getattr(key, "dtype", None) == bool and getattr(key, "ndim", 0) > 0
+    return getattr(key, "dtype", None) == np.bool_ and getattr(key, "ndim", 0) > 0
 
 
 def _spread_mask(mask: Any, array: Any) -> Any:

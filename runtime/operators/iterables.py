@@ -63,7 +63,9 @@ class StagedRange:
 
 
 def is_symbolic_size(value: Any) -> bool:
-    """Whether this is a size that only the run knows (`jax.export`'s symbolic dimensions): no array, but JAX makes one of it."""
+    """Whether this is a size that only the run knows (`jax.export`'s symbolic dimensions): no array, but JAX
+    makes one of it.
+    """
     return (
         hasattr(type(value), "__jax_array__") and not hasattr(value, "shape") and hasattr(type(value), "__floordiv__")
     )
@@ -110,7 +112,10 @@ class StagedItems:
 
 
 def as_staged(iterable: Any, backend: Backend, force: bool = False) -> StagedIterable | None:
-    """How to stage a loop over ``iterable`` here, or None if it runs in Python; ``force`` stages concrete ranges too."""
+    """How to stage a loop over ``iterable`` here, or None if it runs in Python.
+
+    ``force`` stages concrete ranges too.
+    """
     if isinstance(iterable, StagedRange):
         return _staged_range(iterable, backend, force)
     if isinstance(iterable, StagedItems):

@@ -1,12 +1,13 @@
-"""`Journal`: writes to objects while a block is traced, whoever makes them, so that they can be undone, carried, or refused.
+"""`Journal`: writes to objects while a block is traced, whoever makes them, so that they can be undone, carried,
+or refused.
 
-A block of a staged statement runs once, at trace time, whether or not it will be taken and however often. What it writes to an object
-that was there before must become state of the statement. Converted code reports each write before it is made; the innermost
-region keeps the value that was there. When the block has run, the region gives the places written, with what they hold, and
-puts back what they held.
+A block of a staged statement runs once, at trace time, whether or not it will be taken and however often. What it
+writes to an object that was there before must become state of the statement. Converted code reports each write
+before it is made; the innermost region keeps the value that was there. When the block has run, the region gives the
+places written, with what they hold, and puts back what they held.
 
-An object that the block itself made is no concern of the statement's. After the block nothing else refers to it, which is how it
-is told apart.
+An object that the block itself made is no concern of the statement's. After the block nothing else refers to it,
+which is how it is told apart.
 """
 
 from __future__ import annotations
@@ -24,10 +25,31 @@ from autograph.runtime.operators.state import UNBOUND, CellVariable, GlobalVaria
 MUTABLE_CONTAINERS = (list, dict, set, collections.deque, bytearray)
 
 _READING_METHODS = frozenset(
-    """
-    copy count index get items keys values difference intersection union issubset issuperset isdisjoint
-    symmetric_difference decode find hex startswith endswith split join strip fromkeys
-    """.split()
+    [
+        "copy",
+        "count",
+        "index",
+        "get",
+        "items",
+        "keys",
+        "values",
+        "difference",
+        "intersection",
+        "union",
+        "issubset",
+        "issuperset",
+        "isdisjoint",
+        "symmetric_difference",
+        "decode",
+        "find",
+        "hex",
+        "startswith",
+        "endswith",
+        "split",
+        "join",
+        "strip",
+        "fromkeys",
+    ]
 )
 
 

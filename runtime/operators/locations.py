@@ -89,7 +89,7 @@ def clean_traceback(error: BaseException) -> None:
     The caller catches the error and re-raises it with a bare ``raise``, which adds no frame of its own.
     ``jax_traceback_filtering="off"`` keeps all.
     """
-    if jax.config.jax_traceback_filtering == "off":
+    if getattr(jax.config, "jax_traceback_filtering", None) == "off":
         return
     kept: list[types.TracebackType] = []
     entry = error.__traceback__

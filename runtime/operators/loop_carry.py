@@ -8,7 +8,6 @@ variable first bound in the body is carried out, from a placeholder.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from autograph.backends.base import MISSING, Backend, LeafType, LoopSpec, Output, Traced
@@ -22,7 +21,7 @@ from autograph.runtime.operators.growing_lists import (
 )
 from autograph.runtime.operators.iterables import StagedIterable, slice_type
 from autograph.runtime.operators.journal import ContentsPlace, Journal, Place, Region, key_of
-from autograph.runtime.raising import Raising
+from autograph.runtime.operators.loop_state import BodyEnd, Carried, CarryChanges, VariableEnd
 from autograph.runtime.operators.state import (
     UNBOUND,
     Marks,
@@ -37,34 +36,10 @@ from autograph.runtime.operators.state import (
     prepared,
     write_into,
 )
+from autograph.runtime.raising import Raising
 
 _MAX_ROUNDS = 12
 _NUMBERS = (bool, int, float, complex)
-
-
-class CarryChanges(StagingError):
-    """The state has another shape or structure after an iteration than before it."""
-
-
-@dataclass
-class _Carried:
-    """One variable of the loop's state.
-
-    Attributes:
-      start: its leaves before the loop (`MISSING` where unbound), the last one whether it is bound.
-      types: their types; None for a leaf that is no array and must stay what it is.
-      entry: the value before the loop.
-      is_input: whether iterations see it; a variable that each iteration binds anew need only come out.
-    """
-
-    variable: Variable
-    structure: Structure
-    start: list[Any]
-    types: list[LeafType | None]
-    entry: Any
-    is_input: bool = True
-    results: list[Any] = field(default_factory=list)
-    keeps_container: bool = False
 
 
 class LoopTrace:
@@ -97,7 +72,7 @@ class LoopTrace:
         self.iterable = iterable
         self.surely_runs = surely_runs
         self.result_name = result_name
-        self.carried: list[_Carried] = []
+        self.carried: list[Carried] = []
         self.growing: list[GrowingList] = []
         self.found: set[int] = set()
         self.spec: LoopSpec | None = None
@@ -204,7 +179,7 @@ class LoopTrace:
 
     # Tracing.
 
-    def _start(self, variable: Variable) -> _Carried:
+    def _start(self, variable: Variable) -> Carried:
         iterable = self.iterable
         value = prepared(variable.get(), iterable.length if iterable.limit is None else iterable.limit)
         leaves, structure = flatten(value, isinstance(variable, ContentsPlace))
@@ -212,7 +187,7 @@ class LoopTrace:
         types = [self.backend.type_of(leaf) for leaf in leaves]
         if leaves[-1] is True:
             types[-1] = None
-        return _Carried(variable, structure, leaves, types, value)
+        return Carried(variable, structure, leaves, types, value)
 
     def _operand_types(self) -> list[LeafType]:
         return [t for carried in self.carried if carried.is_input for t in carried.types if t is not None]
@@ -241,8 +216,8 @@ class LoopTrace:
             installed[id(carried.variable)] = (value, leaves)
         return installed
 
-    def _trace_body(self) -> _BodyEnd:
-        end = _BodyEnd()
+    def _trace_body(self) -> BodyEnd:
+        end = BodyEnd()
         unchanged = [
             leaf
             for carried in self.carried
@@ -277,7 +252,7 @@ class LoopTrace:
                 before, operands_of = installed.get(id(variable), (None, []))
                 same = [k < len(operands_of) and leaf is operands_of[k] for k, leaf in enumerate(leaves)]
                 end.ends.append(
-                    _VariableEnd(structure, slice(len(flat), len(flat) + len(leaves)), same, value is before)
+                    VariableEnd(structure, slice(len(flat), len(flat) + len(leaves)), same, value is before)
                 )
                 flat += leaves
             for place in region.written():
@@ -312,7 +287,8 @@ class LoopTrace:
             installed = self._install(operands, region)
             truth = self.raising.not_failed(test())
             if self.iterable.length is None:
-                # Under `jax.vmap` a branch runs for lanes that do not take it, on values for which the loop may not end.
+                # Under `jax.vmap` a branch runs for lanes that do not take it, on values for which the loop may not
+                # end.
                 for path in self.journal.paths:
                     truth = truth & path
             bound = [v for v in self.variables if id(v) in installed or v.get() is not UNBOUND]
@@ -328,7 +304,7 @@ class LoopTrace:
 
     # Settling.
 
-    def _widened(self, end: _BodyEnd) -> bool:
+    def _widened(self, end: BodyEnd) -> bool:
         """Compare the state after an iteration with that before; True if the body must be traced again."""
         again = self._take_discovered(end)
         by_variable = {id(carried.variable): carried for carried in self.carried}
@@ -349,8 +325,10 @@ class LoopTrace:
                 self._take_results(carried, last, leaves)
         return again
 
-    def _only_strengthened(self, end: _BodyEnd) -> bool:
-        """Whether the program traced on the old types serves for the new: they differ in weakness, and it never looked."""
+    def _only_strengthened(self, end: BodyEnd) -> bool:
+        """Whether the program traced on the old types serves for the new: they differ in weakness, and it never
+        looked.
+        """
         old, new = end.operand_types, [*self._operand_types(), *end.operand_types[end.state_count :]]
         if len(old) != len(new) or any(a.strong() != b.strong() for a, b in zip(old, new, strict=True)):
             return False
@@ -361,7 +339,7 @@ class LoopTrace:
         end.traced = traced
         return not self._widened(end)
 
-    def _take_discovered(self, end: _BodyEnd) -> bool:
+    def _take_discovered(self, end: BodyEnd) -> bool:
         """Make state of the places that the body was seen to write; True if there are any."""
         for place in end.discovered:
             growing = end.growing.get(key_of(place))
@@ -386,7 +364,7 @@ class LoopTrace:
             return None
         return GrowingList(place, appended, self.iterable.length, self.backend)
 
-    def _check_growing(self, end: _BodyEnd) -> None:
+    def _check_growing(self, end: BodyEnd) -> None:
         """Make sure that no iteration reads a list that iterations append to."""
         if not self.growing:
             return
@@ -402,7 +380,7 @@ class LoopTrace:
         if str(other.traced.program) != str(end.traced.program):
             raise refuse_reading(self.where)
 
-    def _born(self, variable: Variable, last: _VariableEnd, leaves: list[Any]) -> bool:
+    def _born(self, variable: Variable, last: VariableEnd, leaves: list[Any]) -> bool:
         """A variable that is unbound before the loop: True if iterations must see what earlier ones left."""
         if variable.name == self.result_name:
             leaves[-1] = True
@@ -411,7 +389,7 @@ class LoopTrace:
         if not any(types[:-1]) and not is_result and not (self.surely_runs and leaves[-1] is True):
             return False  # nothing in it can bear the mark of a placeholder
         start = [leaf if type is None else MISSING for leaf, type in zip(leaves[:-1], types, strict=False)]
-        carried = _Carried(variable, last.structure, [*start, False], types, UNBOUND)
+        carried = Carried(variable, last.structure, [*start, False], types, UNBOUND)
         carried.is_input = leaves[-1] is not True
         if carried.is_input:
             types[-1] = self.backend.type_of(True)
@@ -421,7 +399,7 @@ class LoopTrace:
         self.carried.append(carried)
         return carried.is_input
 
-    def _take_results(self, carried: _Carried, last: _VariableEnd, leaves: list[Any]) -> None:
+    def _take_results(self, carried: Carried, last: VariableEnd, leaves: list[Any]) -> None:
         if carried.variable.name == self.result_name:
             leaves[-1] = True
         carried.structure = last.structure
@@ -430,15 +408,15 @@ class LoopTrace:
             None if old is None else self.backend.type_of(leaf) for leaf, old in zip(leaves, carried.types, strict=True)
         ]
 
-    def _compare(self, carried: _Carried, last: _VariableEnd, leaves: list[Any]) -> bool:
+    def _compare(self, carried: Carried, last: VariableEnd, leaves: list[Any]) -> bool:
         if last.structure.treedef != carried.structure.treedef:
             filled = adopted(carried.structure, last.structure, carried.start[:-1], MISSING)
             if filled is not None:  # a TensorArray whose first element the body writes
                 carried.structure = last.structure
                 carried.start = [*filled, carried.start[-1]]
                 given = [self.backend.type_of(leaf) for leaf in leaves[:-1]]
-                old = [self.backend.type_of(leaf) if leaf is not MISSING else None for leaf in filled]
-                carried.types = [*(a or b for a, b in zip(old, given, strict=True)), carried.types[-1]]
+                held = [self.backend.type_of(leaf) if leaf is not MISSING else None for leaf in filled]
+                carried.types = [*(a or b for a, b in zip(held, given, strict=True)), carried.types[-1]]
                 return True
             raise self._changed(
                 carried.variable.name,
@@ -480,10 +458,10 @@ class LoopTrace:
             if type is not None
         ]
 
-    def _inputs_first(self) -> list[_Carried]:
+    def _inputs_first(self) -> list[Carried]:
         return sorted(self.carried, key=lambda carried: not carried.is_input)
 
-    def _bind(self, carried: _Carried, leaves: list[Any]) -> None:
+    def _bind(self, carried: Carried, leaves: list[Any]) -> None:
         if carried.results and all(result is None for result in carried.results) and carried.is_input:
             return  # nothing changed: the variable keeps its value, identity included
         value = carried.structure.build(leaves[:-1])
@@ -510,26 +488,3 @@ class LoopTrace:
             f"    before the loop:     {before}\n    after one iteration: {after}\n"
             f"  Give {name!r} the same shape and structure before the loop as its iterations leave it with."
         )
-
-
-@dataclass
-class _VariableEnd:
-    """A variable after one iteration: its structure, its leaves' places, which leaves are still the installed ones."""
-
-    structure: Structure
-    span: slice
-    same: list[bool]
-    is_installed: bool
-
-
-class _BodyEnd:
-    """A traced body: its program and each variable's end, None where unbound."""
-
-    def __init__(self) -> None:
-        self.traced = Traced(None, ())
-        self.ends: list[_VariableEnd | None] = []
-        self.operand_types: list[LeafType] = []
-        self.state_count = 0
-        self.written: list[Any] = []
-        self.discovered: list[Place] = []
-        self.growing: dict[Any, GrowingList | None] = {}

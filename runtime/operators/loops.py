@@ -10,10 +10,9 @@ from typing import Any
 from autograph.backends.base import Backend
 from autograph.runtime.operators.iterables import StagedIterable, StagedRange, as_staged, to_be_staged
 from autograph.runtime.operators.journal import Journal
-from autograph.runtime.raising import Raising
-from autograph.runtime.recording import effects_recorded
 from autograph.runtime.operators.locations import user_location
-from autograph.runtime.operators.loop_carry import CarryChanges, LoopTrace
+from autograph.runtime.operators.loop_carry import LoopTrace
+from autograph.runtime.operators.loop_state import CarryChanges
 from autograph.runtime.operators.state import (
     Marks,
     Slot,
@@ -22,6 +21,8 @@ from autograph.runtime.operators.state import (
     flatten,
     value_of,
 )
+from autograph.runtime.raising import Raising
+from autograph.runtime.recording import effects_recorded
 
 Thunk = Callable[[], Any]
 _ENDLESS = StagedIterable(None, (), lambda index, slices: None)
@@ -59,7 +60,10 @@ class Loops(Raising):
             body()
 
     def _staged_by_its_test(self, test: Thunk, body: Thunk, names: Sequence[str], result: str | None) -> bool:
-        """Stage a ``while`` whose test, asked once with the state traced, turns out to be traced. Else nothing has happened."""
+        """Stage a ``while`` whose test, asked once with the state traced, turns out to be traced.
+
+        Else nothing has happened.
+        """
         loop = self._while_loop(test, body, names, result, False, None)
         effects = effects_recorded()
         if not loop.test_is_traced() or effects_recorded() != effects:
@@ -135,7 +139,9 @@ class Loops(Raising):
             )
 
     def _may_become_traced(self, functions: Sequence[Callable[..., Any]]) -> bool:
-        """Whether anything the loop's functions reach directly is traced now, so that trying to stage is worth while."""
+        """Whether anything the loop's functions reach directly is traced now, so that trying to stage is worth
+        while.
+        """
         for function in functions:
             for cell in function.__closure__ or ():
                 try:
@@ -169,7 +175,10 @@ class Loops(Raising):
         truth: Any,
         surely_runs: bool = False,
     ) -> LoopTrace:
-        """A ``while`` from the present state on. A test that writes has run once and runs at the end of each iteration."""
+        """A ``while`` from the present state on.
+
+        A test that writes has run once and runs at the end of each iteration.
+        """
         functions = (test, body)
         variables = find_variables(names, functions)
         snapshot = Snapshot(functions, variables)
@@ -226,7 +235,9 @@ class Loops(Raising):
         test: Thunk | None,
         result: str | None,
     ) -> None:
-        """Run the first iteration by itself, where the state has types that only it sees (None, say), and stage the rest."""
+        """Run the first iteration by itself, where the state has types that only it sees (None, say), and stage
+        the rest.
+        """
         if not isinstance(staged.length, int) and not staged.surely:
             bodies = (body, test)
             variables = find_variables(names, bodies)

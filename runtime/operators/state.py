@@ -1,7 +1,7 @@
 """The variables of a staged statement: found by name, read and written through their cells, taken apart into leaves.
 
-A variable that some path leaves unbound holds a placeholder on that path. `Marks` remembers which values are such placeholders, and
-under which condition they are real.
+A variable that some path leaves unbound holds a placeholder on that path. `Marks` remembers which values are such
+placeholders, and under which condition they are real.
 """
 
 from __future__ import annotations
@@ -91,7 +91,10 @@ class Slot:
 def find_variables(
     names: Sequence[str], functions: Iterable[Callable[..., Any] | None], missing_is_global: bool = True
 ) -> list[Variable]:
-    """The variables of these names as the statement's bodies see them; of one expression, those that its operands see."""
+    """The variables of these names as the statement's bodies see them.
+
+    Of one expression, those that its operands see.
+    """
     bodies = [function for function in functions if function is not None]
     cells = _cells(bodies)
     found: list[Variable] = []
@@ -194,7 +197,7 @@ def prepared(value: Any, bound: Any) -> Any:
     leaves, treedef = jax.tree_util.tree_flatten(value, is_leaf=_fills_up)
     if not any(map(_fills_up, leaves)):
         return value
-    return treedef.unflatten([leaf.before_loop(bound) if _fills_up(leaf) else leaf for leaf in leaves])
+    return jax.tree_util.tree_unflatten(treedef, [leaf.before_loop(bound) if _fills_up(leaf) else leaf for leaf in leaves])
 
 
 def counts_in(structure: Structure) -> set[int]:
@@ -204,10 +207,12 @@ def counts_in(structure: Structure) -> set[int]:
 
 
 def adopted(narrow: Structure, wide: Structure, leaves: Sequence[Any], missing: Any) -> list[Any] | None:
-    """The leaves of a value put into a structure that differs only in TensorArrays' having elements: `missing` for those.
+    """The leaves of a value put into a structure that differs only in TensorArrays' having elements: `missing`
+    for those.
 
     None if the structures differ otherwise.
     """
+    treedef: Any
     mine, treedef = jax.tree_util.tree_flatten(narrow.template, is_leaf=_fills_up)
     theirs, other = jax.tree_util.tree_flatten(wide.template, is_leaf=_fills_up)
     if treedef != other:

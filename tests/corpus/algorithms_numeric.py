@@ -217,9 +217,7 @@ def fixed_point_of_cosine(x):
 def kepler(mean_anomaly, eccentricity):
     anomaly = mean_anomaly
     for i in range(20):
-        delta = (anomaly - eccentricity * jnp.sin(anomaly) - mean_anomaly) / (
-            1 - eccentricity * jnp.cos(anomaly)
-        )
+        delta = (anomaly - eccentricity * jnp.sin(anomaly) - mean_anomaly) / (1 - eccentricity * jnp.cos(anomaly))
         anomaly -= delta
         if jnp.abs(delta) < 1e-5:
             break

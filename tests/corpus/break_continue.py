@@ -81,9 +81,7 @@ def continue_in_while(n):
     return odd_sum
 
 
-@program(
-    examples=[(ints(4, 0, 3, 9, 1),), (ints(0, 0, 0, 0, 0),), (ints(9, 1, 1, 1, 1),), (ints(1, 1, 1, 1, 9),)]
-)
+@program(examples=[(ints(4, 0, 3, 9, 1),), (ints(0, 0, 0, 0, 0),), (ints(9, 1, 1, 1, 1),), (ints(1, 1, 1, 1, 9),)])
 def break_and_continue(xs):
     total = visited = 0
     for x in xs:
@@ -172,9 +170,7 @@ def continue_under_nested_branches(xs):
     return small, large, other
 
 
-@program(
-    examples=[(floats(5, 3, 8), 3.0), (floats(3, 5, 8), 3.0), (floats(5, 8, 3), 3.0), (floats(5, 8, 9), 3.0)]
-)
+@program(examples=[(floats(5, 3, 8), 3.0), (floats(3, 5, 8), 3.0), (floats(5, 8, 3), 3.0), (floats(5, 8, 9), 3.0)])
 def value_set_before_break(xs, wanted):
     position = -1
     for i in range(3):

@@ -26,9 +26,7 @@ def running_sum(xs):
     return xs
 
 
-@program(
-    examples=[(ints(0, 0, 0, 0, 0), 5), (ints(0, 0, 0, 0, 0), 0), (ints(0, 0, 0, 0, 0), 2)], arrays="numpy"
-)
+@program(examples=[(ints(0, 0, 0, 0, 0), 5), (ints(0, 0, 0, 0, 0), 0), (ints(0, 0, 0, 0, 0), 2)], arrays="numpy")
 def fill_up_to_a_traced_bound(xs, n):
     for i in range(n):
         xs[i] = i * i

@@ -50,8 +50,7 @@ def main() -> None:
     """Print the best time for each size, and their ratio."""
     with tempfile.TemporaryDirectory() as folder:
         best = {
-            size: min(conversion_seconds(size, Path(folder), repeat) for repeat in range(REPEATS))
-            for size in SIZES
+            size: min(conversion_seconds(size, Path(folder), repeat) for repeat in range(REPEATS)) for size in SIZES
         }
     for size, seconds in best.items():
         print(f"{size:>6} statements: {seconds * 1e3:8.1f} ms")

@@ -137,8 +137,6 @@ def main(output: Path) -> bool:
     print(f"  one XLA program: {second:6.2f} s for {epochs} epochs, after {first - second:.2f} s to compile")
     # The two round differently, which over many epochs may move the stop: so compare single epochs.
     ratio = (eager / int(eager_epochs)) / (second / int(epochs))
-    print(
-        f"  op by op:        {eager:6.2f} s for {eager_epochs} epochs, after a first in {eager_first:.2f} s"
-    )
+    print(f"  op by op:        {eager:6.2f} s for {eager_epochs} epochs, after a first in {eager_first:.2f} s")
     print(f"  an epoch takes {ratio:.0f} times as long op by op")
     return accuracy >= REQUIRED_ACCURACY

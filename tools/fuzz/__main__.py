@@ -25,9 +25,7 @@ def main(arguments: list[str] | None = None) -> int:
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
     start = time.monotonic()
     totals: dict[str, Counts[str]] = collections.defaultdict(collections.Counter)
-    for report in run_campaign(
-        range(options.seed, options.seed + options.count), options.jobs, options.shrink
-    ):
+    for report in run_campaign(range(options.seed, options.seed + options.count), options.jobs, options.shrink):
         for subject, counts in report.counts.items():
             totals[subject].update(counts)
         failure = report.failure

@@ -37,9 +37,7 @@ class Report:
 
     seed: int
     failure: Failure | None = None
-    counts: dict[str, Counts[str]] = field(
-        default_factory=lambda: collections.defaultdict(collections.Counter)
-    )
+    counts: dict[str, Counts[str]] = field(default_factory=lambda: collections.defaultdict(collections.Counter))
 
 
 @dataclass(frozen=True)
@@ -137,9 +135,7 @@ def _fails(mode: str, source: str, inputs: tuple[Any, ...], like: Any) -> bool:
     if len(suitable(source, inputs)) < len(inputs):
         return False
     found = _run_in_time(mode, source, inputs)
-    return found.kind == like.kind and (
-        like.kind != "crash" or _exception(found.text) == _exception(like.text)
-    )
+    return found.kind == like.kind and (like.kind != "crash" or _exception(found.text) == _exception(like.text))
 
 
 def _exception(text: str) -> str:
@@ -172,10 +168,7 @@ def constructs(source: str) -> Counts[str]:
             name += " written"
         if isinstance(node, ast.FunctionDef | ast.Lambda):
             depth = loops = 0
-        if (
-            isinstance(node, ast.stmt | ast.BoolOp | ast.IfExp | ast.NamedExpr | ast.Call | ast.Lambda)
-            or " " in name
-        ):
+        if isinstance(node, ast.stmt | ast.BoolOp | ast.IfExp | ast.NamedExpr | ast.Call | ast.Lambda) or " " in name:
             counts[name] += 1
         for child in ast.iter_child_nodes(node):
             visit(child, depth, loops)

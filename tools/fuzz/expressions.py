@@ -42,11 +42,7 @@ class Scope:
         return [name for name, type in self.types.items() if type == kind]
 
     def writable(self, kind: str | None = None) -> list[str]:
-        return [
-            name
-            for name, type in self.types.items()
-            if name not in self.fixed and (kind is None or type == kind)
-        ]
+        return [name for name, type in self.types.items() if name not in self.fixed and (kind is None or type == kind)]
 
 
 class Expressions:

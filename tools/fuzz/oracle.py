@@ -86,9 +86,7 @@ def _is_number(value: Any) -> bool:
 
 def _meant(error: BaseException | None) -> bool:
     """Whether an exception is one that the program raises itself: those have a text like ``e1``."""
-    return error is None or (
-        len(error.args) == 1 and str(error.args[0])[:1] in ("e", "a") and len(error.args[0]) == 2
-    )
+    return error is None or (len(error.args) == 1 and str(error.args[0])[:1] in ("e", "a") and len(error.args[0]) == 2)
 
 
 def _guarded(source: str) -> types.ModuleType:

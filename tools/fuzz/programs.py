@@ -87,9 +87,7 @@ class _ProgramWriter(Statements):
         self.line("")
 
     def _helper(self, name: str, callees: list[Callee]) -> Callee:
-        kinds = tuple(
-            self.random.choice((INT, FLOAT, INT, BOOL, FLOATS)) for _ in range(self.random.randint(1, 3))
-        )
+        kinds = tuple(self.random.choice((INT, FLOAT, INT, BOOL, FLOATS)) for _ in range(self.random.randint(1, 3)))
         returns = self.random.choice(SCALARS)
         parameters = [f"p{position}" for position in range(len(kinds))]
         self.line(f"def {name}({', '.join(parameters)}):")
@@ -148,9 +146,7 @@ class _ProgramWriter(Statements):
         self.line(f"def add({', '.join(parameters)}):")
         inner = Scope(scope.types | parameters, frozenset(scope.types) - set(written), list(scope.callees))
         returns = self.random.choice((INT, FLOAT))
-        self.body(
-            inner, (returns,), self.random.randint(1, 3), depth=2, first=[f"nonlocal {', '.join(written)}"]
-        )
+        self.body(inner, (returns,), self.random.randint(1, 3), depth=2, first=[f"nonlocal {', '.join(written)}"])
         self.line("")
         self.scope = scope
         scope.callees.append(Callee("add", tuple(parameters.values()), returns))

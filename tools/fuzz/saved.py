@@ -13,8 +13,7 @@ _CALLS = {
     "eager_jax": "ag.convert(f)(*map(jnp.asarray, arguments))",
     "jit": "jax.jit(ag.convert(f))(*map(jnp.asarray, arguments))",
     "function": "ag.function(f)(*map(jnp.asarray, arguments))",
-    "vmap": "jax.tree.map(lambda leaf: leaf[0], "
-    "jax.vmap(ag.convert(f))(*[jnp.asarray(a)[None] for a in arguments]))",
+    "vmap": "jax.tree.map(lambda leaf: leaf[0], jax.vmap(ag.convert(f))(*[jnp.asarray(a)[None] for a in arguments]))",
 }
 
 _TEST = '''"""Found by `python -m autograph.tools.fuzz`, program {seed}: {what}"""

@@ -51,9 +51,7 @@ class Statements(Expressions):
         self.count += 1
         return f"{_STEMS[kind]}{self.count}"
 
-    def body(
-        self, scope: Scope, returns: tuple[str, ...], size: int, depth: int, first: Sequence[str] = ()
-    ) -> None:
+    def body(self, scope: Scope, returns: tuple[str, ...], size: int, depth: int, first: Sequence[str] = ()) -> None:
         """The body of a function: statements, then a return."""
         outer = self.scope, self.loops, self.returns, self.unrolled
         returned = self.always_returned
@@ -272,9 +270,7 @@ class Statements(Expressions):
         self.scope = outer.copy()
         self.scope.types |= targets
         # An array that is being iterated over is not written to: NumPy's iterator would see the write.
-        self.scope.fixed |= {
-            name for name in re.findall(r"\w+", iterable) if outer.types.get(name) in _ELEMENT
-        }
+        self.scope.fixed |= {name for name in re.findall(r"\w+", iterable) if outer.types.get(name) in _ELEMENT}
         self.block(depth, jumps=0.1)
         self.scope = outer
         self.loops.pop()
@@ -285,12 +281,8 @@ class Statements(Expressions):
         """What a for loop runs over, its targets, and how many times its body is traced if it is unrolled."""
         ints = [name for name in self.scope.writable(INT) if name.isalnum()]
         target = self.random.choice(ints) if ints and self.chance(0.25) else self.new_name(INT)
-        vectors = [
-            name for name in (*self.scope.readable(FLOATS), *self.scope.readable(INTS)) if name.isalnum()
-        ]
-        kind = self.random.choice(
-            ("range", "range", "traced", "traced", "traced", "ag", "array", "zip", "tuple")
-        )
+        vectors = [name for name in (*self.scope.readable(FLOATS), *self.scope.readable(INTS)) if name.isalnum()]
+        kind = self.random.choice(("range", "range", "traced", "traced", "traced", "ag", "array", "zip", "tuple"))
         if kind in ("array", "zip") and vectors:
             return self._array_iterable(kind, vectors, target)
         if kind == "tuple" and self.unrolled <= 3:
@@ -332,9 +324,7 @@ class Statements(Expressions):
         """A loop that ends whatever its body does: a counter that only the loop itself moves."""
         counter = self.new_name(INT)
         form = self.random.choice(("up", "up", "down", "true", "walrus", "last"))
-        bound = self.random.choice(
-            ("2", "3", "4", f"{self._operand(INT)} % 4", f"min({self._operand(INT)}, 3)")
-        )
+        bound = self.random.choice(("2", "3", "4", f"{self._operand(INT)} % 4", f"min({self._operand(INT)}, 3)"))
         more = f" and {self._operand(BOOL)}" if self.chance(0.5) else ""
         starts = {"down": "3"}
         tests = {
