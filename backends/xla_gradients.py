@@ -121,9 +121,9 @@ class Reverse:
 
     @classmethod
     def of(cls, tangents: Tangents) -> Reverse:
-        made = tangents.__dict__.get("reverse")
-        if made is None:
-            made = tangents.__dict__["reverse"] = cls._make(tangents)
+        if tangents.reverse is None:
+            tangents.reverse = cls._make(tangents)
+        made: Reverse = tangents.reverse
         return made
 
     @classmethod

@@ -10,7 +10,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jax.extend.core import Primitive
+from jax.extend.core import Primitive, unmapped_aval
 from jax.interpreters import ad, batching, mlir
 
 from autograph.backends.xla_dependence import split
@@ -92,7 +92,7 @@ class _Batch(LinearMap):
 
     def __init__(self, function: LinearMap, axis: Any, fixed: list[bool], moving: list[bool]) -> None:
         self.function, self.axis, self.fixed, self.moving = function, axis, fixed, moving
-        self.results = [jax.extend.core.unmapped_aval(axis.size, 0, aval) for aval in function.results]
+        self.results = [unmapped_aval(axis.size, 0, aval) for aval in function.results]
 
     def _over(self, function: Callable[..., Any], moving: list[bool], results: int) -> Callable[..., list[Any]]:
         count = len(self.fixed)

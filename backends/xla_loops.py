@@ -7,7 +7,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jax.extend.core import Primitive
+from jax.extend.core import Primitive, unmapped_aval
 from jax.interpreters import ad, batching, mlir
 
 from autograph.backends.xla_checkpoints import Plan
@@ -41,12 +41,12 @@ def while_loop(
     Never more than ``bound`` steps are run, if that is known. Gradients keep at most ``slots`` states (default: see
     `xla_checkpoints`). A loop with effects (prints, callbacks) is `jax.lax.while_loop` itself, and has no reverse mode.
     """
-    start = list(map(jnp.asarray, start))
-    closed = close(step, goes_on, start, bound, slots)
+    values = list(map(jnp.asarray, start))
+    closed = close(step, goes_on, values, bound, slots)
     if closed is None:
-        return list(jax.lax.while_loop(goes_on, step, start))
+        return jax.lax.while_loop(goes_on, step, values)
     program, consts = closed
-    return bind_loop(program, consts, start)
+    return bind_loop(program, consts, values)
 
 
 def bind_loop(program: Program, consts: Sequence[Any], start: Sequence[Any]) -> list[Any]:
@@ -121,7 +121,7 @@ def _run_record(*operands: Any, program: Program, kept: Sequence[int], plan: Pla
 def _record_types(*_: Any, program: Program, kept: Sequence[int], plan: Plan) -> list[Any]:
     integer = jax.typeof(jnp.int32(0))
     carry = program.carry_avals
-    stack = [jax.extend.core.unmapped_aval(plan.rows, 0, strong(carry[k])) for k in kept]
+    stack = [unmapped_aval(plan.rows, 0, strong(carry[k])) for k in kept]
     return [*carry, strong(integer), strong(integer), *stack]
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jax.extend.core import ClosedJaxpr, jaxpr_as_fun
+from jax.extend.core import ClosedJaxpr, jaxpr_as_fun, unmapped_aval
 from jax.interpreters import ad
 
 from autograph.backends.xla_dependence import Flags, closure, dependents, requirements, split
@@ -265,6 +265,7 @@ class Tangents:
         self.program = of
         self.consts = consts
         self.carry = carry
+        self.reverse: Any = None  # kept here by `xla_gradients.Reverse`
 
     def avals(self) -> list[Any]:
         consts, carry = self.program.const_avals, self.program.carry_avals
@@ -370,7 +371,7 @@ def strong(aval: Any) -> Any:
 def lifted(aval: Any, axis: Any, mark: bool) -> Any:
     """The type in a batch."""
     aval = strong(aval)
-    return jax.extend.core.unmapped_aval(axis.size, 0, aval) if mark else aval
+    return unmapped_aval(axis.size, 0, aval) if mark else aval
 
 
 def conform(values: Iterable[Any], avals: Iterable[Any]) -> list[Any]:

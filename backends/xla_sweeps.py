@@ -205,7 +205,7 @@ def _sweep_types(*_: Any, sweep: Sweep, **__: Any) -> list[Any]:
     return [*sweep.sum_avals, *sweep.value_avals]
 
 
-def _sweep_jvp(primals: Sequence[Any], tangents: Sequence[Any], *, sweep: Sweep, **_: Any) -> Any:
+def _sweep_jvp(primals: Sequence[Any], tangents: Sequence[Any], *, sweep: Sweep, **__: Any) -> Any:
     consts, start, value, _ = sweep.split(primals)
     const_tangents, carry_tangents, value_tangents, _ = sweep.split(tangents)
     moving_consts = moving_of(const_tangents)
@@ -286,8 +286,7 @@ def _sweep_partial_eval(trace: Any, *tracers: Any, sweep: Sweep, plan: Plan | No
         moving = [*dc, *dx, *dy]
         if all_known([*consts, *start, *value]) and not all_known(moving):
             fixed = known_values([*consts, *start, *value])
-            now = split(fixed, len(consts), len(start))
-            sums, first = bind_sweep(base, *now)
+            sums, first = bind_sweep(base, known_values(consts), known_values(start), known_values(value))
             later = trace.default_process_primitive(
                 _linear_p, [*fixed, *moving], dict(function=_SweepTangent(sweep), fixed=len(fixed))
             )
