@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+import autograph as ag
 from tests.corpus import Program
 
 # Eager and compiled arithmetic round differently (fused multiply-add, reassociation).
@@ -61,7 +62,12 @@ def call_text(program: Program, example: tuple[Any, ...]) -> str:
 
 
 def differences(wanted: Any, found: Any, *, widens: bool = False, where: str = "result") -> Iterable[str]:
-    """Differences in structure, kind, shape and value. `3`, `np.int32(3)` and a 0-d array are equal."""
+    """Differences in structure, kind, shape and value. `3`, `np.int32(3)` and a 0-d array are equal.
+
+    An `ag.Optional`, which a bare `jax.jit` gives where Python gives a value or None, counts as what it resolves to.
+    """
+    if isinstance(found, ag.Optional):
+        found = found.resolve()
     wanted_tree, found_tree = jax.tree.structure(wanted), jax.tree.structure(found)
     if wanted_tree != found_tree:
         yield f"{where} has another structure: plain Python {wanted_tree}, found {found_tree}"

@@ -197,7 +197,9 @@ def prepared(value: Any, bound: Any) -> Any:
     leaves, treedef = jax.tree_util.tree_flatten(value, is_leaf=_fills_up)
     if not any(map(_fills_up, leaves)):
         return value
-    return jax.tree_util.tree_unflatten(treedef, [leaf.before_loop(bound) if _fills_up(leaf) else leaf for leaf in leaves])
+    return jax.tree_util.tree_unflatten(
+        treedef, [leaf.before_loop(bound) if _fills_up(leaf) else leaf for leaf in leaves]
+    )
 
 
 def counts_in(structure: Structure) -> set[int]:
