@@ -1,4 +1,4 @@
-"""Whole functions through XLA: jit, lowering, and the texts of each stage."""
+"""Whole functions through XLA: jitted, or operation by operation."""
 
 from __future__ import annotations
 
@@ -19,17 +19,6 @@ class XlaCompiler:
     def interpret(self, function: Callable[..., Any]) -> Any:
         """Return ``function`` staged, and evaluated operation by operation without compiling the whole."""
         return OperationByOperation(function)
-
-    def texts(self, traced: Any) -> dict[str, Callable[[], str]]:
-        """How to get each stage of a traced program as text."""
-        lowered = _once(traced.lower)
-        compiled = _once(lambda: lowered().compile())
-        return {
-            "jaxpr": lambda: str(traced.jaxpr),
-            "stablehlo": lambda: lowered().as_text(),
-            "hlo": lambda: lowered().as_text(dialect="hlo"),
-            "optimized_hlo": lambda: compiled().as_text(),
-        }
 
 
 class OperationByOperation:
@@ -61,14 +50,3 @@ class OperationByOperation:
     def trace(self, *operands: Any) -> Any:
         """The staged program, as `jax.stages.Traced`."""
         return jax.jit(self._function).trace(*operands)
-
-
-def _once(make: Callable[[], Any]) -> Callable[[], Any]:
-    made: list[Any] = []
-
-    def get() -> Any:
-        if not made:
-            made.append(make())
-        return made[0]
-
-    return get

@@ -73,12 +73,6 @@ class OpenSizes:
     def interpret(self, function: Callable[..., Any]) -> Any:
         return self.compiler.interpret(function)
 
-    def texts(self, traced: Any) -> dict[str, Callable[[], str]]:
-        if not isinstance(traced, SymbolicTraced):
-            texts: dict[str, Callable[[], str]] = self.compiler.texts(traced)
-            return texts
-        return {"jaxpr": lambda: str(traced.jaxpr), "stablehlo": lambda: traced.exported.mlir_module()}
-
 
 @dataclass(frozen=True)
 class SymbolicTraced:

@@ -40,8 +40,6 @@ class Compiler(Protocol):
 
     def interpret(self, function: Callable[..., Any]) -> Any: ...
 
-    def texts(self, traced: Any) -> dict[str, Callable[[], str]]: ...
-
 
 class FirstCall:
     """Whether a `Function` is still in its first call, on which it may create Variables."""
