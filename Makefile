@@ -8,6 +8,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 N      ?= 100
 ARGS   ?=
+PEERS  ?= tensorflow catalyst numba eager
 
 bin   := $(VENV)/bin
 # One process for each core, not more than eight, as each holds its own JAX. The time limit is per test, and by
@@ -26,11 +27,11 @@ endif
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test check format lint types fuzz bench docs clean
+.PHONY: help demo test check format lint types fuzz conformance bench bench-peers docs clean
 
 help: ## List the targets
 	@echo 'make TARGET, where TARGET is one of'
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t 12
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t 16
 	@echo 'Each sets up $(VENV) first, if it is not there (PYTHON=... and VENV=... choose others).'
 
 demo: $(stamp)-demo ## Run the demonstrations on real input
@@ -58,11 +59,17 @@ types: $(stamp)-dev $(stamp)-test ## Check types
 	python="$$("$(bin)/python" -c 'import sys; print(sys.executable)')" && cd build/types && \
 	    "$$python" -m mypy --config-file ../../pyproject.toml -p autograph
 
-fuzz: $(stamp)-test ## Run N generated programs (N=100)
+fuzz: $(stamp)-test ## Run N generated programs (N=100; ARGS=--gradients for their gradients)
 	"$(bin)/python" -m autograph.tools.fuzz --count $(N) $(ARGS)
 
-bench: $(stamp)-bench ## Measure conversion, calls and loops
+conformance: $(stamp)-test ## Run CPython's own tests unconverted and converted, and compare
+	"$(bin)/python" -m autograph.tools.conformance --known docs/conformance.md $(ARGS)
+
+bench: $(stamp)-bench ## Measure programs beside versions written by hand
 	"$(bin)/python" -m autograph.tools.bench $(ARGS)
+
+bench-peers: $(stamp)-bench ## Measure other compilers too, each in an environment of its own
+	"$(bin)/python" -m autograph.tools.bench --peers $(PEERS) $(ARGS)
 
 docs: $(stamp)-test ## Run every code block of the documents
 	"$(bin)/python" -m pytest tests/test_readme.py $(ARGS)

@@ -15,6 +15,7 @@
 111
 """
 
+from autograph._api import Assert as Assert
 from autograph._api import Feature as Feature
 from autograph._api import convert as convert
 from autograph._api import do_not_convert as do_not_convert
@@ -25,8 +26,11 @@ from autograph._api import range as range
 from autograph._api import to_code as to_code
 from autograph._api import to_graph as to_graph
 from autograph._api import value_and_grad as value_and_grad
+from autograph._verbosity import set_verbosity as set_verbosity
+from autograph._verbosity import trace as trace
 from autograph.runtime import random as random
 from autograph.runtime.concrete import ConcreteFunction as ConcreteFunction
+from autograph.runtime.dataset import Dataset as Dataset
 from autograph.runtime.effects import numpy_function as numpy_function
 from autograph.runtime.effects import print as print
 from autograph.runtime.effects import py_function as py_function
@@ -39,7 +43,9 @@ from autograph.runtime.function import functions_run_eagerly as functions_run_ea
 from autograph.runtime.function import run_functions_eagerly as run_functions_eagerly
 from autograph.runtime.graph import Graph as Graph
 from autograph.runtime.module import Module as Module
+from autograph.runtime.operators.loop_options import set_loop_options as set_loop_options
 from autograph.runtime.optional import Optional as Optional
+from autograph.runtime.progress import progress as progress
 from autograph.runtime.tape import GradientTape as GradientTape
 from autograph.runtime.tensor_array import TensorArray as TensorArray
 from autograph.runtime.tensor_spec import TensorSpec as TensorSpec

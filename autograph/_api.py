@@ -19,22 +19,30 @@ from autograph._source import SourceFiles
 from autograph.backends.python import PythonBackend
 from autograph.backends.xla_compile import XlaCompiler
 from autograph.backends.xla_control_flow import XlaBackend
+from autograph.backends.xla_data import XlaData
 from autograph.backends.xla_inspect import Inspection
 from autograph.backends.xla_shapes import OpenSizes, symbolic_types
 from autograph.backends.xla_staging import XlaStaging
 from autograph.runtime import tape
+from autograph.runtime.dataset import loop_of
+from autograph.runtime.effects import cause_of
 from autograph.runtime.errors import ConversionError
 from autograph.runtime.function import Function, Options, Tools
 from autograph.runtime.operators import Operators
 from autograph.runtime.operators.calls import is_plain, mark_unconverted
+from autograph.runtime.operators.concretization import explain_concretization
 from autograph.runtime.operators.iterables import make_range
 from autograph.runtime.operators.locations import clean_traceback, is_internal
-from autograph.runtime.raising import Guarded, guarded
-from autograph.runtime.recording import use_staging
+from autograph.runtime.operators.loop_options import set_loop_options
+from autograph.runtime.operators.outliving import refuse_outliving
+from autograph.runtime.operators.raises import in_scope
+from autograph.runtime.recording import use_data, use_staging
+from autograph.runtime.variables import accept_variables
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 use_staging(XlaStaging())
+accept_variables()
 for _package in (autograph.runtime, autograph.backends):
     jax.extend.source_info_util.register_exclusion(os.path.dirname(os.path.abspath(str(_package.__file__))) + os.sep)
 
@@ -60,12 +68,13 @@ _SOURCES = SourceFiles()
 
 def _make_operators(recursive: bool, backend: Any) -> Operators:
     made = Operators(backend, recursive)
-    made.converter = Converter(made, is_plain, _SOURCES)
+    made.converter = Converter(made, is_plain, _SOURCES, set_loop_options)
     return made
 
 
 operators = _make_operators(True, XlaBackend())
 _SHALLOW = _make_operators(False, XlaBackend())
+operators.check_optionals()
 _PYTHON = _make_operators(True, PythonBackend())
 
 
@@ -114,18 +123,17 @@ def convert(f: Any = None, *, recursive: bool = True, optional_features: Any = (
 to_graph = convert
 
 
-def _convert_with(made: Operators, f: Any, deliver: bool = False) -> Any:
+def _convert_with(made: Operators, f: Any, watched: bool = False) -> Any:
     if isinstance(f, staticmethod | classmethod):
-        return type(f)(_convert_with(made, f.__func__, deliver))
+        return type(f)(_convert_with(made, f.__func__, watched))
     if isinstance(f, functools.partial):
-        return functools.partial(_convert_with(made, f.func, deliver), *f.args, **f.keywords)
+        return functools.partial(_convert_with(made, f.func, watched), *f.args, **f.keywords)
     if isinstance(f, types.MethodType):
-        return types.MethodType(_convert_with(made, f.__func__, deliver), f.__self__)
+        return types.MethodType(_convert_with(made, f.__func__, watched), f.__self__)
     if isinstance(f, types.FunctionType):
         if is_converted(f):
-            inner = f.__dict__.get("__wrapped__")
-            return _convert_with(made, inner, deliver) if deliver and inner is not None else f
-        return _boundary(made, f, made.converter.convert(f), deliver)
+            return f
+        return _boundary(made, f, made.converter.convert(f), watched)
     if isinstance(f, Function):
         return f
     if not callable(f):
@@ -135,7 +143,7 @@ def _convert_with(made: Operators, f: Any, deliver: bool = False) -> Any:
         return made.call(f)
     if not isinstance(method, types.FunctionType):
         return f  # not written in Python: there is nothing to convert
-    return types.MethodType(_convert_with(made, method, deliver), f)
+    return types.MethodType(_convert_with(made, method, watched), f)
 
 
 def is_converted(f: Any) -> bool:
@@ -145,22 +153,25 @@ def is_converted(f: Any) -> bool:
 
 
 def _boundary(
-    made: Operators, f: types.FunctionType, converted: types.FunctionType, deliver: bool
+    made: Operators, f: types.FunctionType, converted: types.FunctionType, watched: bool
 ) -> types.FunctionType:
-    """The converted function as its caller sees it: in place of ``f``, with none of our frames in its errors.
-
-    With ``deliver`` the caller takes a `Guarded` result and raises what it holds when it is known.
-    """
+    """The converted function as its caller sees it: in place of ``f``, with none of our frames in its errors."""
     if inspect.isgeneratorfunction(f) or inspect.iscoroutinefunction(f) or inspect.isasyncgenfunction(f):
-        converted.__wrapped__ = f  # type: ignore[attr-defined]
+        if converted is not f:
+            converted.__wrapped__ = f  # type: ignore[attr-defined]
         return converted
 
     def call_converted(*args: Any, **kwargs: Any) -> Any:
         try:
-            result = guarded(lambda: converted(*args, **kwargs), made, deliver)
-            return result.resolve() if isinstance(result, Guarded) and not deliver else result
+            if watched:
+                return _watched(made, converted, args, kwargs)
+            return in_scope(lambda: converted(*args, **kwargs), made)
         except BaseException as error:
-            clean_traceback(error)
+            cause = cause_of(error)
+            clean_traceback(error if cause is None else cause)
+            if cause is not None:
+                raise cause from None
+            explain_concretization(error)
             raise
 
     # Unused by a function of `*args, **kwargs`, and what introspection looks for.
@@ -168,6 +179,14 @@ def _boundary(
     functools.update_wrapper(call_converted, f)
     assert isinstance(call_converted, types.FunctionType)
     return call_converted
+
+
+def _watched(made: Operators, converted: types.FunctionType, args: Any, kwargs: Any) -> Any:
+    """Run the function in a trace of its own, in which nothing traced may be left on objects that outlive it."""
+    with made.journal.watching() as watch:
+        result = in_scope(lambda: converted(*args, **kwargs), made)
+        refuse_outliving(watch, (args, kwargs), result)
+    return result
 
 
 def to_code(f: Any, *, recursive: bool = True, optional_features: Any = ()) -> str:
@@ -320,7 +339,7 @@ def function(
             raise TypeError("give device or in_shardings, not both")
         in_shardings = jax.sharding.SingleDeviceSharding(device)
     options = Options(
-        convert=functools.partial(_convert_with, operators, deliver=True) if autograph else _unconverted,
+        convert=functools.partial(_convert_with, operators, watched=True) if autograph else _unconverted,
         input_signature=input_signature,
         jit_compile=jit_compile is not False if experimental_compile is None else experimental_compile,
         reduce_retracing=bool(reduce_retracing or experimental_relax_shapes),
@@ -335,6 +354,25 @@ def function(
 
 def _unconverted(f: Any) -> Any:
     return f
+
+
+def _compiled(f: Callable[..., Any]) -> Function:
+    """A function of ours that calls the user's, as a `Function`: its errors are delivered as a user's function's are."""
+    options = Options(
+        convert=functools.partial(_convert_with, operators, watched=True),
+        input_signature=None,
+        jit_compile=True,
+        reduce_retracing=False,
+        cache_limit=256,
+        in_shardings=None,
+        out_shardings=None,
+        donate_variables=False,
+        compile=None,
+    )
+    return Function(f, Tools(XlaCompiler(), OpenSizes, symbolic_types, Inspection), options)
+
+
+use_data(XlaData(), operators, _compiled, loop_of)
 
 
 def _check_options(given: Mapping[str, Any]) -> None:
@@ -393,6 +431,31 @@ def grad(f: Any, variables: Any = None, has_aux: bool = False) -> Any:
     12.0
     """
     return tape.grad(_differentiable(f), variables, has_aux)
+
+
+def Assert(condition: Any, data: Any = ()) -> None:  # noqa: N802  the name is the contract's
+    """Raise `AssertionError` unless all of ``condition`` is true: at run time, if it is traced.
+
+    Args:
+      condition: a truth value, or an array of them.
+      data: what the message shows: a list of arrays and other things, or one.
+
+    Raises:
+      AssertionError: with ``data`` as its text.
+
+    >>> import autograph as ag, jax.numpy as jnp
+    >>> @ag.function
+    ... def root(x):
+    ...     ag.Assert(x >= 0, ["x is", x])
+    ...     return jnp.sqrt(x)
+    >>> float(root(jnp.array(4.0)))
+    2.0
+    >>> root(jnp.array(-4.0))
+    Traceback (most recent call last):
+    ...
+    AssertionError: x is -4.0
+    """
+    operators.assert_all(condition, data if isinstance(data, list | tuple) else [data])
 
 
 def _differentiable(f: Any) -> Any:

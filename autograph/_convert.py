@@ -10,6 +10,7 @@ import builtins
 import contextlib
 import functools
 import gc
+import sys
 import threading
 import types
 import weakref
@@ -19,12 +20,14 @@ from dataclasses import dataclass
 
 import gast
 
+from autograph._analysis.python_only import python_only
 from autograph._analysis.scopes import bound_names, parameter_names
 from autograph._load import compile_function, rebuild_function
 from autograph._passes import PASSES
 from autograph._passes.nodes import Context, Namer
 from autograph._source import FunctionSource, SourceFiles, nested_codes
 from autograph._syntax import check_syntax
+from autograph._verbosity import log
 from autograph.runtime.errors import ConversionError
 
 _OPERATORS = "ag__"
@@ -38,7 +41,7 @@ class ConvertedCode:
 
     code: types.CodeType
     text: str
-    may_return_none: bool
+    python_only: str | None
 
 
 class Converter:
@@ -47,14 +50,22 @@ class Converter:
     Args:
       operators: what the name ``ag__`` means in rewritten code.
       is_plain: tells of an object whether calling it needs no help from the operators, whatever its arguments.
+      loop_directive: the function whose call, first in a loop's body, gives the loop its options.
     """
 
-    def __init__(self, operators: object, is_plain: Callable[[object], bool], sources: SourceFiles) -> None:
+    def __init__(
+        self,
+        operators: object,
+        is_plain: Callable[[object], bool],
+        sources: SourceFiles,
+        loop_directive: object = None,
+    ) -> None:
         self._cell = types.CellType(operators)
         self._is_plain = is_plain
+        self._loop_directive = loop_directive
         self._sources = sources
         self._codes: dict[int, tuple[weakref.ref[types.CodeType], ConvertedCode]] = {}
-        self._outputs: dict[int, weakref.ref[types.CodeType]] = {}
+        self._outputs: dict[int, tuple[weakref.ref[types.CodeType], str | None]] = {}
         self._functions: weakref.WeakKeyDictionary[types.FunctionType, types.FunctionType] = weakref.WeakKeyDictionary()
         self._closures: OrderedDict[int, None] = OrderedDict()
         self._lock = threading.RLock()
@@ -78,13 +89,17 @@ class Converter:
         """Return the rewritten source of ``function``."""
         return self._code(function).text
 
-    def may_return_none(self, function: types.FunctionType) -> bool:
-        """Whether ``function`` returns a value on some paths and None on others, by conditions that may be traced."""
-        return self._code(function).may_return_none
+    def python_only(self, function: types.FunctionType) -> str | None:
+        """What in ``function``, if anything, shows whether a number is Python's or traced."""
+        known = self._outputs.get(id(function.__code__))
+        return known[1] if known is not None else self._code(function).python_only
 
     def is_converted(self, function: types.FunctionType) -> bool:
-        """Whether ``function`` is rewritten already, as a whole or as part of one that is."""
-        return id(function.__code__) in self._outputs
+        """Whether ``function`` is rewritten already, as a whole or as part of one that is.
+
+        A decorator may have changed the rewritten code since, so the operators it uses tell as well.
+        """
+        return id(function.__code__) in self._outputs or _OPERATORS in function.__code__.co_freevars
 
     def _remember(self, function: types.FunctionType, converted: types.FunctionType) -> None:
         """Keep the pair while ``function`` lives.
@@ -115,16 +130,18 @@ class Converter:
             if entry is None:
                 with _no_collection():
                     converted = self._convert_code(function)
+                log(1, f"converted {function.__qualname__} ({code.co_filename}:{code.co_firstlineno})")
+                log(3, converted.text)
                 key = id(code)
                 entry = (weakref.ref(code, lambda _: self._codes.pop(key, None)), converted)
                 self._codes[key] = entry
                 for output in (converted.code, *nested_codes(converted.code)):
-                    self._register(output)
+                    self._register(output, converted.python_only)
         return entry[1]
 
-    def _register(self, code: types.CodeType) -> None:
+    def _register(self, code: types.CodeType, python_only: str | None) -> None:
         key = id(code)
-        self._outputs[key] = weakref.ref(code, lambda _: self._outputs.pop(key, None))
+        self._outputs[key] = weakref.ref(code, lambda _: self._outputs.pop(key, None)), python_only
 
     def _convert_code(self, function: types.FunctionType) -> ConvertedCode:
         source = self._sources.find(function)
@@ -135,7 +152,10 @@ class Converter:
             node.decorator_list = []
         own_names = _bound_anywhere(node)
         is_plain_call = functools.partial(self._is_plain_call, own_names, function)
-        node = _rewrite(node, source, is_plain_call, own_names.__contains__)
+        imports = _imports_anywhere(node)
+        is_directive = functools.partial(self._is_loop_directive, own_names, imports, function)
+        seen = python_only([node])
+        node = _rewrite(node, source, is_plain_call, own_names.__contains__, is_directive)
         tree = gast.gast_to_ast(node)
         text = ast.unparse(tree)
         if f"{_OPERATORS}." in text:
@@ -153,7 +173,7 @@ class Converter:
                 f"{source.filename}:{source.node.lineno}: {function.__qualname__!r} could not be rewritten ({error}). Mark it "
                 "with autograph.do_not_convert, and report it."
             ) from error
-        return ConvertedCode(code, text, _may_return_none(node))
+        return ConvertedCode(code, text, seen)
 
     def _is_plain_call(self, own_names: frozenset[str], function: types.FunctionType, node: gast.AST) -> bool:
         """Whether the called expression is a module's function (or a builtin) that needs no help, as things stand."""
@@ -161,6 +181,11 @@ class Converter:
             return isinstance(node, gast.Lambda)
         called = _resolve(node, own_names, function)
         return called is not _UNRESOLVED and self._is_plain(called)
+
+    def _is_loop_directive(
+        self, own_names: frozenset[str], imports: dict[str, object], function: types.FunctionType, node: gast.AST
+    ) -> bool:
+        return _resolve(node, own_names, function, imports) is self._loop_directive
 
 
 @contextlib.contextmanager
@@ -182,24 +207,16 @@ def _rewrite(
     source: FunctionSource,
     is_plain_call: Callable[[gast.AST], bool],
     is_own_name: Callable[[str], bool],
+    is_loop_directive: Callable[[gast.AST], bool],
 ) -> gast.AST:
     names = Namer(_names_in(node) | {_OPERATORS})
-    context = Context(_OPERATORS, names, is_plain_call, is_own_name, source.class_name)
+    context = Context(_OPERATORS, names, is_plain_call, is_own_name, is_loop_directive, source.class_name)
     kinds = {type(part) for part in gast.walk(node)}
     for make_pass in PASSES:
         if make_pass.applies_to is None or kinds & make_pass.applies_to:
             node = make_pass(context)(node)
             kinds |= make_pass.introduces
     return node
-
-
-def _may_return_none(node: gast.AST) -> bool:
-    """Whether blocks that the passes made of this function's branches return None beside others that return a value."""
-    if isinstance(node, gast.Lambda):
-        return False
-    returns = [part.value for part in gast.walk(node) if isinstance(part, gast.Return)]
-    nones = [value is None or (isinstance(value, gast.Constant) and value.value is None) for value in returns]
-    return any(nones) and not all(nones)
 
 
 def _names_in(node: gast.AST) -> frozenset[str]:
@@ -232,15 +249,51 @@ def _bound_anywhere(node: gast.AST) -> frozenset[str]:
     return frozenset(names)
 
 
-def _resolve(node: gast.AST, own_names: frozenset[str], function: types.FunctionType) -> object:
-    """The object a name or a chain of module attributes stands for now, if that can be told without running code."""
+def _imports_anywhere(node: gast.AST) -> dict[str, object]:
+    """What ``import`` statements inside the definition bind, as far as it is loaded already."""
+    found: dict[str, object] = {}
+    for part in gast.walk(node):
+        if isinstance(part, gast.Import):
+            for alias in part.names:
+                name = alias.name if alias.asname else alias.name.partition(".")[0]
+                found[alias.asname or name] = sys.modules.get(name, _UNRESOLVED)
+        elif isinstance(part, gast.ImportFrom) and not part.level:
+            module = sys.modules.get(part.module)
+            for alias in part.names:
+                found[alias.asname or alias.name] = getattr(module, alias.name, _UNRESOLVED)
+    return found
+
+
+def _captured_value(function: types.FunctionType, name: str) -> object:
+    """What the closure variable ``name`` holds now."""
+    try:
+        return dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=False))[name].cell_contents
+    except (KeyError, ValueError):
+        return _UNRESOLVED
+
+
+def _resolve(
+    node: gast.AST,
+    own_names: frozenset[str],
+    function: types.FunctionType,
+    imports: dict[str, object] | None = None,
+) -> object:
+    """The object a name or a chain of module attributes stands for now, if that can be told without running code.
+
+    Closure variables and names that the definition itself imports count if ``imports`` are given: they stand for one
+    object by custom, not by rule.
+    """
     if isinstance(node, gast.Attribute):
-        owner = _resolve(node.value, own_names, function)
+        owner = _resolve(node.value, own_names, function, imports)
         if isinstance(owner, types.ModuleType):
             return vars(owner).get(node.attr, _UNRESOLVED)
         return _UNRESOLVED
-    if not isinstance(node, gast.Name) or node.id in own_names or node.id in function.__code__.co_freevars:
+    if not isinstance(node, gast.Name):
         return _UNRESOLVED
+    if node.id in own_names:
+        return (imports or {}).get(node.id, _UNRESOLVED)
+    if node.id in function.__code__.co_freevars:
+        return _UNRESOLVED if imports is None else _captured_value(function, node.id)
     if node.id in function.__globals__:
         return function.__globals__[node.id]
     return getattr(builtins, node.id, _UNRESOLVED)

@@ -7,6 +7,7 @@ XLA's metadata point into the user's source without a source map.
 from __future__ import annotations
 
 import ast
+import inspect
 import sys
 import types
 from collections.abc import Sequence
@@ -42,6 +43,7 @@ def compile_function(
     code = compile(module, original.co_filename, "exec", compiler_flags, dont_inherit=True)
     for _ in range(2 if class_name is None else 3):
         code = next(constant for constant in code.co_consts if isinstance(constant, types.CodeType))
+    code = code.replace(co_flags=code.co_flags | original.co_flags & inspect.CO_ITERABLE_COROUTINE)
     if code.co_qualname == original.co_qualname:
         return code
     return _requalified(code, code.co_qualname, original.co_qualname)

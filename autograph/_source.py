@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import importlib.machinery
+import inspect
 import linecache
 import sys
 import threading
@@ -107,7 +108,9 @@ class SourceFiles:
         if not candidates:
             return None
         compiled = file.codes(flags).get((code.co_firstlineno, code.co_name), [])
-        if code not in compiled and not (
+        # `types.coroutine` sets a flag that no source text has.
+        as_compiled = code.replace(co_flags=code.co_flags & ~inspect.CO_ITERABLE_COROUTINE)
+        if as_compiled not in compiled and not (
             _is_instrumented(function) and any(_same_outline(code, other) for other in compiled)
         ):
             return None

@@ -69,6 +69,9 @@ class LoopSpec:
       length: trip count or bound, int or traced; None for no bound.
       arrays: what each iteration takes one slice of.
       checkpoints: how many states a reverse pass may keep; None lets the backend choose.
+      limit: a bound of a traced length, if one is known.
+      step: how many iterations are taken at once.
+      stride: the step of the range that the loop runs over; None if it runs over something else.
     """
 
     body: Traced
@@ -79,6 +82,48 @@ class LoopSpec:
     length: Any
     arrays: Sequence[Any]
     checkpoints: int | None = None
+    limit: int | None = None
+    step: int = 1
+    stride: Any = None
+
+
+class RaiseSite(Protocol):
+    """One exception that a program may come upon. Hashable; equal for what raises the same at the same line.
+
+    Attributes:
+      types: of the values that it carries, each with ``shape`` and ``dtype``.
+      name: the exception's class, for messages.
+      where: the user's line, for messages.
+    """
+
+    @property
+    def types(self) -> Sequence[Any]: ...
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def where(self) -> str: ...
+
+    def raise_with(self, values: Sequence[Any]) -> None:
+        """Raise it, with these values."""
+
+
+class NotRollable(Exception):
+    """A loop that runs in Python cannot be made one staged loop with the same results; the text says why."""
+
+
+@dataclass(frozen=True)
+class RolledLoop:
+    """A loop over a Python range as one staged loop.
+
+    Attributes:
+      spec: the loop, in which the leaves that hold Python numbers are not carried.
+      numbers: for those that change, by position, the number that each holds in the end.
+    """
+
+    spec: LoopSpec
+    numbers: dict[int, Any]
 
 
 class Backend(Protocol):
@@ -89,9 +134,6 @@ class Backend(Protocol):
 
     def is_tracing(self) -> bool:
         """Whether array operations are being recorded rather than run."""
-
-    def trace_state(self) -> Any:
-        """Something that is equal for operations that are recorded by one and the same trace."""
 
     def is_array(self, value: Any) -> bool:
         """Whether ``value`` is an array of this backend, traced or not."""
@@ -128,8 +170,21 @@ class Backend(Protocol):
     def known_result(self, spec: LoopSpec, position: int) -> int | None:
         """What an integer of a loop's carry is in the end, if that is known already."""
 
+    def rolled(self, spec: LoopSpec) -> RolledLoop | None:
+        """The loop with what it computes from Python numbers alone computed here; None if it does nothing else.
+
+        Raises:
+          NotRollable: that would not give what Python gives.
+        """
+
     def zeros(self, type: LeafType) -> Any:
         """A value of this type."""
+
+    def window(self, array: Any, starts: Sequence[Any], sizes: Sequence[int]) -> Any:
+        """The part of an array of these sizes that begins at ``starts``, moved inside the array where it is not."""
+
+    def put_window(self, array: Any, window: Any, starts: Sequence[Any]) -> Any:
+        """The array with a part of it replaced, at the place that `window` reads with the same ``starts``."""
 
     def is_static(self, traced: Traced, static_operands: set[int]) -> bool:
         """Whether the program's first result is computed from nothing but literals and these operands."""
@@ -173,6 +228,15 @@ class Staging(Protocol):
     def is_within(self, place: Any, outer: Any) -> bool:
         """Whether ``place`` is ``outer`` or was begun inside it."""
 
+    def is_directly_in(self, place: Any, outer: Any) -> bool:
+        """Whether ``place`` was begun in ``outer``, with nothing between; None stands for where operations run."""
+
+    def is_differentiated(self, value: Any, place: Any) -> bool:
+        """Whether ``value`` has a derivative here."""
+
+    def without_derivative(self, value: Any) -> Any:
+        """``value`` as a constant to whatever differentiates here."""
+
     def concrete(self, value: Any) -> Any:
         """The value of an array that is being differentiated; raises if it has none now."""
 
@@ -184,10 +248,17 @@ class Staging(Protocol):
 
     def run(
         self, program: Any, arrays: Sequence[Any], stand_ins: Sequence[Any], values: Sequence[Any]
-    ) -> tuple[list[Any], list[Any]]:
+    ) -> tuple[list[Any], list[Any], Any]:
         """Run a recorded program, ``values`` being those of its stand-ins before it.
 
-        Give its results, and the values after it.
+        Give its results, the values after it, and what `raise_if` takes for the exception that it may come upon; None
+        if there can be none.
+        """
+
+    def raise_if(self, code: Any, payloads: Sequence[Sequence[Any]], sites: Sequence[RaiseSite]) -> None:
+        """Raise, at run time if need be, the exception whose number ``code`` is, from 1; none where it is 0.
+
+        ``payloads`` are the values that the exception of each site would carry.
         """
 
     def run_part(
@@ -203,6 +274,9 @@ class Staging(Protocol):
     def has_effects(self, program: Any) -> bool:
         """Whether a recorded program calls Python or prints when it runs."""
 
+    def may_raise(self, program: Any) -> bool:
+        """Whether a recorded program may come upon an exception."""
+
     def is_bound(self, program: Any) -> bool:
         """Whether a recorded program holds values of a trace around it."""
 
@@ -215,7 +289,7 @@ class Staging(Protocol):
     def call_python(self, function: Callable[..., Any], types: Any, arrays: Sequence[Any]) -> Any:
         """Record a call of ``function`` with NumPy arrays, in order with all others.
 
-        ``types`` are those of its results.
+        ``types`` are those of its results. After an error it is called only if it has an attribute ``runs_always``.
         """
 
     def show(self, function: Callable[..., Any], arrays: Sequence[Any]) -> None:
@@ -223,6 +297,9 @@ class Staging(Protocol):
 
     def tape(self) -> Tape:
         """A new tape."""
+
+    def accept(self, kind: type, read: Callable[[Any], Any], type_of: Callable[[Any], LeafType]) -> None:
+        """Let JAX's functions take objects of this class for the arrays that ``read`` gives."""
 
 
 class Tape(Protocol):
@@ -247,3 +324,22 @@ class Tape(Protocol):
 
         Weights may be None, for ones.
         """
+
+
+class Data(Protocol):
+    """What a dataset on the device needs. `backends.xla_data` is its implementation."""
+
+    def rows(self, array: Any, positions: Any) -> Any:
+        """The rows of an array at these positions, of any shape, which are in range."""
+
+    def block(self, array: Any, start: Any, size: int) -> Any:
+        """So many rows from ``start`` on, all in range."""
+
+    def shuffled(self, positions: Any, size: int, words: tuple[Any, ...]) -> Any:
+        """Where positions below ``size`` lead in the random order that these numbers choose: no two to the same."""
+
+    def over_rows(self, function: Callable[[Any], Any], rows: Any) -> Any:
+        """``function`` of each row, all at once; None if it has effects, which have an order."""
+
+    def shapes(self, function: Callable[..., Any], *operands: Any) -> Any:
+        """The types of what ``function`` gives for operands of these types."""

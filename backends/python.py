@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
-from autograph.backends.base import LeafType, LoopSpec, Traced
+from autograph.backends.base import LeafType, LoopSpec, RolledLoop, Traced
 
 
 class PythonBackend:
@@ -19,9 +19,6 @@ class PythonBackend:
 
     def is_tracing(self) -> bool:
         return False
-
-    def trace_state(self) -> Any:
-        return None
 
     def is_array(self, value: Any) -> bool:
         return hasattr(value, "at") and hasattr(value, "dtype")
@@ -57,7 +54,16 @@ class PythonBackend:
     def known_result(self, spec: LoopSpec, position: int) -> int | None:
         return _unreachable()
 
+    def rolled(self, spec: LoopSpec) -> RolledLoop | None:
+        return _unreachable()
+
     def zeros(self, type: LeafType) -> Any:
+        return _unreachable()
+
+    def window(self, array: Any, starts: Sequence[Any], sizes: Sequence[int]) -> Any:
+        return _unreachable()
+
+    def put_window(self, array: Any, window: Any, starts: Sequence[Any]) -> Any:
         return _unreachable()
 
     def is_static(self, traced: Traced, static_operands: set[int]) -> bool:

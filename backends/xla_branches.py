@@ -39,32 +39,50 @@ from autograph.backends.xla_programs import (
     strong,
     trace,
 )
+from autograph.backends.xla_select import runs_both
 
 
-def cond(predicate: Any, on_true: Callable[[], list[Any]], on_false: Callable[[], list[Any]]) -> list[Any]:
-    """`jax.lax.cond` on functions that close over their operands and give lists of arrays of the same types."""
+def cond(
+    predicate: Any, on_true: Callable[[], list[Any]], on_false: Callable[[], list[Any]], *, keeps: bool = False
+) -> list[Any]:
+    """`jax.lax.cond` on functions that close over their operands and give lists of arrays of the same types.
+
+    ``keeps``: it is to be a conditional for XLA too, however short its branches are (else see `xla_select`).
+    """
     closed = close_all([(lambda: on_false(), ()), (lambda: on_true(), ())])
     if closed is None:
         return list(jax.lax.cond(predicate, on_true, on_false))
     (false_branch, true_branch), operands = closed
-    return _bind(Branches(false_branch, true_branch), predicate, operands)
+    tested = next((k for k, operand in enumerate(operands) if operand is predicate), None)
+    return _bind(Branches(false_branch, true_branch, keeps=keeps, tested=tested), predicate, operands)
 
 
 class Branches:
-    """Two programs of the same operands. ``tangents``: of the derivative of another pair, that pair and its marks."""
+    """Two programs of the same operands. ``tangents``: of the derivative of another pair, that pair and its marks.
+
+    ``keeps``: see `cond`. ``tested``: which of the operands is the predicate itself, if one is.
+    """
 
     def __init__(
         self,
         on_false: ClosedJaxpr,
         on_true: ClosedJaxpr,
         tangents: tuple[Branches, tuple[bool, ...], tuple[bool, ...]] | None = None,
+        keeps: bool = False,
+        tested: int | None = None,
     ) -> None:
         self.pair = (on_false, on_true)
+        self.keeps = keeps
+        self.tested = tested
         self.tangents = tangents
         self._derivatives: dict[Any, Branches] = {}
 
     def __repr__(self) -> str:
         return "Branches"
+
+    def released(self) -> Branches:
+        """The same, free to become a select."""
+        return Branches(*self.pair, tangents=self.tangents, tested=self.tested) if self.keeps else self
 
     @property
     def avals(self) -> list[Any]:
@@ -98,7 +116,7 @@ class Branches:
 
             return trace(run, [*avals, *only(avals, marked)])
 
-        made = Branches(of(self.pair[0]), of(self.pair[1]), (self, marked, moved))
+        made = Branches(of(self.pair[0]), of(self.pair[1]), (self, marked, moved), self.keeps, self.tested)
         self._derivatives[marked] = made
         return made
 
@@ -112,13 +130,21 @@ def _bind(branches: Branches, predicate: Any, operands: Sequence[Any]) -> list[A
 
 
 def _run(predicate: Any, *operands: Any, choice: Branches, **_: Any) -> list[Any]:
-    on_false, on_true = choice.pair
     results = choice.results
 
-    def branch(program: ClosedJaxpr) -> Callable[..., list[Any]]:
-        return lambda *operands: conform(replay(program, *operands), results)
+    def branch(which: int) -> Callable[..., list[Any]]:
+        def run(*operands: Any) -> list[Any]:
+            if choice.tested is not None:  # known here; a loop need not carry it, nor ask it
+                known = jnp.asarray(bool(which))
+                operands = (*operands[: choice.tested], known, *operands[choice.tested + 1 :])
+            return conform(replay(choice.pair[which], *operands), results)
 
-    return jax.lax.cond(predicate, branch(on_true), branch(on_false), *operands)
+        return run
+
+    if choice.keeps or not runs_both(choice.pair):
+        return jax.lax.cond(predicate, branch(1), branch(0), *operands)
+    taken, other = (map(jnp.asarray, branch(which)(*operands)) for which in (1, 0))
+    return [jax.lax.select(jnp.broadcast_to(predicate, a.shape), a, b) for a, b in zip(taken, other, strict=True)]
 
 
 @cond_p.def_abstract_eval
@@ -230,7 +256,7 @@ class _Pullback(LinearMap):
 
             return trace(run, avals)
 
-        return Branches(padded(0), padded(1))
+        return Branches(padded(0), padded(1), keeps=self.base.keeps, tested=self.base.tested)
 
     def apply(self, fixed: list[Any], moving: list[Any]) -> list[Any]:
         (predicate,), operands, _ = split(fixed, 1, len(self.marked))
@@ -267,7 +293,8 @@ def _batch(axis: Any, operands: Sequence[Any], dims: Sequence[Any], *, choice: B
         lanes = mapped(lambda *operands: replay(branch, *operands), axis, flags, results)
         return trace(lambda *operands: conform(lanes(*operands), types), avals)
 
-    branches = Branches(lift(choice.pair[0]), lift(choice.pair[1]))
+    tested = None if in_lanes else choice.tested
+    branches = Branches(lift(choice.pair[0]), lift(choice.pair[1]), tested=tested)
     if in_lanes:
         lanes = Lanes.of(branches, axis.size, flags)
         outputs = lanes_p.bind(predicate, *operands, lanes=lanes)

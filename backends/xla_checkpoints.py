@@ -23,7 +23,7 @@ import jax.numpy as jnp
 from autograph.backends.xla_programs import Program
 
 # Rows when the number of steps has no bound: as many as fit these bytes, within these limits.
-_BYTES = 4 << 20
+_BYTES = 16 << 20
 _FEWEST, _MOST = 64, 4096
 # A loop with a bound keeps all of its states if they fit these.
 _BOUNDED_BYTES = 64 << 20
@@ -112,17 +112,8 @@ def _record_all(
 def _record_some(
     goes_on: Any, step: Any, start: list[Any], kept: Sequence[int], stack: list[Any], count: int
 ) -> tuple[list[Any], Record]:
-    def first_step(state: Any) -> Any:  # for as long as all states fit: nothing but the loop and what it keeps
-        steps, carry, stack = state
-        return steps + 1, step(carry), _put(stack, [carry[k] for k in kept], steps)
-
-    zero = jnp.int32(0)
-    steps, carry, stack = jax.lax.while_loop(
-        lambda state: (state[0] < count) & goes_on(state[1]), first_step, (zero, start, stack)
-    )
-
     def one_round(state: Any) -> Any:
-        _, steps, shift, carry, stack = state
+        _, steps, shift, carry, stack = state  # the first time none: every state is kept, and nothing else done
         wider = jnp.where(shift == 0, _FIRST_SHIFT, 1)
         moves = jnp.where(steps > 0, count // 4, 0)
         stack = jax.lax.fori_loop(0, moves, lambda row, stack: _put(stack, _get(stack, row << wider), row), stack)
@@ -140,54 +131,64 @@ def _record_some(
         )
         return goes_on(carry), steps, shift, carry, stack
 
-    state = (goes_on(carry), steps, zero, carry, stack)
+    zero = jnp.int32(0)
+    state = (jnp.bool_(True), zero, zero, start, stack)
     _, steps, shift, last, stack = jax.lax.while_loop(lambda state: state[0], one_round, state)
     return last, Record(steps, shift, stack)
 
 
 def _sweep_all(back: Any, states: Record, final: Any) -> Any:
-    return _back_from(states.steps - 1, back, states.kept, final)
+    return _back_from(states.steps - 1, -1, back, states.kept, final)
 
 
-def _back_from(last: Any, back: Any, stack: list[Any], final: Any) -> Any:
+def _back_from(last: Any, before: Any, back: Any, stack: list[Any], final: Any) -> Any:
+    """Over the states in the rows from ``last`` down to the one after ``before``."""
+
     def one_step(state: Any) -> Any:
         row, value = state
         return row - 1, back(_get(stack, row), value)
 
-    return jax.lax.while_loop(lambda state: state[0] >= 0, one_step, (last, final))[1]
+    return jax.lax.while_loop(lambda state: state[0] > before, one_step, (last, final))[1]
 
 
 def _sweep_some(step: Any, back: Any, states: Record, final: Any, count: int) -> Any:
-    whole = states.shift == 0  # no state is missing
-    final = _back_from(jnp.where(whole, states.steps - 1, -1), back, states.kept, final)
     used = (states.steps + (1 << states.shift) - 1) >> states.shift
     positions = jnp.arange(count + 1, dtype=jnp.int32) << states.shift
+    run = jnp.where(states.shift == 0, states.steps, 1)  # so many states up to the last one follow on each other
 
+    # Little stands in the outer loop, and all that fills gaps in a loop of its own: where no state is missing, that is
+    # never entered, and XLA on CPU takes the few operations left as a sequence, without handing them to its threads.
     def one_round(state: Any) -> Any:
-        last, used, positions, stack, value = state
-        top = used - 1
-        gap = last - positions[top]
-        free = count + 1 - used
-        fills = gap <= free
-        distance = jnp.where(fills, gap, _split(gap, free))
+        last, used, run, positions, stack, value = state
+        (newest,) = _get([positions], used - 1)
+        state = newest == last, used, run, positions, stack
+        _, used, run, positions, stack = jax.lax.while_loop(
+            lambda state: ~state[0], lambda state: _fill(step, last, state, count), state
+        )
+        value = _back_from(used - 1, used - 1 - run, back, stack, value)
+        return last - run, used - run, jnp.int32(1), positions, stack, value
 
-        def forward(index: Any, state: Any) -> Any:
-            carry, stack = state
-            carry = step(carry)
-            return carry, _put(stack, carry, used + jnp.where(fills, index, 0))
-
-        _, stack = jax.lax.fori_loop(0, distance, forward, (_get(stack, top), stack))
-        positions = positions.at[used].set(positions[top] + distance)
-        states_here = jnp.where(fills, gap + 1, 0)
-
-        def backward(index: Any, value: Any) -> Any:
-            return back(_get(stack, top + gap - index), value)
-
-        value = jax.lax.fori_loop(0, states_here, backward, value)
-        return last - states_here, jnp.where(fills, used - 1, used + 1), positions, stack, value
-
-    state = (jnp.where(whole, -1, states.steps - 1), used, positions, states.kept, final)
+    state = (states.steps - 1, used, run, positions, states.kept, final)
     return jax.lax.while_loop(lambda state: state[0] >= 0, one_round, state)[-1]
+
+
+def _fill(step: Any, last: Any, state: Any, count: int) -> Any:
+    """Run from the newest state towards the state ``last``: all the way if the free rows hold what comes between."""
+    _, used, run, positions, stack = state
+    (newest,) = _get([positions], used - 1)
+    gap = last - newest
+    free = count + 1 - used
+    fills = gap <= free
+    distance = jnp.where(fills, gap, _split(gap, free))
+
+    def forward(index: Any, state: Any) -> Any:
+        carry, stack = state
+        carry = step(carry)
+        return carry, _put(stack, carry, used + jnp.where(fills, index, 0))
+
+    _, stack = jax.lax.fori_loop(0, distance, forward, (_get(stack, used - 1), stack))
+    (positions,) = _put([positions], [newest + distance], used)
+    return fills, used + jnp.where(fills, gap, 1), jnp.where(fills, gap + 1, run), positions, stack
 
 
 def _split(gap: Any, free: Any) -> Any:
@@ -208,8 +209,11 @@ def _rows_like(value: Any, count: int) -> Any:
 
 
 def _put(stack: Sequence[Any], values: Sequence[Any], row: Any) -> list[Any]:
-    return [jax.lax.dynamic_update_index_in_dim(rows, value, row, 0) for rows, value in zip(stack, values, strict=True)]
+    return [
+        jax.lax.dynamic_update_index_in_dim(rows, value, row, 0, allow_negative_indices=False)
+        for rows, value in zip(stack, values, strict=True)
+    ]
 
 
 def _get(stack: Sequence[Any], row: Any) -> list[Any]:
-    return [jax.lax.dynamic_index_in_dim(rows, row, 0, keepdims=False) for rows in stack]
+    return [jax.lax.dynamic_index_in_dim(rows, row, 0, keepdims=False, allow_negative_indices=False) for rows in stack]

@@ -6,7 +6,10 @@ jaxpr is replayed inside ``cond``, ``while_loop`` or ``scan``. User code runs in
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import jax
@@ -15,12 +18,15 @@ import jax.numpy as jnp
 import numpy as np
 from jax.extend.core import jaxpr_as_fun
 
-from autograph.backends import xla_carry, xla_parts, xla_state
-from autograph.backends.base import LeafType, LoopSpec, Output, Traced
+from autograph.backends import xla_carry, xla_errors, xla_parts, xla_rolled, xla_state
+from autograph.backends.base import LeafType, LoopSpec, Output, RolledLoop, Traced
 from autograph.backends.xla_branches import cond as staged_cond
 from autograph.backends.xla_carry import as_struct, cast
+from autograph.backends.xla_counters import counted
 from autograph.backends.xla_gradients import while_loop
 from autograph.backends.xla_select import may_speculate
+from autograph.backends.xla_strength import reduced
+from autograph.backends.xla_writes import released, writes_after
 
 
 class XlaBackend:
@@ -29,17 +35,12 @@ class XlaBackend:
     def is_traced(self, value: Any) -> bool:
         if not isinstance(value, jax.core.Tracer):
             return bool(jax.export.is_symbolic_dim(value))  # a size that only the run knows
-        try:  # a tracer of eager differentiation has its value at hand; Python may branch on it
-            jax.extend.core.concrete_or_error(None, value)
-        except jax.errors.ConcretizationTypeError:
-            return True
-        return False
+        # A tracer of eager differentiation has its value at hand; Python may branch on it. `concrete_or_error` tells
+        # as much, at the price of an error that describes the whole program.
+        return value.to_concrete_value() is None
 
     def is_tracing(self) -> bool:
         return isinstance(jnp.zeros(()), jax.core.Tracer)
-
-    def trace_state(self) -> Any:
-        return jax.extend.core.get_opaque_trace_state(convention="nnx")
 
     def is_array(self, value: Any) -> bool:
         return isinstance(value, jax.Array)
@@ -77,7 +78,7 @@ class XlaBackend:
             return outputs
 
         program = jax.make_jaxpr(run)(*map(as_struct, operand_types))
-        return Traced(program, tuple(leaves))
+        return Traced(reduced(program), tuple(leaves))
 
     def strengthened(self, traced: Traced, operands: Sequence[int]) -> Traced | None:
         return xla_carry.strengthened(traced, operands)
@@ -91,16 +92,25 @@ class XlaBackend:
     def known_result(self, spec: LoopSpec, position: int) -> int | None:
         return xla_parts.known_result(spec, position)
 
+    def rolled(self, spec: LoopSpec) -> RolledLoop | None:
+        return xla_rolled.rolled(spec)
+
     def zeros(self, type: LeafType) -> Any:
         return xla_carry.zeros(type)
+
+    def window(self, array: Any, starts: Sequence[Any], sizes: Sequence[int]) -> Any:
+        return jax.lax.dynamic_slice(array, starts, sizes)
+
+    def put_window(self, array: Any, window: Any, starts: Sequence[Any]) -> Any:
+        return jax.lax.dynamic_update_slice(array, window, starts)
 
     def cond(
         self, predicate: Any, branches: Sequence[tuple[Traced, Sequence[Any]]], types: Sequence[LeafType]
     ) -> list[Any]:
-        return xla_state.staged_cond(self._cond, predicate, branches, types)
+        return xla_state.staged_cond(partial(xla_errors.staged_cond, self._cond), predicate, branches, types)
 
     def loop(self, spec: LoopSpec) -> list[Any]:
-        return xla_state.staged_loop(self._loop, spec)
+        return xla_state.staged_loop(partial(xla_errors.staged_loop, self._loop), spec)
 
     def _cond(
         self, predicate: Any, branches: Sequence[tuple[Traced, Sequence[Any]]], types: Sequence[LeafType]
@@ -112,12 +122,19 @@ class XlaBackend:
         if may_speculate(on_true) and may_speculate(on_false) and not _are_keys(types):
             taken, other = (branch(*pair)() for pair in branches)
             return [jax.lax.select(_spread(predicate, a), a, b) for a, b in zip(taken, other, strict=True)]
+        written = writes_after(_kept_cond, predicate, branches, types)
+        if written is not None:
+            return written
         return staged_cond(predicate, branch(on_true, true_leaves), branch(on_false, false_leaves))
 
     def _loop(self, spec: LoopSpec) -> list[Any]:
         types = [leaf_type for _, leaf_type in spec.carry]
         changing = [k for k, result in enumerate(spec.results) if result is not None]
+        changing.sort(key=lambda k: _place(types[k]))
         start = [cast(*spec.carry[k]) for k in changing]
+
+        body = dataclasses.replace(spec.body, program=released(spec.body.program))
+        counter, spec = counted(dataclasses.replace(spec, body=body))
 
         def full(carry: Sequence[Any]) -> list[Any]:
             values = [value for value, _ in spec.carry]
@@ -140,9 +157,9 @@ class XlaBackend:
         if spec.length is None:
             last = while_loop(goes_on, lambda carry: step(carry, 0, ()), start, slots=spec.checkpoints)
         elif test is None and isinstance(spec.length, int) and spec.checkpoints is None:
-            last = _scan(step, start, spec.length, spec.arrays)
+            last = _scan(step, start, spec)
         else:
-            last = _bounded_while(step, test, start, spec)
+            last = _bounded_while(step, test, start, spec, counter)
         values = [value for value, _ in spec.carry]
         for k, value in zip(changing, last, strict=True):
             values[k] = value
@@ -155,6 +172,9 @@ class XlaBackend:
         return xla_carry.test_is_static(spec, static_leaves)
 
 
+_kept_cond = functools.partial(staged_cond, keeps=True)
+
+
 def _are_keys(types: Sequence[LeafType]) -> bool:
     return any(jnp.issubdtype(type.dtype, jax.dtypes.prng_key) for type in types)
 
@@ -164,6 +184,15 @@ def _spread(predicate: Any, value: Any) -> Any:
 
 
 _BOOL = LeafType((), jnp.dtype(bool))
+
+
+def _place(type: LeafType) -> int:
+    """Where a value goes among those that a loop carries: XLA's CPU backend makes the best code of floating-point
+    numbers first and flags last (1.3 times faster on Newton's method than flags first, 1.08 on Mandelbrot).
+    """
+    return 0 if jnp.issubdtype(type.dtype, jnp.inexact) else 2 if type == _BOOL else 1
+
+
 _Step = Callable[[Sequence[Any], Any, Sequence[Any]], list[Any]]
 
 
@@ -178,18 +207,24 @@ def _values(leaves: Sequence[Any], outputs: Sequence[Any], types: Sequence[LeafT
     ]
 
 
-def _scan(step: _Step, start: list[Any], length: int, arrays: Sequence[Any]) -> list[Any]:
+def _scan(step: _Step, start: list[Any], spec: LoopSpec) -> list[Any]:
     def body(carry: Any, slices: Any) -> tuple[Any, None]:
         index, values = carry
         return (index + 1, step(values, index, slices)), None
 
-    (_, last), _ = jax.lax.scan(body, (jnp.int32(0), start), list(arrays), length=length)
+    first = (jnp.int32(0), start)
+    (_, last), _ = jax.lax.scan(body, first, list(spec.arrays), length=spec.length, unroll=spec.step)
     return last
 
 
 def _bounded_while(
-    step: _Step, goes_on: Callable[[Sequence[Any]], Any] | None, start: list[Any], spec: LoopSpec
+    step: _Step,
+    goes_on: Callable[[Sequence[Any]], Any] | None,
+    start: list[Any],
+    spec: LoopSpec,
+    counter: tuple[Any, Any] | None,
 ) -> list[Any]:
+    """``start`` is that of the carry; ``counter``: see `xla_counters`."""
     length, arrays = spec.length, spec.arrays
     limit = length if isinstance(length, int) else None
     bound = np.int32(length) if limit is not None else jnp.asarray(length)
@@ -198,15 +233,19 @@ def _bounded_while(
     elif limit is None:
         bound = jax.lax.convert_element_type(bound, bound.dtype)
 
+    first, stride = (jnp.zeros((), bound.dtype), 1) if counter is None else counter
+    end = None if counter is None else first + jnp.maximum(jnp.asarray(bound, jnp.int32), 0) * stride
+
     def test(carry: Sequence[Any]) -> Any:
         index, *values = carry
-        within = index < bound
+        within = index < bound if end is None else index != end
         return within if goes_on is None else within & goes_on(values)
 
     def body(carry: Sequence[Any]) -> list[Any]:
         index, *values = carry
         slices = [jax.lax.dynamic_index_in_dim(array, index, keepdims=False) for array in arrays]
-        return [index + 1, *step(values, index, slices)]
+        return [index + stride, *step(values, index, slices)]
 
-    start = [jnp.zeros((), bound.dtype), *start]
-    return while_loop(test, body, start, bound=limit, slots=spec.checkpoints)[1:]
+    start = [first, *start]
+    known = spec.limit if limit is None else limit
+    return while_loop(test, body, start, bound=known, slots=spec.checkpoints)[1:]

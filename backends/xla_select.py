@@ -2,17 +2,23 @@
 
 A conditional costs XLA's CPU backend more than the few scalar operations that such a block holds, and on a GPU it
 costs a synchronisation. Running both blocks and selecting is the faster form (see docs/performance.md), if nothing
-can be seen of the block not taken. Its derivative must not turn zero into NaN either, so of floating-point
-operations only those are allowed whose derivative is finite everywhere.
+can be seen of the block not taken. That is decided twice. While tracing, a select takes the place of a conditional
+where derivatives cannot tell: a derivative must not turn zero into NaN, so of floating-point operations only those are
+allowed whose derivative is finite everywhere, unless no result has a derivative. When a conditional that is left is
+lowered, it has been differentiated already, and any short and pure block may run (`runs_both`): XLA defines what
+division by zero and indices out of range give, and the select drops it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
+import jax
 import jax.extend.core
 import jax.numpy as jnp
 import numpy as np
+from jax.extend.core import ClosedJaxpr
 
 from autograph.backends.base import Output, Traced
 
@@ -68,14 +74,82 @@ _INTEGERS_ONLY = frozenset(
     ]
 )
 _CALLS = frozenset({"jit", "pjit", "closed_call"})
+_RULED_CALLS = frozenset({"custom_jvp_call", "custom_vjp_call"})
+
+# What further operations cost, in additions; a conditional costs about as much as `_MAX_OPERATIONS` of them.
+_COSTS = {
+    "mul": 1,
+    "square": 1,
+    "integer_pow": 2,
+    "div": 4,
+    "rem": 6,
+    "sqrt": 4,
+    "rsqrt": 4,
+    "nextafter": 4,
+    "dynamic_slice": 2,
+    "gather": 4,
+    "iota": 1,
+    "concatenate": 2,
+    "expand_dims": 1,
+    "rev": 1,
+    "reduce_sum": 2,
+    "reduce_max": 2,
+    "reduce_min": 2,
+    "reduce_and": 2,
+    "reduce_or": 2,
+    **dict.fromkeys(["exp", "exp2", "log", "log1p", "expm1", "sin", "cos", "tan", "tanh", "logistic"], 8),
+}
 
 
 def may_speculate(traced: Traced) -> bool:
-    """Whether this block may run where it is not taken."""
+    """Whether this block may run where it is not taken, and derivatives are right all the same."""
     jaxpr = traced.program.jaxpr
     if traced.program.effects or not all(_is_small(leaf) for leaf in traced.leaves):
         return False
-    return _cost(jaxpr) <= _MAX_OPERATIONS
+    smooth = any(isinstance(leaf, Output) and jnp.issubdtype(leaf.type.dtype, jnp.inexact) for leaf in traced.leaves)
+    return (_smooth_cost(jaxpr) if smooth else cost(jaxpr)) <= _MAX_OPERATIONS
+
+
+def runs_both(programs: Sequence[ClosedJaxpr]) -> bool:
+    """Whether running all these branches costs less than choosing one, and nothing can be seen of the others."""
+    results = [aval for program in programs for aval in program.out_avals]
+    if any(program.effects for program in programs) or any(
+        _size(getattr(aval, "shape", (np.inf,))) > _MAX_ELEMENTS or jnp.issubdtype(aval.dtype, jax.dtypes.prng_key)
+        for aval in results
+    ):
+        return False
+    return sum(cost(program.jaxpr) for program in programs) <= _MAX_OPERATIONS
+
+
+def cost(jaxpr: Any) -> float:
+    """What a block costs, in additions; infinite if an operation is large, or must run only where it is taken."""
+    total = 0.0
+    for equation in jaxpr.eqns:
+        total += equation_cost(equation)
+        if total > _MAX_OPERATIONS:
+            return np.inf
+    return total
+
+
+def equation_cost(equation: Any) -> float:
+    """See `cost`."""
+    name = equation.primitive.name
+    if equation.effects or any(_size(getattr(v.aval, "shape", (np.inf,))) > _MAX_ELEMENTS for v in equation.outvars):
+        return np.inf
+    if name in _CALLS or name in _RULED_CALLS:
+        return sum(map(cost, _jaxprs(equation)))
+    if name == "cond":
+        return 1 + sum(cost(branch.jaxpr) for branch in equation.params["branches"])
+    if name in _ANY_DTYPE or name in _INTEGERS_ONLY:
+        return _COSTS.get(name, 1)
+    return _COSTS.get(name, np.inf)
+
+
+def _jaxprs(equation: Any) -> Iterable[Any]:
+    if equation.primitive.name in _RULED_CALLS:
+        called = equation.params.get("call_jaxpr", equation.params.get("fun_jaxpr"))
+        return [getattr(called, "jaxpr", called)]
+    return jax.extend.core.jaxprs_in_params(equation.params)
 
 
 def _is_small(leaf: Any) -> bool:
@@ -86,15 +160,15 @@ def _size(shape: tuple[Any, ...]) -> float:
     return float(np.prod(shape)) if all(isinstance(n, int) for n in shape) else np.inf
 
 
-def _cost(jaxpr: Any) -> float:
-    """The number of operations; infinite if one of them must not run."""
+def _smooth_cost(jaxpr: Any) -> float:
+    """The number of operations; infinite if one of them is large, or has a derivative that is not finite."""
     total = 0.0
     for equation in jaxpr.eqns:
         name = equation.primitive.name
         if any(_size(getattr(atom.aval, "shape", (np.inf,))) > _MAX_ELEMENTS for atom in equation.invars):
             return np.inf
         if name in _CALLS:
-            total += sum(_cost(inner) for inner in jax.extend.core.jaxprs_in_params(equation.params))
+            total += sum(_smooth_cost(inner) for inner in jax.extend.core.jaxprs_in_params(equation.params))
         elif (
             name in _ANY_DTYPE
             or (name in _INTEGERS_ONLY and _is_integral(equation))

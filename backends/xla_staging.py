@@ -10,11 +10,15 @@ from typing import Any
 
 import jax
 from jax.experimental import io_callback
+from jax.experimental.hijax import register_hitype
 from jax.extend.core import concrete_or_error, find_top_trace
+from jax.interpreters.xla import canonicalize_dtype_handlers
 
-from autograph.backends.base import LeafType
-from autograph.backends.xla_carry import type_of, zeros
+from autograph.backends.base import LeafType, RaiseSite
+from autograph.backends.xla_carry import as_struct, type_of, zeros
+from autograph.backends.xla_errors import collected
 from autograph.backends.xla_parts import needed_for, part
+from autograph.backends.xla_raising import may_raise, raise_if
 from autograph.backends.xla_state import Cell, evaluate, register_stand_in, stand_ins
 from autograph.backends.xla_tape import XlaTape
 
@@ -36,6 +40,7 @@ _SETTINGS = tuple(
     if hasattr(jax.config, name)
 )
 _RECORDING = ("DynamicJaxprTrace",)
+_DIFFERENTIATING = ("JVPTrace", "LinearizeTrace")
 _MAPPING = ("BatchTrace", "ShardMapTrace")
 
 
@@ -77,6 +82,18 @@ class XlaStaging:
     def is_within(self, place: Any, outer: Any) -> bool:
         return any(trace is outer for trace in _traces(place))
 
+    def is_directly_in(self, place: Any, outer: Any) -> bool:
+        around = getattr(place, "parent_trace", None)
+        return around is not None and (self.is_plain(around) if outer is None else around is outer)
+
+    def is_differentiated(self, value: Any, place: Any) -> bool:
+        if not isinstance(value, jax.core.Tracer):
+            return False
+        return value._trace is place and type(place).__name__ in _DIFFERENTIATING
+
+    def without_derivative(self, value: Any) -> Any:
+        return jax.lax.stop_gradient(value)
+
     def concrete(self, value: Any) -> Any:
         return concrete_or_error(None, value)
 
@@ -88,10 +105,23 @@ class XlaStaging:
 
     def run(
         self, program: Any, arrays: Sequence[Any], stand_ins: Sequence[Any], values: Sequence[Any]
-    ) -> tuple[list[Any], list[Any]]:
-        cells = {id(ref): Cell(value) for ref, value in zip(stand_ins, values, strict=True)}
-        outputs = evaluate(program, arrays, cells)
-        return outputs, [cells[id(ref)].value for ref in stand_ins]
+    ) -> tuple[list[Any], list[Any], Any]:
+        def run(*operands: Any) -> list[Any]:
+            state = operands[len(arrays) :]
+            cells = {id(ref): Cell(value) for ref, value in zip(stand_ins, state, strict=True)}
+            outputs = evaluate(program, operands[: len(arrays)], cells)
+            return [*outputs, *(cells[id(ref)].value for ref in stand_ins)]
+
+        error: Any = None
+        if may_raise(program):
+            results, *error = collected(jax.make_jaxpr(run)(*arrays, *values), (*arrays, *values))
+        else:
+            results = run(*arrays, *values)
+        count = len(results) - len(stand_ins)
+        return results[:count], results[count:], error
+
+    def raise_if(self, code: Any, payloads: Sequence[Sequence[Any]], sites: Sequence[RaiseSite]) -> None:
+        raise_if(code, payloads, sites)
 
     def run_part(
         self,
@@ -102,13 +132,16 @@ class XlaStaging:
         outputs: range,
     ) -> list[Any]:
         def pure(*operands: Any) -> list[Any]:
-            every, _ = self.run(program, operands[: len(arrays)], stand_ins, operands[len(arrays) :])
+            every, *_ = self.run(program, operands[: len(arrays)], stand_ins, operands[len(arrays) :])
             return [every[k] for k in outputs]
 
         return _run_needed(jax.make_jaxpr(pure)(*arrays, *values), [*arrays, *values])
 
     def has_effects(self, program: Any) -> bool:
         return any("Callback" in type(effect).__name__ or "IO" in type(effect).__name__ for effect in program.effects)
+
+    def may_raise(self, program: Any) -> bool:
+        return may_raise(program)
 
     def is_bound(self, program: Any) -> bool:
         return any(isinstance(const, jax.core.Tracer) for const in program.consts)
@@ -122,6 +155,11 @@ class XlaStaging:
 
     def tape(self) -> XlaTape:
         return XlaTape()
+
+    def accept(self, kind: type, read: Callable[[Any], Any], type_of: Callable[[Any], LeafType]) -> None:
+        # Every operation of JAX passes its operands through these two tables first, so what it records is what was read.
+        register_hitype(kind, lambda value: jax.typeof(as_struct(type_of(value))))
+        canonicalize_dtype_handlers[kind] = read
 
     def call_python(self, function: Callable[..., Any], types: Any, arrays: Sequence[Any]) -> Any:
         return io_callback(function, types, *arrays, ordered=True)

@@ -3,7 +3,7 @@ again.
 
 Looked at are the globals and closure variables that the function reads, and that the user's functions it
 calls read in turn; of a method, the attributes of its instance as well. Of these, Python scalars, short
-lists, tuples, sets and dicts of them, functions, and arrays are *guarded*: the identity of each is compared
+lists, tuples, sets and dicts of them, functions, arrays and datasets are *guarded*: the identity of each is compared
 at every call (some 25 to 40 ns each), a container's content too. What the code itself assigns is left alone, for
 the trace changes it. Other objects, and their attributes, are not looked into.
 """
@@ -20,13 +20,14 @@ from typing import Any
 import jax
 import numpy as np
 
+from autograph.runtime.dataset import Dataset
 from autograph.runtime.generated import identity_check
-from autograph.runtime.operators.calls import is_library
+from autograph.runtime.operators.libraries import is_library
 from autograph.runtime.static_values import static_leaf
 
 _SCALARS = (bool, int, float, complex, str, bytes, type(None))
 _CONTAINERS = (list, tuple, set, frozenset, dict)
-_ARRAYS = (jax.Array, np.ndarray, np.generic)
+_DATA = (jax.Array, np.ndarray, np.generic, Dataset)
 _LONGEST = 64  # a longer container is data, and comparing it at every call would be felt
 _MISSING = object()
 
@@ -232,7 +233,7 @@ def _is_guarded(value: Any) -> bool:
         return len(items) <= _LONGEST and all(type(item) in _SCALARS for item in items)
     if isinstance(value, types.FunctionType):
         return not is_library(value)
-    return isinstance(value, _ARRAYS) and not isinstance(value, jax.core.Tracer)
+    return isinstance(value, _DATA) and not isinstance(value, jax.core.Tracer)
 
 
 def _copied(value: Any) -> Any:

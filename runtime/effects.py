@@ -15,6 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from autograph.runtime.errors import StagingError
 from autograph.runtime.recording import JOINT, LOCAL, count_effect, is_recording
 
 _FAILURES_KEPT = 64
@@ -140,11 +141,24 @@ def _called(func: Callable[..., Any], inp: Sequence[Any], result: Any, convert: 
     return JOINT.staging.call_python(_remembering(call), types, [jnp.asarray(array) for array in arrays])
 
 
+def clean_up(function: Callable[..., None], arrays: Sequence[Any]) -> None:
+    """Call Python at run time, even where the program has come upon an exception before."""
+    if not is_recording():
+        function(*arrays)
+        return
+    call = _remembering(function)
+    call.runs_always = True  # type: ignore[attr-defined]
+    count_effect()
+    JOINT.staging.call_python(call, None, arrays)
+
+
 def _is_type(part: Any) -> bool:
     return not isinstance(part, list | tuple | dict)
 
 
 def _as_type(type: Any) -> Any:
+    if isinstance(type, builtins.type):  # NumPy's scalar types have a `shape` of their instances
+        type = np.dtype(type)
     if hasattr(type, "shape") and hasattr(type, "dtype") and not isinstance(type, np.dtype):
         if type.shape is None or not all(isinstance(size, int) for size in type.shape):
             raise ValueError(f"the result of a Python function needs a known shape; got {type}")
@@ -215,5 +229,11 @@ def _remembering(call: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def cause_of(error: BaseException) -> BaseException | None:
-    """The exception of a user's function that made a compiled program end with ``error``, if one did."""
+    """The exception that ``error`` stands for, if it is none of its own.
+
+    That is the exception of a user's function that made a compiled program end with it, or what we said of a Variable
+    that was handed to JAX, which makes a `TypeError` of that.
+    """
+    if type(error) is TypeError and isinstance(error.__cause__, StagingError):
+        return error.__cause__
     return _FAILURES.take(str(error))

@@ -358,8 +358,9 @@ class Function:
             leaves, treedef = jax.tree_util.tree_flatten(as_tree(values))
             inputs = [leaf for leaf, static in zip(leaves, signature.statics, strict=True) if static is None]
             arrays = tuple(map(type_of, inputs))
-            self._log.add(Trace(signature, arrays, self._captured_leaves()), None if self._is_asked else self._calls)
+            traced = Trace(signature, arrays, self._captured_leaves())
             result = converted(*args, **kwargs)
+            self._log.add(traced, None if self._is_asked else self._calls)  # a trace that fails is none to be saved
             refuse_mutation(self.__name__, self._arguments, values, leaves, treedef)
             entry = mine()
             assert entry is not None

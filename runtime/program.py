@@ -8,8 +8,10 @@ is kept for the second.
 
 from __future__ import annotations
 
+import itertools
 import threading
 import weakref
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
@@ -18,6 +20,8 @@ import numpy as np
 
 from autograph.runtime.concrete import StaticOutput
 from autograph.runtime.effects import cause_of
+from autograph.runtime.held import Held
+from autograph.runtime.operators.traced_lists import TracedList
 from autograph.runtime.optional import Optional
 from autograph.runtime.raising import Guarded
 from autograph.runtime.recording import HELD, LOCAL
@@ -73,6 +77,7 @@ class _Recording:
         self.created = frame.created
         self.touched = touched_by(program)
         self.has_effects = staging().has_effects(program)
+        self.may_raise = staging().may_raise(program)
         self.is_bound = staging().is_bound(program)
 
 
@@ -80,7 +85,7 @@ class Program:
     """The compiled programs of one `CallSignature`: one for each set of array types, told apart by the jitted callable.
 
     Attributes:
-      variables: the Variables that it is given, those that it writes first.
+      variables: the user's Variables that it is given, those that it writes first.
     """
 
     def __init__(
@@ -106,12 +111,13 @@ class Program:
         self._lock = threading.RLock()
         self._recordings: dict[Any, _Recording] = {}
         self._waits = False
+        self._raises = False
         self._state: _State | None = None
         self._stateless = self._compiled(self._enter)
 
     @property
     def variables(self) -> tuple[Variable, ...]:
-        return () if self._state is None else tuple(self._state.variables)
+        return () if self._state is None else tuple(v for v in self._state.variables if not isinstance(v, Held))
 
     @property
     def jitted(self) -> Program:
@@ -120,9 +126,9 @@ class Program:
     def __call__(self, *arrays: Any) -> Any:
         try:
             try:
-                result = self._stateless(*arrays) if self._state is None else self._state(arrays)
+                result = self._stateless(*arrays) if self._state is None else self._state(*arrays)
             except StateNeeded as needed:
-                result = self._with_state(needed, arrays, lambda state: state(arrays))
+                result = self._with_state(needed, arrays, lambda state: state(*arrays))
             return self.finish(result)
         except Exception as error:
             cause = cause_of(error)
@@ -132,13 +138,13 @@ class Program:
 
     @property
     def direct(self) -> Any:
-        """The compiled function that a call comes to, while it is known to touch no state and to have no effects.
-
-        Else None.
+        """What a call comes to, while it is known to have no effects and to raise nothing; else None.
 
         Called by itself it may end with `StateNeeded`, and its results are `finish`ed by the caller.
         """
-        return self._stateless if self._state is None and not self._waits else None
+        if self._waits or self._raises:
+            return None
+        return self._stateless if self._state is None else self._state
 
     def finish(self, result: Any) -> Any:
         """What the caller sees of the compiled function's results."""
@@ -191,8 +197,8 @@ class Program:
             if recording.created or recording.touched:
                 raise StateNeeded(key)
             self._forget(key, recording)
-        outputs, _ = staging().run(recording.program, arrays, (), ())
-        return jax.tree_util.tree_unflatten(recording.tree, outputs)
+        outputs, _, error = staging().run(recording.program, arrays, (), ())
+        return _with_error(jax.tree_util.tree_unflatten(recording.tree, outputs), error)
 
     def _recorded(self, arrays: Sequence[Any]) -> tuple[Any, _Recording]:
         """The recording for these types under the present settings of JAX, made if there is none, and its key."""
@@ -201,6 +207,7 @@ class Program:
         if recording is None:
             recording = self._recordings[key] = self._record(arrays, not self._first_call.is_over)
             self._waits = self._waits or recording.has_effects
+            self._raises = self._raises or recording.may_raise
         return key, recording
 
     def _forget(self, key: Any, recording: _Recording) -> None:
@@ -324,26 +331,27 @@ class _State:
                 raise variable._unset()
         variables = [variable for variable, _ in recording.touched]
         positions = [self._ids[id(variable)] for variable in variables]
-        outputs, last = staging().run(
+        outputs, last, error = staging().run(
             recording.program, arrays, [v._standing() for v in variables], [values[k] for k in positions]
         )
         for position, value in zip(positions, last, strict=True):
             values[position] = value
-        return jax.tree_util.tree_unflatten(recording.tree, outputs), values[: self._count]
+        return _with_error(jax.tree_util.tree_unflatten(recording.tree, outputs), error), values[: self._count]
 
-    def __call__(self, arrays: Sequence[Any]) -> Any:
-        if current_frame() is not None or not self._staging.is_plain(self._staging.place()):
+    def __call__(self, *arrays: Any) -> Any:
+        if LOCAL.frame is not None or not self._staging.is_plain(self._staging.place()):
             return self._inside(arrays)
         if not self.written and not _DONATION.is_used:  # one look at all values, which nobody takes away, needs no lock
             return self._jitted(*values_of(self.variables), *arrays)[0]
         if LOCAL.in_callback:
             for variable in self.variables:
                 variable._check_free()
-        locks, held = self._locks, 0
+        locks = self._locks
+        held: list[bool] = []
         try:
-            for lock in locks:
-                lock.acquire()
-                held += 1
+            held.extend(map(_ACQUIRE, locks, _AT_ONCE))
+            if not all(held):
+                self._wait_for_locks(held)
             values = values_of(self.variables)
             if self._donates:
                 self._own(values)
@@ -353,8 +361,15 @@ class _State:
             commit(self.written, new)
             return result
         finally:
-            for lock in locks[:held]:
-                lock.release()
+            deque(map(_RELEASE, itertools.compress(locks, held)), maxlen=0)
+
+    def _wait_for_locks(self, held: list[bool]) -> None:
+        """Hold all locks, some of which others have now: one after the other, in the order that all go by."""
+        deque(map(_RELEASE, itertools.compress(self._locks, held)), maxlen=0)
+        held.clear()
+        for lock in self._locks:
+            lock.acquire()
+            held.append(True)
 
     def _run(self, values: Sequence[Any], arrays: Sequence[Any]) -> Any:
         if not self.program._waits:
@@ -376,6 +391,8 @@ class _State:
             raise self.written[0]._mapped()
         values = [variable.value for variable in self.variables]
         result, new = self._jitted(*values, *arrays)
+        if type(result) is Guarded:
+            result = result.resolve()
         if frame is None:
             for variable, value in zip(self.written, new, strict=True):
                 variable.check_writable(value)
@@ -402,12 +419,19 @@ class _Donation:
 
 
 _DONATION = _Donation()
+# All at once, without returning to the interpreter between one lock and the next.
+_ACQUIRE, _RELEASE = type(threading.RLock()).acquire, type(threading.RLock()).release
+_AT_ONCE = itertools.repeat(False)
 _PLAIN_RESULTS = frozenset({type(jax.numpy.zeros(()))})
 
 
 def _type_key(array: Any) -> Any:
     aval = array if isinstance(array, jax.ShapeDtypeStruct) else jax.typeof(array)
     return tuple(aval.shape), aval.dtype, bool(getattr(aval, "weak_type", False))
+
+
+def _with_error(result: Any, error: Any) -> Any:
+    return result if error is None else Guarded(result, *error)
 
 
 def _as_output(leaf: Any) -> Any:
@@ -418,10 +442,13 @@ def _as_output(leaf: Any) -> Any:
 
 
 def _from_output(leaf: Any) -> Any:
-    if isinstance(leaf, Optional | Guarded):
-        return jax.tree_util.tree_map(_from_output, leaf.resolve(), is_leaf=_is_static_output)
+    if isinstance(leaf, Optional | Guarded | TracedList):
+        resolved = leaf.resolve()
+        if resolved is leaf:
+            return leaf
+        return jax.tree_util.tree_map(_from_output, resolved, is_leaf=_is_static_output)
     return leaf.value if isinstance(leaf, StaticOutput) else leaf
 
 
 def _is_static_output(leaf: Any) -> bool:
-    return isinstance(leaf, StaticOutput | Optional | Guarded)
+    return isinstance(leaf, StaticOutput | Optional | Guarded | TracedList)

@@ -5,9 +5,10 @@ so far.
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Any
 
-from autograph.backends.base import Staging
+from autograph.backends.base import Data, Staging
 
 
 class _Recording(threading.local):
@@ -31,9 +32,21 @@ HELD: set[int] = set()
 
 
 class _Joint:
-    """What the joint of backend and runtime puts in. Attributes: staging (how programs are recorded)."""
+    """What the joint of backend and runtime puts in.
+
+    Attributes:
+      staging: how programs are recorded.
+      data: how datasets are read.
+      operators: what converted code calls.
+      compiled: a function of ours, which may call the user's, as a `Function`.
+      loop_of: what stages a loop over a dataset, None for what is none.
+    """
 
     staging: Staging
+    data: Data
+    operators: Any
+    compiled: Callable[[Callable[..., Any]], Any]
+    loop_of: Callable[[Any], Any]
 
 
 LOCAL = _Recording()
@@ -43,6 +56,16 @@ JOINT = _Joint()
 def use_staging(staging: Staging) -> None:
     """Say how programs are recorded. Called once, where backend and runtime are put together."""
     JOINT.staging = staging
+
+
+def use_data(
+    data: Data,
+    operators: Any,
+    compiled: Callable[[Callable[..., Any]], Any],
+    loop_of: Callable[[Any], Any],
+) -> None:
+    """Say how datasets are read, and their functions run. Called once, as `use_staging`."""
+    JOINT.data, JOINT.operators, JOINT.compiled, JOINT.loop_of = data, operators, compiled, loop_of
 
 
 def is_recording() -> bool:

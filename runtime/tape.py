@@ -13,6 +13,7 @@ import numpy as np
 
 from autograph.runtime.array_like import plain
 from autograph.runtime.concrete import StaticOutput
+from autograph.runtime.raising import leave
 from autograph.runtime.recording import LOCAL
 from autograph.runtime.variables import Frame, Variable, current_frame, staging, touched_by
 
@@ -110,7 +111,9 @@ class _Differentiation:
             for variable, value in zip(wrt, inputs, strict=True):
                 if id(variable) in positions:
                     given[positions[id(variable)]] = value
-            outputs, last = staging().run(program, (), stand_ins, given)
+            outputs, last, error = staging().run(program, (), stand_ins, given)
+            if error is not None:
+                leave(*error)
             return outputs[0], (outputs, last)
 
         inputs = [values[positions[id(variable)]] if id(variable) in positions else variable.value for variable in wrt]

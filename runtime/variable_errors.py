@@ -38,9 +38,9 @@ class VariableErrors:
 
     def _differentiated(self) -> StagingError:
         return StagingError(
-            f"{user_location()}\n  {self._label()} is assigned a value that is being differentiated, inside jax.grad (jvp, vjp …): the "
-            "derivative would be lost.\n  Use autograph.value_and_grad, which carries it through Variables, or assign "
-            "jax.lax.stop_gradient(value)."
+            f"{user_location()}\n  {self._label()} is assigned a value that is being differentiated more than once, or in a staged "
+            "loop or branch inside jax.grad (jvp, vjp …): the derivative would be lost.\n  Use autograph.value_and_grad, which "
+            "carries it through Variables, or assign jax.lax.stop_gradient(value)."
         )
 
     def _unset(self) -> ValueError:

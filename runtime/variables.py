@@ -20,10 +20,10 @@ import numpy as np
 
 from autograph.backends.base import LeafType, Staging
 from autograph.runtime.array_like import ArrayLike, in_place, plain
+from autograph.runtime.assigned_derivatives import AssignedDerivatives
 from autograph.runtime.errors import StagingError
 from autograph.runtime.operators.locations import user_line, user_location
 from autograph.runtime.recording import HELD, JOINT, LOCAL, count_effect
-from autograph.runtime.variable_errors import VariableErrors
 
 _KINDS = "biufc"  # a Python value fits a variable of its own kind or of a later one; u counts as i
 _ORDER = itertools.count()
@@ -92,7 +92,7 @@ def touched_by(program: Any) -> list[tuple[Variable, bool]]:
     return [(_BY_STAND_IN[id(ref)], written) for ref, written in JOINT.staging.stand_ins(program)]
 
 
-class Variable(ArrayLike, VariableErrors):
+class Variable(ArrayLike, AssignedDerivatives):
     """A mutable array, in and out of functions.
 
     A `Function` takes the Variables it uses as implicit inputs and gives back what it wrote, so assignments in
@@ -148,6 +148,7 @@ class Variable(ArrayLike, VariableErrors):
         self._stand_in: Any = None
         self._lent = False
         self._value: Any = None
+        self._moving: tuple[Any, Any] | None = None
         frame: Frame | None = LOCAL.frame
         if frame is not None and not frame.may_create:
             raise self._created_too_late(frame.name)
@@ -198,9 +199,13 @@ class Variable(ArrayLike, VariableErrors):
         if frame is not None:
             if not staging.is_within(place, frame.place):
                 raise self._out_of_order("read")
-            return staging.read(self._standing())
+            moving = self._moving_value(place, frame)
+            return moving if moving is not None else staging.read(self._standing())
         if not staging.is_plain(place) and staging.is_recording(place):
             raise self._not_ours("read")
+        moving = self._moving_value(place, None)
+        if moving is not None:
+            return moving
         value = self._value
         if value is None:
             raise self._unset()
@@ -317,12 +322,15 @@ class Variable(ArrayLike, VariableErrors):
         if frame is None:
             if not staging.is_plain(place):
                 self.check_writable(value)
+                value = self._without_derivative(place, value, None)
             self._value = value
             return
         if not staging.is_within(place, frame.place):
             raise self._out_of_order("written")
         if staging.is_mapped(place, frame.place):
             raise self._mapped()
+        if place is not frame.place:
+            value = self._without_derivative(place, value, frame)
         try:
             staging.write(self._standing(), value)
         except Exception as error:
@@ -339,7 +347,7 @@ class Variable(ArrayLike, VariableErrors):
             raise self._not_ours("written")
         if staging.is_mapped(place):
             raise self._mapped()
-        if isinstance(value, jax.core.Tracer):
+        if isinstance(value, jax.core.Tracer) and not staging.is_differentiated(value, place):
             raise self._differentiated()
 
     def _fitted(self, value: Any) -> Any:
@@ -421,8 +429,9 @@ class VariableItem(ArrayLike):
         return self._update(operator.sub, value)
 
     def _update(self, function: Callable[[Any, Any], Any], other: Any) -> Variable:
+        other = plain(other)
         with self._variable._lock:
-            return self.assign(function(self.value, plain(other)))
+            return self.assign(function(self.value, jnp.asarray(other) if isinstance(other, list | tuple) else other))
 
     def __getitem__(self, key: Any) -> Any:
         return self.value[key]
@@ -445,6 +454,11 @@ def _replaced(whole: Any, key: Any, part: Any, variable: Variable) -> Any:
 
 # A part is a value wherever JAX takes containers apart: `jnp.sin(v[0])`, a loop's variable, a result.
 jax.tree_util.register_pytree_node(VariableItem, lambda item: ((item.value,), None), lambda _, parts: parts[0])
+
+
+def accept_variables() -> None:
+    """Let JAX's functions take Variables for their values: each call reads the value anew."""
+    JOINT.staging.accept(Variable, lambda variable: variable.value, lambda variable: variable._type)
 
 
 def _strong(value: Any, dtype: Any) -> Any:

@@ -1,5 +1,6 @@
 """Programs with loops, as users write them, of two real numbers; smooth at the points they are tried at."""
 
+import jax
 import jax.numpy as jnp
 
 import autograph as ag
@@ -167,6 +168,35 @@ def loop_in_callee(x, w):
     return x
 
 
+def writes_a_tensor_array(x, w):
+    states = ag.TensorArray(x.dtype, dynamic_size=True, max_size=20, element_shape=())
+    i = 0
+    while x > 0.15:
+        states = states.write(i, x * w)
+        x = 0.7 * jnp.sin(x)
+        i += 1
+    total = x
+    for j in ag.range(i):
+        total = total + states.read(j) ** 2 / (j + 1.0)
+    return total
+
+
+def beam_search(x, w):
+    """The score of the best of two beams kept, over a chain of four tokens; it ends when the best has ended."""
+    change = jax.nn.log_softmax(jnp.cos(jnp.arange(16.0).reshape(4, 4) * w + x), axis=1)
+    scores = jnp.stack([x * 0, x * 0 - 0.3])
+    last = jnp.array([1, 2])
+    words = jnp.zeros((2, 6), jnp.int32)
+    length = 0
+    while length < 6 and last[0] != 0:
+        extended = scores[:, None] + change[last] * (1 + 0.1 * w)
+        scores, chosen = jax.lax.top_k(extended.reshape(-1), 2)
+        words = words[chosen // 4].at[:, length].set(chosen % 4)
+        last = chosen % 4
+        length += 1
+    return scores[0] / (length + 0.5) + scores[1] * 0.1 * words[0].sum()
+
+
 PROGRAMS = [
     no_bound,
     starts_in_python,
@@ -185,4 +215,6 @@ PROGRAMS = [
     branch_in_loop,
     loop_in_branch,
     loop_in_callee,
+    writes_a_tensor_array,
+    beam_search,
 ]

@@ -131,3 +131,81 @@ def test_first_of_two_raises():
         f(jnp.array(1))
     with pytest.raises(ValueError, match="second"):
         f(jnp.array(0))
+
+
+class Source:
+    def __init__(self, left):
+        self.left = left
+
+    def next(self, step):
+        step -= 3
+        self.left, step = step, self.left
+        return step
+
+
+def loop_test_writes_in_a_method(n):
+    source, rounds = Source(n), 0
+    while source.next(3):
+        rounds += 1
+    return rounds, source.left
+
+
+def loop_test_writes_a_nonlocal_of_its_callee(n):
+    count, total = 0, 0
+
+    def below(limit):
+        nonlocal count
+        count += 1
+        return count < limit
+
+    while below(n):
+        total += count
+    return count, total
+
+
+def index_is_evaluated_before_the_value(n):
+    box, items = Box(n), jnp.array([1, 2, 3, 4])
+
+    def bump():
+        box.a += 1
+        return box.a
+
+    items[box.a % 3] += bump()
+    items[[box.a % 3, 3]] -= bump()
+    return items
+
+
+def raise_ends_a_block_that_would_return(n):
+    for i in range(2):
+        if n == i:
+            raise ValueError("found")
+            return i
+    return n
+
+
+@pytest.mark.parametrize("n", [-2, 0, 1, 4])
+@pytest.mark.parametrize(
+    "program",
+    [
+        loop_test_writes_in_a_method,
+        loop_test_writes_a_nonlocal_of_its_callee,
+        raise_ends_a_block_that_would_return,
+    ],
+)
+def test_run_time_agrees(program, n):
+    try:
+        wanted = program(n)
+    except ValueError as error:
+        with pytest.raises(ValueError, match=str(error)):
+            ag.function(program)(jnp.array(n))
+        return
+    assert jax.tree.map(int, ag.function(program)(jnp.array(n))) == wanted
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_an_index_is_evaluated_before_the_value(n):
+    wanted = np.array([1, 2, 3, 4])
+    wanted[n % 3] += n + 1
+    wanted[[(n + 1) % 3, 3]] -= n + 2
+    np.testing.assert_array_equal(jax.jit(ag.convert(index_is_evaluated_before_the_value))(n), wanted)
+    np.testing.assert_array_equal(ag.convert(index_is_evaluated_before_the_value)(n), wanted)

@@ -110,3 +110,37 @@ def test_class_pattern_with_a_traced_attribute():
 
     for x, y in ((0.0, 3.0), (4.0, 2.0), (1.0, 2.0)):
         assert float(jax.jit(lambda a, b: ag.convert(f)(Point(a, b)))(x, y)) == f(Point(x, y))
+
+
+def test_true_false_and_none_are_told_from_traced_values():
+    def f(x):
+        flag = x > 0
+        match flag:
+            case True:
+                y = 10
+            case False:
+                y = 20
+            case _:
+                y = 30
+        match None if x > 5 else x:
+            case None:
+                z = 1
+            case value:
+                z = value * 2
+        w = 1 if flag is True else 2
+        v = 3 if (x > 1) is not False else 4
+        return y, z, w, v, x is True
+
+    for x in (-1.0, 0.5, 7.0):
+        assert [float(part) for part in ag.function(f)(jnp.asarray(x))] == [float(part) for part in f(x)]
+
+    def g(n):
+        match n:
+            case True | False:
+                return 1
+            case 1 | None:
+                return 2
+        return 3
+
+    assert [ag.convert(g)(n) for n in (True, 1, None, 0, False)] == [g(n) for n in (True, 1, None, 0, False)]
+    assert int(jax.jit(ag.convert(g))(1)) == 2

@@ -14,8 +14,10 @@ from tests.rooms import ROOT
 
 # Adding a name to the public face means adding it here, to the docs, and to the changelog.
 PUBLIC = {
+    "Assert",
     "ConcreteFunction",
     "ConversionError",
+    "Dataset",
     "Feature",
     "Function",
     "GradientTape",
@@ -36,11 +38,15 @@ PUBLIC = {
     "numpy_function",
     "operators",
     "print",
+    "progress",
     "py_function",
     "range",
     "run_functions_eagerly",
+    "set_loop_options",
+    "set_verbosity",
     "to_code",
     "to_graph",
+    "trace",
     "value_and_grad",
 }
 

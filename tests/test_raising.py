@@ -166,3 +166,59 @@ def test_outside_a_trace_nothing_changes():
         f(-4.0)
     with pytest.raises(ValueError, match="^negative"):
         jax.grad(f)(-4.0)
+
+
+def fails_in_a_branch_within_a_try(n, c):
+    try:
+        if c:
+            n += {0: 5}[1]
+        n += 1
+    except KeyError:
+        n = -1
+    return n
+
+
+def fails_in_a_loop_within_a_try(n, c):
+    try:
+        for _ in range(n):
+            n += [][0]
+    except LookupError:
+        n = -1
+    return n
+
+
+def cannot_be_staged_within_a_try(n, c):
+    try:
+        y = (n,) if c else [n]
+    except Exception:
+        y = None
+    return n if y is None else y
+
+
+@pytest.mark.parametrize(
+    "program", [fails_in_a_branch_within_a_try, fails_in_a_loop_within_a_try, cannot_be_staged_within_a_try]
+)
+def test_what_ends_the_tracing_of_a_block_is_not_caught_as_if_it_had_happened(program):
+    with pytest.raises(ag.StagingError, match=r"test_raising\.py:\d+"):
+        ag.function(program)(jnp.array(0), jnp.array(False))
+    assert ag.convert(program)(0, False) == program(0, False)
+
+
+def catches_what_surely_happens(n, c):
+    try:
+        n += {0: 5}[1]
+    except KeyError:
+        n = n - 1
+    if c:
+        try:
+            n += {0: 5}[1]
+        except KeyError:
+            n = n * 2
+    return n
+
+
+@pytest.mark.parametrize("c", [False, True])
+def test_a_try_within_a_block_catches(c):
+    assert int(ag.function(catches_what_surely_happens)(jnp.array(4), jnp.array(c))) == catches_what_surely_happens(
+        4, c
+    )

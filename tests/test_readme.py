@@ -18,7 +18,16 @@ import pytest
 from autograph.tools import cli
 from tests.rooms import ROOT
 
-DOCUMENTS = ("README.md", "CONTRIBUTING.md", "docs/function.md", "docs/gradients.md")
+DOCUMENTS = (
+    "README.md",
+    "CONTRIBUTING.md",
+    "docs/conformance.md",
+    "docs/datasets.md",
+    "docs/function.md",
+    "docs/gradients.md",
+    "docs/loops.md",
+    "docs/performance.md",
+)
 
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 

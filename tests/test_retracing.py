@@ -199,3 +199,19 @@ def test_captured_values():
     text = f.explain_retraces()
     assert "captured `k`: Python int 1 → 2; pass it as an argument, as an array if it is a number" in text
     assert "captured `array`" in text
+
+
+def test_traces_that_fail_are_not_counted():
+    @ag.function
+    def f(x):
+        if x.ndim:
+            raise ValueError("a scalar is needed")
+        return x
+
+    for _ in range(8):  # a warning would be an error here
+        with pytest.raises(ValueError, match="a scalar is needed"):
+            f(jnp.ones(2))
+    assert f.experimental_get_tracing_count() == 0
+    f(jnp.array(1.0))
+    assert f.experimental_get_tracing_count() == 1
+    assert f.explain_retraces() == "f was traced once: nothing was retraced."

@@ -48,6 +48,39 @@ def test_attribute_written_by_a_method_in_a_loop():
         staged_like_python(f, n)
 
 
+class Tally:
+    total = 0
+
+    def add(self, by):
+        self.total += by
+        return self
+
+
+def test_attribute_that_the_class_gives_a_default():
+    def f(n):
+        tally, other = Tally(), Tally()
+        for i in range(n):
+            tally.add(i).add(1)
+            if i > 2:
+                other.add(tally.total)
+        return tally.total, other.total, Tally.total
+
+    for n in (0, 3, 7):
+        staged_like_python(f, n)
+
+
+def test_attribute_of_the_class_itself():
+    class Shared(Tally):
+        pass
+
+    def f(n):
+        while Shared.total < n:
+            Shared.total += 2
+        return Shared.total
+
+    assert int(jax.jit(ag.convert(f))(5)) == 6
+
+
 def test_attribute_written_in_one_branch():
     def f(x):
         c = Counter(10)
@@ -179,15 +212,14 @@ def test_append_in_both_branches():
     staged_like_python(f, -2.0)
 
 
-def test_append_in_one_branch_is_refused():
-    def f(x):
-        out = [1.0]
+def test_append_in_one_branch_to_a_list_from_outside_the_trace_is_refused():
+    def f(x, out):
         if x > 0:
             out.append(x)
         return out
 
     with pytest.raises(ag.StagingError, match="the list"):
-        jax.jit(ag.convert(f))(1.0)
+        jax.jit(lambda x: ag.convert(f)(x, [1.0]))(1.0)
 
 
 def test_set_and_deque():

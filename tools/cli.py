@@ -15,6 +15,9 @@ from typing import Any, NoReturn
 
 import autograph as ag
 from autograph.tools import arguments, targets
+from autograph.tools.bench.__main__ import add_arguments as add_bench_arguments
+from autograph.tools.bench.__main__ import run as run_bench
+from autograph.tools.bench.workloads import WORKLOADS
 
 STAGES = ("jaxpr", "stablehlo", "hlo", "optimized_hlo")
 
@@ -67,10 +70,24 @@ def _parser() -> argparse.ArgumentParser:
     show.add_argument("--stage", choices=STAGES, default="jaxpr", help="which form of it (default: jaxpr)")
     show.set_defaults(command=_inspect)
 
+    bench = commands.add_parser(
+        "bench", help="measure programs beside versions written by hand", description=_bench.__doc__
+    )
+    add_bench_arguments(bench)
+    bench.set_defaults(command=_bench)
+
     for command in (run, show):
         command.add_argument("target", help=_TARGET_HELP)
         command.add_argument("--arg", action="append", default=[], dest="args", metavar="VALUE", help=_ARG_HELP)
     return parser
+
+
+def _bench(options: argparse.Namespace) -> None:
+    """Measure converted programs beside hand-written ones, and beside other compilers."""
+    unknown = [name for name in options.names if name not in WORKLOADS]
+    if unknown:
+        raise _UsageError(f"no workload {unknown[0]!r}; there are {', '.join(WORKLOADS)}")
+    run_bench(options)
 
 
 def _to_code(options: argparse.Namespace) -> None:

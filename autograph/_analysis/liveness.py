@@ -34,9 +34,16 @@ class Liveness:
     before: Mapping[gast.AST, frozenset[str]]
 
 
-def liveness(body: Sequence[gast.AST], exit_flags: Mapping[gast.AST, Sequence[str]]) -> Liveness:
-    """Return the liveness of the compound statements in ``body``; a ``for`` also reads its exit flags."""
-    walk = _BackwardWalk(exit_flags)
+def liveness(
+    body: Sequence[gast.AST],
+    exit_flags: Mapping[gast.AST, Sequence[str]],
+    loop_options: Mapping[gast.AST, gast.AST],
+) -> Liveness:
+    """Return the liveness of the compound statements in ``body``.
+
+    A ``for`` also reads its exit flags, and a loop with options reads them before it begins.
+    """
+    walk = _BackwardWalk(exit_flags, loop_options)
     walk.block(body, set())
     return Liveness(MappingProxyType(walk.after), MappingProxyType(walk.before))
 
@@ -44,8 +51,9 @@ def liveness(body: Sequence[gast.AST], exit_flags: Mapping[gast.AST, Sequence[st
 class _BackwardWalk:
     """Attributes: after, before (results); loops (live sets at break and continue); handlers (live when raising)."""
 
-    def __init__(self, exit_flags: Mapping[gast.AST, Sequence[str]]) -> None:
+    def __init__(self, exit_flags: Mapping[gast.AST, Sequence[str]], loop_options: Mapping[gast.AST, gast.AST]) -> None:
         self.exit_flags = exit_flags
+        self.loop_options = loop_options
         self.after: dict[gast.AST, frozenset[str]] = {}
         self.before: dict[gast.AST, frozenset[str]] = {}
         self.loops: list[tuple[set[str], set[str]]] = []
@@ -103,7 +111,9 @@ class _BackwardWalk:
             if entry <= head:
                 break
             head |= entry
-        return head if is_while else head | read_names([node.iter])
+        before = [] if is_while else [node.iter]
+        before += [self.loop_options[node]] if node in self.loop_options else []
+        return head | read_names(before)
 
     def match(self, node: gast.Match, live: set[str]) -> set[str]:
         result = set(live)

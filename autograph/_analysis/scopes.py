@@ -116,6 +116,13 @@ def _children_in_scope(node: gast.AST) -> list[gast.AST]:
     return children
 
 
+def definitions_in(node: gast.ClassDef) -> Iterator[gast.AST]:
+    """Yield the functions and classes that a class's body defines, those in its ``if``, ``for``, ``with`` included."""
+    for part in walk_scope(node.body):
+        if isinstance(part, gast.FunctionDef | gast.AsyncFunctionDef | gast.ClassDef):
+            yield part
+
+
 def bound_names(nodes: Iterable[gast.AST]) -> set[str]:
     """Names that these statements bind (or delete) in their own scope."""
     names: set[str] = set()

@@ -7,21 +7,33 @@ without them. ``introduces`` names those that it makes and a later pass works on
 """
 
 from autograph._passes.calls import LowerCalls
+from autograph._passes.comprehensions import LowerComprehensions
 from autograph._passes.definedness import CheckDefined
+from autograph._passes.directives import TakeLoopOptions
 from autograph._passes.items import LowerAssignments
 from autograph._passes.jumps import LowerJumps
+from autograph._passes.lists import LowerLists
 from autograph._passes.logic import LowerLogic
+from autograph._passes.lookups import LowerLookups
 from autograph._passes.matches import LowerMatch
 from autograph._passes.outline import OutlineControlFlow
+from autograph._passes.prints import LowerPrints
 from autograph._passes.raises import LowerRaises
+from autograph._passes.slices import LowerSlices
 
 PASSES = (
-    LowerMatch,  # first: turns one kind of conditional into another
+    TakeLoopOptions,  # first: the directive is the first statement of a body only in the program as it was written
+    LowerComprehensions,  # before lists and all of control flow: makes such
+    LowerLists,  # any time before calls
+    LowerMatch,  # before the rest: turns one kind of conditional into another
     CheckDefined,  # before jumps: asks which reads are certain in the program as it was written
     LowerRaises,  # before jumps: it moves the bodies of `try` statements, jumps and all
+    LowerPrints,  # beside raises, whose texts wait in the same way
     LowerJumps,  # before liveness is asked for: blocks must run to their ends
     LowerAssignments,  # before outlining: `x[i] = v` binds x, so x becomes state
     OutlineControlFlow,  # before expressions: a loop's test moves into a function with all that it evaluates
+    LowerSlices,  # after outlining and assignments: the indices of writes are expressions by then
+    LowerLookups,  # after slices, which has turned what it works on into calls
     LowerLogic,  # after outlining: the flags that jumps left in tests are rewritten with the rest
     LowerCalls,  # last: every call that is left in the tree is one that runs
 )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import gast
 
-from autograph._passes.nodes import Context, load, placed
+from autograph._analysis.scopes import parameter_names
+from autograph._passes.nodes import Context, load, names_tuple, placed
 
 _WRITING_METHODS = frozenset(
     [
@@ -31,9 +32,12 @@ class LowerCalls(gast.NodeTransformer):
     """Rewrites ``f(x, *args, k=v)`` to ``ag__.call(f)(x, *args, k=v)``: arguments and their order stay as written.
 
     Calls that need nothing at run time stay as they are: array libraries' functions, and builtins that treat traced
-    values as any other. ``super()`` is spelled out, since its implicit arguments are lost in a nested function.
+    values as any other. ``with`` calls the methods of what ``ag__.manager`` gives. ``super()`` is
+    spelled out in nested functions that passes made, where its implicit arguments are
+    lost; what ``locals()``, ``vars()`` and ``dir()`` give is rid of the names that passes made.
 
-    Attributes: first_parameters (the enclosing user functions' first parameters, innermost last).
+    Attributes: first_parameters (the enclosing user functions' first parameters, innermost last), is_moved (whether
+    this code has moved out of the user's function into one that passes made).
     """
 
     applies_to: frozenset[type] | None = None
@@ -42,6 +46,7 @@ class LowerCalls(gast.NodeTransformer):
     def __init__(self, context: Context) -> None:
         self.context = context
         self.first_parameters: list[str | None] = []
+        self.is_moved = False
 
     def __call__(self, node: gast.AST) -> gast.AST:
         return self.visit(node)
@@ -49,6 +54,7 @@ class LowerCalls(gast.NodeTransformer):
     def visit_FunctionDef(self, node: gast.AST) -> gast.AST:
         every = [*node.args.posonlyargs, *node.args.args]
         generated = node.name in self.context.generated
+        outer, self.is_moved = self.is_moved, generated
         if not generated:
             self.first_parameters.append(every[0].id if every else None)
         node.decorator_list = [self.visit(decorator) for decorator in node.decorator_list]
@@ -57,22 +63,39 @@ class LowerCalls(gast.NodeTransformer):
         node.args.kw_defaults = [d if d is None else self.visit(d) for d in node.args.kw_defaults]
         if not generated:
             self.first_parameters.pop()
+        self.is_moved = outer
         return node
 
     visit_AsyncFunctionDef = visit_FunctionDef
+
+    def visit_Lambda(self, node: gast.AST) -> gast.AST:
+        outer, self.is_moved = self.is_moved, self.is_moved or not parameter_names(node.args)
+        self.generic_visit(node)
+        self.is_moved = outer
+        return node
 
     def visit_AnnAssign(self, node: gast.AST) -> gast.AST:
         if node.value is not None:
             node.value = self.visit(node.value)
         return node
 
+    def visit_With(self, node: gast.AST) -> gast.AST:
+        self.generic_visit(node)
+        for item in node.items:
+            if not self.context.is_operator_call(item.context_expr):
+                item.context_expr = placed(self.context.call("manager", item.context_expr), item.context_expr)
+        return node
+
     def visit_Call(self, node: gast.AST) -> gast.AST:
         if self.context.is_operator_call(node):
             return self.generic_visit(node)
         if isinstance(node.func, gast.Name) and node.func.id == "super" and not node.args and not node.keywords:
-            if self.first_parameters and self.first_parameters[-1] is not None:
+            if self.is_moved and self.first_parameters and self.first_parameters[-1] is not None:
                 node.args = [placed(load("__class__"), node), placed(load(self.first_parameters[-1]), node)]
             return node
+        if isinstance(node.func, gast.Name) and node.func.id in ("locals", "vars", "dir") and not node.args:
+            made = names_tuple([self.context.operators, *self.context.names.made])
+            return placed(self.context.call("without_names", node, made), node)
         plain = self.context.is_plain_call(node.func)
         self.generic_visit(node)
         if not plain:
@@ -87,4 +110,5 @@ class LowerCalls(gast.NodeTransformer):
             and isinstance(called.value, gast.Name)
             and called.attr in _WRITING_METHODS
             and not self.context.is_own_name(called.value.id)
+            and called.value.id not in self.context.generated
         )

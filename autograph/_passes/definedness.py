@@ -6,7 +6,15 @@ from collections.abc import Sequence
 
 import gast
 
-from autograph._analysis.scopes import COMPREHENSIONS, FUNCTIONS, LOOPS, bound_names, scope_of, walk_scope
+from autograph._analysis.scopes import (
+    COMPREHENSIONS,
+    FUNCTIONS,
+    LOOPS,
+    bound_names,
+    definitions_in,
+    scope_of,
+    walk_scope,
+)
 from autograph._passes.nodes import Context, load, placed, thunk
 
 _Names = set[str] | None  # None: control does not get here
@@ -69,9 +77,7 @@ class _Walk:
         if isinstance(node, gast.FunctionDef | gast.AsyncFunctionDef):
             CheckDefined(self.context)(node)
         elif isinstance(node, gast.ClassDef):
-            for part in node.body:
-                if isinstance(part, gast.FunctionDef | gast.AsyncFunctionDef):
-                    CheckDefined(self.context)(part)
+            self.class_body(node)
         elif not isinstance(node, gast.Delete):
             for field, value in list(gast.iter_fields(node)):
                 if isinstance(value, gast.expr) and field != "target":
@@ -84,6 +90,13 @@ class _Walk:
         if isinstance(node, gast.Break | gast.Continue) and self.exits:
             self.exits[-1][isinstance(node, gast.Continue)].append(set(defined))
         return None if isinstance(node, gast.Return | gast.Raise | gast.Break | gast.Continue) else defined
+
+    def class_body(self, node: gast.AST) -> None:
+        for part in definitions_in(node):
+            if isinstance(part, gast.ClassDef):
+                self.class_body(part)
+            else:
+                CheckDefined(self.context)(part)
 
     def loop(self, node: gast.AST, defined: set[str]) -> _Names:
         self.exits.append(([], []))

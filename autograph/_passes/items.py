@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import gast
 
-from autograph._analysis.scopes import COMPREHENSIONS, FUNCTIONS, parameter_names, scope_of, walk_scope
-from autograph._passes.nodes import Context, assign, constant, load, placed, store, thunk
+from autograph._analysis.scopes import COMPREHENSIONS, FUNCTIONS, definitions_in, parameter_names, scope_of, walk_scope
+from autograph._passes.lookups import has_list
+from autograph._passes.nodes import Context, assign, constant, copied, load, placed, store, thunk
 
 _OPERATORS = {
     gast.Add: "+=",
@@ -72,9 +73,10 @@ class _Rewriter:
         if isinstance(node, gast.FunctionDef | gast.AsyncFunctionDef):
             return [LowerAssignments(self.context)(node)]
         if isinstance(node, gast.ClassDef):
-            for part in node.body:
-                if isinstance(part, gast.FunctionDef | gast.AsyncFunctionDef):
-                    LowerAssignments(self.context)(part)
+            outer, self.context.class_name = self.context.class_name, node.name
+            for part in definitions_in(node):
+                self.statement(part)
+            self.context.class_name = outer
             return [node]
         if isinstance(node, gast.Assign):
             return self.assignment(node)
@@ -115,8 +117,10 @@ class _Rewriter:
         for target in node.targets:
             stores: list[tuple[gast.AST, str]] = []
             out.append(gast.Assign([self._with_names(target, stores)], value, None))
-            for leaf, name in stores:
-                out += self._store(leaf, load(name))
+            for leaf, name in stores:  # each target is evaluated when those before it are stored
+                stored = self._store(leaf, load(name))
+                out += [*self.prelude, *stored]
+                self.prelude = []
         return self._placed(out, node)
 
     def deletion(self, node: gast.AST) -> list[gast.AST]:
@@ -135,12 +139,20 @@ class _Rewriter:
         target, symbol = node.target, constant(_OPERATORS[type(node.op)])
         base = self._simple(target.value)
         if self._may_write(node.value):  # Python has read the old value by the time the right-hand side runs
-            place = type(target)(base, self._index(target.slice) if isinstance(target, gast.Subscript) else target.attr)
+            if isinstance(target, gast.Attribute):
+                part = target.attr
+            else:
+                part = self._index(target.slice)
+                if not isinstance(part, gast.Constant):  # what runs may change what the index comes to
+                    part = self._hoisted("index", part)
+            place = type(target)(base, part)
             place.ctx = gast.Load()
             name = self.context.names.new("updated")
             update = gast.AugAssign(store(name), node.op, node.value)
-            first = [*self._placed([assign(name, place)], node), placed(update, node)]
-            return first + self._placed(self._store(_copy(place), load(name)), node)
+            is_listed = isinstance(target, gast.Subscript) and has_list(target.slice)
+            old = self.context.call("get_item", base, part) if is_listed else place
+            first = [*self._placed([assign(name, old)], node), placed(update, node)]
+            return first + self._placed(self._store(copied(place), load(name)), node)
         if isinstance(target, gast.Attribute):
             attribute = constant(self.context.mangled(target.attr))
             update = gast.Expr(self.context.call("update_attr", base, attribute, symbol, node.value))
@@ -163,7 +175,7 @@ class _Rewriter:
         return target
 
     def _store(self, target: gast.AST, value: gast.AST) -> list[gast.AST]:
-        if _has_call(value) and (_has_call(target) or not isinstance(target.value, gast.Name)):
+        if self._shows_order(value, target):
             name = self.context.names.new("value")  # Python evaluates the value before the target
             self.prelude.append(assign(name, value))
             value = load(name)
@@ -173,21 +185,28 @@ class _Rewriter:
             return [gast.Expr(self.context.call("set_attr", base, attribute, value))]
         return self._put_back(base, self.context.call("set_item", base, self._index(target.slice), value))
 
+    def _shows_order(self, value: gast.AST, target: gast.AST) -> bool:
+        """Whether it can be seen that Python evaluates the value before the target."""
+        if _has_call(value):
+            return _has_call(target) or not isinstance(target.value, gast.Name)
+        names = {part.id for part in gast.walk(target) if isinstance(part, gast.Name)}
+        return not isinstance(value, gast.Name | gast.Constant) and not all(map(self.context.is_own_name, names))
+
     def _put_back(self, place: gast.AST, new: gast.AST) -> list[gast.AST]:
         """Statements that store ``new``, what an item write made of ``place``, where ``place`` came from."""
         if isinstance(place, gast.Name):
             return [assign(place.id, new)] if place.id in self.local_names else [gast.Expr(self._in_place(new, place))]
         if isinstance(place, gast.Attribute):
             name = constant(self.context.mangled(place.attr))
-            return [gast.Expr(self.context.call("put_back_attr", _copy(place.value), name, new))]
+            return [gast.Expr(self.context.call("put_back_attr", copied(place.value), name, new))]
         if isinstance(place, gast.Subscript):
-            outer = _copy(place.value)
-            return self._put_back(outer, self.context.call("put_back_item", outer, _copy(place.slice), new))
+            outer = copied(place.value)
+            return self._put_back(outer, self.context.call("put_back_item", outer, copied(place.slice), new))
         return [gast.Expr(self._in_place(new, place))]
 
     def _in_place(self, new: gast.AST, place: gast.AST) -> gast.AST:
         name = place.id if isinstance(place, gast.Name) else None
-        return self.context.call("written_in_place", new, _copy(place) if name else constant(None), constant(name))
+        return self.context.call("written_in_place", new, copied(place) if name else constant(None), constant(name))
 
     def _simple(self, node: gast.AST) -> gast.AST:
         """An expression that may be evaluated twice: names, attributes and items of such.
@@ -265,16 +284,3 @@ def _has_call(node: gast.AST) -> bool:
 def _has_slice(node: gast.AST) -> bool:
     parts = node.elts if isinstance(node, gast.Tuple) else [node]
     return any(isinstance(part, gast.Slice | gast.Starred) for part in parts)
-
-
-def _copy(node: gast.AST) -> gast.AST:
-    """A structural copy, so that no node stands twice in the tree."""
-    if isinstance(node, list):
-        return [_copy(part) for part in node]
-    if not isinstance(node, gast.AST):
-        return node
-    copy = type(node)(*(_copy(getattr(node, field)) for field in node._fields))
-    for attribute in node._attributes:
-        if hasattr(node, attribute):
-            setattr(copy, attribute, getattr(node, attribute))
-    return copy

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import gast
 
-from autograph._analysis.scopes import LOOPS, suspends, walk_scope
+from autograph._analysis.scopes import LOOPS, definitions_in, suspends, walk_scope
 from autograph._passes.nodes import Context, any_of, assign, constant, load, negation, placed
 from autograph._passes.static_tests import is_static_test
 
@@ -51,12 +51,15 @@ class LowerJumps:
         return function
 
     def function(self, node: gast.AST) -> None:
-        if any(self._escapes_of(part.finalbody) for part in walk_scope(node.body) if hasattr(part, "finalbody")):
-            # Such a jump discards the exception in flight, which no flag can do: this function keeps its jumps.
+        # A jump in `finally` discards the exception in flight, which no flag can do, and an asynchronous generator
+        # cannot return what a flag would have it return: such functions keep their jumps.
+        if _yields_async(node) or any(
+            self._escapes_of(part.finalbody) for part in walk_scope(node.body) if hasattr(part, "finalbody")
+        ):
             self.context.keeps_jumps.add(node)
             for part in walk_scope(node.body):
-                if isinstance(part, gast.FunctionDef | gast.AsyncFunctionDef):
-                    LowerJumps(self.context).function(part)
+                if isinstance(part, gast.FunctionDef | gast.AsyncFunctionDef | gast.ClassDef):
+                    self.inner(part)
             return
         body = self.tail(node.body, 0)
         if self.return_flag is not None:
@@ -72,7 +75,7 @@ class LowerJumps:
         while pending:
             node = pending.pop(0)
             if isinstance(node, gast.Return):
-                return [*out, node]
+                return [*out, node, *_making_generator(pending)]
             if isinstance(node, LOOPS):
                 returns = "return" in self.escapes(node)
                 endless = _never_falls_through(node) and "break" not in self._inside(node)
@@ -144,7 +147,7 @@ class LowerJumps:
     def _return_if_flagged(self, node: gast.AST, rest: list[gast.AST], depth: int, endless: bool) -> list[gast.AST]:
         give = placed(gast.Return(load(self._return_names()[1])), node)
         if endless:
-            return [give]
+            return [give, *_making_generator(rest)]
         flag = self._return_names()[0]
         if depth >= _DEPTH_LIMIT:
             start = placed(assign(self._return_names()[1], constant(None)), node)
@@ -161,7 +164,7 @@ class LowerJumps:
         while pending:
             node = pending.pop(0)
             if type(node) in _JUMPS:
-                out += self._jump(node, ends_iteration)
+                out += [*self._jump(node, ends_iteration), *_making_generator(pending)]
                 return out or [placed(gast.Pass(), node)]
             if isinstance(node, LOOPS):
                 kinds = self.escapes(node)
@@ -215,7 +218,8 @@ class LowerJumps:
         if isinstance(node, gast.FunctionDef | gast.AsyncFunctionDef):
             LowerJumps(self.context).function(node)
         elif isinstance(node, gast.ClassDef):
-            node.body = [part for statement in node.body for part in self.inner(statement)]
+            for part in definitions_in(node):  # the body's own jumps stay: a flag would be an attribute of the class
+                self.inner(part)
         else:
             self._in_blocks(node, False)
         return [node]
@@ -339,6 +343,17 @@ class _LoopFlags:
     def __init__(self) -> None:
         self.break_flag: str | None = None
         self.continue_flag: str | None = None
+
+
+def _yields_async(node: gast.AST) -> bool:
+    return isinstance(node, gast.AsyncFunctionDef) and any(isinstance(p, gast.Yield) for p in walk_scope(node.body))
+
+
+def _making_generator(statements: Sequence[gast.AST]) -> list[gast.AST]:
+    """Of statements that are never reached, one that suspends: it makes the function a generator all the same."""
+    kinds = (gast.Yield, gast.YieldFrom)
+    found = [part for part in walk_scope(statements) if isinstance(part, kinds)][:1]
+    return [placed(gast.If(constant(False), [gast.Expr(part)], []), part) for part in found]
 
 
 def _exits(statements: Sequence[gast.AST]) -> bool:

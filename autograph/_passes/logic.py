@@ -9,7 +9,7 @@ import gast
 
 from autograph._analysis.scopes import COMPREHENSIONS, FUNCTIONS, walk_scope
 from autograph._passes.nodes import Context, constant, function, load, names_tuple, placed, store, thunk
-from autograph._passes.static_tests import is_static_test
+from autograph._passes.static_tests import is_singleton_test, is_static_test
 
 
 class LowerLogic(gast.NodeTransformer):
@@ -145,6 +145,11 @@ class LowerLogic(gast.NodeTransformer):
 
     def _membership(self, node: gast.AST) -> gast.AST:
         node = self.generic_visit(node)
+        if is_singleton_test(node):
+            singleton = node.comparators[0].value
+            operator, rest = ("is_none", []) if singleton is None else ("is_bool", [constant(singleton)])
+            asked = self.context.call(operator, node.left, *rest)
+            return placed(self.context.call("not_", asked) if isinstance(node.ops[0], gast.IsNot) else asked, node)
         if not isinstance(node.ops[0], gast.In | gast.NotIn):
             return node
         found = self.context.call("contains", node.left, node.comparators[0])

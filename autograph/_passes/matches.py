@@ -6,6 +6,8 @@ import gast
 
 from autograph._passes.nodes import Context, assign, constant, load, placed
 
+_VALUES = (gast.MatchValue, gast.MatchSingleton)
+
 
 class LowerMatch(gast.NodeTransformer):
     """Takes the tests on values out of patterns, so that they may be traced; Python keeps matching structure.
@@ -47,20 +49,31 @@ class LowerMatch(gast.NodeTransformer):
         case, *rest = cases
         if _is_irrefutable(case.pattern) and case.guard is None:
             bind = [gast.Match(load(subject), [gast.match_case(case.pattern, None, [gast.Pass()])])]
-            return [placed(part, case.pattern) for part in bind if case.pattern.name] + case.body
+            return [placed(part, case.pattern) for part in bind if _captures(case.pattern)] + case.body
         pattern = _ValuesTakenOut(self.context)
         structure = pattern.take(case.pattern)
-        matches = self.context.names.new("case_matches")
+        matches = test_name = self.context.names.new("case_matches")
         tests = pattern.tests
-        if case.guard is not None:
-            tests.append(_Renamed(dict(pattern.captures)).visit(case.guard))
+        follow = self._chain(rest, subject)
+        parts = []
+        if case.guard is not None and pattern.captures:
+            # Python binds what a pattern captures before it asks the guard, and it stays bound if the guard is false.
+            fits, matches = matches, self.context.names.new("case_matches")
+            guard = _Renamed(dict(pattern.captures)).visit(case.guard)
+            parts = [assign(matches, gast.BoolOp(gast.And(), [load(fits), guard]))]
+            follow = [gast.If(load(fits), self._bound(pattern), []), *follow]
+            test_name = fits
+        elif case.guard is not None:
+            tests.append(case.guard)
         test = tests[0] if len(tests) == 1 else gast.BoolOp(gast.And(), tests) if tests else constant(True)
-        select = [gast.match_case(structure, None, [assign(matches, test)])]
+        select = [gast.match_case(structure, None, [assign(test_name, test)])]
         if not _is_irrefutable(structure):
-            select.append(gast.match_case(gast.MatchAs(None, None), None, [assign(matches, constant(False))]))
-        bind = [placed(assign(name, load(item)), case.pattern) for name, item in pattern.captures]
-        choose = gast.If(load(matches), [*bind, *case.body], self._chain(rest, subject))
-        return [placed(part, case.pattern) for part in (gast.Match(load(subject), select), choose)]
+            select.append(gast.match_case(gast.MatchAs(None, None), None, [assign(test_name, constant(False))]))
+        choose = gast.If(load(matches), [*self._bound(pattern), *case.body], follow)
+        return [placed(part, case.pattern) for part in (gast.Match(load(subject), select), *parts, choose)]
+
+    def _bound(self, pattern: _ValuesTakenOut) -> list[gast.AST]:
+        return [assign(name, load(item)) for name, item in pattern.captures]
 
 
 class _Renamed(gast.NodeTransformer):
@@ -88,15 +101,18 @@ class _ValuesTakenOut:
         return self._part(pattern) if _tests_values(pattern) else pattern
 
     def _part(self, pattern: gast.AST) -> gast.AST:
-        if isinstance(pattern, gast.MatchValue) or _is_choice_of_values(pattern):
+        if isinstance(pattern, _VALUES) or _is_choice_of_values(pattern):
             return self._value(pattern, self.context.names.new("item"))
         if isinstance(pattern, gast.MatchAs) and pattern.name is not None:
             name = self._captured(pattern.name)
             inner = pattern.pattern
-            if inner is not None and (isinstance(inner, gast.MatchValue) or _is_choice_of_values(inner)):
+            while isinstance(inner, gast.MatchAs) and inner.name is not None:  # `(p as a) as b`: one item, two names
+                self.captures.append((inner.name, name))
+                inner = inner.pattern
+            if inner is not None and (isinstance(inner, _VALUES) or _is_choice_of_values(inner)):
                 return self._value(inner, name)
             pattern.name = name
-            pattern.pattern = None if inner is None else self._part(inner)
+            pattern.pattern = None if inner is None or _is_irrefutable(inner) else self._part(inner)
         elif isinstance(pattern, gast.MatchStar) and pattern.name is not None:
             pattern.name = self._captured(pattern.name)
         elif isinstance(pattern, gast.MatchMapping) and pattern.rest is not None:
@@ -113,19 +129,33 @@ class _ValuesTakenOut:
         return item
 
     def _value(self, pattern: gast.AST, name: str) -> gast.AST:
-        values = [pattern] if isinstance(pattern, gast.MatchValue) else pattern.patterns
-        equal = [gast.Compare(load(name), [gast.Eq()], [value.value]) for value in values]
+        values = pattern.patterns if isinstance(pattern, gast.MatchOr) else [pattern]
+        equal = [_fits(name, value) for value in values]
         self.tests.append(placed(equal[0] if len(equal) == 1 else gast.BoolOp(gast.Or(), equal), pattern))
         return placed(gast.MatchAs(None, name), pattern)
 
 
+def _fits(name: str, value: gast.AST) -> gast.AST:
+    """The test of an item against a value pattern: ``==``, and for None, True and False identity."""
+    if isinstance(value, gast.MatchSingleton):
+        return gast.Compare(load(name), [gast.Is()], [constant(value.value)])
+    return gast.Compare(load(name), [gast.Eq()], [value.value])
+
+
 def _tests_values(pattern: gast.AST) -> bool:
-    return any(isinstance(part, gast.MatchValue) for part in gast.walk(pattern))
+    return any(isinstance(part, _VALUES) for part in gast.walk(pattern))
+
+
+def _captures(pattern: gast.AST) -> bool:
+    return any(getattr(part, "name", None) or getattr(part, "rest", None) for part in gast.walk(pattern))
 
 
 def _is_choice_of_values(pattern: gast.AST) -> bool:
-    return isinstance(pattern, gast.MatchOr) and all(isinstance(part, gast.MatchValue) for part in pattern.patterns)
+    return isinstance(pattern, gast.MatchOr) and all(isinstance(part, _VALUES) for part in pattern.patterns)
 
 
 def _is_irrefutable(pattern: gast.AST) -> bool:
-    return isinstance(pattern, gast.MatchAs) and pattern.pattern is None
+    """Whether the pattern matches anything: a name or ``_``, these with ``as``, or a choice that ends with one."""
+    if isinstance(pattern, gast.MatchOr):
+        return _is_irrefutable(pattern.patterns[-1])
+    return isinstance(pattern, gast.MatchAs) and (pattern.pattern is None or _is_irrefutable(pattern.pattern))

@@ -20,6 +20,7 @@ class Namer:
     def __init__(self, used: Iterable[str]) -> None:
         self._used = set(used)
         self._counts: dict[str, int] = {}
+        self.made: list[str] = []
 
     def new(self, base: str) -> str:
         count = self._counts.get(base, 0)
@@ -29,6 +30,7 @@ class Namer:
             name = f"{base}_{count}"
         self._counts[base] = count + 1
         self._used.add(name)
+        self.made.append(name)
         return name
 
 
@@ -41,19 +43,23 @@ class Context:
       names: makes fresh names.
       is_plain_call: tells whether a called expression can be seen, now, to need no conversion.
       is_own_name: tells whether a name is a variable of the function or of one inside it.
+      is_loop_directive: tells whether a called expression is the directive for a loop's options.
       class_name: the class the function is written in, for private names.
       exit_flags: for a ``for`` loop, the variables that end it once true.
+      loop_options: for a loop with a directive, the expression for its options.
       result_names: variables that hold what a ``return`` inside a loop returns.
       keeps_jumps: functions whose jumps stay jumps, and the statements around them Python's.
-      generated: names of the functions that passes made, as against those the user wrote.
+      generated: names of the functions, and of their lists, that passes made, as against those the user wrote.
     """
 
     operators: str
     names: Namer
     is_plain_call: Callable[[gast.AST], bool]
     is_own_name: Callable[[str], bool]
+    is_loop_directive: Callable[[gast.AST], bool] = lambda node: False
     class_name: str | None = None
     exit_flags: dict[gast.AST, tuple[str, ...]] = field(default_factory=dict)
+    loop_options: dict[gast.AST, gast.AST] = field(default_factory=dict)
     generated: set[str] = field(default_factory=set)
     result_names: set[str] = field(default_factory=set)
     keeps_jumps: set[gast.AST] = field(default_factory=set)
@@ -153,3 +159,16 @@ def placed(node: gast.AST, like: gast.AST, end: gast.AST | None = None) -> gast.
             part.end_lineno, part.end_col_offset = end_line, end_column
         pending.extend(gast.iter_child_nodes(part))
     return node
+
+
+def copied(node: gast.AST) -> gast.AST:
+    """A structural copy, so that no node stands twice in the tree."""
+    if isinstance(node, list):
+        return [copied(part) for part in node]
+    if not isinstance(node, gast.AST):
+        return node
+    copy = type(node)(*(copied(getattr(node, field)) for field in node._fields))
+    for attribute in node._attributes:
+        if hasattr(node, attribute):
+            setattr(copy, attribute, getattr(node, attribute))
+    return copy

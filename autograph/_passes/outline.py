@@ -7,11 +7,14 @@ from collections.abc import Sequence
 import gast
 
 from autograph._analysis.liveness import Liveness, liveness
+from autograph._analysis.python_only import python_only
 from autograph._analysis.scopes import (
     LOOPS,
     Scope,
     bound_names,
     contains,
+    definitions_in,
+    read_names,
     scope_of,
     suspends,
     walk_scope,
@@ -26,6 +29,7 @@ from autograph._passes.nodes import (
     negation,
     placed,
     store,
+    thunk,
 )
 from autograph._passes.static_tests import is_static_test
 
@@ -56,7 +60,8 @@ class OutlineControlFlow:
 
     def __call__(self, node: gast.AST) -> gast.AST:
         if not isinstance(node, gast.Lambda):
-            _Outliner(self.context, scope_of(node), liveness(node.body, self.context.exit_flags)).function(node)
+            live = liveness(node.body, self.context.exit_flags, self.context.loop_options)
+            _Outliner(self.context, scope_of(node), live).function(node)
         return node
 
 
@@ -91,14 +96,22 @@ class _Outliner:
         if isinstance(node, gast.FunctionDef | gast.AsyncFunctionDef):
             OutlineControlFlow(self.context)(node)
         elif isinstance(node, gast.ClassDef):
-            for part in node.body:
-                if isinstance(part, gast.FunctionDef | gast.AsyncFunctionDef | gast.ClassDef):
+            for part in definitions_in(node):
+                if isinstance(part, gast.ClassDef):
                     self.statement(part)
+                else:
+                    OutlineControlFlow(self.context)(part)
+            self.frame.bound.add(node.name)
+            return [node]
         elif isinstance(node, gast.If) and not self._stays_python(node) and not is_static_test(node.test):
             return self.conditional(node)
         elif isinstance(node, LOOPS) and not self._stays_python(node):
-            if not (isinstance(node, gast.While) and is_static_test(node.test)):
+            is_static = isinstance(node, gast.While) and is_static_test(node.test)
+            if not is_static or node in self.context.loop_options:
                 return self.loop(node)
+        if node in self.context.loop_options:
+            # A jump out of `finally` leaves this loop, so it stays Python's.
+            node.body.insert(0, placed(gast.Expr(self.context.call("misplaced_loop_options")), node.body[0]))
         return [self._in_place(node)]
 
     def _in_place(self, node: gast.AST) -> gast.AST:
@@ -150,7 +163,8 @@ class _Outliner:
         is_while = isinstance(node, gast.While)
         header = [node.test] if is_while else [node.target]
         assigned = bound_names([*header, *node.body])
-        state, shared = self._state(node, assigned, self.live.before[node])
+        handed_over = bound_names([node.test]) & read_names(node.body) if is_while else set()
+        state, shared = self._state(node, assigned, self.live.before[node] | handed_over)
         parts: list[gast.AST] = []
         flags = self.context.exit_flags.get(node, ())
         if is_while or flags:
@@ -161,12 +175,12 @@ class _Outliner:
         if is_while:
             loop_body = self._body("loop_body", (), node.body, shared, node)
             arguments = [load(parts[0].name), load(loop_body.name), names_tuple(state)]
-            call = self.context.call("while_stmt", *arguments, **self._result(state))
+            call = self.context.call("while_stmt", *arguments, **self._result(state), **self._options(node))
         else:
             loop_body = self._for_body(node, shared)
             arguments = [node.iter, load(loop_body.name), names_tuple(state)]
             tests = (load(part.name) for part in parts)
-            call = self.context.call("for_stmt", *arguments, *tests, **self._result(state))
+            call = self.context.call("for_stmt", *arguments, *tests, **self._result(state), **self._options(node))
         parts.append(loop_body)
         end = node.test if is_while else node.iter
         return [*self._declared(shared, node), *parts, placed(gast.Expr(call), node, end)]
@@ -190,7 +204,9 @@ class _Outliner:
             return sorted(assigned), frozenset(assigned)
         escaping = self._captured_outside(node) | declared
         state = assigned & (self.live.after[node] | live_at_head | escaping)
-        shared = assigned & (self.live.after[node] | self.live.before[node] | self.scope.captured | declared)
+        shared = assigned & (
+            self.live.after[node] | self.live.before[node] | live_at_head | self.scope.captured | declared
+        )
         return sorted(state), frozenset(shared)
 
     def _result(self, state: Sequence[str]) -> dict[str, gast.AST]:
@@ -199,6 +215,15 @@ class _Outliner:
         """
         names = [name for name in state if name in self.context.result_names]
         return {"result": constant(names[0])} if names else {}
+
+    def _options(self, node: gast.AST) -> dict[str, gast.AST]:
+        """The keywords for a loop's directive, and for what in the body keeps a ``for`` from being rolled."""
+        keywords = {}
+        if node in self.context.loop_options:
+            keywords["options"] = self.context.loop_options[node]
+        if isinstance(node, gast.For) and (reason := python_only(node.body)) is not None:
+            keywords["python_only"] = constant(reason)
+        return keywords
 
     def _captured_outside(self, node: gast.AST) -> frozenset[str]:
         """Names held by a closure made outside this statement: it may be called, and read them, at any time."""
@@ -234,6 +259,9 @@ class _Outliner:
         self.frame = _Frame(set(parameters), frozenset(nonlocal_names) | self.scope.global_names)
         body = self.block(statements) if rewrite else list(statements)
         self.frame = outer
+        if self.scope.dynamic and contains(statements, gast.Call):  # who looks at this frame must see every variable
+            names = sorted(self.scope.bound)
+            body.insert(0, gast.Expr(thunk(gast.Tuple([load(name) for name in names], gast.Load()))))
         declarations = [gast.Global(global_names)] if global_names else []
         declarations += [gast.Nonlocal(nonlocal_names)] if nonlocal_names else []
         return placed(function(name, parameters, [*declarations, *body]), like)

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import gast
 
-from autograph._passes.nodes import Context, constant, placed, thunk
+from autograph._passes.nodes import Context, arguments, load, placed, thunk
+
+_TEXT_FUNCTIONS = frozenset(["str", "repr", "ascii", "format"])
 
 
 class LowerRaises(gast.NodeTransformer):
     """Lets the operators know of exceptions, which may depend on traced conditions.
 
-    ``raise E`` becomes ``raise ag__.raised(E)``; ``assert t, m`` becomes ``ag__.assert_stmt(t, lambda: m)``; the
-    body of a ``try`` that has handlers runs under ``with ag__.handlers():``.
+    ``raise E(x)`` becomes ``raise ag__.raised(ag__.exception(E, x))``; ``assert t, m`` becomes
+    ``ag__.assert_stmt(t, lambda: m)``; the body of a ``try`` that has handlers runs under ``with ag__.handlers():``.
+    Texts among the arguments can wait for their values: ``f"{x} is bad"`` becomes
+    ``ag__.text(lambda value: f"{value} is bad", x)``.
     """
 
     applies_to: frozenset[type] | None = frozenset(
@@ -26,18 +30,23 @@ class LowerRaises(gast.NodeTransformer):
         return node if isinstance(node, gast.Lambda) else self.generic_visit(node)
 
     def visit_Raise(self, node: gast.AST) -> gast.AST:
-        if node.exc is not None:
-            error = _DeferTexts(self.context).visit(node.exc)
-            node.exc = placed(self.context.call("raised", error), node.exc)
+        error = node.exc
+        if error is None:
+            return node
+        if isinstance(error, gast.Call):
+            made = DeferTexts(self.context).generic_visit(error)
+            named = list(made.keywords)
+            error = gast.Call(self.context.operator("exception"), [made.func, *made.args], named)
+        node.exc = placed(self.context.call("raised", placed(error, node.exc)), node.exc)
         return node
 
     def visit_Assert(self, node: gast.AST) -> gast.AST:
         if not __debug__:
             return node
-        arguments = [node.test]
+        parts = [node.test]
         if node.msg is not None:
-            arguments.append(thunk(_DeferTexts(self.context).visit(node.msg)))
-        return placed(gast.Expr(self.context.call("assert_stmt", *arguments)), node)
+            parts.append(thunk(DeferTexts(self.context).visit(node.msg)))
+        return placed(gast.Expr(self.context.call("assert_stmt", *parts)), node)
 
     def visit_Try(self, node: gast.AST) -> gast.AST:
         self.generic_visit(node)
@@ -49,8 +58,8 @@ class LowerRaises(gast.NodeTransformer):
     visit_TryStar = visit_Try
 
 
-class _DeferTexts(gast.NodeTransformer):
-    """Turns the f-strings of an exception's arguments into calls that can wait for traced values."""
+class DeferTexts(gast.NodeTransformer):
+    """Turns expressions that put texts together into calls that can wait for traced values."""
 
     def __init__(self, context: Context) -> None:
         self.context = context
@@ -58,12 +67,64 @@ class _DeferTexts(gast.NodeTransformer):
     def visit_Lambda(self, node: gast.AST) -> gast.AST:
         return node
 
-    def visit_JoinedStr(self, node: gast.AST) -> gast.AST:
-        parts = []
-        for part in node.values:
-            if isinstance(part, gast.FormattedValue):
-                spec = part.format_spec if part.format_spec is not None else constant("")
-                parts.append(gast.Tuple([part.value, constant(part.conversion), spec], gast.Load()))
+    def visit(self, node: gast.AST) -> gast.AST:
+        if not _is_text(node):
+            return super().visit(node)
+        values: list[gast.AST] = []
+        names: list[str] = []
+        made = self._text(node, names, values)
+        if not values:
+            return node
+        return placed(self.context.call("text", gast.Lambda(arguments(names), made), *values), node)
+
+    def _text(self, node: gast.AST, names: list[str], values: list[gast.AST]) -> gast.AST:
+        """The expression with parameters in the place of its values, which are taken down with their names."""
+
+        def value(part: gast.AST) -> gast.AST:
+            if isinstance(part, gast.Constant):
+                return part
+            if _is_text(part):
+                return self._text(part, names, values)
+            if isinstance(part, gast.Starred):
+                return gast.Starred(value(part.value), gast.Load())
+            names.append(self.context.names.new("value"))
+            values.append(part)
+            return placed(load(names[-1]), part)
+
+        if isinstance(node, gast.JoinedStr):
+            node.values = [value(part) if isinstance(part, gast.Constant) else part for part in node.values]
+            for part in node.values:
+                if isinstance(part, gast.FormattedValue):
+                    part.value = value(part.value)
+                    if part.format_spec is not None:
+                        part.format_spec = value(part.format_spec)
+        elif isinstance(node, gast.BinOp):
+            node.left = value(node.left)
+            if isinstance(node.op, gast.Mod) and isinstance(node.right, gast.Tuple):
+                node.right.elts = [value(part) for part in node.right.elts]
             else:
-                parts.append(part)
-        return placed(self.context.call("text", *parts), node)
+                node.right = value(node.right)
+        else:
+            node.args = [value(part) for part in node.args]
+            for keyword in node.keywords:
+                keyword.value = value(keyword.value)
+        return node
+
+
+def _is_text(node: gast.AST) -> bool:
+    """Whether this expression makes a text of values."""
+    if isinstance(node, gast.JoinedStr):
+        return True
+    if isinstance(node, gast.BinOp) and isinstance(node.op, gast.Mod):
+        return _is_literal(node.left)
+    if isinstance(node, gast.BinOp) and isinstance(node.op, gast.Add):
+        return any(_is_text(side) or _is_literal(side) for side in (node.left, node.right))
+    if not isinstance(node, gast.Call):
+        return False
+    if isinstance(node.func, gast.Attribute):
+        return node.func.attr == "format" and _is_literal(node.func.value)
+    return isinstance(node.func, gast.Name) and node.func.id in _TEXT_FUNCTIONS and bool(node.args)
+
+
+def _is_literal(node: gast.AST) -> bool:
+    return isinstance(node, gast.Constant) and isinstance(node.value, str)

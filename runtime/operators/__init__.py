@@ -9,16 +9,21 @@ from __future__ import annotations
 from typing import Any
 
 from autograph.backends.base import Backend
+from autograph.runtime.operators.array_functions import array_overloads
 from autograph.runtime.operators.builtins import Builtins
 from autograph.runtime.operators.calls import Calls
 from autograph.runtime.operators.conditionals import Conditionals
 from autograph.runtime.operators.items import Items
 from autograph.runtime.operators.journal import Journal
+from autograph.runtime.operators.lists import Lists
 from autograph.runtime.operators.loops import Loops
+from autograph.runtime.operators.managers import ContextManagers
+from autograph.runtime.operators.nones import Nones, TestFacts
+from autograph.runtime.operators.plain_objects import Ambiguous
 from autograph.runtime.operators.state import Marks
 
 
-class Operators(Conditionals, Loops, Items, Calls, Builtins):
+class Operators(Conditionals, Loops, Items, Calls, Builtins, Lists, ContextManagers, Nones):
     """What ``ag__`` names in converted code, for one backend and one set of options.
 
     Attributes:
@@ -33,4 +38,6 @@ class Operators(Conditionals, Loops, Items, Calls, Builtins):
         self.converter: Any = None
         self.marks = Marks()
         self.journal = Journal()
-        self.overloads = self.make_overloads()
+        self.facts = TestFacts()
+        self.ambiguous = Ambiguous()
+        self.overloads = {**array_overloads(), **self.make_overloads()}

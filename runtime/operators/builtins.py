@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import builtins
+import contextlib
+import functools
+import itertools
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 
-from autograph.backends.base import Backend
+from autograph.backends.base import Backend, NotRollable
 from autograph.runtime.effects import print as show
 from autograph.runtime.errors import StagingError
 from autograph.runtime.operators.iterables import (
@@ -21,15 +24,35 @@ from autograph.runtime.operators.iterables import (
 )
 from autograph.runtime.operators.journal import Journal
 from autograph.runtime.operators.locations import user_location
-from autograph.runtime.operators.state import value_of
+from autograph.runtime.operators.state import tested, value_of
+from autograph.runtime.operators.traced_lists import TracedList, is_traced_list
+from autograph.runtime.raise_sites import DeferredText
+
+# What calls the functions it is given, and is not written in Python.
+_CALLING = (
+    functools.reduce,
+    itertools.accumulate,
+    itertools.dropwhile,
+    itertools.filterfalse,
+    itertools.groupby,
+    itertools.starmap,
+    itertools.takewhile,
+)
 
 
 class Builtins:
-    """The overloads, by builtin. Needs ``backend`` and ``convert_function`` from the object it is mixed into."""
+    """The overloads, by builtin.
+
+    Needs ``backend``, ``convert_function`` and ``with_converted_functions`` from the object it is mixed into.
+    """
 
     backend: Backend
     journal: Journal
     convert_function: Callable[[Any], Any]
+    suppress: Callable[..., Any]
+    list_overloads: Callable[[], Mapping[Any, Callable[..., Any]]]
+    reduced: Callable[[str, Any], Any]
+    with_converted_functions: Callable[[Any], Any]
 
     def make_overloads(self) -> Mapping[Any, Callable[..., Any]]:
         return {
@@ -51,11 +74,17 @@ class Builtins:
             builtins.print: self._print,
             builtins.len: self._len,
             builtins.next: self._next,
+            contextlib.suppress: self.suppress,
+            builtins.sum: self._sum,
+            **self.list_overloads(),
+            **{called: self.with_converted_functions(called) for called in _CALLING},
         }
 
     def contains(self, item: Any, container: Any) -> Any:
         """``item in container``."""
         traced = self.backend.is_traced
+        if is_traced_list(container):
+            return container.has(item)
         if traced(container):
             return (container == item).any()
         if isinstance(container, list | tuple | set | frozenset) and (
@@ -78,6 +107,8 @@ class Builtins:
 
     def _len(self, value: Any) -> Any:
         """``len``, which may be a symbolic size; the builtin insists on an int."""
+        if isinstance(value, TracedList):
+            return value.size()
         if self.backend.is_traced(value) and value.ndim and is_symbolic_size(value.shape[0]):
             return value.shape[0]
         return len(value)
@@ -113,7 +144,16 @@ class Builtins:
     def _filter(self, function: Any, iterable: Any) -> Any:
         return filter(self.convert_function(function), iterable)
 
+    def _sum(self, iterable: Any, /, start: Any = 0) -> Any:
+        if is_traced_list(iterable):
+            return start + self.reduced("sum", iterable)
+        return sum(iterable, start)
+
     def _sorted(self, iterable: Any, /, *, key: Any = None, reverse: bool = False) -> Any:
+        if is_traced_list(iterable):
+            ordered = iterable.copy()
+            ordered.sort(key=key, reverse=reverse)
+            return ordered
         if self.backend.is_traced(iterable) and key is None and iterable.ndim == 1:
             ordered = jnp.sort(iterable)
             return list(ordered[::-1] if reverse else ordered)
@@ -121,10 +161,12 @@ class Builtins:
 
     def _extreme(self, plain: Any, pairwise: Any, reduce: Any) -> Callable[..., Any]:
         def extreme(*args: Any, **kwargs: Any) -> Any:
-            values: Any = args[0] if len(args) == 1 else args
+            values: Any = value_of(args[0]) if len(args) == 1 else tuple(map(value_of, args))
             if isinstance(values, Iterator):
                 values = list(values)
                 args = (values,)
+            if not kwargs and is_traced_list(values):
+                return self.reduced(plain.__name__, values)
             if not kwargs and self.backend.is_traced(values):
                 if values.ndim != 1:
                     return plain(*args)
@@ -149,6 +191,9 @@ class Builtins:
         return self._reduce(iterable, builtins.all, jnp.all, lambda a, b: a & b)
 
     def _reduce(self, iterable: Any, plain: Any, reduce: Any, combine: Any) -> Any:
+        if is_traced_list(iterable):
+            return self.reduced(plain.__name__, iterable)
+        iterable = value_of(iterable)
         if self.backend.is_traced(iterable) and iterable.ndim == 1:
             return reduce(iterable)
         result: Any = plain(())  # what nothing gives; one that is the opposite decides
@@ -171,10 +216,26 @@ class Builtins:
         return convert
 
     def _bool(self, value: Any = False) -> Any:
+        value = tested(value)
         return self.backend.predicate(value) if self.backend.is_traced(value) else bool(value)
 
-    def _print(self, *args: Any, sep: str | None = " ", end: str | None = "\n", **kwargs: Any) -> None:
-        if kwargs or not builtins.any(self.backend.is_traced(value_of(arg)) for arg in args):
-            print(*args, sep=sep, end=end, **kwargs)
+    def _print(self, /, *args: Any, **kwargs: Any) -> None:
+        if kwargs.keys() - {"sep", "end"} or not builtins.any(map(self._is_traced_or_text, args)):
+            if self.journal.is_rolling:
+                raise NotRollable("it prints what is not traced")
+            print(*args, **kwargs)
             return
+        if self.journal.is_rolling and builtins.any(isinstance(arg, DeferredText) for arg in args):
+            raise NotRollable("it prints a text of what may be a Python number")
+        if self.journal.is_rolling and builtins.any(_may_be_python_float(arg) for arg in args):
+            raise NotRollable("it prints what may be a Python float")
+        sep, end = kwargs.get("sep"), kwargs.get("end")
         show(*args, sep=" " if sep is None else sep, end="\n" if end is None else end)
+
+    def _is_traced_or_text(self, arg: Any) -> bool:
+        return isinstance(arg, DeferredText) or self.backend.is_traced(value_of(arg))
+
+
+def _may_be_python_float(value: Any) -> bool:
+    """Whether this traced value could stand for a float of Python's, which prints with more digits."""
+    return isinstance(value, jax.core.Tracer) and bool(jax.typeof(value).weak_type) and value.dtype.kind == "f"

@@ -10,45 +10,40 @@ import types
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from autograph.backends.base import Backend
-from autograph.runtime.errors import ConversionError, StagingError
-from autograph.runtime.operators.journal import ContentsPlace, Journal, is_mutating_method
-from autograph.runtime.operators.locations import is_internal, user_location, warn
-from autograph.runtime.optional import Optional
+import numpy as np
 
-# Packages that are written for JAX as it is. Functions handed to them are converted, they themselves are not.
-_LIBRARIES = frozenset(
+from autograph.backends.base import Backend, NotRollable
+from autograph.runtime.errors import ConversionError
+from autograph.runtime.operators.array_functions import has_twin
+from autograph.runtime.operators.journal import ContentsPlace, Journal, is_mutating_method
+from autograph.runtime.operators.libraries import is_library
+from autograph.runtime.operators.locations import is_internal, warn
+from autograph.runtime.operators.loop_options import set_loop_options
+from autograph.runtime.operators.state import has_contents
+from autograph.runtime.operators.streams import check_not_advanced
+from autograph.runtime.raising import through_control_flow
+
+# Of the standard library, the modules that call the functions they are given. The others compare, copy, pickle or
+# inspect what they get, and get it as it is.
+_CALLING_MODULES = frozenset(
     [
-        "jax",
-        "jaxlib",
-        "numpy",
-        "scipy",
-        "autograph",
-        "equinox",
-        "flax",
-        "haiku",
-        "optax",
-        "chex",
-        "jaxtyping",
-        "diffrax",
-        "optimistix",
-        "lineax",
-        "orbax",
-        "tensorflow",
-        "torch",
-        "keras",
-        "sklearn",
-        "pandas",
-        "matplotlib",
-        "tqdm",
-        "pytest",
-        "hypothesis",
-        "IPython",
-        "gast",
-        "ml_dtypes",
-        "opt_einsum",
+        "asyncio",
+        "bisect",
+        "collections",
+        "concurrent",
+        "contextlib",
+        "contextvars",
+        "heapq",
+        "itertools",
+        "multiprocessing",
+        "queue",
+        "random",
+        "sched",
+        "statistics",
+        "threading",
+        "timeit",
     ]
-) | frozenset(sys.stdlib_module_names)
+)
 
 # Namespaces whose functions take arrays, never functions: calling one needs no help.
 _ARRAY_NAMESPACES = (
@@ -60,8 +55,8 @@ _ARRAY_NAMESPACES = (
     "numpy",
     "math",
     "cmath",
-    "operator",
 )
+_TAKES_LISTS = frozenset({"stack", "vstack", "hstack", "concatenate"})
 _TAKES_FUNCTIONS = frozenset(
     [
         "vectorize",
@@ -77,8 +72,8 @@ _TAKES_FUNCTIONS = frozenset(
         "call",
     ]
 )
+_CONTROL_FLOW = frozenset(["cond", "switch", "while_loop", "fori_loop"])
 _UNCONVERTED = "__autograph_do_not_convert__"
-_CHECKED = "__autograph_checked__"
 
 
 class Calls:
@@ -91,13 +86,19 @@ class Calls:
     journal: Journal
     converter: Any
     recursive: bool
+    misplaced_loop_options: Callable[[], None]
+    check_once: Callable[[Any, bool], None]
     overloads: Mapping[Any, Callable[..., Any]]
 
     def call(self, called: Any) -> Any:
         """What to call in place of ``called``: its converted form, or itself."""
+        if self.journal.is_rolling:
+            self.check_once(called, not self.recursive or getattr(called, _UNCONVERTED, False))
         kind = type(called)
+        if self.journal.is_open:
+            check_not_advanced(called, self.journal.repeats)
         if kind is types.FunctionType:
-            return self._function(called)
+            return self.overloads.get(called) or self._function(called)
         if kind is types.MethodType:
             return self._method(called)
         if kind is types.BuiltinFunctionType or kind is type:
@@ -110,8 +111,8 @@ class Calls:
                 *self._functions_converted(called.args) if is_library(called.func) else called.args,
                 **called.keywords,
             )
-        if isinstance(called, type):
-            return self._class(called)
+        if issubclass(kind, type):  # of the object itself nothing is asked: a proxy would answer for another
+            return self._builtin(called)
         return self._object(called)
 
     def call_outside(self, called: Any) -> Any:
@@ -119,17 +120,29 @@ class Calls:
         time.
         """
         if self.journal.is_open and is_mutating_method(called):
+            if self.journal.is_rolling:
+                raise NotRollable("it writes to a container that lives outside the function")
             owner = type(called.__self__).__name__
             warn(
                 f"this writes to a {owner} that lives outside the function, inside a staged statement: it happens once, while "
-                "tracing, not on each execution. Use autograph.TensorArray, or return the values."
+                "tracing, not on each execution. Use autograph.TensorArray or Feature.LISTS, or return the values."
             )
+            self.journal.leave_alone(called.__self__)
             return called
         return self.call(called)
 
+    def without_names(self, names: Any, made: tuple[str, ...]) -> Any:
+        """What ``locals()``, ``vars()`` or ``dir()`` gave, less the names that conversion made."""
+        if type(names) is dict:
+            for name in made:
+                names.pop(name, None)
+        elif type(names) is list:
+            names[:] = [name for name in names if name not in made]
+        return names
+
     def convert_function(self, function: Any) -> Any:
         """A function handed to library code, converted if it is the user's; anything else as it is."""
-        if isinstance(function, types.FunctionType | types.MethodType | functools.partial):
+        if type(function) in (types.FunctionType, types.MethodType, functools.partial):
             return self.call(function)
         return function
 
@@ -137,49 +150,39 @@ class Calls:
         if self.converter.is_converted(function) or function.__dict__.get(_UNCONVERTED):
             return function
         if is_internal(function.__code__.co_filename):
+            if function is set_loop_options:
+                self.misplaced_loop_options()
             is_conversion = "__wrapped__" in function.__dict__  # what `convert` returned
-            return function if is_conversion else self._with_converted_functions(function)
+            return function if is_conversion else self.with_converted_functions(function)
         if is_library(function):
-            return self._with_converted_functions(function)
+            if has_twin(function):
+                return self.overloads[function]
+            return self.with_converted_functions(function)
         if not self.recursive:
             return function
         try:
-            converted = self.converter.convert(function)
-            if self.converter.may_return_none(function):
-                return self._without_optional(function, converted)
-            return converted
+            return self.converter.convert(function)
         except ConversionError:
             if _has_source(function):
                 raise
             return function  # made without source (a dataclass's methods, say): it runs as it is
 
-    def _without_optional(self, function: types.FunctionType, converted: types.FunctionType) -> Any:
-        """A converted function that returns a value on some paths and None on others: its caller must get one or
-        the other.
-        """
-        known = converted.__dict__.get(_CHECKED)
-        if known is not None:
-            return known
-
-        @functools.wraps(converted)
-        def call(*args: Any, **kwargs: Any) -> Any:
-            result = converted(*args, **kwargs)
-            if isinstance(result, Optional):
-                raise StagingError(
-                    f"{user_location()}\n  {function.__qualname__!r} returns a value or None here, by a traced condition, and XLA has "
-                    "no None.\n  Return a value on every path: a number that stands for none, or a flag beside it."
-                )
-            return result
-
-        converted.__dict__[_CHECKED] = call
-        return call
-
     def _method(self, method: types.MethodType) -> Any:
         function = method.__func__
         if not isinstance(function, types.FunctionType):
             return method
+        if has_contents(method.__self__):
+            return self._list_method(method)
         converted = self._function(function)
         return method if converted is function else types.MethodType(converted, method.__self__)
+
+    def _list_method(self, method: types.MethodType) -> Any:
+        if is_mutating_method(method):
+            owner: Any = method.__self__
+            if not self.journal.is_open:
+                owner.forget_peak()
+            self.journal.touch(ContentsPlace(owner))
+        return method
 
     def _builtin(self, called: Any) -> Any:
         try:
@@ -209,18 +212,22 @@ class Calls:
         return cls if converted is init else construct
 
     def _object(self, called: Any) -> Any:
-        if is_library(called) or is_library(type(called)):
-            return self._with_converted_functions(called) if callable(called) else called
-        method = getattr(type(called), "__call__", None)
-        if isinstance(method, types.FunctionType) and not getattr(called, _UNCONVERTED, False):
+        kind = type(called)
+        if is_library(kind):
+            if has_twin(called):
+                return self.overloads[called]
+            return self.with_converted_functions(called) if callable(called) else called
+        method = class_attribute(kind, "__call__")
+        if type(method) is types.FunctionType:
             converted = self._function(method)
             if converted is not method:
                 return types.MethodType(converted, called)
         return called
 
-    def _with_converted_functions(self, called: Any) -> Any:
+    def with_converted_functions(self, called: Any) -> Any:
         """Library code called with the user's functions among its arguments converted."""
-
+        if not _calls_its_arguments(called):
+            return called
         takes_function = _is_transform(called)
 
         @functools.wraps(called, updated=())
@@ -229,6 +236,8 @@ class Calls:
                 args = (self._object_converted(args[0]), *args[1:])
             args = self._functions_converted(args)
             kwargs = {key: self.convert_function(value) for key, value in kwargs.items()}
+            if takes_function and called.__name__ in _CONTROL_FLOW:
+                return through_control_flow(lambda: called(*args, **kwargs))
             return called(*args, **kwargs)
 
         return call
@@ -240,9 +249,36 @@ class Calls:
 
     def _functions_converted(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
         return tuple(
-            type(v)(map(self.convert_function, v)) if type(v) in (list, tuple) else self.convert_function(v)
-            for v in values
+            self._members_converted(v) if type(v) in (list, tuple) else self.convert_function(v) for v in values
         )
+
+    def _members_converted(self, values: Any) -> Any:
+        """The list or tuple itself, which its receiver may change or compare, unless it holds a function."""
+        converted = [self.convert_function(value) for value in values]
+        unchanged = all(new is old for new, old in zip(converted, values, strict=True))
+        return values if unchanged else type(values)(converted)
+
+
+def class_attribute(kind: type, name: str) -> Any:
+    """What the class or a base of it defines under this name, as it stands there: nothing is called to find it."""
+    for base in type.mro(kind) if kind is type else kind.__mro__:
+        if name in base.__dict__:
+            return base.__dict__[name]
+    return None
+
+
+def _calls_its_arguments(called: Any) -> bool:
+    """Whether this library function or object may call functions that it is given."""
+    name = called.__globals__.get("__name__") if type(called) is types.FunctionType else _module_of(called)
+    if not isinstance(name, str):
+        return True
+    package = name.partition(".")[0]
+    return package not in sys.stdlib_module_names or package in _CALLING_MODULES
+
+
+def _module_of(value: Any) -> Any:
+    kind = type(value)
+    return vars(kind).get("__module__", kind.__module__)
 
 
 def _is_transform(called: Any) -> bool:
@@ -257,19 +293,10 @@ def mark_unconverted(function: Any) -> None:
     setattr(function, _UNCONVERTED, True)
 
 
-def is_library(called: Any) -> bool:
-    """Whether this function, class or object belongs to a package that is not converted."""
-    # `functools.wraps` gives a wrapper the module of what it wraps; where its code is from, its globals say.
-    is_function = isinstance(called, types.FunctionType)
-    module = called.__globals__.get("__name__") if is_function else getattr(called, "__module__", None)
-    if not isinstance(module, str):
-        return isinstance(called, types.BuiltinFunctionType | types.BuiltinMethodType)
-    # The demo and the command line live in our package, and are users of it.
-    return module.partition(".")[0] in _LIBRARIES and not module.startswith("autograph.tools.")
-
-
 def is_plain(called: Any) -> bool:
     """Whether a call of this object needs no operator, whatever its arguments."""
+    if has_twin(called):
+        return False
     if isinstance(called, type) and called.__module__ == "builtins":
         return called not in OVERLOADED
     if isinstance(called, types.BuiltinFunctionType) and called.__module__ == "builtins":
@@ -277,12 +304,14 @@ def is_plain(called: Any) -> bool:
     module = getattr(called, "__module__", None) or getattr(type(called), "__module__", "")
     if not isinstance(module, str):
         return False
+    if isinstance(getattr(called, "__self__", None), np.random.RandomState):
+        return False
     in_namespace = any(module == name or module.startswith(name + ".") for name in _ARRAY_NAMESPACES)
     if module.startswith("jax._src") and not any(
         part in module for part in ("jax._src.numpy", "jax._src.nn", "jax._src.random", "jax._src.scipy")
     ):
         return False
-    return in_namespace and getattr(called, "__name__", "") not in _TAKES_FUNCTIONS
+    return in_namespace and getattr(called, "__name__", "") not in _TAKES_FUNCTIONS | _TAKES_LISTS
 
 
 # Builtins that mean something else, or take functions, when values are traced.
@@ -307,6 +336,7 @@ OVERLOADED = frozenset(
         "bool",
         "len",
         "next",
+        "sum",
     ]
 )
 

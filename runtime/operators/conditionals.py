@@ -5,35 +5,44 @@ branch on traced ones.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from autograph.backends.base import MISSING, Backend, LeafType, Output, Traced
+from autograph.backends.base import Backend
 from autograph.runtime.errors import StagingError
-from autograph.runtime.operators.journal import ContentsPlace, Journal, Place, key_of
+from autograph.runtime.operators.aliases import refuse_aliases
+from autograph.runtime.operators.joins import (
+    RESULT,
+    BranchEnd,
+    EndValue,
+    Join,
+    JoinedVariable,
+    as_optional,
+    with_objects_opened,
+)
+from autograph.runtime.operators.journal import ContentsPlace, Journal, Place, holds_list, key_of
 from autograph.runtime.operators.locations import user_location
+from autograph.runtime.operators.nones import Facts, TestFacts, narrowed
+from autograph.runtime.operators.plain_objects import Ambiguous
 from autograph.runtime.operators.state import (
     UNBOUND,
-    CellVariable,
-    GlobalVariable,
     Marks,
     Slot,
     Snapshot,
-    Structure,
     Variable,
-    adopted,
     containers_in,
     find_variables,
     flatten,
     is_mutable_container,
+    same_parts,
+    tested,
     value_of,
     values_in,
     write_into,
+    write_into_all,
 )
 from autograph.runtime.optional import Optional
 
 Thunk = Callable[[], Any]
-_RESULT = "the value"
 
 
 class Conditionals:
@@ -43,9 +52,14 @@ class Conditionals:
     """
 
     backend: Backend
+    ambiguous: Ambiguous
     marks: Marks
+    facts: TestFacts
     journal: Journal
     record_raise: Callable[..., None]
+    ended_by: Callable[[BaseException], None]
+    end_block: Callable[[], None]
+    tries: Callable[[], int]
     can_raise_later: Callable[[], bool]
     raise_unless: Callable[[Any, BaseException], None]
 
@@ -57,18 +71,18 @@ class Conditionals:
         ``names`` are the variables that it may leave changed; ``result``, one that the program reads only where it
         was set.
         """
-        test = value_of(test)
+        test = tested(test)
         if not self.backend.is_traced(test):
             if test:
                 return body()
             return orelse() if orelse is not None else None
         functions = (body, orelse)
         variables = find_variables(names, functions)
-        return self.staged_if(test, body, orelse, variables, Snapshot(functions, variables), result, True)
+        return self.staged_if(test, body, orelse, variables, Snapshot(functions, variables), result)
 
     def if_exp(self, test: Any, body: Thunk, orelse: Thunk, names: Sequence[str] = ()) -> Any:
         """``body() if test else orelse()``; ``names`` are what the operands bind."""
-        test = value_of(test)
+        test = tested(test)
         if not self.backend.is_traced(test):
             return body() if test else orelse()
         variables = find_variables(names, (body, orelse), missing_is_global=False)
@@ -81,11 +95,11 @@ class Conditionals:
         """
         value = first
         for operand in rest:
-            value = value_of(value)
-            if self.backend.is_traced(value):
-                value = self._staged_and(value, operand, names)
-            elif not value:
-                return value
+            kept, test = value_of(value), tested(value)
+            if self.backend.is_traced(test):
+                value = self._staged_and(test, kept, operand, names)
+            elif not test:
+                return kept
             else:
                 value = operand()
         return value
@@ -94,33 +108,54 @@ class Conditionals:
         """``first or rest[0]() or …`` with Python's values and short circuit; ``names`` are what the operands bind."""
         value = first
         for operand in rest:
-            value = value_of(value)
-            if self.backend.is_traced(value):
-                value = self._staged_or(value, operand, names)
-            elif value:
-                return value
+            kept, test = value_of(value), tested(value)
+            if self.backend.is_traced(test):
+                value = self._staged_or(test, kept, operand, names)
+            elif test:
+                return kept
             else:
                 value = operand()
         return value
 
-    def _staged_and(self, kept: Any, operand: Thunk, names: Sequence[str]) -> Any:
+    def _staged_and(self, test: Any, kept: Any, operand: Thunk, names: Sequence[str]) -> Any:
         variables = find_variables(names, (operand,), missing_is_global=False)
-        return self.staged_if(kept, operand, lambda: kept, variables, Snapshot((operand,), variables))
+        learnt: list[Any] = []
 
-    def _staged_or(self, kept: Any, operand: Thunk, names: Sequence[str]) -> Any:
+        def rest() -> Any:
+            value = operand()
+            learnt.append(self.facts.of(value)[0])
+            return value
+
+        result = self.staged_if(test, rest, lambda: kept, variables, Snapshot((operand,), variables))
+        self.facts.note(result, self.facts.of(test)[0] + sum(learnt, ()), ())
+        return result
+
+    def _staged_or(self, test: Any, kept: Any, operand: Thunk, names: Sequence[str]) -> Any:
         variables = find_variables(names, (operand,), missing_is_global=False)
-        return self.staged_if(kept, lambda: kept, operand, variables, Snapshot((operand,), variables))
+        learnt: list[Any] = []
+
+        def rest() -> Any:
+            value = operand()
+            learnt.append(self.facts.of(value)[1])
+            return value
+
+        present = kept.value if isinstance(kept, Optional) else kept  # what is true is not None
+        result = self.staged_if(test, lambda: present, rest, variables, Snapshot((operand,), variables))
+        self.facts.note(result, (), self.facts.of(test)[1] + sum(learnt, ()))
+        return result
 
     def not_(self, value: Any) -> Any:
         """``not value``."""
-        value = value_of(value)
+        value = tested(value)
         if self.backend.is_traced(value):
-            return ~self.backend.predicate(value)
+            opposite = ~self.backend.predicate(value)
+            self.facts.note(opposite, *self.facts.of(value)[::-1])
+            return opposite
         return not value
 
     def truth(self, value: Any) -> Any:
         """``bool(value)``, traced if the value is."""
-        value = value_of(value)
+        value = tested(value)
         return self.backend.predicate(value) if self.backend.is_traced(value) else bool(value)
 
     def bound(self, read: Thunk) -> Any:
@@ -157,40 +192,42 @@ class Conditionals:
         variables: Sequence[Variable],
         snapshot: Snapshot,
         result_name: str | None = None,
-        may_be_none: bool = False,
     ) -> Any:
         """Trace both blocks, settle what they leave behind, emit one conditional, and bind its results."""
         where = user_location()
+        refuse_aliases(variables, snapshot.places())
         predicate = self.backend.predicate(test)
+        if_true, if_false = self.facts.of(test)
         try:
             ends = [
-                self._trace_branch(body, variables, snapshot, predicate),
-                self._trace_branch(orelse, variables, snapshot, ~predicate),
+                self._trace_branch(body, variables, snapshot, (predicate, True), if_true),
+                self._trace_branch(orelse, variables, snapshot, (predicate, False), if_false),
             ]
         except RecursionError:
             raise StagingError(
                 f"{where}\n  A branch of this statement leads back to it without end: a function calls itself under a traced "
                 "condition, and while tracing both branches are followed.\n  Write the recursion as a loop."
             ) from None
+        joined = Join(self.backend, where, predicate)
         if all(end.raises for end in ends):
-            raise StagingError(
-                f"{where}\n  Both branches of this statement raise, and its test is traced. Raise one exception after it."
-            )
-        joined = _Join(self.backend, where)
-        result = Slot(_RESULT, None)
+            joined.emit(predicate, ends)
+            self.end_block()
+        result = Slot(RESULT, None)
         places: list[Any] = [result, *variables]
         for k, place in enumerate(places):
             is_result = place.name == result_name and k > 0
             sides = [(end.values[k], end.leaves(k)) for end in ends]
+            sides = with_objects_opened(sides, ends, k)
             raises = any(end.raises for end in ends)
             if raises:  # nothing that follows will see what the block that raises leaves behind
                 sides = [(None, []) if end.raises else side for end, side in zip(ends, sides, strict=True)]
-            elif k == 0 and may_be_none:
-                sides = _as_optional(sides)
-            joined.add(place.name, sides[0], sides[1], always_bound=is_result or raises)
+            else:
+                sides = as_optional(sides)
+            joined.add(place.name, sides[0], sides[1], always_bound=is_result or raises, one_raises=raises)
         for key in dict.fromkeys([*ends[0].written, *ends[1].written]):
             places.append(next(end.written[key][0] for end in ends if key in end.written))
-            joined.add_written(places[-1], *(self._value_of_place(places[-1], end) for end in ends))
+            sides = with_objects_opened([self._value_of_place(places[-1], end) for end in ends], ends, key)
+            joined.add_written(places[-1], *as_optional(sides))
         leaves = joined.emit(predicate, ends)
         for k, place in enumerate(places):
             if k > len(variables):
@@ -201,7 +238,7 @@ class Conditionals:
                 self._bind(place, joined.variables[k], leaves, where)
         return result.value
 
-    def _value_of_place(self, place: Place, end: _BranchEnd) -> tuple[_EndValue | None, list[Any]]:
+    def _value_of_place(self, place: Place, end: BranchEnd) -> tuple[EndValue | None, list[Any]]:
         """What a branch leaves in a place: what it wrote, or, if it did not, what is there."""
         if key_of(place) in end.written:
             _, value, span = end.written[key_of(place)]
@@ -210,19 +247,30 @@ class Conditionals:
         if value is UNBOUND:
             return None, []
         leaves, structure = flatten(value, keep_containers=isinstance(place, ContentsPlace))
-        return _EndValue(structure, None), [*leaves, True]
+        return EndValue(structure, None, holds_list(place, value)), [*leaves, True]
 
     def _trace_branch(
-        self, block: Thunk | None, variables: Sequence[Variable], snapshot: Snapshot, condition: Any
-    ) -> _BranchEnd:
+        self,
+        block: Thunk | None,
+        variables: Sequence[Variable],
+        snapshot: Snapshot,
+        path: tuple[Any, bool],
+        facts: Facts,
+    ) -> BranchEnd:
+        with narrowed(facts, snapshot):
+            return self._trace_block(block, variables, snapshot, path)
+
+    def _trace_block(
+        self, block: Thunk | None, variables: Sequence[Variable], snapshot: Snapshot, path: tuple[Any, bool]
+    ) -> BranchEnd:
         entry = [variable.get() for variable in variables]
         unchanged = [leaf for value in entry if value is not UNBOUND for leaf in flatten(value)[0]]
-        end = _BranchEnd()
+        end = BranchEnd()
 
-        region = self.journal.open(variables)
+        region = self.journal.open(variables, self.tries(), snapshot.reachable())
 
         def run() -> list[Any]:
-            copies = []
+            copies, parts = [], []
             for variable, value in zip(variables, entry, strict=True):
                 copy = value
                 if value is not UNBOUND and is_mutable_container(value):
@@ -232,11 +280,12 @@ class Conditionals:
                     for container in containers_in(copy):
                         region.add_made(container)
                 copies.append(copy)
-            region.trace_state = self.backend.trace_state()
+                parts.append(containers_in(copy) if copy is not value else [])
             try:
                 returned = values_in(block()) if block is not None else None
             except Exception as error:
                 if error is not region.raising:
+                    self.ended_by(error)
                     raise
                 self.record_raise(error, region)
                 returned, end.raises = None, True
@@ -249,10 +298,12 @@ class Conditionals:
                     continue
                 leaves, structure = flatten(value)
                 original = entry[k - 1] if k and value is copies[k - 1] and is_mutable_container(value) else None
-                end.values.append(_EndValue(structure, original))
+                is_whole = original is not None and same_parts(containers_in(value), parts[k - 1])
+                end.values.append(EndValue(structure, original, isinstance(value, list), is_whole))
                 leaves.append(self.marks.defined(value))
                 end.spans.append(slice(len(flat), len(flat) + len(leaves)))
                 flat += leaves
+                end.open(k, value, flat)
             for place in region.written():
                 old = region.before[key_of(place)][1]
                 if old is not UNBOUND:
@@ -262,14 +313,15 @@ class Conditionals:
                 if value is not UNBOUND:
                     leaves, structure = flatten(value, isinstance(place, ContentsPlace))
                     leaves.append(self.marks.defined(value))
-                    ended = _EndValue(structure, None)
+                    ended = EndValue(structure, None, holds_list(place, value))
                 span = slice(len(flat), len(flat) + len(leaves))
                 end.written[key_of(place)] = (place, ended, span)
                 flat += leaves
+                end.open(key_of(place), value, flat)
             return flat
 
         living: list[Any] = []
-        self.journal.paths.append(condition)
+        self.journal.paths.append(path)
         try:
             end.traced = self.backend.trace(run, (), unchanged)
         finally:
@@ -279,7 +331,7 @@ class Conditionals:
         end.written = {key: entry for key, entry in end.written.items() if key in living}
         return end
 
-    def _bind(self, place: Variable, joined: _JoinedVariable | None, leaves: Sequence[Any], where: str) -> None:
+    def _bind(self, place: Variable, joined: JoinedVariable | None, leaves: Sequence[Any], where: str) -> None:
         if joined is None:
             if place.get() is not UNBOUND:
                 place.set(UNBOUND)
@@ -289,201 +341,15 @@ class Conditionals:
         if joined.original is not None:
             for container in containers_in(joined.original):
                 self.journal.touch(ContentsPlace(container))
-            value = write_into(joined.original, value)
+            value = (write_into_all if joined.is_whole else write_into)(joined.original, value)
         if values[-1] is not True:
             self.marks.add(value, values[-1], f"only one branch binds it at {where}")
+        if joined.structure.has_records:
+            self.ambiguous.add([value, place.get()], where)
         place.set(value)
-
-
-@dataclass
-class _EndValue:
-    """A variable's value at the end of a branch: its structure, and the container it was at the start, if it
-    still is.
-    """
-
-    structure: Structure
-    original: Any
-
-
-class _BranchEnd:
-    """What a traced branch leaves behind: values (None where unbound) and their spans among the program's leaves."""
-
-    def __init__(self) -> None:
-        self.traced = Traced(None, ())
-        self.values: list[_EndValue | None] = []
-        self.spans: list[slice] = []
-        self.written: dict[Any, tuple[Place, _EndValue | None, slice]] = {}
-        self.raises = False
-
-    def leaves(self, k: int) -> list[Any]:
-        return list(self.traced.leaves[self.spans[k]])
 
 
 def _unbound_error(name: str) -> UnboundLocalError:
     """Python's error for a local variable; a cell, where the variable lives now, would have other words for it."""
     text = f"cannot access local variable {name!r} where it is not associated with a value"
     return UnboundLocalError(text, name=name)
-
-
-def _as_optional(sides: list[Any]) -> list[Any]:
-    """Both sides as `Optional`, where one returns a value and the other None (or already such)."""
-    kinds = [_kind(value) for value, _ in sides]
-    if kinds[0] == kinds[1] or not any(kind in ("none", "optional") for kind in kinds):
-        return sides
-    inner = next(
-        (value.structure.template.value if kind == "optional" else value.structure.template)
-        for (value, _), kind in zip(sides, kinds, strict=True)
-        if kind != "none"
-    )
-    indices, structure = flatten(Optional(0, inner))
-    converted = []
-    for (_, leaves), kind in zip(sides, kinds, strict=True):
-        if kind == "none":
-            leaves = [False, *[MISSING] * (len(indices) - 1), True]
-        elif kind == "value":
-            leaves = [True, *leaves]
-        converted.append((_EndValue(structure, None), leaves))
-    return converted
-
-
-def _kind(value: _EndValue | None) -> str:
-    template = None if value is None else value.structure.template
-    return "none" if template is None else "optional" if isinstance(template, Optional) else "value"
-
-
-@dataclass
-class _JoinedVariable:
-    structure: Structure
-    leaves: list[int]
-    original: Any
-
-
-class _Join:
-    """Matches two branches leaf by leaf. Attributes: pairs (both branches' leaves), kept (leaves that agree),
-    variables.
-    """
-
-    def __init__(self, backend: Backend, where: str) -> None:
-        self.backend = backend
-        self.where = where
-        self.pairs: list[tuple[Any, Any]] = []
-        self.types: list[LeafType | None] = []
-        self.variables: list[_JoinedVariable | None] = []
-        self.lost: set[int] = set()
-
-    def add_written(
-        self,
-        place: Place,
-        on_true: tuple[_EndValue | None, list[Any]],
-        on_false: tuple[_EndValue | None, list[Any]],
-    ) -> None:
-        """Match what the branches leave in a place that at least one of them writes."""
-        if (on_true[0] is None) != (on_false[0] is None) and not isinstance(place, CellVariable | GlobalVariable):
-            raise StagingError(
-                f"{self.where}\n  Only one branch of this statement sets {place.name!r}, which has no value before it, and "
-                "its test is traced.\n  Set it before the statement, or in both branches."
-            )
-        self.add(place.name, on_true, on_false)
-
-    def add(
-        self,
-        name: str,
-        on_true: tuple[_EndValue | None, list[Any]],
-        on_false: tuple[_EndValue | None, list[Any]],
-        always_bound: bool = False,
-    ) -> None:
-        (left, left_leaves), (right, right_leaves) = on_true, on_false
-        present = left or right
-        if present is None:
-            self.variables.append(None)
-            return
-        if left is not None and right is not None:
-            if left.structure.treedef != right.structure.treedef:
-                filled_left = adopted(left.structure, right.structure, left_leaves[:-1], MISSING)
-                filled_right = adopted(right.structure, left.structure, right_leaves[:-1], MISSING)
-                if filled_left is not None:
-                    left_leaves, present = [*filled_left, left_leaves[-1]], right
-                elif filled_right is not None:
-                    right_leaves = [*filled_right, right_leaves[-1]]
-                else:
-                    raise self._mismatch(name, self._describe(left, left_leaves), self._describe(right, right_leaves))
-        else:
-            here = left_leaves if left is not None else right_leaves
-            typed = [self.backend.type_of(leaf) is not None for leaf in here[:-1]]
-            absent = [MISSING if t else leaf for t, leaf in zip(typed, here, strict=False)] + [always_bound]
-            here = [*here[:-1], True] if always_bound else here
-            left_leaves, right_leaves = (here, absent) if left is not None else (absent, here)
-            if not any(typed) and not always_bound:
-                self.lost.add(len(self.variables))
-                self.variables.append(None)  # nothing in it can bear the mark of a placeholder
-                return
-        start = len(self.pairs)
-        labels = [*present.structure.leaf_names(name), name]
-        for label, a, b in zip(labels, left_leaves, right_leaves, strict=True):
-            self.pairs.append((a, b))
-            self.types.append(self._settle(label, a, b))
-        same = left is not None and right is not None and left.original is right.original
-        original = left.original if same and left is not None else None
-        self.variables.append(_JoinedVariable(present.structure, list(range(start, len(self.pairs))), original))
-
-    def _settle(self, label: str, a: Any, b: Any) -> LeafType | None:
-        """The type both leaves take; None where they agree and nothing is computed."""
-        if agree(a, b):
-            return None
-        if a is MISSING or b is MISSING:
-            return self.backend.type_of(b if a is MISSING else a)
-        a_type, b_type = self.backend.type_of(a), self.backend.type_of(b)
-        joined = self.backend.join(a_type, b_type) if a_type is not None and b_type is not None else None
-        if joined is None:
-            raise self._mismatch(label, describe(a, a_type), describe(b, b_type))
-        return joined
-
-    def emit(self, predicate: Any, ends: Sequence[_BranchEnd]) -> list[Any]:
-        leaves: list[Any] = [a for a, _ in self.pairs]
-        staged = [k for k, type in enumerate(self.types) if type is not None]
-        has_effects = any(getattr(end.traced.program, "effects", None) for end in ends)
-        if staged or has_effects:
-            branches = [(end.traced, [self.pairs[k][side] for k in staged]) for side, end in enumerate(ends)]
-            types = [type for type in self.types if type is not None]
-            for k, value in zip(staged, self.backend.cond(predicate, branches, types), strict=True):
-                leaves[k] = value
-        return leaves
-
-    def _describe(self, value: _EndValue, leaves: Sequence[Any]) -> str:
-        parts = [describe(leaf, self.backend.type_of(leaf)) for leaf in leaves[:-1]]
-        return str(value.structure.build([Shown(part) for part in parts]))
-
-    def _mismatch(self, name: str, on_true: str, on_false: str) -> StagingError:
-        subject = "return different things" if name.startswith(_RESULT) else f"leave {name!r} with different types"
-        return StagingError(
-            f"{self.where}\n  The branches of this statement {subject}, and its test is traced.\n"
-            f"    if true:  {on_true}\n    if false: {on_false}\n"
-            "  XLA needs one type for both: give them the same shape and structure (jnp.broadcast_to, jnp.zeros_like …)."
-        )
-
-
-class Shown(str):
-    """Prints without quotes inside a structure."""
-
-    __repr__ = str.__str__
-
-
-def agree(a: Any, b: Any) -> bool:
-    """Whether two leaves are one Python value, so that nothing need be staged for it."""
-    if a is b:
-        return not isinstance(a, Output)
-    if isinstance(a, Output) or isinstance(b, Output) or type(a) is not type(b) or hasattr(a, "__array__"):
-        return False
-    try:
-        return bool(a == b) and repr(a) == repr(b)  # 0.0 and -0.0 are equal, and are not one value
-    except Exception:
-        return False
-
-
-def describe(leaf: Any, type: LeafType | None) -> str:
-    """A leaf as messages show it: its type if it is an array, itself if it is not."""
-    if leaf is MISSING:
-        return "unbound"
-    if type is None or isinstance(leaf, bool | int | float | complex):
-        return repr(leaf)
-    return str(type)

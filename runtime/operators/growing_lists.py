@@ -89,6 +89,8 @@ def appended_to(place: Any, before: Any) -> tuple[Any, ...] | None:
     if not isinstance(place, ContentsPlace) or not isinstance(place.owner, list):
         return None
     now = place.get()
+    if not isinstance(now, tuple) or not isinstance(before, tuple):
+        return None
     grown = len(now) > len(before) and all(a is b for a, b in zip(now, before, strict=False))
     return now[len(before) :] if grown else None
 

@@ -12,10 +12,14 @@ import numpy as np
 
 from autograph.backends.base import Backend
 from autograph.runtime.errors import StagingError
-from autograph.runtime.operators.calls import is_library
+from autograph.runtime.operators.calls import class_attribute
 from autograph.runtime.operators.journal import MUTABLE_CONTAINERS, AttributePlace, ContentsPlace, Journal
+from autograph.runtime.operators.libraries import is_library
 from autograph.runtime.operators.locations import user_location
-from autograph.runtime.operators.state import CellVariable, GlobalVariable
+from autograph.runtime.operators.lookups import Lookups, as_index
+from autograph.runtime.operators.plain_objects import Ambiguous
+from autograph.runtime.operators.slices import has_span
+from autograph.runtime.operators.state import CellVariable, GlobalVariable, has_contents
 
 _IN_PLACE: dict[str, Callable[[Any, Any], Any]] = {
     "+=": operator.iadd,
@@ -41,21 +45,24 @@ class _Index:
         return key
 
 
-class Items:
+class Items(Lookups):
     """The operators for writes. Needs ``backend`` from the object it is mixed into."""
 
     backend: Backend
     journal: Journal
+    ambiguous: Ambiguous
     call: Callable[[Any], Any]
     index = _Index()
 
     def set_item(self, target: Any, key: Any, value: Any) -> Any:
         """``target[key] = value``; returns what the target is from then on."""
+        if has_span(key):
+            return self.write_spans(self._array(target, key), key, lambda part, rest: _set(part, rest, value), value)
         if self.backend.is_array(target):
             return _set(target, key, value)
         if isinstance(target, np.ndarray) and (self._any_traced(value) or self._any_traced(key)):
             return _set(jnp.asarray(target), key, value)
-        if isinstance(target, list) and self._any_traced(key):
+        if isinstance(target, list) and not has_contents(target) and self._any_traced(key):
             raise self._traced_key("list", key)
         method = getattr(type(target), "__setitem__", None)
         if isinstance(method, types.FunctionType):
@@ -80,30 +87,42 @@ class Items:
         if self.backend.is_array(target) and _is_mask(key):
             new = _IN_PLACE[symbol](target, value)  # what the mask leaves out is computed for nothing
             return jnp.where(_spread_mask(key, target), new.astype(target.dtype), target)
-        return self.set_item(target, key, _IN_PLACE[symbol](target[key], value))
+        if has_span(key):
+
+            def write(part: Any, rest: Any) -> Any:
+                return _set(part, rest, _IN_PLACE[symbol](part[rest], value))
+
+            return self.write_spans(self._array(target, key), key, write, value)
+        return self.set_item(target, key, _IN_PLACE[symbol](self.get_item(target, key), value))
 
     def set_attr(self, target: Any, name: str, value: Any) -> None:
         """``target.name = value``, through the class's own converted property or ``__setattr__``, where it has one."""
+        if name == "__class__" and self.journal.is_open:
+            raise StagingError(
+                f"{user_location()}\n  The class of an object is changed inside a staged statement, by a traced condition.\n"
+                "  Keep what differs in an attribute."
+            )
+        self.ambiguous.check(target, name)
         kind = type(target)
-        descriptor = None if isinstance(target, type) else getattr(kind, name, None)
+        descriptor = class_attribute(kind, name)
         if isinstance(descriptor, property) and isinstance(descriptor.fset, types.FunctionType):
             self.call(descriptor.fset)(target, value)
         elif isinstance(kind.__setattr__, types.FunctionType) and not is_library(kind.__setattr__):
             self.call(kind.__setattr__)(target, name, value)
         else:
-            if self.journal.is_open:
+            if self.journal.is_interested:
                 self.journal.touch(AttributePlace(target, name))
             setattr(target, name, value)
 
     def del_attr(self, target: Any, name: str) -> None:
         """``del target.name``."""
-        if self.journal.is_open:
+        if self.journal.is_interested:
             self.journal.touch(AttributePlace(target, name))
         delattr(target, name)
 
     def will_write(self, read: Callable[[], Any]) -> None:
         """Report that the function may write a ``nonlocal`` or ``global`` variable, the one that ``read`` reads."""
-        if not self.journal.is_open:
+        if not self.journal.is_interested:
             return
         code = read.__code__
         if code.co_freevars:
@@ -117,7 +136,7 @@ class Items:
 
     def put_back_attr(self, target: Any, name: str, value: Any) -> None:
         """Store what an item write made of ``target.name``, if that is a new object."""
-        if getattr(target, name) is not value:
+        if self.backend.is_array(value) and getattr(target, name) is not value:
             self.set_attr(target, name, value)
 
     def put_back_item(self, target: Any, key: Any, value: Any) -> Any:
@@ -125,7 +144,7 @@ class Items:
 
         Returns the target from then on.
         """
-        if not self.backend.is_array(target) and target[key] is value:
+        if not self.backend.is_array(value) or (not self.backend.is_array(target) and target[key] is value):
             return target
         return self.set_item(target, key, value)
 
@@ -152,7 +171,7 @@ class Items:
 
 def _set(array: Any, key: Any, value: Any) -> Any:
     """``array`` with ``value`` at ``key``, in the array's dtype, as NumPy assigns."""
-    key = _as_index(key)
+    key = as_index(key)
     if _is_mask(key) and (np.ndim(value) == 0 or np.shape(value) == array.shape[key.ndim :]):
         return jnp.where(_spread_mask(key, array), jnp.asarray(value).astype(array.dtype), array)
     return jnp.asarray(array).at[key].set(jnp.asarray(value).astype(array.dtype))
@@ -164,9 +183,3 @@ def _is_mask(key: Any) -> bool:
 
 def _spread_mask(mask: Any, array: Any) -> Any:
     return jnp.reshape(mask, mask.shape + (1,) * (array.ndim - mask.ndim))
-
-
-def _as_index(key: Any) -> Any:
-    if isinstance(key, list):
-        return jnp.asarray(key)
-    return tuple(_as_index(part) for part in key) if isinstance(key, tuple) else key

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import dataclasses
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from typing import Any
 import jax.numpy as jnp
 
 from autograph.backends.base import Backend, LeafType
+from autograph.runtime.operators.traced_lists import TracedList, is_traced_list
 
 
 @dataclass(frozen=True)
@@ -22,7 +24,8 @@ class StagedIterable:
       arrays: what each iteration gets one slice of, along the first axis.
       item: makes the item from the iteration's index and slices.
       surely: whether there is at least one item where the length is traced.
-      limit: the length as a size of arrays, where it is symbolic.
+      limit: the length as a size of arrays, where it is symbolic; a bound of it, where it is traced.
+      stride: the step of a range.
     """
 
     length: Any
@@ -30,6 +33,7 @@ class StagedIterable:
     item: Callable[[Any, Sequence[Any]], Any]
     surely: bool = False
     limit: Any = None
+    stride: Any = None
 
     def first(self) -> Any:
         """The first item."""
@@ -41,7 +45,30 @@ class StagedIterable:
             self.length - 1,
             tuple(array[1:] for array in self.arrays),
             lambda index, slices: self.item(index + 1, slices),
+            limit=self.limit - 1 if isinstance(self.limit, int) else None,
         )
+
+    def reporting(self, report: Callable[[Any], None]) -> StagedIterable:
+        """The same items; ``report`` is told the index of each when its iteration begins."""
+
+        def item(index: Any, slices: Sequence[Any]) -> Any:
+            report(index)
+            return self.item(index, slices)
+
+        return dataclasses.replace(self, item=item)
+
+    def at_most(self, count: Any) -> StagedIterable:
+        """The first ``count`` items, an int or a traced integer; None for all."""
+        if count is None:
+            return self
+        if self.length is None:
+            return dataclasses.replace(self, length=count)
+        if isinstance(self.length, int) and isinstance(count, int):
+            shorter = min(self.length, count)
+            arrays = tuple(array[:shorter] for array in self.arrays)
+            return dataclasses.replace(self, length=shorter, arrays=arrays)
+        known = next((size for size in (count, self.length) if isinstance(size, int)), self.limit)
+        return dataclasses.replace(self, length=jnp.minimum(self.length, count), limit=known)
 
 
 class StagedRange:
@@ -120,6 +147,11 @@ def as_staged(iterable: Any, backend: Backend, force: bool = False) -> StagedIte
         return _staged_range(iterable, backend, force)
     if isinstance(iterable, StagedItems):
         return _staged_items(iterable, backend)
+    if isinstance(iterable, TracedList) and is_traced_list(iterable):
+        held = iterable.contents()
+        return StagedIterable(
+            held.length, held.buffers, lambda index, slices: held.kind.build(slices), limit=held.capacity
+        )
     if not backend.is_array(iterable) or not (backend.is_traced(iterable) or backend.is_tracing()):
         return None
     if iterable.ndim == 0:
@@ -137,7 +169,9 @@ def _staged_range(iterable: StagedRange, backend: Backend, force: bool) -> Stage
     else:
         start, stop, step = bounds
         length = _traced_length(start, stop, step)
-    return StagedIterable(length, (), lambda index, slices: _arithmetic(start, index, step), limit=iterable.limit)
+    return StagedIterable(
+        length, (), lambda index, slices: _arithmetic(start, index, step), limit=iterable.limit, stride=step
+    )
 
 
 def _arithmetic(start: Any, index: Any, step: Any) -> Any:
@@ -159,6 +193,8 @@ def _staged_items(iterable: StagedItems, backend: Backend) -> StagedIterable | N
         return None
     staged = [part for part in parts if part is not None]
     if iterable.kind == "reversed":
+        if isinstance(iterable.parts[0], TracedList):
+            return as_staged(iterable.parts[0][::-1], backend)
         (inner,) = staged
         flipped = tuple(array[::-1] for array in inner.arrays)
         return StagedIterable(inner.length, flipped, lambda index, slices: inner.item(inner.length - 1 - index, slices))
@@ -168,6 +204,7 @@ def _staged_items(iterable: StagedItems, backend: Backend) -> StagedIterable | N
             inner.length,
             inner.arrays,
             lambda index, slices: (_arithmetic(iterable.start, index, 1), inner.item(index, slices)),
+            limit=inner.limit,
         )
     length = functools.reduce(_shorter, (part.length for part in staged))
     arrays = tuple(array[:length] if isinstance(length, int) else array for part in staged for array in part.arrays)
@@ -179,7 +216,9 @@ def _staged_items(iterable: StagedItems, backend: Backend) -> StagedIterable | N
             position += len(part.arrays)
         return tuple(values)
 
-    return StagedIterable(length, arrays, item)
+    limits = [part.limit if isinstance(part.limit, int) else part.length for part in staged]
+    bounds = [limit for limit in limits if isinstance(limit, int)]
+    return StagedIterable(length, arrays, item, limit=min(bounds) if bounds and not isinstance(length, int) else None)
 
 
 def _shorter(a: Any, b: Any) -> Any:

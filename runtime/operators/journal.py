@@ -16,11 +16,15 @@ import collections
 import sys
 import threading
 import types
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from autograph.runtime.operators.state import UNBOUND, CellVariable, GlobalVariable
+from autograph.runtime.errors import StagingError
+from autograph.runtime.operators.locations import user_location
+from autograph.runtime.operators.reach import Reach, contents, is_cache
+from autograph.runtime.operators.state import UNBOUND, CellVariable, GlobalVariable, has_contents
+from autograph.runtime.recording import JOINT
 
 MUTABLE_CONTAINERS = (list, dict, set, collections.deque, bytearray)
 
@@ -54,12 +58,13 @@ _READING_METHODS = frozenset(
 
 
 class AttributePlace:
-    """An attribute of an object."""
+    """An attribute of an object. One that the object only inherits, a class's default, reads as what it inherits."""
 
     def __init__(self, owner: Any, attribute: str) -> None:
         self.owner = owner
         self.attribute = attribute
         self.key: Any = ("attribute", id(owner), attribute)
+        self._inherited = _inherited(owner, attribute)
 
     @property
     def name(self) -> str:
@@ -69,15 +74,15 @@ class AttributePlace:
     def get(self) -> Any:
         namespace = getattr(self.owner, "__dict__", None)
         if namespace is not None and (self.attribute in namespace or not hasattr(type(self.owner), "__slots__")):
-            return namespace.get(self.attribute, UNBOUND)
+            return namespace.get(self.attribute, self._inherited)
         return getattr(self.owner, self.attribute, UNBOUND)
 
     def set(self, value: Any) -> None:
         is_namespace = isinstance(self.owner, type | types.ModuleType)
         write, delete = (setattr, delattr) if is_namespace else (object.__setattr__, object.__delattr__)
-        if value is not UNBOUND:
+        if value is not self._inherited:
             write(self.owner, self.attribute, value)
-        elif self.get() is not UNBOUND:
+        elif self.attribute in getattr(self.owner, "__dict__", {}) or self.get() is not value:
             delete(self.owner, self.attribute)
 
 
@@ -93,11 +98,14 @@ class ContentsPlace:
         return f"the {type(self.owner).__name__}"
 
     def get(self) -> Any:
-        """A copy of the contents: a tuple for sequences and sets, a dict for mappings."""
-        return dict(self.owner) if isinstance(self.owner, dict) else tuple(self.owner)
+        """See `reach.contents`."""
+        return contents(self.owner)
 
     def set(self, value: Any) -> None:
         owner = self.owner
+        if has_contents(owner):
+            owner.set_contents(value)
+            return
         if isinstance(owner, list | bytearray):
             owner[:] = value
             return
@@ -109,6 +117,16 @@ class ContentsPlace:
 
 
 Place = AttributePlace | ContentsPlace | CellVariable | GlobalVariable
+
+
+def _inherited(owner: Any, attribute: str) -> Any:
+    """What reading the attribute gives once the object itself has none; `UNBOUND` for what a descriptor computes."""
+    classes = type(owner).__mro__ if not isinstance(owner, type) else owner.__mro__[1:]
+    for each in classes:
+        if attribute in each.__dict__:
+            value = each.__dict__[attribute]
+            return UNBOUND if hasattr(type(value), "__get__") else value
+    return UNBOUND
 
 
 def key_of(place: Any) -> Any:
@@ -126,19 +144,23 @@ class Region:
     Attributes:
       before: place and old value, by key.
       own: keys that are state anyway.
-      tries: how many ``try`` statements with handlers are around the block.
+      tries: how many ``try`` statements that catch staged raises are around the block.
       raising: the last exception that the block was about to raise.
-      trace_state: the trace that the block's operations belong to.
+      place: where operations go that are not the block's, but the statement's.
+      repeats: whether the block runs more than once.
     """
 
-    def __init__(self, own: Sequence[Any], tries: int = 0) -> None:
+    def __init__(self, own: Sequence[Any], tries: int, reachable: Iterable[Any]) -> None:
         self.tries = tries
         self.raising: BaseException | None = None
-        self.trace_state: Any = None
+        self.place = JOINT.staging.place()
+        self.repeats = False
         self.before: dict[Any, tuple[Place, Any]] = {}
         self.own = {key_of(variable) for variable in own if isinstance(variable, Place)}
         self.made: list[Any] = []
         self._made_ids: set[int] = set()
+        self._reach: Reach | None = Reach(reachable)
+        self._left_alone: list[Any] = []
 
     def add_made(self, owner: Any) -> None:
         """Leave out of account writes to an object that was made inside this region."""
@@ -148,14 +170,74 @@ class Region:
     def has_made(self, place: Place) -> bool:
         return id(getattr(place, "owner", None)) in self._made_ids
 
+    def leave_alone(self, owner: Any) -> None:
+        """Let writes to this container take effect at trace time."""
+        self._left_alone.append(owner)
+
+    def _take_unreported(self) -> None:
+        if self._reach is None:
+            return
+        alone = {id(owner) for owner in self._left_alone}
+        found: list[tuple[AttributePlace | ContentsPlace, Any]] = []
+        for owner, name, old, was_there in self._reach.changed_attributes():
+            if is_cache(owner, name):
+                AttributePlace(owner, name).set(old if was_there else UNBOUND)
+            else:
+                found.append((AttributePlace(owner, name), old if was_there else UNBOUND))
+        found += [(ContentsPlace(owner), old) for owner, old in self._reach.containers() if id(owner) not in alone]
+        for place, old in found:
+            if place.key not in self.own and not _same(place.get(), old):
+                self.before.setdefault(place.key, (place, old))
+
     def written(self) -> list[Place]:
         """The places that hold something else than before, of objects that live on outside the block."""
-        return [place for place, old in self.before.values() if not _same(place.get(), old)]
+        if self._reach is not None:
+            self._reach.check_arrays()
+        self._take_unreported()
+        found = [place for place, old in self.before.values() if not _same(place.get(), old)]
+        if any(isinstance(getattr(place, "owner", None), bytearray) for place in found):
+            raise StagingError(
+                f"{user_location()}\n  A bytearray is written inside this staged statement, and cannot hold traced values.\n"
+                "  Use an array of uint8."
+            )
+        return found
 
     def roll_back(self) -> None:
         """Put back what every place held."""
+        self._take_unreported()
+        self._reach = None
         for place, old in reversed(list(self.before.values())):
             if not _same(place.get(), old):
+                place.set(old)
+
+
+class Watch:
+    """The places that a whole trace writes: each with what it held, and the user's line that first wrote it."""
+
+    def __init__(self) -> None:
+        self._entries: dict[Any, tuple[Place, Any, str]] = {}
+
+    def note(self, place: Place) -> None:
+        key = key_of(place)
+        if key not in self._entries and not isinstance(place, ContentsPlace):
+            self._entries[key] = (place, place.get(), user_location())
+
+    def entries(self) -> list[tuple[Place, Any, str]]:
+        return list(self._entries.values())
+
+    def outlives(self, place: Place) -> bool:
+        """Whether something besides this watch refers to what the place belongs to."""
+        if isinstance(place, GlobalVariable):
+            return True
+        if isinstance(place, CellVariable):  # beside the place, `getrefcount` counts its argument
+            return sys.getrefcount(place.cell) > 2
+        assert not isinstance(place, ContentsPlace)
+        places = sum(getattr(other, "owner", None) is place.owner for other, _, _ in self._entries.values())
+        return sys.getrefcount(place.owner) > places + 1
+
+    def roll_back(self) -> None:
+        for place, old, _ in reversed(self.entries()):
+            if place.get() is not old:
                 place.set(old)
 
 
@@ -163,33 +245,57 @@ class Journal(threading.local):
     """What is being traced in this thread.
 
     Attributes:
+      watch: what the trace of a compiled function writes outside of staged blocks, if one runs.
       regions: the open regions, innermost last.
-      tries: how many ``try`` statements with handlers surround the code that runs.
-      paths: the conditions of the branches that are being traced, outermost first.
+      paths: the branches that are being traced, outermost first: each its predicate, and whether it runs where that holds.
+      is_rolling: whether a loop that Python could run is being tried as one staged loop.
     """
 
     def __init__(self) -> None:
         self.regions: list[Region] = []
-        self.tries = 0
-        self.paths: list[Any] = []
+        self.watch: Watch | None = None
+        self.paths: list[tuple[Any, bool]] = []
+        self.is_rolling = False
 
     @contextmanager
-    def inside_try(self) -> Iterator[None]:
-        """Mark the body of a ``try`` that has handlers."""
-        self.tries += 1
+    def rolling(self) -> Iterator[None]:
+        """Mark the trial of a Python loop as one staged loop: its body runs once in the place of many times."""
+        outer, self.is_rolling = self.is_rolling, True
         try:
             yield
         finally:
-            self.tries -= 1
+            self.is_rolling = outer
 
     @property
     def is_open(self) -> bool:
         """Whether a block of a staged statement is being traced."""
         return bool(self.regions)
 
+    @property
+    def repeats(self) -> bool:
+        """Whether what is being traced is inside a staged loop."""
+        return any(region.repeats for region in self.regions)
+
+    @property
+    def is_interested(self) -> bool:
+        """Whether writes to attributes and variables are to be reported."""
+        return bool(self.regions) or self.watch is not None
+
+    @contextmanager
+    def watching(self) -> Iterator[Watch]:
+        """Note the writes of a whole trace, those of staged blocks when their statement has been staged."""
+        outer, regions = self.watch, self.regions
+        self.watch, self.regions = Watch(), []
+        try:
+            yield self.watch
+        finally:
+            self.watch, self.regions = outer, regions
+
     def touch(self, place: Place) -> None:
         """Report that a place is about to be written."""
         if not self.regions:
+            if self.watch is not None:
+                self.watch.note(place)
             return
         region = self.regions[-1]
         key = key_of(place)
@@ -207,8 +313,15 @@ class Journal(threading.local):
             self.touch(place)
         place.set(value)
 
-    def open(self, own: Sequence[Any]) -> Region:
-        region = Region(own, self.tries)
+    def leave_alone(self, owner: Any) -> None:
+        """Let writes to this container take effect at trace time."""
+        for region in self.regions:
+            region.leave_alone(owner)
+
+    def open(self, own: Sequence[Any], tries: int = 0, reachable: Iterable[Any] = (), repeats: bool = False) -> Region:
+        """Begin a region. Of what ``reachable`` leads to, unreported writes are seen as well."""
+        region = Region(own, tries, reachable)
+        region.repeats = repeats
         self.regions.append(region)
         return region
 
@@ -241,11 +354,16 @@ class Journal(threading.local):
                     outer.before.setdefault(key, entry)
 
 
+def holds_list(place: Place, value: Any) -> bool:
+    """Whether ``value``, held by this place, is a `TracedList` or what one contains."""
+    return has_contents(place.owner) if isinstance(place, ContentsPlace) else isinstance(value, list)
+
+
 def is_mutating_method(called: Any) -> bool:
     """Whether this is a bound method of a builtin container that may change it."""
     owner = getattr(called, "__self__", None)
     return (
-        isinstance(called, types.BuiltinMethodType)
+        (isinstance(called, types.BuiltinMethodType) or has_contents(owner))
         and isinstance(owner, MUTABLE_CONTAINERS)
         and called.__name__ not in _READING_METHODS
     )

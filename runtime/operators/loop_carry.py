@@ -10,39 +10,41 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from autograph.backends.base import MISSING, Backend, LeafType, LoopSpec, Output, Traced
+from autograph.backends.base import Backend, LeafType, LoopSpec, Output, Traced
 from autograph.runtime.errors import StagingError
-from autograph.runtime.operators.conditionals import Shown, agree, describe
+from autograph.runtime.operators.aliases import refuse_aliases
 from autograph.runtime.operators.growing_lists import (
     GrowingList,
     appended_to,
-    refuse_growth,
-    refuse_reading,
 )
 from autograph.runtime.operators.iterables import StagedIterable, slice_type
 from autograph.runtime.operators.journal import ContentsPlace, Journal, Place, Region, key_of
+from autograph.runtime.operators.list_growth import ReadsList, list_end, without_reserve
+from autograph.runtime.operators.loop_options import NO_OPTIONS, LoopOptions
+from autograph.runtime.operators.loop_settling import SettlesCarry
 from autograph.runtime.operators.loop_state import BodyEnd, Carried, CarryChanges, VariableEnd
+from autograph.runtime.operators.plain_objects import made_parts
+from autograph.runtime.operators.raises import Raising
 from autograph.runtime.operators.state import (
     UNBOUND,
     Marks,
     Snapshot,
-    Structure,
     Variable,
-    adopted,
     containers_in,
     counts_in,
-    flatten,
-    is_mutable_container,
+    has_contents,
     prepared,
+    same_parts,
     write_into,
+    write_into_all,
 )
-from autograph.runtime.raising import Raising
+from autograph.runtime.operators.traced_lists import TracedList
 
 _MAX_ROUNDS = 12
 _NUMBERS = (bool, int, float, complex)
 
 
-class LoopTrace:
+class LoopTrace(SettlesCarry):
     """Traces a loop's body and test, then emits the loop and binds its results."""
 
     def __init__(
@@ -59,6 +61,8 @@ class LoopTrace:
         iterable: StagedIterable,
         surely_runs: bool,
         result_name: str | None = None,
+        options: LoopOptions = NO_OPTIONS,
+        from_python: bool = False,
     ) -> None:
         self.backend = backend
         self.marks = marks
@@ -72,17 +76,20 @@ class LoopTrace:
         self.iterable = iterable
         self.surely_runs = surely_runs
         self.result_name = result_name
+        self.options = options
+        self.from_python = from_python  # Python could run it
+        self.numbers: dict[int, Any] = {}
         self.carried: list[Carried] = []
         self.growing: list[GrowingList] = []
         self.found: set[int] = set()
+        self.opens: set[int] = set()
+        self.parts: dict[int, list[Any]] = {}
+        self.buffers_lists = False
+        self.may_peel = False
         self.spec: LoopSpec | None = None
-        self._index_type = self._type_of_index()
+        self._index_type: Any = backend.type_of(0)
+        self.test_writes = False  # as far as is known by now
         self._early_test: tuple[list[LeafType], Traced] | None = None
-
-    def _type_of_index(self) -> LeafType:
-        index = self.backend.type_of(0)
-        assert index is not None
-        return index
 
     def settle(self, may_peel: bool = False) -> None:
         """Trace until every carried leaf has the type it starts with. Leaves all variables as they were.
@@ -90,6 +97,7 @@ class LoopTrace:
         Raises:
           StagingError: the loop cannot be staged; `CarryChanges` only if the caller ``may_peel`` an iteration.
         """
+        self.may_peel = may_peel
         try:
             self._settle()
         except CarryChanges as change:
@@ -100,6 +108,21 @@ class LoopTrace:
             self.snapshot.restore()
 
     def _settle(self) -> None:
+        refuse_aliases(self.variables, self.snapshot.places())
+        own = len(self.variables)
+        try:
+            self._settle_once()
+        except ReadsList:
+            self._refuse_from_python()
+            # An iteration looks at a list that iterations append to: it is carried with all that it holds.
+            self.buffers_lists = True
+            for growing in self.growing:
+                growing.place.set(growing.entry)
+            del self.variables[own:]
+            self.growing, self.found = [], set()
+            self._settle_once()
+
+    def _settle_once(self) -> None:
         self.carried = [self._start(variable) for variable in self.variables if variable.get() is not UNBOUND]
         for _ in range(_MAX_ROUNDS):
             traced = self._trace_body()
@@ -116,16 +139,17 @@ class LoopTrace:
             [result for _, _, result in self._leaves()],
             self.iterable.length,
             self.iterable.arrays,
+            self.options.checkpoints,
+            self.iterable.limit if isinstance(self.iterable.limit, int) else None,
+            self.options.step,
+            self.iterable.stride,
         )
 
     def test_is_traced(self) -> bool:
-        """Trace the test alone, on the state as it starts; False if it may be plain Python's affair, or writes.
-
-        The program is kept: it serves the staged loop if the state's types turn out to be settled.
-        """
+        """Trace the test alone, on the state as it starts; False if it may be plain Python's affair, or writes."""
         try:
             self.carried = [self._start(variable) for variable in self.variables if variable.get() is not UNBOUND]
-            traced, wrote = self._trace_test()
+            traced, self.test_writes = self._trace_test()
         except Exception:  # it needs its values as they are, or is an error that Python will raise
             return False
         starts = [
@@ -135,9 +159,9 @@ class LoopTrace:
             if leaf_type is not None
         ]
         static = {k for k, start in enumerate(starts) if type(start) in _NUMBERS}
-        if wrote or not isinstance(traced.leaves[0], Output) or self.backend.is_static(traced, static):
+        if self.test_writes or not isinstance(traced.leaves[0], Output) or self.backend.is_static(traced, static):
             return False
-        self._early_test = self._operand_types(), traced
+        self._early_test = self._operand_types(), traced  # serves the staged loop if its types are settled
         return True
 
     def _settled_test(self) -> Traced:
@@ -150,7 +174,8 @@ class LoopTrace:
                 )
                 if again is not None:
                     return again
-        return self._trace_test()[0]
+        traced, self.test_writes = self._trace_test()
+        return traced
 
     def test_is_static(self) -> bool:
         """Whether this loop, begun on trial, has after all nothing traced in its test."""
@@ -170,7 +195,9 @@ class LoopTrace:
                 if type is None:
                     leaves.append(start)
                     continue
-                known = self.backend.known_result(self.spec, position) if k in counts else None
+                known = self.numbers.get(position)
+                if known is None and k in counts:
+                    known = self.backend.known_result(self.spec, position)
                 leaves.append(start if result is None else values[position] if known is None else known)
                 position += 1
             self._bind(carried, leaves)
@@ -179,15 +206,18 @@ class LoopTrace:
 
     # Tracing.
 
-    def _start(self, variable: Variable) -> Carried:
+    def _start(self, variable: Variable, value: Any = UNBOUND) -> Carried:
         iterable = self.iterable
-        value = prepared(variable.get(), iterable.length if iterable.limit is None else iterable.limit)
-        leaves, structure = flatten(value, isinstance(variable, ContentsPlace))
+        entry = variable.get()
+        given = value is not UNBOUND
+        value = value if given else entry
+        value = prepared(value, iterable.length if iterable.limit is None else iterable.limit)
+        leaves, structure = self._flattened(variable, value)
         leaves.append(self.marks.defined(value))
         types = [self.backend.type_of(leaf) for leaf in leaves]
         if leaves[-1] is True:
             types[-1] = None
-        return Carried(variable, structure, leaves, types, value)
+        return Carried(variable, structure, leaves, types, entry if given or has_contents(entry) else value)
 
     def _operand_types(self) -> list[LeafType]:
         return [t for carried in self.carried if carried.is_input for t in carried.types if t is not None]
@@ -210,10 +240,11 @@ class LoopTrace:
             value = carried.structure.build(leaves[:-1])
             if leaves[-1] is not True:
                 self.marks.add(value, leaves[-1], f"the loop at {self.where} may not have bound it")
-            for container in containers_in(value):
-                region.add_made(container)
+            for part in made_parts(value) if carried.structure.has_records else containers_in(value):
+                region.add_made(part)
             carried.variable.set(value)
             installed[id(carried.variable)] = (value, leaves)
+            self.parts[id(carried.variable)] = containers_in(value)
         return installed
 
     def _trace_body(self) -> BodyEnd:
@@ -225,18 +256,18 @@ class LoopTrace:
             if type is None
         ]
 
-        region = self.journal.open(self.variables)
+        region = self.journal.open(self.variables, self.raising.tries(), self.snapshot.reachable(), True)
 
         def run(*operands: Any) -> list[Any]:
             count = len(self._operand_types())
             installed = self._install(operands[:count], region)
-            region.trace_state = self.backend.trace_state()
             for growing in self.growing:
                 growing.before_iteration()
             try:
                 self.body(self.iterable.item(operands[count], operands[count + 1 :]))
             except Exception as error:
-                if error is not region.raising:
+                if error is not region.raising or self.from_python:
+                    self.raising.ended_by(error)
                     raise
                 self.raising.record_raise(error, region)
             for growing in self.growing:
@@ -247,16 +278,20 @@ class LoopTrace:
                 if value is UNBOUND:
                     end.ends.append(None)
                     continue
-                leaves, structure = flatten(value, isinstance(variable, ContentsPlace))
+                leaves, structure = self._flattened(variable, value)
                 leaves.append(self.marks.defined(value))
                 before, operands_of = installed.get(id(variable), (None, []))
                 same = [k < len(operands_of) and leaf is operands_of[k] for k, leaf in enumerate(leaves)]
-                end.ends.append(
-                    VariableEnd(structure, slice(len(flat), len(flat) + len(leaves)), same, value is before)
-                )
+                owner = variable.owner if isinstance(variable, ContentsPlace) else value
+                ended = list_end(owner, self.backend) if isinstance(owner, TracedList) else None
+                span = slice(len(flat), len(flat) + len(leaves))
+                is_whole = value is before and same_parts(containers_in(value), self.parts[id(variable)])
+                end.ends.append(VariableEnd(structure, span, same, value is before, is_whole, ended))
                 flat += leaves
             for place in region.written():
                 end.written.append(key_of(place))
+                if isinstance(place, ContentsPlace) and isinstance(place.owner, TracedList):
+                    end.lists[key_of(place)] = list_end(place.owner, self.backend)
                 if (appended := appended_to(place, region.before[key_of(place)][1])) is not None:
                     end.growing[key_of(place)] = self._growing_list(place, appended)
             return flat
@@ -277,20 +312,18 @@ class LoopTrace:
         """The test as a program, and whether it writes to anything."""
         test = self.test
         assert test is not None
-
-        region = self.journal.open(self.variables)
-
+        region = self.journal.open(self.variables, self.raising.tries(), self.snapshot.reachable(), True)
         wrote = False
 
         def run(*operands: Any) -> list[Any]:
             nonlocal wrote
             installed = self._install(operands, region)
-            truth = self.raising.not_failed(test())
+            truth = test()
             if self.iterable.length is None:
                 # Under `jax.vmap` a branch runs for lanes that do not take it, on values for which the loop may not
                 # end.
-                for path in self.journal.paths:
-                    truth = truth & path
+                for predicate, taken in self.journal.paths:
+                    truth = truth & (predicate if taken else ~predicate)
             bound = [v for v in self.variables if id(v) in installed or v.get() is not UNBOUND]
             wrote = bool(region.written()) or any(v.get() is not installed.get(id(v), (None,))[0] for v in bound)
             return [truth]
@@ -302,153 +335,7 @@ class LoopTrace:
             self.snapshot.restore()
             self.journal.close(region)
 
-    # Settling.
-
-    def _widened(self, end: BodyEnd) -> bool:
-        """Compare the state after an iteration with that before; True if the body must be traced again."""
-        again = self._take_discovered(end)
-        by_variable = {id(carried.variable): carried for carried in self.carried}
-        for variable, last in zip(self.variables, end.ends, strict=False):
-            carried = by_variable.get(id(variable))
-            if last is None:
-                if carried is not None and carried.is_input:
-                    raise StagingError(
-                        f"{self.where}\n  This staged loop deletes {variable.name!r}, which exists before it. Keep the variable."
-                    )
-                continue
-            leaves = list(end.traced.leaves[last.span])
-            if carried is None:
-                again |= self._born(variable, last, leaves)
-            elif carried.is_input:
-                again |= self._compare(carried, last, leaves)
-            else:
-                self._take_results(carried, last, leaves)
-        return again
-
-    def _only_strengthened(self, end: BodyEnd) -> bool:
-        """Whether the program traced on the old types serves for the new: they differ in weakness, and it never
-        looked.
-        """
-        old, new = end.operand_types, [*self._operand_types(), *end.operand_types[end.state_count :]]
-        if len(old) != len(new) or any(a.strong() != b.strong() for a, b in zip(old, new, strict=True)):
-            return False
-        strengthened = [k for k, (a, b) in enumerate(zip(old, new, strict=True)) if a != b]
-        traced = self.backend.strengthened(end.traced, strengthened)
-        if traced is None:
-            return False
-        end.traced = traced
-        return not self._widened(end)
-
-    def _take_discovered(self, end: BodyEnd) -> bool:
-        """Make state of the places that the body was seen to write; True if there are any."""
-        for place in end.discovered:
-            growing = end.growing.get(key_of(place))
-            if growing is None and key_of(place) in end.growing:
-                raise refuse_growth(self.where)
-            if growing is not None:
-                self.growing.append(growing)
-                for slot in growing.slots:
-                    self.variables.append(slot)
-                    self.carried.append(self._start(slot))
-                continue
-            self.snapshot.add(place)
-            self.variables.append(place)
-            self.found.add(id(place))
-            if place.get() is not UNBOUND:
-                self.carried.append(self._start(place))
-        return bool(end.discovered)
-
-    def _growing_list(self, place: Any, appended: tuple[Any, ...]) -> GrowingList | None:
-        """The list as one that grows by a known amount; None if it is not known how often the loop runs."""
-        if not isinstance(self.iterable.length, int) or self.test is not None:
-            return None
-        return GrowingList(place, appended, self.iterable.length, self.backend)
-
-    def _check_growing(self, end: BodyEnd) -> None:
-        """Make sure that no iteration reads a list that iterations append to."""
-        if not self.growing:
-            return
-        for growing in self.growing:
-            growing.dummies = True
-        try:
-            other = self._trace_body()
-        except Exception as error:
-            raise refuse_reading(self.where) from error
-        finally:
-            for growing in self.growing:
-                growing.dummies = False
-        if str(other.traced.program) != str(end.traced.program):
-            raise refuse_reading(self.where)
-
-    def _born(self, variable: Variable, last: VariableEnd, leaves: list[Any]) -> bool:
-        """A variable that is unbound before the loop: True if iterations must see what earlier ones left."""
-        if variable.name == self.result_name:
-            leaves[-1] = True
-        types: list[LeafType | None] = [self.backend.type_of(leaf) for leaf in leaves]
-        is_result = variable.name == self.result_name
-        if not any(types[:-1]) and not is_result and not (self.surely_runs and leaves[-1] is True):
-            return False  # nothing in it can bear the mark of a placeholder
-        start = [leaf if type is None else MISSING for leaf, type in zip(leaves[:-1], types, strict=False)]
-        carried = Carried(variable, last.structure, [*start, False], types, UNBOUND)
-        carried.is_input = leaves[-1] is not True
-        if carried.is_input:
-            types[-1] = self.backend.type_of(True)
-        elif self.surely_runs or is_result:
-            carried.start[-1], types[-1] = True, None
-        carried.results = leaves
-        self.carried.append(carried)
-        return carried.is_input
-
-    def _take_results(self, carried: Carried, last: VariableEnd, leaves: list[Any]) -> None:
-        if carried.variable.name == self.result_name:
-            leaves[-1] = True
-        carried.structure = last.structure
-        carried.results = leaves
-        carried.types = [
-            None if old is None else self.backend.type_of(leaf) for leaf, old in zip(leaves, carried.types, strict=True)
-        ]
-
-    def _compare(self, carried: Carried, last: VariableEnd, leaves: list[Any]) -> bool:
-        if last.structure.treedef != carried.structure.treedef:
-            filled = adopted(carried.structure, last.structure, carried.start[:-1], MISSING)
-            if filled is not None:  # a TensorArray whose first element the body writes
-                carried.structure = last.structure
-                carried.start = [*filled, carried.start[-1]]
-                given = [self.backend.type_of(leaf) for leaf in leaves[:-1]]
-                held = [self.backend.type_of(leaf) if leaf is not MISSING else None for leaf in filled]
-                carried.types = [*(a or b for a, b in zip(held, given, strict=True)), carried.types[-1]]
-                return True
-            raise self._changed(
-                carried.variable.name,
-                self._shown(carried.structure, carried.start),
-                self._shown(last.structure, leaves),
-            )
-        carried.keeps_container = last.is_installed and is_mutable_container(carried.entry)
-        carried.results = []
-        again = False
-        labels = [*carried.structure.leaf_names(carried.variable.name), carried.variable.name]
-        for k, (label, leaf) in enumerate(zip(labels, leaves, strict=True)):
-            old = carried.types[k]
-            if old is None:
-                if k == len(leaves) - 1 and leaf is not True:  # bound before, and perhaps not after
-                    carried.types[k], again = self.backend.type_of(True), True
-                elif not agree(leaf, carried.start[k]):
-                    raise self._changed(
-                        label, describe(carried.start[k], None), describe(leaf, self.backend.type_of(leaf))
-                    )
-                carried.results.append(None)
-                continue
-            if last.same[k]:
-                carried.results.append(None)
-                continue
-            new = self.backend.type_of(leaf)
-            joined = self.backend.join(old, new) if new is not None else None
-            if joined is None:
-                raise self._changed(label, str(old), describe(leaf, new))
-            if joined != old:
-                carried.types[k], again = joined, True
-            carried.results.append(leaf)
-        return again
+    # Binding.
 
     def _leaves(self) -> list[tuple[Any, LeafType, Any]]:
         return [
@@ -464,27 +351,16 @@ class LoopTrace:
     def _bind(self, carried: Carried, leaves: list[Any]) -> None:
         if carried.results and all(result is None for result in carried.results) and carried.is_input:
             return  # nothing changed: the variable keeps its value, identity included
-        value = carried.structure.build(leaves[:-1])
+        value = without_reserve(carried.structure.build(leaves[:-1]), carried.entry)
         if carried.keeps_container:
             for container in containers_in(carried.entry):
                 self.journal.touch(ContentsPlace(container))
-            value = write_into(carried.entry, value)
+            value = (write_into_all if carried.is_whole else write_into)(carried.entry, value)
         if leaves[-1] is not True:
             self.marks.add(value, leaves[-1], f"no iteration may have bound it in the loop at {self.where}")
+        if carried.structure.has_records:
+            self.raising.ambiguous.add([value, carried.entry], self.where)
         if id(carried.variable) in self.found:
             self.journal.write(carried.variable, value)
         else:
             carried.variable.set(value)
-
-    # Messages.
-
-    def _shown(self, structure: Structure, leaves: Sequence[Any]) -> str:
-
-        return str(structure.build([Shown(describe(leaf, self.backend.type_of(leaf))) for leaf in leaves[:-1]]))
-
-    def _changed(self, name: str, before: str, after: str) -> CarryChanges:
-        return CarryChanges(
-            f"{self.where}\n  {name!r} changes type in this staged loop.\n"
-            f"    before the loop:     {before}\n    after one iteration: {after}\n"
-            f"  Give {name!r} the same shape and structure before the loop as its iterations leave it with."
-        )

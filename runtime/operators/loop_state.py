@@ -2,18 +2,88 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from autograph.backends.base import LeafType, Traced
+from autograph.backends.base import Backend, LeafType, Traced
 from autograph.runtime.errors import StagingError
 from autograph.runtime.operators.growing_lists import GrowingList
+from autograph.runtime.operators.iterables import StagedIterable
 from autograph.runtime.operators.journal import Place
-from autograph.runtime.operators.state import Structure, Variable
+from autograph.runtime.operators.list_growth import ListEnd
+from autograph.runtime.operators.loop_options import NO_OPTIONS, LoopOptions
+from autograph.runtime.operators.state import Structure, Variable, find_variables
+
+Thunk = Callable[[], Any]
+ENDLESS = StagedIterable(None, (), lambda index, slices: None)
+
+
+@dataclass(frozen=True)
+class ForLoop:
+    """One ``for`` statement of converted code.
+
+    Attributes:
+      body: runs an iteration on its item.
+      names: the variables that it may leave changed.
+      test: says after an iteration whether to go on; None for a loop without jumps out.
+      result: the variable that holds what a ``return`` in the loop returns.
+      options: what its directive says.
+      report: told of each iteration's index, when it begins.
+    """
+
+    body: Callable[[Any], Any]
+    names: Sequence[str]
+    test: Thunk | None = None
+    result: str | None = None
+    options: LoopOptions = NO_OPTIONS
+    report: Callable[[Any], None] | None = None
+
+    @property
+    def functions(self) -> tuple[Callable[..., Any], ...]:
+        return (self.body,) if self.test is None else (self.body, self.test)
+
+    def variables(self) -> list[Variable]:
+        return find_variables(self.names, self.functions)
+
+
+@dataclass(frozen=True)
+class WhileLoop:
+    """One ``while`` statement of converted code; the attributes are as `ForLoop`'s."""
+
+    test: Thunk
+    body: Thunk
+    names: Sequence[str]
+    result: str | None = None
+    options: LoopOptions = NO_OPTIONS
+
+    def items(self, done: int = 0) -> StagedIterable:
+        """What its staged form runs over, once so many iterations have run in Python."""
+        bound = self.options.maximum_iterations
+        return ENDLESS.at_most(bound if bound is None else bound - done)
 
 
 class CarryChanges(StagingError):
     """The state has another shape or structure after an iteration than before it."""
+
+
+def carry_changes(where: str, name: str, before: str, after: str, has_invariants: bool) -> CarryChanges:
+    """The error for the loop at ``where``, whose variable ``name`` is one thing before and another after."""
+    message = (
+        f"{where}\n  {name!r} changes type in this staged loop.\n"
+        f"    before the loop:     {before}\n    after one iteration: {after}\n"
+        f"  Give {name!r} the same shape and structure before the loop as its iterations leave it with."
+    )
+    if has_invariants:
+        message += "\n  XLA's shapes are fixed: shape_invariants cannot let one change."
+    return CarryChanges(message)
+
+
+def index_type(backend: Backend) -> LeafType:
+    """The type of a staged loop's index."""
+    index = backend.type_of(0)
+    assert index is not None
+    return index
 
 
 @dataclass
@@ -35,6 +105,7 @@ class Carried:
     is_input: bool = True
     results: list[Any] = field(default_factory=list)
     keeps_container: bool = False
+    is_whole: bool = False
 
 
 @dataclass
@@ -45,6 +116,8 @@ class VariableEnd:
     span: slice
     same: list[bool]
     is_installed: bool
+    is_whole: bool = False
+    list_end: ListEnd | None = None
 
 
 class BodyEnd:
@@ -58,3 +131,4 @@ class BodyEnd:
         self.written: list[Any] = []
         self.discovered: list[Place] = []
         self.growing: dict[Any, GrowingList | None] = {}
+        self.lists: dict[Any, ListEnd] = {}

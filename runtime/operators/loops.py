@@ -3,32 +3,35 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from autograph.backends.base import Backend
+from autograph.backends.base import Backend, NotRollable
+from autograph.runtime.errors import StagingError
 from autograph.runtime.operators.iterables import StagedIterable, StagedRange, as_staged, to_be_staged
 from autograph.runtime.operators.journal import Journal
 from autograph.runtime.operators.locations import user_location
 from autograph.runtime.operators.loop_carry import LoopTrace
-from autograph.runtime.operators.loop_state import CarryChanges
+from autograph.runtime.operators.loop_options import NO_OPTIONS, LoopOptions, make_options, set_loop_options
+from autograph.runtime.operators.loop_state import CarryChanges, ForLoop, Thunk, WhileLoop
+from autograph.runtime.operators.raises import Raising
+from autograph.runtime.operators.rolling import UNROLLED_AT_MOST, Rolling, Watch, is_used_up
 from autograph.runtime.operators.state import (
     Marks,
     Slot,
     Snapshot,
     find_variables,
     flatten,
-    value_of,
+    tested,
 )
-from autograph.runtime.raising import Raising
-from autograph.runtime.recording import effects_recorded
-
-Thunk = Callable[[], Any]
-_ENDLESS = StagedIterable(None, (), lambda index, slices: None)
+from autograph.runtime.operators.traced_lists import EmptyListError
+from autograph.runtime.progress import Progress, staged_progress
+from autograph.runtime.recording import JOINT, effects_recorded
 
 
-class Loops(Raising):
+class Loops(Rolling, Raising):
     """The operators for loops. Needs ``backend``, ``marks`` and ``staged_if`` from the object it is mixed into."""
 
     backend: Backend
@@ -36,41 +39,81 @@ class Loops(Raising):
     journal: Journal
     staged_if: Callable[..., Any]
 
-    def while_stmt(self, test: Thunk, body: Thunk, names: Sequence[str], result: str | None = None) -> None:
+    def loop_options(self, *args: Any, **options: Any) -> LoopOptions:
+        """What `set_loop_options`, called so, says."""
+        set_loop_options(*args, **options)  # says what it takes, as the user knows it
+        return make_options(**options)
+
+    def misplaced_loop_options(self) -> None:
+        """Report a directive that is reached as a call.
+
+        Raises:
+          StagingError: inside a trace; elsewhere it means nothing.
+        """
+        if self.backend.is_tracing():
+            raise StagingError(
+                f"{user_location()}\n  set_loop_options belongs to the loop whose body it is the first statement of; here it belongs "
+                "to none.\n  Write it as the first statement of the body of a `for` or `while` that holds no yield or await."
+            )
+
+    def while_stmt(
+        self,
+        test: Thunk,
+        body: Thunk,
+        names: Sequence[str],
+        result: str | None = None,
+        options: LoopOptions = NO_OPTIONS,
+    ) -> None:
         """Run ``body`` while ``test()`` is true; ``names`` and ``result`` as for `if_stmt`."""
-        tried = not self._may_become_traced((test, body))
-        if not tried and self._staged_by_its_test(test, body, names, result):
-            return
-        while True:
-            before = (_cell_values(test), effects_recorded())
-            truth = value_of(test())
-            test_writes = (_cell_values(test), effects_recorded()) != before
-            if self.backend.is_traced(truth):
-                loop = self._while_loop(test, body, names, result, test_writes, self._truth(truth))
-                loop.settle()
-                loop.emit()
+        loop = WhileLoop(test, body, names, result, options)
+        surely = options.has_traced_bound or (options.is_one_loop and self.backend.is_tracing())
+        tried = options.unroll is True or not (surely or self._may_become_traced((test, body)))
+        writes = False
+        if not tried and not surely:
+            is_staged, writes = self._staged_by_its_test(loop)
+            if is_staged:
                 return
-            if not truth:
+        watch = Watch(self, (test, body))
+        for done in itertools.count():
+            before = (_cell_values(test), effects_recorded())
+            truth = tested(test())
+            test_writes = writes or (_cell_values(test), effects_recorded()) != before
+            is_traced = self.backend.is_traced(truth)
+            if is_traced and options.unroll is True:
+                raise StagingError(
+                    f"{user_location()}\n  This loop is to run in Python (unroll=True), and its test is traced: how often it runs is "
+                    "not known.\n  Leave the option out."
+                )
+            if not is_traced and (not truth or options.bound == done):
+                if options.unroll is not True:
+                    watch.warn(None)
+                return
+            if is_traced or surely:
+                truth = self._truth(truth) if is_traced else True
+                self._settled_while(loop, done, test_writes, truth, surely_runs=not is_traced).emit()
                 return
             if not tried:
                 tried = True
-                loop = self._while_loop(test, body, names, result, test_writes, True, surely_runs=True)
-                if self._on_trial(loop):
+                trial = functools.partial(self._settled_while, loop, done, test_writes, True, surely_runs=True)
+                if self._on_trial(trial):
                     return
+            watch.step()
             body()
 
-    def _staged_by_its_test(self, test: Thunk, body: Thunk, names: Sequence[str], result: str | None) -> bool:
+    def _staged_by_its_test(self, loop: WhileLoop) -> tuple[bool, bool]:
         """Stage a ``while`` whose test, asked once with the state traced, turns out to be traced.
 
-        Else nothing has happened.
+        Else nothing has happened. The second result says whether the test writes, in what it calls say.
         """
-        loop = self._while_loop(test, body, names, result, False, None)
+        staged = self._while_loop(loop, 0, False, None)
         effects = effects_recorded()
-        if not loop.test_is_traced() or effects_recorded() != effects:
-            return False  # a test with effects runs once per iteration, in the body
-        loop.settle()
-        loop.emit()
-        return True
+        if not staged.test_is_traced() or effects_recorded() != effects:
+            return False, staged.test_writes  # a test with effects runs once per iteration, in the body
+        staged.settle()
+        if staged.test_writes:
+            return False, True
+        staged.emit()
+        return True, False
 
     def for_stmt(
         self,
@@ -79,118 +122,160 @@ class Loops(Raising):
         names: Sequence[str],
         test: Thunk | None = None,
         result: str | None = None,
+        options: LoopOptions = NO_OPTIONS,
+        python_only: str | None = None,
     ) -> None:
-        """Run ``body(item)`` for each item; ``test``, where given, says whether to go on before each."""
-        staged = as_staged(iterable, self.backend)
+        """Run ``body(item)`` for each item; ``test``, where given, says whether to go on before each.
+
+        ``python_only`` names what in the body needs each index as a Python int.
+        """
+        bar = None
+        if isinstance(iterable, Progress):
+            bar = staged_progress(self, iterable)
+            iterable = iter(iterable) if bar is None else iterable.iterable
+        loop = ForLoop(body, names, test, result, options, None if bar is None else bar.report)
+        self._run_for(iterable, loop, python_only)
+        if bar is not None:
+            bar.close()
+
+    def _run_for(self, iterable: Any, loop: ForLoop, python_only: str | None) -> None:
+        options = loop.options
+        if self.journal.is_rolling and is_used_up(iterable):
+            raise NotRollable("it uses up an iterator")
+        if options.unroll is not True and self.backend.is_tracing():
+            over_data = JOINT.loop_of(iterable)
+            if over_data is not None:
+                over_data(self, loop)
+                return
+        staged = None if options.unroll is True else self._as_staged(iterable, options)
         if staged is not None:
-            self._staged_for(staged, body, names, test, result)
-        elif (
-            test is not None
-            and isinstance(iterable, range | StagedRange)
-            and len(iterable) > 1
-            and self._may_become_traced((test, body))
-            and self._tried_for(iterable, body, names, test, result)
-        ):
+            self.staged_for(staged.at_most(options.maximum_iterations), loop)
             return
-        else:
-            self._python_for(iter(iterable), body, names, test, result)
+        if type(iterable) is range:
+            iterable = iterable[: options.bound]
+        is_range = isinstance(iterable, range | StagedRange)
+        if loop.test is not None and options.unroll is not True and is_range and len(iterable) > 1:
+            if self._may_become_traced(loop.functions) and self._tried_for(iterable, loop):
+                return
+        reason = None
+        if options.is_one_loop or (
+            options.unroll is None and type(iterable) is range and len(iterable) > UNROLLED_AT_MOST
+        ):
+            if self.backend.is_tracing():
+                iterable, reason = self._as_one_loop(iterable, loop, python_only)
+                if iterable is None:
+                    return
+        self._python_for(self._python_items(iterable, options), loop, reason)
+
+    def _as_one_loop(self, iterable: Any, loop: ForLoop, python_only: str | None) -> tuple[Any, str | None]:
+        """Roll a loop that Python could run; what is left to run in Python (None: nothing), and why.
+
+        Raises:
+          StagingError: it cannot be done, and its directive wants it.
+        """
+        wanted = loop.options.is_one_loop
+        if type(iterable) is not range:
+            raise self.refusal(f"it runs over a {type(iterable).__name__}")
+        if loop.test is None:
+            left, reason = self.rolled(iterable, loop, python_only)
+            if wanted and reason is not None:
+                raise self.refusal(reason)
+            return (left if len(left) else None), reason
+        if not wanted:
+            return iterable, None
+        staged = as_staged(to_be_staged(iterable), self.backend, force=True)
+        assert staged is not None
+        self.staged_for(staged, loop)
+        return None, None
 
     # In Python.
 
-    def _python_for(
-        self,
-        items: Iterator[Any],
-        body: Callable[[Any], Any],
-        names: Sequence[str],
-        test: Thunk | None,
-        result: str | None,
-    ) -> None:
-        if test is None:
-            for item in items:
-                body(item)
-            return
+    def _as_staged(self, iterable: Any, options: LoopOptions) -> StagedIterable | None:
+        """How to stage a loop over ``iterable``, or None if it runs in Python."""
+        staged = as_staged(iterable, self.backend)
+        if staged is None and options.has_traced_bound:
+            if not isinstance(iterable, range | StagedRange):
+                raise StagingError(
+                    f"{user_location()}\n  maximum_iterations is traced, and a loop over a {type(iterable).__name__} runs in "
+                    "Python.\n  Give an int, or loop over a range or an array."
+                )
+            return as_staged(to_be_staged(iterable), self.backend, force=True)
+        return staged
+
+    def _python_items(self, iterable: Any, options: LoopOptions) -> Iterator[Any]:
+        """What a loop in Python runs over."""
+        if options.unroll is True and isinstance(iterable, StagedRange):
+            bounds = (iterable.start, iterable.stop, iterable.step)
+            if any(self.backend.is_traced(bound) for bound in bounds) or options.has_traced_bound:
+                raise StagingError(
+                    f"{user_location()}\n  This loop is to run in Python (unroll=True), and how often it runs is traced.\n  Leave the "
+                    "option out, or loop over a range of Python ints."
+                )
+        return itertools.islice(iter(iterable), options.bound)
+
+    def _python_for(self, items: Iterator[Any], loop: ForLoop, reason: str | None) -> None:
+        watch = Watch(self, loop.functions)
         for item in items:
-            body(item)
-            go_on = value_of(test())
+            watch.step()
+            if loop.report is not None:
+                loop.report(watch.count - 1)
+            loop.body(item)
+            if loop.test is None:
+                continue
+            go_on = tested(loop.test())
             if self.backend.is_traced(go_on):
-                self._guarded_for(items, body, names, test, result)
+                self._guarded_for(items, loop)
                 return
             if not go_on:
-                return
+                break
+        if loop.options.unroll is not True:
+            watch.warn(reason)
 
-    def _guarded_for(
-        self,
-        items: Iterator[Any],
-        body: Callable[[Any], Any],
-        names: Sequence[str],
-        test: Thunk,
-        result: str | None,
-    ) -> None:
+    def _guarded_for(self, items: Iterator[Any], loop: ForLoop) -> None:
         """The rest of a loop over Python objects once its end is traced: each further body under the test."""
-        functions = (body, test)
+        assert loop.test is not None
         for item in items:
-            variables = find_variables(names, functions)
+            variables = loop.variables()
             self.staged_if(
-                test(),
-                lambda item=item: _nothing(body(item)),
+                loop.test(),
+                lambda item=item: _nothing(loop.body(item)),
                 None,
                 variables,
-                Snapshot(functions, variables),
+                Snapshot(loop.functions, variables),
             )
 
     def _may_become_traced(self, functions: Sequence[Callable[..., Any]]) -> bool:
         """Whether anything the loop's functions reach directly is traced now, so that trying to stage is worth
         while.
         """
-        for function in functions:
-            for cell in function.__closure__ or ():
-                try:
-                    content = cell.cell_contents
-                except ValueError:
-                    continue
-                if self._holds_traced(content):
-                    return True
-        return False
+        return any(self.backend.is_traced(leaf) for leaf in _leaves_reached(functions))
 
-    def _holds_traced(self, value: Any) -> bool:
-        try:
-            leaves = flatten(value)[0] if isinstance(value, list | tuple | dict) else [value]
-        except (TypeError, ValueError):
-            return False
-        held = itertools.chain(
-            leaves,
-            *(vars(leaf).values() for leaf in leaves if hasattr(leaf, "__dict__") and not callable(leaf)),
-        )
-        return any(self.backend.is_traced(leaf) for leaf in held)
+    def traced_leaves(self, functions: Sequence[Callable[..., Any]]) -> list[Any]:
+        """What the loop's functions reach directly and is traced now."""
+        return [leaf for leaf in _leaves_reached(functions) if self.backend.is_traced(leaf)]
 
     # Staged.
 
     def _while_loop(
-        self,
-        test: Thunk,
-        body: Thunk,
-        names: Sequence[str],
-        result: str | None,
-        test_writes: bool,
-        truth: Any,
-        surely_runs: bool = False,
+        self, loop: WhileLoop, done: int, test_writes: bool, truth: Any, surely_runs: bool = False
     ) -> LoopTrace:
-        """A ``while`` from the present state on.
+        """A ``while`` from the present state on, after ``done`` iterations in Python.
 
         A test that writes has run once and runs at the end of each iteration.
         """
-        functions = (test, body)
-        variables = find_variables(names, functions)
+        functions = (loop.test, loop.body)
+        variables = find_variables(loop.names, functions)
         snapshot = Snapshot(functions, variables)
         goes_on = Slot("the loop's test", truth)
         if test_writes:
             variables.append(goes_on)
 
         def iteration(_: Any) -> None:
-            body()
+            loop.body()
             if test_writes:
-                goes_on.set(self._truth(test()))
+                goes_on.set(self._truth(loop.test()))
 
+        items = loop.items(done)
         return LoopTrace(
             self.backend,
             self.marks,
@@ -199,111 +284,103 @@ class Loops(Raising):
             variables,
             snapshot,
             user_location(),
-            goes_on.get if test_writes else lambda: self._truth(test()),
+            goes_on.get if test_writes else lambda: self._truth(loop.test()),
             iteration,
-            _ENDLESS,
-            surely_runs=surely_runs,
-            result_name=result,
+            items,
+            surely_runs=surely_runs and (items.length is None or isinstance(items.length, int)),
+            result_name=loop.result,
+            options=loop.options,
         )
 
-    def _staged_for(
-        self,
-        staged: StagedIterable,
-        body: Callable[[Any], Any],
-        names: Sequence[str],
-        test: Thunk | None,
-        result: str | None,
-        peeled: bool = False,
-    ) -> None:
+    def _settled_while(
+        self, loop: WhileLoop, done: int, test_writes: bool, truth: Any, surely_runs: bool = False
+    ) -> LoopTrace:
+        """As `_while_loop`, with its types settled. That the test writes may be found only now, in what it calls."""
+        trace = self._while_loop(loop, done, test_writes, truth, surely_runs)
+        trace.settle()
+        if trace.test_writes:
+            trace = self._while_loop(loop, done, True, truth, surely_runs)
+            trace.settle()
+        return trace
+
+    def staged_for(self, staged: StagedIterable, loop: ForLoop, peeled: bool = False) -> None:
+        """Stage a loop over what is known to stage. ``peeled``: the first iteration has run already."""
         if isinstance(staged.length, int) and staged.length <= 0:
             return
-        loop = self._for_loop(staged, body, names, test, result)
+        trace = self.for_loop(staged, loop)
         try:
-            loop.settle(may_peel=not peeled)
-        except (CarryChanges, UnboundLocalError) as error:
-            if peeled or (isinstance(error, UnboundLocalError) and error.name not in names):
+            trace.settle(may_peel=not peeled)
+        except (CarryChanges, UnboundLocalError, EmptyListError) as error:
+            if peeled or (isinstance(error, UnboundLocalError) and error.name not in loop.names):
                 raise
-            self._peeled_for(staged, body, names, test, result)
+            self._peeled_for(staged, loop)
         else:
-            loop.emit()
+            trace.emit()
 
-    def _peeled_for(
-        self,
-        staged: StagedIterable,
-        body: Callable[[Any], Any],
-        names: Sequence[str],
-        test: Thunk | None,
-        result: str | None,
-    ) -> None:
+    def _peeled_for(self, staged: StagedIterable, loop: ForLoop) -> None:
         """Run the first iteration by itself, where the state has types that only it sees (None, say), and stage
         the rest.
         """
+        variables = loop.variables()
         if not isinstance(staged.length, int) and not staged.surely:
-            bodies = (body, test)
-            variables = find_variables(names, bodies)
 
             def run_all() -> None:
-                self._peeled_for(dataclasses.replace(staged, surely=True), body, names, test, result)
+                self._peeled_for(dataclasses.replace(staged, surely=True), loop)
 
-            self.staged_if(staged.length > 0, run_all, None, variables, Snapshot(bodies, variables), result)
+            snapshot = Snapshot(loop.functions, variables)
+            self.staged_if(staged.length > 0, run_all, None, variables, snapshot, loop.result)
             return
-        body(staged.first())
+        loop.body(staged.first())
         rest = staged.rest()
-        go_on = True if test is None else test()
+        go_on = True if loop.test is None else loop.test()
         if not self.backend.is_traced(go_on):
             if go_on:
-                self._staged_for(rest, body, names, test, result, peeled=True)
+                self.staged_for(rest, loop, peeled=True)
             return
 
         def run_rest() -> None:
-            self._staged_for(rest, body, names, test, result, peeled=True)
+            self.staged_for(rest, loop, peeled=True)
 
-        variables = find_variables(names, (body, test))
-        functions = (body, test)
-        self.staged_if(go_on, run_rest, None, variables, Snapshot(functions, variables), result)
+        variables = loop.variables()
+        self.staged_if(go_on, run_rest, None, variables, Snapshot(loop.functions, variables), loop.result)
 
-    def _tried_for(
-        self,
-        iterable: range | StagedRange,
-        body: Callable[[Any], Any],
-        names: Sequence[str],
-        test: Thunk,
-        result: str | None,
-    ) -> bool:
+    def _tried_for(self, iterable: range | StagedRange, loop: ForLoop) -> bool:
         """Stage a loop over a Python range if it turns out to end by a traced test."""
         staged = as_staged(to_be_staged(iterable), self.backend, force=True)
         assert staged is not None
-        loop = self._for_loop(staged, body, names, test, result)
-        return self._on_trial(loop)
+        trace = self.for_loop(staged.at_most(loop.options.maximum_iterations), loop)
 
-    def _for_loop(
-        self,
-        staged: StagedIterable,
-        body: Callable[[Any], Any],
-        names: Sequence[str],
-        test: Thunk | None,
-        result: str | None,
-    ) -> LoopTrace:
-        functions = (body,) if test is None else (body, test)
-        variables = find_variables(names, functions)
+        def settled() -> LoopTrace:
+            trace.settle()
+            return trace
+
+        return self._on_trial(settled)
+
+    def for_loop(self, staged: StagedIterable, loop: ForLoop, from_python: bool = False) -> LoopTrace:
+        test = loop.test
+        variables = loop.variables()
+        if loop.report is not None:
+            staged = staged.reporting(loop.report)
         return LoopTrace(
             self.backend,
             self.marks,
             self.journal,
             self,
             variables,
-            Snapshot(functions, variables),
+            Snapshot(loop.functions, variables),
             user_location(),
             None if test is None else (lambda: self._truth(test())),
-            lambda item: _nothing(body(item)),
+            lambda item: _nothing(loop.body(item)),
             staged,
             surely_runs=isinstance(staged.length, int) and (test is None or not self.backend.is_traced(test())),
-            result_name=result,
+            result_name=loop.result,
+            options=loop.options,
+            from_python=from_python,
         )
 
-    def _on_trial(self, loop: LoopTrace) -> bool:
+    def _on_trial(self, settled: Callable[[], LoopTrace]) -> bool:
         try:
-            loop.settle()
+            loop = settled()
             if loop.test_is_static():
                 return False
         except Exception:
@@ -312,7 +389,7 @@ class Loops(Raising):
         return True
 
     def _truth(self, value: Any) -> Any:
-        value = value_of(value)
+        value = tested(value)
         return self.backend.predicate(value) if self.backend.is_traced(value) else bool(value)
 
 
@@ -329,3 +406,18 @@ def _cell_values(function: Callable[..., Any]) -> list[int]:
         except ValueError:
             values.append(0)
     return values
+
+
+def _leaves_reached(functions: Sequence[Callable[..., Any]]) -> Iterator[Any]:
+    """What the functions' cells hold, containers and objects taken apart."""
+    for function in functions:
+        for cell in function.__closure__ or ():
+            try:
+                content = cell.cell_contents
+                leaves = flatten(content)[0] if isinstance(content, list | tuple | dict) else [content]
+            except (TypeError, ValueError):  # an empty cell, or what is no pytree
+                continue
+            for leaf in leaves:
+                yield leaf
+                if hasattr(leaf, "__dict__") and not callable(leaf):
+                    yield from vars(leaf).values()

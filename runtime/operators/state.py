@@ -10,11 +10,13 @@ import functools
 import types
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import jax
+
+from autograph.runtime.operators.records import closed
 
 
 class _Unbound:
@@ -118,7 +120,8 @@ class Snapshot:
     """The contents of every cell that the bodies can reach, and of the state variables, to be put back."""
 
     def __init__(self, functions: Iterable[Callable[..., Any] | None], variables: Sequence[Variable]) -> None:
-        cells = _cells(function for function in functions if function is not None)
+        self._functions = [function for function in functions if function is not None]
+        cells = _cells(self._functions)
         self._variables: list[Variable] = [CellVariable(name, cell) for name, cell in cells.items()]
         self._variables += [variable for variable in variables if not isinstance(variable, CellVariable)]
         self._values = [variable.get() for variable in self._variables]
@@ -128,21 +131,54 @@ class Snapshot:
         self._variables.append(variable)
         self._values.append(variable.get())
 
+    def places(self) -> list[Variable]:
+        """What the snapshot is of."""
+        return self._variables
+
+    def reachable(self) -> Iterator[Any]:
+        """What the bodies' variables and globals hold."""
+        for function in self._functions:
+            for name in function.__code__.co_names:
+                if name in function.__globals__:
+                    yield function.__globals__[name]
+        yield from (variable.get() for variable in self._variables)
+
     def restore(self) -> None:
         for variable, value in zip(self._variables, self._values, strict=True):
             if variable.get() is not value:
                 variable.set(value)
 
 
+class EmptySnapshot:
+    """Of blocks that bind no variables: an assertion's, say."""
+
+    def places(self) -> list[Any]:
+        return []
+
+    def restore(self) -> None:
+        """Nothing to put back."""
+
+    def reachable(self) -> tuple[Any, ...]:
+        return ()
+
+
+NO_SNAPSHOT = EmptySnapshot()
+
+
 @dataclass(frozen=True)
 class Structure:
-    """How a value is put together from its leaves; keeps the order of a dict's keys, which pytrees sort."""
+    """How a value is put together from its leaves; keeps the order of a dict's keys, which pytrees sort.
+
+    With ``has_records`` there are objects in it that were taken apart: they are built anew.
+    """
 
     treedef: Any
     template: Any
+    has_records: bool = False
 
     def build(self, leaves: Sequence[Any]) -> Any:
-        return _in_order(self.template, jax.tree_util.tree_unflatten(self.treedef, leaves))
+        value = _in_order(self.template, jax.tree_util.tree_unflatten(self.treedef, leaves))
+        return closed(value) if self.has_records else value
 
     def leaf_names(self, name: str) -> list[str]:
         """A name for each leaf: ``params['w']`` for a leaf of ``params``."""
@@ -150,7 +186,7 @@ class Structure:
         return [name + jax.tree_util.keystr(path) for path, _ in paths]
 
 
-def flatten(value: Any, keep_containers: bool = False) -> tuple[list[Any], Structure]:
+def flatten(value: Any, keep_containers: bool = False, has_records: bool = False) -> tuple[list[Any], Structure]:
     """The leaves of a pytree, and what builds it again. Objects that are no pytrees are one leaf.
 
     With ``keep_containers``, lists and dicts inside are leaves too: other names may hold them.
@@ -161,7 +197,7 @@ def flatten(value: Any, keep_containers: bool = False) -> tuple[list[Any], Struc
 
     leaves, treedef = jax.tree_util.tree_flatten(value, is_leaf=is_leaf)
     template = _in_order(value, jax.tree_util.tree_unflatten(treedef, range(len(leaves))))
-    return leaves, Structure(treedef, template)
+    return leaves, Structure(treedef, template, has_records)
 
 
 def _in_order(template: Any, value: Any) -> Any:
@@ -174,9 +210,15 @@ def _in_order(template: Any, value: Any) -> Any:
 
 
 def value_of(value: Any) -> Any:
-    """What is tested where ``value`` is: the array that an `autograph.Variable` holds, anything else as it is."""
+    """What ``value`` stands for: the array that an `autograph.Variable` holds, anything else as it is."""
     read = getattr(value, "__autograph_value__", None)
     return value if read is None else read()
+
+
+def tested(value: Any) -> Any:
+    """What the truth of ``value`` is the truth of: itself, or what an object that has a traced truth gives for it."""
+    truth = getattr(value, "__autograph_truth__", None)
+    return value_of(value) if truth is None else truth()
 
 
 def values_in(value: Any) -> Any:
@@ -234,8 +276,15 @@ def is_mutable_container(value: Any) -> bool:
     return isinstance(value, list | dict)
 
 
+def has_contents(value: Any) -> bool:
+    """Whether this is a `TracedList`, whose contents may be something else than a sequence of elements."""
+    return hasattr(type(value), "set_contents")
+
+
 def containers_in(value: Any) -> list[Any]:
     """The lists and dicts that ``value`` is built of."""
+    if has_contents(value) and not isinstance(value.contents(), tuple):
+        return [value]
     if isinstance(value, dict):
         return [value, *(c for part in value.values() for c in containers_in(part))]
     if isinstance(value, list | tuple):
@@ -244,9 +293,40 @@ def containers_in(value: Any) -> list[Any]:
     return []
 
 
+def same_parts(left: Sequence[Any], right: Sequence[Any]) -> bool:
+    """Whether two values are built of the very same lists and dicts (`containers_in`), in the same order."""
+    return len(left) == len(right) and all(a is b for a, b in zip(left, right, strict=True))
+
+
+def write_into_all(container: Any, new: Any) -> Any:
+    """`write_into` for ``container`` and each list and dict in it, whose counterparts in ``new`` stand in its order."""
+    olds, news = containers_in(container), containers_in(new)
+    if len(olds) != len(news) or any(map(has_contents, olds)):
+        return write_into(container, new)
+    kept = {id(theirs): ours for ours, theirs in zip(olds, news, strict=True)}
+
+    def part(value: Any) -> Any:
+        if id(value) in kept:
+            return kept[id(value)]
+        if isinstance(value, tuple) and containers_in(value):
+            parts = [part(each) for each in value]
+            return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+        return value
+
+    fresh = [
+        {k: part(v) for k, v in theirs.items()} if isinstance(theirs, dict) else [part(v) for v in theirs]
+        for theirs in news
+    ]
+    for ours, theirs in zip(olds, fresh, strict=True):
+        write_into(ours, theirs)
+    return container
+
+
 def write_into(container: Any, new: Any) -> Any:
     """Give ``container`` the contents of ``new`` and return it, so that every name for it sees them."""
-    if isinstance(container, list):
+    if has_contents(container):
+        container.set_contents(new.contents())
+    elif isinstance(container, list):
         container[:] = new
     else:
         container.clear()

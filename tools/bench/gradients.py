@@ -16,6 +16,7 @@ import argparse
 import statistics
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -59,10 +60,11 @@ def programs() -> dict[str, tuple[Step, Any, Any]]:
 # The same loop, in as many ways.
 
 
-def converted(step: Step) -> Callable[..., Any]:
+def converted(step: Step, checkpoints: int | None = None) -> Callable[..., Any]:
     def loop(parameters: Any, state: Any, steps: Any) -> Any:
         k = 0
         while k < steps:
+            ag.set_loop_options(checkpoints=checkpoints)
             state = step(parameters, state)
             k += 1
         return state
@@ -215,45 +217,89 @@ def show(timed: dict[str, Timed], reference: list[str]) -> None:
         )
 
 
+COUNTS = (100, 316, 1_000, 3_162, 10_000, 31_623, 100_000)
+
+
 def main() -> None:
     """Print one table for each program, then memory and time over trip counts."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--rounds", type=int, default=15)
-    parser.add_argument("--only", help="a part of a program's name")
-    rounds, only = (options := parser.parse_args()).rounds, options.only
-    for name, (step, parameters, state) in programs().items():
-        if only and only not in name:
-            continue
-        parameters, state = jax.tree.map(jnp.asarray, (parameters, state))
-        arguments = parameters, state, jnp.int32(STEPS)
-        print(f"{name}, forward")
-        show(compare({"bare": bare(step), "autograph": converted(step)}, arguments, 2 * rounds), ["bare"])
-        print(f"{name}, gradient")
-        by_hand = {"all carries, by hand": carries_kept(step), "blocks, by hand": blocks_run_again(step)}
-        others = {"scan to a bound": scan_to_a_bound(step)}
-        if (equinox := of_equinox(step)) is not None:
-            others["equinox, checkpointed"] = equinox
-        loops = {**by_hand, "autograph": converted(step), **others}
-        timed = compare({key: gradient(loop) for key, loop in loops.items()}, arguments, rounds)
-        show(timed, list(by_hand))
-    over_trip_counts()
+    parser.add_argument("--only", help='a part of a program\'s name; "counts" for the trip counts alone')
+    parser.add_argument("--picture", type=Path, help="also draw memory and time over trip counts into this file")
+    options = parser.parse_args()
+    for name in programs():
+        if options.only is None or options.only in name:
+            compare_all(name, options.rounds)
+    if options.only in (None, "counts"):
+        measured = over_trip_counts()
+        if options.picture is not None:
+            draw(measured, options.picture)
 
 
-def over_trip_counts() -> None:
+def compare_all(name: str, rounds: int) -> None:
+    step, parameters, state = programs()[name]
+    parameters, state = jax.tree.map(jnp.asarray, (parameters, state))
+    arguments = parameters, state, jnp.int32(STEPS)
+    print(f"{name}, forward")
+    show(compare({"bare": bare(step), "autograph": converted(step)}, arguments, 2 * rounds), ["bare"])
+    print(f"{name}, gradient")
+    by_hand = {"all carries, by hand": carries_kept(step), "blocks, by hand": blocks_run_again(step)}
+    others = {"scan to a bound": scan_to_a_bound(step)}
+    if (equinox := of_equinox(step)) is not None:
+        others["equinox, checkpointed"] = equinox
+    loops = {**by_hand, "autograph": converted(step), **others}
+    timed = compare({key: gradient(loop) for key, loop in loops.items()}, arguments, rounds)
+    show(timed, list(by_hand))
+
+
+Measured = dict[str, list[tuple[int, float, int]]]
+
+
+def over_trip_counts() -> Measured:
+    """By way of writing the loop: numbers of steps, seconds (the fastest round) and bytes of its gradient."""
     step, parameters, state = programs()["network of 16"]
     print("network of 16, gradient over trip counts")
-    for steps in (100, 1_000, 10_000, 100_000):
+    measured: Measured = {}
+    for steps in COUNTS:
 
         def scan(parameters: Any, state: Any, _: Any, steps: int = steps) -> Any:
             return lax.scan(lambda s, _: (step(parameters, s), None), state, None, length=steps)[0]
 
-        arguments = parameters, state, jnp.int32(steps)
-        functions = {"autograph": gradient(converted(step)), "scan of that length": gradient(scan)}
-        timed = compare(functions, arguments, 3)
-        line = "   ".join(
-            f"{name}: {each.time * 1e3:9.2f} ms, {each.memory / 1024:8.0f} KiB" for name, each in timed.items()
-        )
-        print(f"  {steps:>7} steps   {line}")
+        loops = {
+            "autograph": converted(step),
+            "autograph, 64 checkpoints": converted(step, 64),
+            "equinox, 64 checkpoints": of_equinox(step),
+            "scan of that length": scan,
+        }
+        functions = {name: gradient(loop) for name, loop in loops.items() if loop is not None}
+        timed = compare(functions, (parameters, state, jnp.int32(steps)), 3 if steps > 10_000 else 9)
+        print(f"  {steps:>7} steps")
+        for name, each in timed.items():
+            fastest = min(each.times)
+            print(f"    {name:28s}{fastest * 1e3:9.2f} ms {each.memory / 1024:8.0f} KiB")
+            measured.setdefault(name, []).append((steps, fastest, each.memory))
+    return measured
+
+
+def draw(measured: Measured, path: Path) -> None:
+    """Memory beside time, each over the number of steps."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, panels = pyplot.subplots(1, 2, figsize=(8, 3), layout="constrained")
+    for axes, title in zip(panels, ("memory of the gradient, KiB", "time, ms"), strict=True):
+        for marker, (name, points) in zip("osD^", measured.items(), strict=False):
+            values = [bytes_ / 1024 if axes is panels[0] else seconds * 1e3 for _, seconds, bytes_ in points]
+            axes.loglog([steps for steps, _, _ in points], values, marker + "-", markersize=3, linewidth=1, label=name)
+        axes.set_title(title, fontsize=9)
+        axes.set_xlabel("steps of the loop", fontsize=8)
+        axes.tick_params(labelsize=7)
+        axes.grid(linewidth=0.3)
+    panels[0].legend(fontsize=7)
+    figure.savefig(path, dpi=90)
+    pyplot.close(figure)
 
 
 if __name__ == "__main__":

@@ -86,7 +86,7 @@ def train(params, key, training, validation, epochs=100, batch=32, patience=5, r
 
     Returns the best parameters, the number of epochs run and the validation loss after each.
     """
-    mean = square = jax.tree.map(jnp.zeros_like, params)
+    mean, square = jax.tree.map(jnp.zeros_like, params), jax.tree.map(jnp.zeros_like, params)
     best, best_loss, stale, step = params, jnp.array(jnp.inf), 0, 0
     history = jnp.full(epochs, jnp.nan)
     batches = len(training.images) // batch

@@ -21,11 +21,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--jobs", type=int, default=min(os.cpu_count() or 1, 8), help="worker processes")
     parser.add_argument("--save", type=Path, help="folder for a test file of each program that differs")
     parser.add_argument("--shrink", type=float, default=60.0, help="seconds to make one of them smaller")
+    parser.add_argument("--gradients", action="store_true", help="compare gradients with finite differences")
+    parser.add_argument("--break", dest="breakage", help="break the compiler so, and stop when that is found")
     options = parser.parse_args(arguments)
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
     start = time.monotonic()
     totals: dict[str, Counts[str]] = collections.defaultdict(collections.Counter)
-    for report in run_campaign(range(options.seed, options.seed + options.count), options.jobs, options.shrink):
+    seeds = range(options.seed, options.seed + options.count)
+    for report in run_campaign(seeds, options.jobs, options.shrink, options.gradients, options.breakage):
         for subject, counts in report.counts.items():
             totals[subject].update(counts)
         failure = report.failure
@@ -37,6 +40,8 @@ def main(arguments: list[str] | None = None) -> int:
             options.save.mkdir(parents=True, exist_ok=True)
             path = options.save / f"test_program_{failure.seed}.py"
             path.write_text(as_test(failure), encoding="utf-8")
+        if options.breakage is not None:
+            break
     print(summary(totals, time.monotonic() - start))
     return 1 if totals["run"]["differences"] else 0
 
@@ -46,17 +51,20 @@ def summary(totals: dict[str, Counts[str]], seconds: float) -> str:
     run = totals["run"]
     lines = ["", "Constructs: " + _listed(totals["constructs"])]
     lines += ["Refusals:"] + [f"  {count:6} {why}" for why, count in totals["refused"].most_common()]
-    lines.append("Modes: " + _listed(collections.Counter({m: run[m] for m in run if m not in _NOT_MODES})))
+    lines.append("Modes: " + _listed(totals["modes"]))
+    if totals["gradients"]:
+        lines.append("Gradients, inputs: " + _listed(totals["gradients"]))
+    lines.append(
+        f"Compiled by XLA: {run['compiled by XLA']} programs; what was traced of the others was evaluated in NumPy, "
+        "operation by operation (tools/fuzz/interpreter.py)"
+    )
     lines.append("Staged in the jaxprs: " + _listed(totals["staged"]))
     lines.append(
         f"{run['programs']} programs run ({run['unsuitable']} unsuitable), {run['differences']} differences, "
-        f"{sum(totals['refused'].values())} refusals, "
+        f"{run['refused']} refused, "
         f"{seconds:.0f} s, {run['programs'] / max(seconds, 1):.1f} programs/s"
     )
     return "\n".join(lines)
-
-
-_NOT_MODES = ("programs", "unsuitable", "differences")
 
 
 def _listed(counts: Counts[str]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import collections
 import functools
+import gc
 import multiprocessing
 import multiprocessing.connection
 import os
@@ -12,15 +13,16 @@ import re
 import signal
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from autograph.tools.fuzz.programs import Program, make_program
 
 _RESTART_AFTER = 400  # programs for one process: JAX and the converter keep something of each
-_LONGEST_RUN = 15  # seconds for one program in one mode
-_LONGEST = 60.0  # seconds for one program, its shrinking included
+COMPILED_EACH = 10  # of so many pairs of programs, the first is compiled
+_LONGEST_RUN = 60  # seconds for one program in one mode; not CPU time, and the machine may be busy
+_LONGEST = 400.0  # seconds for one program in all modes, its shrinking not included
 
 Counts = collections.Counter
 
@@ -32,7 +34,7 @@ class Report:
     Attributes:
       seed: its number.
       failure: mode, kind and text of the first difference, and a smaller program and the input that show it.
-      counts: by subject (``"run"``, ``"refused"``, ``"staged"``, ``"constructs"``).
+      counts: by subject (``"run"``, ``"modes"``, ``"refused"``, ``"staged"``, ``"constructs"``).
     """
 
     seed: int
@@ -54,18 +56,23 @@ class Failure:
 def modes_of(seed: int) -> tuple[str, ...]:
     """In which ways the program of this number is run; `jit` and `function` trace alike, and take turns."""
     modes = ["eager", "function" if seed % 2 else "jit"]
-    if seed % 3 == 0:
+    if seed % 4 in (0, 1) and seed // 4 % 2 == 0:
         modes.append("vmap")
-    if seed % 4 == 0:
+    if seed % 16 in (4, 5):
         modes.append("eager_jax")
     return tuple(modes)
+
+
+def is_compiled(seed: int) -> bool:
+    """Whether XLA compiles what is traced of this program; of the others, `interpreter` evaluates it."""
+    return seed // 2 % COMPILED_EACH == 0
 
 
 def try_program(program: Program, seconds_to_shrink: float = 60.0) -> Report:
     """Run one program in its modes; shrink it if it fails."""
     # Not at the top: the process that only hands out the work needs no JAX.
     from autograph.tools.fuzz.oracle import suitable
-    from autograph.tools.fuzz.runs import reason
+    from autograph.tools.fuzz.runs import Subject, reason
     from autograph.tools.fuzz.shrink import shrink
 
     report = Report(program.seed)
@@ -73,32 +80,63 @@ def try_program(program: Program, seconds_to_shrink: float = 60.0) -> Report:
     if not kept:
         report.counts["run"]["unsuitable"] += 1
         return report
-    report.counts["run"]["programs"] += 1
+    by_xla = is_compiled(program.seed)
+    report.counts["run"].update({"programs": 1, "compiled by XLA": int(by_xla)})
     report.counts["constructs"] = constructs(program.source)
     inputs = tuple(program.inputs[position] for position in kept)
+    subject = Subject(program.source, inputs, by_xla)
     raises = "raise " in program.source or "assert " in program.source
     for mode in modes_of(program.seed):
         if raises and mode in ("jit", "vmap"):
             mode = "function"  # the others have no one to raise the exception when the program has run
-        verdict = _run_in_time(mode, program.source, inputs)
-        report.counts["run"][mode] += 1
+        verdict = _run_in_time(functools.partial(subject.run, mode))
+        report.counts["modes"][mode] += 1
         report.counts["staged"].update(dict(verdict.staged))
+        report.counts["staged"]["programs with staged statements"] += any(count for _, count in verdict.staged)
         if verdict.kind == "refused":
             report.counts["refused"][reason(verdict.text)] += 1
+            report.counts["run"]["refused"] = 1
         if not verdict.failed:
             continue
         report.counts["run"]["differences"] += 1
         failing: tuple[Any, ...] = (inputs[verdict.input],)
-        if not _fails(mode, program.source, failing, verdict):
+        fails = functools.partial(_fails, mode, by_xla, like=verdict)
+        if not fails(program.source, inputs=failing):
             failing = inputs  # it takes several calls, or lanes
-        smaller = shrink(
-            program.source,
-            functools.partial(_fails, mode, inputs=failing, like=verdict),
-            seconds_to_shrink,
-        )
-        text = _run_in_time(mode, smaller, failing).text or verdict.text
+        smaller = shrink(program.source, functools.partial(fails, inputs=failing), seconds_to_shrink)
+        text = _run_once(mode, by_xla, smaller, failing).text or verdict.text
         report.failure = Failure(program.seed, mode, verdict.kind, text, smaller, failing, program.source)
         break
+    return report
+
+
+def try_program_gradients(program: Program) -> Report:
+    """Compare one program's gradients with finite differences."""
+    from autograph.tools.fuzz.gradients import try_gradients
+
+    report = Report(program.seed)
+    by_xla = is_compiled(program.seed)
+    counts: dict[str, int] = {}
+
+    def compare() -> Any:
+        verdict, found = try_gradients(program, by_xla)
+        counts.update(found)
+        return verdict
+
+    verdict = _run_in_time(compare)
+    report.counts["gradients"].update(counts)
+    if verdict.kind == "same" and not counts.get("compared"):
+        report.counts["run"]["unsuitable"] += 1
+        return report
+    report.counts["run"].update({"programs": 1, "compiled by XLA": int(by_xla)})
+    report.counts["constructs"] = constructs(program.source)
+    if verdict.kind == "refused":
+        report.counts["refused"][verdict.text] += 1
+        report.counts["run"]["refused"] = 1
+    elif verdict.kind != "same":
+        report.counts["run"]["differences"] += 1
+        source = program.source
+        report.failure = Failure(program.seed, "gradient", verdict.kind, verdict.text, source, program.inputs, source)
     return report
 
 
@@ -106,9 +144,9 @@ class _TooLong(BaseException):
     """The alarm of `_run_in_time`; no `except Exception` of the program or of ours stops it."""
 
 
-def _run_in_time(mode: str, source: str, inputs: tuple[Any, ...]) -> Any:
-    """As `run_mode`; a run that does not end in Python is of kind ``hang``. XLA's loops cannot be stopped."""
-    from autograph.tools.fuzz.runs import Verdict, run_mode
+def _run_in_time(run: Callable[[], Any]) -> Any:
+    """What ``run`` gives; if it does not end in Python, a verdict of kind ``hang``. XLA's loops cannot be stopped."""
+    from autograph.tools.fuzz.runs import Verdict
 
     def ring(*_: Any) -> None:
         raise _TooLong
@@ -120,7 +158,7 @@ def _run_in_time(mode: str, source: str, inputs: tuple[Any, ...]) -> Any:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return run_mode(mode, source, inputs)
+            return run()
     except _TooLong:
         return Verdict("hang", f"no end within {_LONGEST_RUN} s")
     finally:
@@ -128,13 +166,19 @@ def _run_in_time(mode: str, source: str, inputs: tuple[Any, ...]) -> Any:
         signal.signal(signal.SIGALRM, before)
 
 
-def _fails(mode: str, source: str, inputs: tuple[Any, ...], like: Any) -> bool:
+def _run_once(mode: str, by_xla: bool, source: str, inputs: tuple[Any, ...]) -> Any:
+    from autograph.tools.fuzz.runs import run_mode
+
+    return _run_in_time(lambda: run_mode(mode, source, inputs, by_xla))
+
+
+def _fails(mode: str, by_xla: bool, source: str, inputs: tuple[Any, ...], like: Any) -> bool:
     """Whether a program fails as another did: in kind, and a crash by the same exception."""
     from autograph.tools.fuzz.oracle import suitable
 
     if len(suitable(source, inputs)) < len(inputs):
         return False
-    found = _run_in_time(mode, source, inputs)
+    found = _run_once(mode, by_xla, source, inputs)
     return found.kind == like.kind and (like.kind != "crash" or _exception(found.text) == _exception(like.text))
 
 
@@ -181,10 +225,19 @@ def constructs(source: str) -> Counts[str]:
 # Many programs.
 
 
-def run_campaign(seeds: Sequence[int], jobs: int, seconds_to_shrink: float = 60.0) -> Iterator[Report]:
-    """The report of each program, as they come. One that never ends is a failure of kind ``hang``."""
+def run_campaign(
+    seeds: Sequence[int],
+    jobs: int,
+    seconds_to_shrink: float = 60.0,
+    gradients: bool = False,
+    breakage: str | None = None,
+) -> Iterator[Report]:
+    """The report of each program, as they come. One that never ends is a failure of kind ``hang``.
+
+    With ``gradients`` their gradients are compared; a ``breakage`` is one of `breakages.BREAKAGES`.
+    """
     pending = collections.deque(seeds)
-    workers = [_Worker(pending, seconds_to_shrink) for _ in range(jobs)]
+    workers = [_Worker(pending, seconds_to_shrink, (seconds_to_shrink, gradients, breakage)) for _ in range(jobs)]
     try:
         while any(worker.busy for worker in workers):
             ready = multiprocessing.connection.wait([w.pipe for w in workers if w.busy], timeout=1.0)
@@ -203,8 +256,9 @@ def run_campaign(seeds: Sequence[int], jobs: int, seconds_to_shrink: float = 60.
 class _Worker:
     """A process and what it is working on."""
 
-    def __init__(self, pending: collections.deque[int], seconds_to_shrink: float) -> None:
+    def __init__(self, pending: collections.deque[int], seconds_to_shrink: float, options: tuple[Any, ...]) -> None:
         self.pending = pending
+        self.options = options
         self.seconds_to_shrink = seconds_to_shrink
         self.busy = True
         self._start()
@@ -212,7 +266,7 @@ class _Worker:
     def _start(self) -> None:
         context = multiprocessing.get_context("spawn")
         self.pipe, theirs = context.Pipe()
-        self.process = context.Process(target=_work, args=(theirs, self.seconds_to_shrink), daemon=True)
+        self.process = context.Process(target=_work, args=(theirs, *self.options), daemon=True)
         self.process.start()
         theirs.close()
         self.done = 0
@@ -254,10 +308,22 @@ class _Worker:
         self.pipe.close()
 
 
-def _work(pipe: Any, seconds_to_shrink: float) -> None:
+def _work(pipe: Any, seconds_to_shrink: float, gradients: bool, breakage: str | None) -> None:
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
+    if breakage is not None:
+        from autograph.tools.fuzz.breakages import BREAKAGES
+
+        BREAKAGES[breakage]()
+    try_program(make_program(0), 0.0)
+    # What JAX holds by now stays; to look through it again and again costs a tenth of the time.
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 50, 100)
     while True:
         seed = pipe.recv()
-        report = try_program(make_program(seed), seconds_to_shrink)
+        if gradients:
+            report = try_program_gradients(make_program(seed, smooth=True))
+        else:
+            report = try_program(make_program(seed), seconds_to_shrink)
         report.counts = dict(report.counts)  # without the lambda, which cannot be sent
         pipe.send(report)

@@ -6,19 +6,28 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-# Types by one letter: int, float, bool, a vector of floats, a vector of ints.
-INT, FLOAT, BOOL, FLOATS, INTS = "i", "f", "b", "v", "w"
+# Types by one letter: int, float, bool, a vector of floats, a vector of ints, a matrix of floats; and three that are
+# read in one way only: an int or a float, a float or a vector, an int or None.
+INT, FLOAT, BOOL, FLOATS, INTS, MATRIX = "i", "f", "b", "v", "w", "m"
+NUMBER, WIDE, OPTION = "n", "u", "o"
 SCALARS = (INT, FLOAT, BOOL)
 LENGTH = 3  # of every vector
+ROWS = 2  # of every matrix
 
 
 @dataclass
 class Callee:
-    """A function of the program that expressions may call: what it takes, and what it returns."""
+    """A function of the program that expressions may call.
+
+    Attributes: text (how it is named), parameters (their types), returns, names (of those parameters that may be given
+    by name), optional (how many of the last of them may be left out).
+    """
 
     text: str
     parameters: tuple[str, ...]
     returns: str
+    names: tuple[str, ...] = ()
+    optional: int = 0
 
 
 @dataclass
@@ -42,15 +51,18 @@ class Scope:
         return [name for name, type in self.types.items() if type == kind]
 
     def writable(self, kind: str | None = None) -> list[str]:
-        return [name for name, type in self.types.items() if name not in self.fixed and (kind is None or type == kind)]
+        free = [name for name, type in self.types.items() if name not in self.fixed and type != WIDE]
+        return free if kind is None else [name for name in free if self.types[name] == kind]
 
 
 class Expressions:
-    """Attributes: random (the program's own numbers), scope (where the next expression will stand)."""
+    """Attributes: random (the program's own numbers), scope (where the next expression will stand), features (what
+    else this program is to hold)."""
 
     def __init__(self, numbers: random.Random) -> None:
         self.random = numbers
         self.scope = Scope()
+        self.features: frozenset[str] = frozenset()
 
     def chance(self, probability: float) -> bool:
         return self.random.random() < probability
@@ -75,6 +87,9 @@ class Expressions:
         vectors = self.scope.readable({INT: INTS, FLOAT: FLOATS}.get(kind, ""))
         if vectors and self.chance(0.2):
             return f"{self.random.choice(vectors)}[{self.index()}]"
+        matrices = self.scope.readable(MATRIX) if kind == FLOAT else []
+        if matrices and self.chance(0.3):
+            return f"{self.random.choice(matrices)}[{self.index(ROWS)}{self.random.choice((', ', ']['))}{self.index()}]"
         if names and self.chance(0.8):
             return self.random.choice(names)
         if kind == BOOL and self.chance(0.9):
@@ -93,12 +108,12 @@ class Expressions:
         fill = [self.constant(INT if kind == INTS else FLOAT) for _ in range(LENGTH)]
         return f"[{', '.join(fill)}]"
 
-    def index(self) -> str:
+    def index(self, length: int = LENGTH) -> str:
         """An index that is always within a vector."""
         ints = self.scope.readable(INT)
         if ints and self.chance(0.6):
-            return f"{self.random.choice(ints)} % {LENGTH}"
-        return str(self.random.randint(-LENGTH, LENGTH - 1))
+            return f"{self.random.choice(ints)} % {length}"
+        return str(self.random.randint(-length, length - 1))
 
     # By type.
 
@@ -118,7 +133,31 @@ class Expressions:
         ]
         if self.scope.readable(INTS):
             makers.append((1, lambda: f"sum({pick(self.scope.readable(INTS))})"))
+        if "comprehensions" in self.features:
+            makers.append((3, self._int_of_comprehension))
+        if options := self.scope.readable(OPTION):
+            makers.append((3, lambda: f"({options[0]} if {options[0]} is not None else {e(INT)})"))
         return makers
+
+    def _int_of_comprehension(self) -> str:
+        e, pick = self._operand, self.random.choice
+        texts = [
+            f"[q + {e(INT)} for q in range(3)][{pick('012')}]",
+            f"sum(q * 2 for q in ({e(INT)}, {e(INT)}))",
+            f"sum([p - q for p in range(2) for q in ({e(INT)}, 1)])",
+            f"{{q: q + {e(INT)} for q in (1, 2)}}[{pick('12')}]",
+            f"max([q + {e(INT)} for q in range(3) if q != {pick('012')}])",
+            f"len([q for q in range(4) if q != {pick('12')}])",
+        ]
+        for name in self.scope.readable(INTS):
+            texts += [
+                f"sum(q + {e(INT)} for q in {name})",
+                f"sum([q * {e(INT)} for q in {name}][1:])",
+                f"max(q * {pick(('2', '-1'))} for q in {name})",
+                f"[q + 1 for q in {name}][{pick('012')}]",
+                f"sum(p * q for p, q in zip({name}, range(3)))",
+            ]
+        return pick(texts)
 
     def _floats(self) -> list[tuple[int, Callable[[], str]]]:
         e = self._operand
@@ -136,6 +175,19 @@ class Expressions:
         ]
         if self.scope.readable(FLOATS):
             makers.append((1, lambda: f"{pick(self.scope.readable(FLOATS))}.sum()"))
+        if self.scope.readable(NUMBER):
+            makers.append((4, lambda: f"({pick(self.scope.readable(NUMBER))} * 1.0)"))
+        if "smooth" in self.features:
+            makers += [
+                (3, lambda: f"({e(FLOAT)} * {e(FLOAT)})"),
+                (2, lambda: f"np.{pick(('sin', 'cos', 'tanh'))}({e(FLOAT)})"),
+                (1, lambda: f"np.sqrt(1.0 + {e(FLOAT)} ** 2)"),
+                (1, lambda: f"({e(FLOAT)} / (1.0 + abs({e(FLOAT)})))"),
+            ]
+        vectors = self.scope.readable(FLOATS)
+        if vectors and "comprehensions" in self.features:
+            makers.append((2, lambda: f"max(q - {e(FLOAT)} for q in {pick(vectors)})"))
+            makers.append((2, lambda: f"sum([q + {e(FLOAT)} for q in {pick(vectors)}])"))
         return makers
 
     def _bools(self) -> list[tuple[int, Callable[[], str]]]:
@@ -155,7 +207,20 @@ class Expressions:
             (2, lambda: f"(not {e(BOOL)})"),
             (1, lambda: f"{e(INT)} {pick(('in', 'not in'))} (0, 1, {e(INT)})"),
             (1, lambda: f"bool({e(INT)})"),
+            *self._other_bools(),
         ]
+
+    def _other_bools(self) -> list[tuple[int, Callable[[], str]]]:
+        e, pick = self._operand, self.random.choice
+        ints, options, numbers = (self.scope.readable(kind) for kind in (INTS, OPTION, NUMBER))
+        makers: list[tuple[int, Callable[[], str]]] = []
+        if ints and "comprehensions" in self.features:
+            makers.append((2, lambda: f"{pick(('any', 'all'))}(q > {e(INT)} for q in {pick(ints)})"))
+        if options:
+            makers.append((2, lambda: f"({pick(options)} is {pick(('', 'not '))}None)"))
+        if numbers:
+            makers.append((2, lambda: f"{pick(numbers)} {pick(('<', '<=', '>', '!='))} {e(FLOAT)}"))
+        return makers
 
     def vector(self, kind: str, depth: int) -> str:
         element = {FLOATS: FLOAT, INTS: INT}[kind]
@@ -169,6 +234,13 @@ class Expressions:
             lambda: f"({one} + 1 if {self.condition(1)} else {self.random.choice(names)} * 2)",
             lambda: f"{one}[::-1] + 0",
         ]
+        if kind == FLOATS:
+            wide, matrices = self.scope.readable(WIDE), self.scope.readable(MATRIX)
+            if wide:
+                choices.append(lambda: f"{self.random.choice(wide)} + {one} * 0")
+            if matrices:
+                choices.append(lambda: f"{self.random.choice(matrices)}[{self.index(ROWS)}] + 0")
+                choices.append(lambda: f"{self.random.choice(matrices)}.sum(axis=0)")
         return self.random.choice(choices)()
 
     # What every type has.
@@ -201,7 +273,14 @@ class Expressions:
         return [c for c in self.scope.callees if all(k in kinds or k in SCALARS for k in c.parameters)]
 
     def call_text(self, callee: Callee) -> str:
-        arguments = (self.argument(kind) for kind in callee.parameters)
+        arguments = [self.argument(kind) for kind in callee.parameters]
+        if callee.optional and self.chance(0.4):
+            del arguments[len(arguments) - self.random.randint(1, callee.optional) :]
+        if callee.names and self.chance(0.5):
+            position = self.random.randrange(len(arguments)) if arguments else 0
+            named = list(zip(callee.names, arguments, strict=False))[position:]
+            self.random.shuffle(named)
+            arguments[position:] = [f"{name}={text}" for name, text in named]
         return f"{callee.text}({', '.join(arguments)})"
 
     def argument(self, kind: str) -> str:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 import contextlib
 import copy
+import io
 import linecache
 import types
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -24,6 +25,8 @@ _LARGEST_FLOAT, _PARTS = (
     2**9,
 )  # such floats, and their sums, are exact in 24 bits: nothing is ever rounded
 
+_GIVEN = {"ag": ag, "np": np, "NamedTuple": NamedTuple}  # what a program may use without importing it
+
 
 class Unsuitable(Exception):
     """A run whose numbers grow past what 32 bits hold exactly, or that does not end soon."""
@@ -31,10 +34,11 @@ class Unsuitable(Exception):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a call did: its result, or the type and arguments of what it raised."""
+    """What a call did: its result, or the type and arguments of what it raised; and what it printed."""
 
     result: Any = None
     error: BaseException | None = None
+    printed: str = ""
 
     @property
     def raised(self) -> tuple[str, tuple[Any, ...]] | None:
@@ -44,7 +48,7 @@ class Outcome:
 def load(source: str, filename: str) -> types.ModuleType:
     """The module with this text; its source can be looked up, as that of a module from a file."""
     module = types.ModuleType("generated")
-    module.__dict__["ag"] = ag
+    module.__dict__.update(_GIVEN)
     module.__dict__["__file__"] = filename
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
     exec(compile(source, filename, "exec"), module.__dict__)
@@ -53,13 +57,16 @@ def load(source: str, filename: str) -> types.ModuleType:
 
 def run(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Outcome:
     """Call the function on copies of the arguments."""
+    output = io.StringIO()
     try:
-        with np.errstate(all="ignore"):
-            return Outcome(function(*copy.deepcopy(arguments)))
+        with np.errstate(all="ignore"), contextlib.redirect_stdout(output):
+            result = function(*copy.deepcopy(arguments))
+            jax.effects_barrier()
     except Unsuitable:
         raise
     except Exception as error:
-        return Outcome(error=error)
+        return Outcome(error=error, printed=output.getvalue())
+    return Outcome(result, printed=output.getvalue())
 
 
 def suitable(source: str, inputs: tuple[tuple[Any, ...], ...]) -> list[int]:
@@ -92,7 +99,7 @@ def _meant(error: BaseException | None) -> bool:
 def _guarded(source: str) -> types.ModuleType:
     tree = ast.fix_missing_locations(_Guards().visit(ast.parse(source)))
     module = types.ModuleType("guarded")
-    module.__dict__.update(ag=ag, check__=_check, count__=_Countdown())
+    module.__dict__.update(_GIVEN, check__=_check, count__=_Countdown())
     exec(compile(tree, "<guarded>", "exec"), module.__dict__)
     assert callable(module.__dict__["f"])
     return module

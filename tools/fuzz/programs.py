@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import random
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from autograph.tools.fuzz.blocks import Blocks
 from autograph.tools.fuzz.expressions import (
     BOOL,
     FLOAT,
@@ -15,14 +17,23 @@ from autograph.tools.fuzz.expressions import (
     INT,
     INTS,
     LENGTH,
+    MATRIX,
+    NUMBER,
+    OPTION,
+    ROWS,
     SCALARS,
+    WIDE,
     Callee,
     Scope,
 )
-from autograph.tools.fuzz.statements import Statements
 
 INPUTS = 6  # tried for each program
-_PARAMETERS = {"n": INT, "m": INT, "x": FLOAT, "y": FLOAT, "c": BOOL, "v": FLOATS, "w": INTS}
+_PARAMETERS = {"n": INT, "m": INT, "x": FLOAT, "y": FLOAT, "c": BOOL, "v": FLOATS, "w": INTS, "a": MATRIX}
+# What a program may hold beside assignments, conditionals, loops and jumps; each is in about a fifth of them.
+FEATURES = (
+    "try", "match", "with", "some paths", "lists", "unpacking", "promotion", "none", "del", "prints", "containers",
+    "widening", "comprehensions", "operators", "global", "defaults", "property", "aliases", "keywords",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -34,10 +45,11 @@ class Program:
     inputs: tuple[tuple[Any, ...], ...]
 
 
-def make_program(seed: int) -> Program:
-    """The program of this number."""
+def make_program(seed: int, smooth: bool = False) -> Program:
+    """The program of this number; if ``smooth``, one whose floats go through more than piecewise linear functions."""
     numbers = random.Random(seed)
     writer = _ProgramWriter(numbers)
+    writer.smooth = smooth
     names = [name for name in _PARAMETERS if name in ("n", "x") or numbers.random() < 0.4]
     source = writer.module(tuple(names))
     values = random.Random(seed + 1)
@@ -54,22 +66,86 @@ def _value(kind: str, numbers: random.Random) -> Any:
         return np.bool_(numbers.random() < 0.5)
     if kind == INTS:
         return np.array([numbers.randint(-3, 4) for _ in range(LENGTH)], np.int32)
-    return np.array([numbers.randint(-8, 8) / 4 for _ in range(LENGTH)], np.float32)
+    shape = (ROWS, LENGTH) if kind == MATRIX else (LENGTH,)
+    return np.array([numbers.randint(-8, 8) / 4 for _ in range(math.prod(shape))], np.float32).reshape(shape)
 
 
-class _ProgramWriter(Statements):
-    """Writes a module: perhaps a class and helper functions, and ``f``."""
+_SPAN = """\
+class Span:
+    def __init__(self, total):
+        self.depth = 0
+        self.total = total
+
+    def __enter__(self):
+        self.depth += 1
+        return self
+
+    def __exit__(self, *error):
+        self.depth -= 1
+        self.total += 1
+        return False
+
+
+"""
+
+_POINT = """\
+class Point(NamedTuple):
+    x: float
+    k: int
+
+
+"""
+
+_PROPERTY = """
+    @property
+    def twice(self):
+        return self.a * 2
+
+    @twice.setter
+    def twice(self, value):
+        self.a = value if value < 3 else value - 1
+"""
+
+_AROUND = """
+
+def f({0}):
+    global total
+    result = body({0})
+    total = 0
+    return result
+"""
+
+
+class _ProgramWriter(Blocks):
+    """Writes a module: perhaps classes and helper functions, and ``f``.
+
+    Attributes: smooth (whether it is for its gradients).
+    """
+
+    smooth = False
 
     def module(self, parameters: tuple[str, ...]) -> str:
+        self.features = frozenset(name for name in FEATURES if self.chance(0.17))
         self.raises = self.chance(0.1)
+        if self.smooth:
+            self.features = self.features - {"prints", "global"} | {"smooth"}
+            self.raises = False
         self.budget = self.random.choice((6, 10, 14, 20))
-        has_box = self.chance(0.3)
+        has_box = self.chance(0.3) or bool(self.features & {"property", "aliases"})
         if has_box:
             self._box_class()
+        if "with" in self.features:
+            self.lines += _SPAN.splitlines()
+        if "containers" in self.features:
+            self.lines += _POINT.splitlines()
         callees: list[Callee] = []
+        if "global" in self.features:
+            callees.append(self._global())
         for number in range(self.random.choice((0, 0, 1, 1, 2))):
             callees.append(self._helper(f"h{number}", callees))
         self._main(parameters, callees, has_box)
+        if "global" in self.features:
+            self.lines += _AROUND.format(", ".join(parameters)).splitlines()
         return "\n".join(self.lines) + "\n"
 
     def _box_class(self) -> None:
@@ -79,10 +155,13 @@ class _ProgramWriter(Statements):
             with self.indented():
                 self.line("self.a = a")
                 self.line("self.b = b")
+                self.line("self.inner = [a, 0]")
             self.line("")
             self.line("def bump(self, d):")
             scope = Scope({"self.a": INT, "self.b": FLOAT, "d": INT})
             self.body(scope, (INT,), self.random.randint(1, 3), depth=2)
+        if "property" in self.features:
+            self.lines += _PROPERTY.splitlines()
         self.line("")
         self.line("")
 
@@ -90,46 +169,100 @@ class _ProgramWriter(Statements):
         kinds = tuple(self.random.choice((INT, FLOAT, INT, BOOL, FLOATS)) for _ in range(self.random.randint(1, 3)))
         returns = self.random.choice(SCALARS)
         parameters = [f"p{position}" for position in range(len(kinds))]
-        self.line(f"def {name}({', '.join(parameters)}):")
+        optional, declared = 0, list(parameters)
+        if "defaults" in self.features and kinds[-1] in SCALARS:
+            optional = 1
+            declared[-1] += f"={self.constant(kinds[-1])}"
+            if self.chance(0.3):
+                declared.insert(-1, "*")
+        self.line(f"def {name}({', '.join(declared)}):")
         # A vector written to here would be the caller's in NumPy.
         vectors = frozenset(p for p, kind in zip(parameters, kinds, strict=True) if kind in (FLOATS, INTS))
         scope = Scope(dict(zip(parameters, kinds, strict=True)), vectors, list(callees))
         self.body(scope, (returns,), self.random.randint(1, 4), depth=2)
         self.line("")
         self.line("")
-        return Callee(name, kinds, returns)
+        if "*" in declared:  # the last is given by name, which is what `call_text` does only sometimes
+            self.line(f"def {name}_({', '.join(parameters)}):")
+            with self.indented():
+                self.line(f"return {name}({', '.join([*parameters[:-1], f'{parameters[-1]}={parameters[-1]}'])})")
+            self.line("")
+            self.line("")
+            return Callee(f"{name}_", kinds, returns)
+        return Callee(name, kinds, returns, tuple(parameters) if "keywords" in self.features else (), optional)
+
+    def _global(self) -> Callee:
+        self.line("total = 0")
+        self.line("")
+        self.line("")
+        self.line("def bump_total(p0):")
+        self.body(Scope({"total": INT, "p0": INT}), (INT,), 2, depth=2, first=["global total"])
+        self.line("")
+        self.line("")
+        return Callee("bump_total", (INT,), INT)
 
     def _main(self, parameters: tuple[str, ...], callees: list[Callee], has_box: bool) -> None:
-        self.line(f"def f({', '.join(parameters)}):")
+        # What is left in a global when a trace ends is refused: nothing could read it.
+        name = "body" if "global" in self.features else "f"
+        self.line(f"def {name}({', '.join(parameters)}):")
         scope = Scope({name: _PARAMETERS[name] for name in parameters}, callees=list(callees))
         with self.indented():
             self.scope = scope
+            if "global" in self.features:
+                self.line("global total")
+                self.line(f"total = {self.constant(INT)}")
+                scope.types["total"] = INT
+            if "prints" in self.features:
+                self.line("mark = n * 0")
+                scope.types["mark"] = INT
+                scope.fixed |= {"mark"}
             for _ in range(self.random.randint(1, 3)):
                 kind = self.random.choice((INT, FLOAT, INT, BOOL))
                 self.assign_new(kind, self.constant(kind) if self.chance(0.6) else None)
             for kind in (FLOATS, INTS):
                 if scope.readable(kind) and self.chance(0.3):
                     self.assign_new(kind)
-            if has_box:
-                self.line(f"box = Box({self.argument(INT)}, {self.argument(FLOAT)})")
-                scope.types |= {"box.a": INT, "box.b": FLOAT}
-                scope.callees.append(Callee("box.bump", (INT,), INT))
-            if self.chance(0.2):
-                self.line(f"items = [{self.argument(INT)}, {self.argument(INT)}]")
-                scope.types |= {"items[0]": INT, "items[1]": INT}
-            if self.chance(0.1):
-                self.line(f'table = {{"p": {self.argument(FLOAT)}, "q": {self.argument(INT)}}}')
-                scope.types |= {'table["p"]': FLOAT, 'table["q"]': INT}
+            self._objects(scope, has_box)
             if self.chance(0.15):
                 self._lambda(scope)
             if self.chance(0.3):
                 self._closure(scope)
         self.budget = max(self.budget, 5)
         returns = [self.random.choice((*SCALARS, INT)) for _ in range(self.random.randint(1, 3))]
-        returns += [kind for kind in (FLOATS, INTS) if scope.readable(kind)]
-        shown = [place for place in scope.types if "." in place or "[" in place]
+        returns += [kind for kind in (FLOATS, INTS, MATRIX) if scope.readable(kind)]
+        shown = [place for place in scope.types if "." in place or "[" in place or place == "total"]
         self.always_returned = (*scope.writable(INT)[-1:], *shown)
         self.body(scope, tuple(returns), self.random.randint(2, 6), depth=4)
+
+    def _objects(self, scope: Scope, has_box: bool) -> None:
+        """What ``f`` has beside variables, under names that statements know."""
+        aliases = "aliases" in self.features
+        if has_box:
+            self.line(f"box = Box({self.argument(INT)}, {self.argument(FLOAT)})")
+            scope.types |= {"box.a": INT, "box.b": FLOAT, "box.inner[0]": INT, "box.inner[1]": INT}
+            scope.callees.append(Callee("box.bump", (INT,), INT))
+            if "property" in self.features:
+                scope.types["box.twice"] = INT
+            if aliases:
+                self.line("twin = box")
+                scope.types |= {"twin.a": INT, "twin.inner[1]": INT}
+        if "containers" in self.features or aliases or self.chance(0.1):
+            self.line(f"items = [{self.argument(INT)}, {self.argument(INT)}]")
+            scope.types |= {"items[0]": INT, "items[1]": INT}
+            if aliases:
+                self.line("other = items" if self.chance(0.5) else "other = [items, 0]")
+                scope.types["other[0]" if self.lines[-1].endswith("= items") else "other[0][1]"] = INT
+        if "containers" in self.features or self.chance(0.1):
+            self.line(f'table = {{"p": {self.argument(FLOAT)}, "q": {self.argument(INT)}}}')
+            scope.types |= {'table["p"]': FLOAT, 'table["q"]': INT}
+        if "containers" in self.features:
+            self.line(f"pair = ({self.argument(INT)}, {self.argument(INT)})")
+            self.line(f"point = Point({self.argument(FLOAT)}, {self.argument(INT)})")
+            scope.types |= {"pair[0]": INT, "pair[1]": INT, "point.x": FLOAT, "point.k": INT}
+            scope.fixed |= {"pair[0]", "pair[1]", "point.x", "point.k"}
+        if "with" in self.features:
+            self.line(f"span = Span({self.argument(INT)})")
+            scope.types |= {"span.depth": INT, "span.total": INT}
 
     def _lambda(self, scope: Scope) -> None:
         inner = scope.copy()
@@ -141,11 +274,14 @@ class _ProgramWriter(Statements):
 
     def _closure(self, scope: Scope) -> None:
         names = [name for name in scope.writable() if name.isalnum() and scope.types[name] in SCALARS]
+        names = [name for name in names if name != "total"]
         written = sorted(self.random.sample(names, min(len(names), self.random.randint(1, 2))))
         parameters = {"d": self.random.choice((INT, FLOAT))}
         self.line(f"def add({', '.join(parameters)}):")
         inner = Scope(scope.types | parameters, frozenset(scope.types) - set(written), list(scope.callees))
         returns = self.random.choice((INT, FLOAT))
+        inner.fixed |= {"pair", "point", "items", "table"}
+        inner.types = {name: kind for name, kind in inner.types.items() if kind not in (NUMBER, OPTION, WIDE)}
         self.body(inner, (returns,), self.random.randint(1, 3), depth=2, first=[f"nonlocal {', '.join(written)}"])
         self.line("")
         self.scope = scope

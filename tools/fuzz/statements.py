@@ -8,9 +8,25 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from autograph.tools.fuzz.expressions import BOOL, FLOAT, FLOATS, INT, INTS, SCALARS, Expressions, Scope
+from autograph.tools.fuzz.expressions import (
+    BOOL,
+    FLOAT,
+    FLOATS,
+    INT,
+    INTS,
+    MATRIX,
+    NUMBER,
+    OPTION,
+    ROWS,
+    SCALARS,
+    WIDE,
+    Expressions,
+    Scope,
+)
 
-_STEMS = {INT: "i", FLOAT: "r", BOOL: "t", FLOATS: "vs", INTS: "ws"}
+Maker = Callable[[], bool | None]
+
+_STEMS = {INT: "i", FLOAT: "r", BOOL: "t", FLOATS: "vs", INTS: "ws", NUMBER: "num", WIDE: "wide", OPTION: "best"}
 _ELEMENT = {FLOATS: FLOAT, INTS: INT}
 
 
@@ -36,6 +52,7 @@ class Statements(Expressions):
         self.returns: tuple[str, ...] = ()
         self.always_returned: tuple[str, ...] = ()
         self.raises = False
+        self.may_jump = True
         self.budget = 10**6
 
     def line(self, text: str) -> None:
@@ -84,8 +101,16 @@ class Statements(Expressions):
         return end, left
 
     def statement(self, depth: int) -> bool:
+        """Write one statement; whether it always leaves the block."""
         self.budget -= 1
-        simple: list[tuple[int, Callable[[], bool | None]]] = [
+        makers = self.simple_statements(depth)
+        if depth > 0 and self.budget > 0:
+            makers += self.compound_statements(depth)
+        weights, functions = zip(*makers, strict=True)
+        return bool(self.random.choices(functions, weights)[0]())
+
+    def simple_statements(self, depth: int) -> list[tuple[int, Maker]]:
+        makers: list[tuple[int, Maker]] = [
             (4, self.assignment),
             (5, self.augmented),
             (1, self.several),
@@ -94,14 +119,15 @@ class Statements(Expressions):
             (2, self.call_statement),
         ]
         if self.raises:
-            simple.append((2, lambda: self.check(depth)))
-        nested: list[tuple[int, Callable[[], bool | None]]] = [
+            makers.append((2, lambda: self.check(depth)))
+        return makers
+
+    def compound_statements(self, depth: int) -> list[tuple[int, Maker]]:
+        return [
             (6, lambda: self.if_(depth)),
             (4, lambda: self.for_(depth)),
             (3, lambda: self.while_(depth)),
         ]
-        weights, makers = zip(*simple, *(nested if depth > 0 and self.budget > 0 else ()), strict=True)
-        return bool(self.random.choices(makers, weights)[0]())
 
     # Simple statements.
 
@@ -119,7 +145,19 @@ class Statements(Expressions):
         places = self.scope.writable()
         if places:
             place = self.random.choice(places)
-            self.line(f"{place} = {self.expression(self.scope.types[place])}")
+            self.line(f"{place} = {self.value_for(self.scope.types[place])}")
+
+    def value_for(self, kind: str) -> str:
+        """An expression that may be assigned to a variable of this type."""
+        if kind == NUMBER:
+            return self.expression(self.random.choice((INT, FLOAT)))
+        if kind == OPTION:
+            return "None" if self.chance(0.15) else self.expression(INT)
+        if kind == MATRIX:
+            return (
+                f"{self.random.choice(self.scope.readable(MATRIX))} {self.random.choice('+-')} {self._operand(FLOAT)}"
+            )
+        return self.expression(kind)
 
     def augmented(self) -> None:
         places = [place for place in self.scope.writable() if self.scope.types[place] in (INT, FLOAT)]
@@ -128,11 +166,20 @@ class Statements(Expressions):
         place = self.random.choice(places)
         kind = self.scope.types[place]
         symbol = self.random.choices(("+=", "-=", "*="), (5, 3, 1))[0]
-        if symbol == "*=":
+        if "operators" in self.features and self.chance(0.5):
+            symbol, value = self._other_operator(kind)
+        elif symbol == "*=":
             value = self.random.choice(("2", "-1") if kind == INT else ("0.5", "-1", "2"))
         else:
             value = self.expression(kind, 1)
         self.line(f"{place} {symbol} {value}")
+
+    def _other_operator(self, kind: str) -> tuple[str, str]:
+        pick = self.random.choice
+        if kind == FLOAT:
+            return pick((("/=", "2"), ("%=", "2.0"), ("//=", "0.5"), ("-=", self.expression(INT, 1))))
+        bits = pick(("&=", "|=", "^="))
+        return pick((("//=", pick("23")), ("%=", pick("35")), ("<<=", "1"), (">>=", "1"), (bits, pick("123"))))
 
     def several(self) -> None:
         places = [place for place in self.scope.writable() if self.scope.types[place] in SCALARS]
@@ -160,20 +207,50 @@ class Statements(Expressions):
         self.line(f"{one}, {other} = {other}, {one}")
 
     def item_write(self) -> None:
-        vectors = [name for name in self.scope.writable() if self.scope.types[name] in (FLOATS, INTS)]
+        vectors = [name for name in self.scope.writable() if self.scope.types[name] in (FLOATS, INTS, MATRIX)]
         if not vectors:
             return self.augmented()
         name = self.random.choice(vectors)
+        if self.scope.types[name] == MATRIX:
+            return self._matrix_write(name)
         kind = _ELEMENT[self.scope.types[name]]
-        if self.chance(0.1):
-            self.line(f"{name}[{self.random.choice(('1:', ':2', '::2'))}] = {self.expression(kind, 1)}")
+        if self.chance(0.3 if "operators" in self.features else 0.1):
+            self.line(f"{name}[{self._many()}] {self._writes()} {self.expression(kind, 1)}")
             return None
-        symbol = self.random.choice(("=", "+=", "-="))
-        self.line(f"{name}[{self.index()}] {symbol} {self.expression(kind, 1)}")
+        self.line(f"{name}[{self.index()}] {self._writes()} {self.expression(kind, 1)}")
         return None
 
+    def _many(self) -> str:
+        """An index of several elements of a vector."""
+        number = self._operand(FLOAT if self.chance(0.5) else INT)
+        name = self.random.choice(self.scope.readable(FLOATS) + self.scope.readable(INTS))
+        return self.random.choice(("1:", ":2", "::2", "::-1", "...", "[0, 2]", f"{name} > {number}", "-2:"))
+
+    def _matrix_write(self, name: str) -> None:
+        row, column = self.index(ROWS), self.index()
+        index = self.random.choice(
+            (
+                f"{row}, {column}",
+                f"{row}][{column}",
+                row,
+                f":, {column}",
+                f"..., {column}",
+                f"{row}, 1:",
+                "[1, 0]",
+                "0, ::2",
+            )
+        )
+        value = self.expression(FLOAT, 1)
+        vectors = self.scope.readable(FLOATS)
+        if index in (row, "[1, 0]") and vectors and self.chance(0.5):
+            value = self.vector(FLOATS, 1)
+        self.line(f"{name}[{index}] {self._writes()} {value}")
+
+    def _writes(self) -> str:
+        return self.random.choice(("=", "+=", "-="))
+
     def call_statement(self) -> None:
-        callees = [callee for callee in self.callable_here() if callee.text in ("box.bump", "add")]
+        callees = [callee for callee in self.callable_here() if callee.text in ("box.bump", "add", "bump_total")]
         if callees:
             self.line(self.call_text(self.random.choice(callees)))
 
@@ -190,6 +267,9 @@ class Statements(Expressions):
 
     def jump(self) -> bool:
         """A break, continue or return, where one may stand."""
+        if not self.may_jump:
+            self.line("pass")
+            return False
         kinds = ["return"]
         if self.loops:
             kinds += ["break", "break"]

@@ -48,7 +48,7 @@ def deleted_name(x):
     return scratch - 1
 
 
-@program(examples=[(ints(4, 9, 2), 9), (ints(4, 9, 2), 7)], refused=("function", "jit", "vmap"))
+@program(examples=[(ints(4, 9, 2), 9), (ints(4, 9, 2), 7)])
 def none_replaced_before_use(xs, wanted):
     where = None
     for i in range(3):

@@ -1,0 +1,127 @@
+"""`LowerComprehensions`: list comprehensions with conditions in; functions with a loop and ``append`` out."""
+
+from __future__ import annotations
+
+import gast
+
+from autograph._analysis.scopes import FUNCTIONS, bound_names
+from autograph._passes.nodes import Context, assign, function, load, negation, placed
+from autograph._passes.static_tests import is_static_test
+
+_BLOCKS = ("body", "orelse", "finalbody")
+_EAGER = frozenset({"sum", "max", "min", "list", "tuple", "sorted"})
+_UNMOVABLE = (*FUNCTIONS, gast.NamedExpr, gast.Await, gast.Yield, gast.YieldFrom)
+
+
+class LowerComprehensions(gast.NodeTransformer):
+    """Rewrites comprehensions whose conditions may be traced, so that these are staged as any ``if``.
+
+        y = [v * 2 for v in x if v > 0]    →    def comprehension(items):
+                                                    result = []
+                                                    for v in items:
+                                                        if v > 0:
+                                                            result.append(v * 2)
+                                                    return result
+                                                y = comprehension(x)
+
+    A generator that ``sum``, ``max`` or the like uses up at once is such a list; in ``any`` and ``all`` the condition
+    becomes part of the element. What binds names of its own (``:=``, ``lambda``) or suspends stays as it is.
+
+    Attributes: made (the functions to stand before the present statement; None where none can).
+    """
+
+    applies_to: frozenset[type] | None = frozenset({gast.comprehension})
+    introduces: frozenset[type] = frozenset({gast.If, gast.For, gast.List, gast.Call, gast.Return, gast.Attribute})
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+        self.made: list[gast.AST] | None = None
+
+    def __call__(self, node: gast.AST) -> gast.AST:
+        if not isinstance(node, gast.Lambda):
+            node.body = self._block(node.body)
+        return node
+
+    def visit_FunctionDef(self, node: gast.AST) -> gast.AST:
+        outer, self.made = self.made, None
+        node.body = self._block(node.body)
+        self.made = outer
+        return node
+
+    visit_AsyncFunctionDef = visit_FunctionDef
+
+    def visit_Lambda(self, node: gast.AST) -> gast.AST:
+        return node
+
+    visit_ClassDef = visit_SetComp = visit_DictComp = visit_Lambda
+
+    def _block(self, statements: list[gast.AST]) -> list[gast.AST]:
+        out: list[gast.AST] = []
+        for node in statements:
+            outer, self.made = self.made, []
+            node = self.visit(node) if isinstance(node, gast.FunctionDef | gast.ClassDef) else self._statement(node)
+            out += [*self.made, node]
+            self.made = outer
+        return out
+
+    def _statement(self, node: gast.AST) -> gast.AST:
+        for field, value in list(gast.iter_fields(node)):
+            if field in _BLOCKS and isinstance(value, list):
+                setattr(node, field, self._block(value))
+            elif isinstance(value, gast.AST):
+                setattr(node, field, self.visit(value))
+        for part in [*getattr(node, "handlers", ()), *getattr(node, "cases", ())]:
+            part.body = self._block(part.body)
+        return node
+
+    def visit_Call(self, node: gast.AST) -> gast.AST:
+        name = node.func.id if isinstance(node.func, gast.Name) and not self.context.is_own_name(node.func.id) else None
+        if name is not None and node.args and isinstance(node.args[0], gast.GeneratorExp):
+            generator = node.args[0]
+            if name in _EAGER:
+                as_list = placed(gast.ListComp(generator.elt, generator.generators), generator)
+                if self._can_move(as_list):
+                    node.args[0] = as_list
+            elif name in ("any", "all") and len(generator.generators) == 1:
+                self._fold(generator, name)
+        return self.generic_visit(node)
+
+    def _fold(self, generator: gast.AST, name: str) -> None:
+        conditions = generator.generators[0].ifs
+        if not conditions:
+            return
+        kept = conditions if name == "any" else [negation(condition) for condition in conditions]
+        operator = gast.And() if name == "any" else gast.Or()
+        generator.elt = placed(gast.BoolOp(operator, [*kept, generator.elt]), generator.elt)
+        generator.generators[0].ifs = []
+
+    def visit_GeneratorExp(self, node: gast.AST) -> gast.AST:
+        return node
+
+    def visit_ListComp(self, node: gast.AST) -> gast.AST:
+        if self.made is None or not self._can_move(node):
+            return node
+        names = self.context.names
+        items, result, name = names.new("items"), names.new("result"), names.new("comprehension")
+        self.context.generated.add(result)
+        append = gast.Attribute(load(result), "append", gast.Load())
+        body: gast.AST = gast.Expr(gast.Call(append, [node.elt], []))
+        first = self.visit(node.generators[0].iter)
+        for k, generator in reversed(list(enumerate(node.generators))):
+            for condition in reversed(generator.ifs):
+                body = placed(gast.If(condition, [body], []), condition)
+            iterable = generator.iter if k else load(items)
+            body = placed(gast.For(generator.target, iterable, [body], [], None), generator.target)
+        made = function(name, (items,), [assign(result, gast.List([], gast.Load())), body, gast.Return(load(result))])
+        made = placed(made, node)
+        outer = self.made
+        made.body = self._block(made.body)
+        self.made = [*outer, made]
+        return placed(gast.Call(load(name), [first], []), node)
+
+    def _can_move(self, node: gast.AST) -> bool:
+        if any(isinstance(part, _UNMOVABLE) or getattr(part, "id", "") == "super" for part in gast.walk(node)):
+            return False
+        if any(generator.is_async for generator in node.generators) or bound_names([node]):
+            return False
+        return any(not is_static_test(test) for generator in node.generators for test in generator.ifs)

@@ -1,0 +1,98 @@
+"""`LowerLookups`: reads of items from what may be no array in; operator calls that allow a traced index out."""
+
+from __future__ import annotations
+
+import gast
+
+from autograph._passes.nodes import Context, placed
+
+_NUMPY = ("np", "numpy", "onp")
+
+
+class LowerLookups(gast.NodeTransformer):
+    """Rewrites reads from tables: what the function did not make itself, or made as a list, a tuple or with NumPy.
+
+        table[state]       →   ag__.get_item(table, state)
+
+    Python's own sequences and NumPy's arrays cannot be read at a traced index. The function's own variables are left
+    alone otherwise: most hold arrays, which can. So are constant indices. An index that is a list is NumPy's, which
+    JAX does not take.
+
+    Attributes:
+      tables: the function's own variables that hold such tables.
+    """
+
+    applies_to: frozenset[type] | None = frozenset({gast.Subscript})
+    introduces: frozenset[type] = frozenset()
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+        self.tables: set[str] = set()
+
+    def __call__(self, node: gast.AST) -> gast.AST:
+        for part in gast.walk(node):
+            if isinstance(part, gast.Assign) and _makes_table(part.value):
+                self.tables.update(target.id for target in part.targets if isinstance(target, gast.Name))
+        return self.visit(node)
+
+    def visit_FunctionDef(self, node: gast.AST) -> gast.AST:
+        """Annotations are no reads."""
+        node.body = [self.visit(part) for part in node.body]
+        node.args.defaults = [self.visit(part) for part in node.args.defaults]
+        node.args.kw_defaults = [part and self.visit(part) for part in node.args.kw_defaults]
+        return node
+
+    visit_AsyncFunctionDef = visit_FunctionDef
+
+    def visit_AnnAssign(self, node: gast.AST) -> gast.AST:
+        if node.value is not None:
+            node.value = self.visit(node.value)
+        return node
+
+    def visit_Subscript(self, node: gast.AST) -> gast.AST:
+        wanted = isinstance(node.ctx, gast.Load) and (
+            has_list(node.slice) or (self._may_be_table(node.value) and not _is_known(node.slice))
+        )
+        node = self.generic_visit(node)
+        if not wanted:
+            return node
+        key = node.slice
+        if isinstance(key, gast.Tuple) and any(isinstance(part, gast.Slice) for part in key.elts):
+            key = gast.Subscript(self.context.operator("index"), key, gast.Load())
+        return placed(self.context.call("get_item", node.value, key), node)
+
+    def _may_be_table(self, node: gast.AST) -> bool:
+        if isinstance(node, gast.Attribute):
+            return not (isinstance(node.value, gast.Name) and node.value.id == self.context.operators)
+        if isinstance(node, gast.Name):
+            return node.id in self.tables or not self.context.is_own_name(node.id)
+        return isinstance(node, gast.List | gast.Tuple | gast.Dict)
+
+
+def _makes_table(node: gast.AST) -> bool:
+    if isinstance(node, gast.List | gast.Tuple):
+        return bool(node.elts)
+    if isinstance(node, gast.Dict):
+        return bool(node.keys)
+    return isinstance(node, gast.ListComp) or (isinstance(node, gast.Call) and _is_of_numpy(node))
+
+
+def _is_of_numpy(node: gast.AST) -> bool:
+    """Whether this is ``np``, something in it, what that returns, or a method of that."""
+    while isinstance(node, gast.Call | gast.Attribute):
+        node = node.func if isinstance(node, gast.Call) else node.value
+    return isinstance(node, gast.Name) and node.id in _NUMPY
+
+
+def has_list(index: gast.AST) -> bool:
+    """Whether an index is a list, or has one in it."""
+    return isinstance(index, gast.List) or (isinstance(index, gast.Tuple) and any(map(has_list, index.elts)))
+
+
+def _is_known(node: gast.AST) -> bool:
+    """Whether an index is made of constants and slices, whose bounds another pass looks after."""
+    if isinstance(node, gast.Tuple):
+        return all(map(_is_known, node.elts))
+    if isinstance(node, gast.UnaryOp):
+        return _is_known(node.operand)
+    return isinstance(node, gast.Constant | gast.Slice | gast.JoinedStr)

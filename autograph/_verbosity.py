@@ -1,0 +1,89 @@
+"""What is logged about conversion, and how much: `set_verbosity` and `trace`."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from typing import Any
+
+_LOGGER = logging.getLogger("autograph")
+_VARIABLE = "AUTOGRAPH_VERBOSITY"
+
+
+class _ToStandardError(logging.Handler):
+    """Writes to standard error as it is when a message comes, for programs that have set up no logging."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        print(self.format(record), file=sys.stderr)
+
+
+class _Verbosity:
+    """Attributes: level (None: as the environment says), to_stdout."""
+
+    def __init__(self) -> None:
+        self.level: int | None = None
+        self.to_stdout = False
+
+    def current(self) -> int:
+        if self.level is not None:
+            return self.level
+        text = os.environ.get(_VARIABLE, "") or "0"
+        try:
+            return int(text)
+        except ValueError:
+            raise ValueError(f"the environment variable {_VARIABLE} is an int; got {text!r}") from None
+
+
+_VERBOSITY = _Verbosity()
+_HANDLER = _ToStandardError()
+
+
+def set_verbosity(level: int, alsologtostdout: bool = False) -> None:
+    """Say how much is logged about conversion, by the logger ``autograph`` of the standard library.
+
+    Without a call of this, the environment variable ``AUTOGRAPH_VERBOSITY`` says it. If the program has set up no
+    logging, messages go to standard error.
+
+    Args:
+      level: 0 for nothing, 1 for what is converted, 3 for the converted code as well.
+      alsologtostdout: whether messages are printed on standard output too.
+
+    Raises:
+      TypeError: not an int.
+
+    >>> import autograph as ag
+    >>> ag.set_verbosity(0)
+    """
+    if isinstance(level, bool) or not isinstance(level, int):
+        raise TypeError(f"the verbosity is an int: 0, 1, 2 or 3; got {level!r}")
+    _VERBOSITY.level, _VERBOSITY.to_stdout = level, bool(alsologtostdout)
+
+
+def log(level: int, message: str) -> None:
+    """Log a message, if the verbosity is ``level`` or more."""
+    if _VERBOSITY.current() < level:
+        return
+    if _LOGGER.getEffectiveLevel() > logging.INFO:
+        _LOGGER.setLevel(logging.INFO)
+    if not _LOGGER.hasHandlers():
+        _LOGGER.addHandler(_HANDLER)
+    elif logging.getLogger().handlers and _HANDLER in _LOGGER.handlers:
+        _LOGGER.removeHandler(_HANDLER)
+    _LOGGER.info(message)
+    if _VERBOSITY.to_stdout:
+        print(message)
+
+
+def trace(*args: Any) -> None:
+    """Print the arguments while tracing: traced values show as such, and compiled calls print nothing.
+
+    >>> import autograph as ag, jax.numpy as jnp
+    >>> @ag.function
+    ... def double(x):
+    ...     ag.trace("tracing", x.shape)
+    ...     return 2 * x
+    >>> _ = double(jnp.ones(3)), double(jnp.zeros(3))
+    tracing (3,)
+    """
+    print(*args)

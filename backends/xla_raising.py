@@ -1,0 +1,119 @@
+"""The primitive ``raise_if``: an exception that a program may come upon.
+
+Where its code is not zero it raises the exception that the code is the number of. Run by itself it does so at once;
+mapped, for the first lane that fails. A program for XLA cannot raise: see `xla_errors`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.extend.core import Primitive, jaxprs_in_params
+from jax.interpreters import ad, batching, mlir
+
+from autograph.backends.base import RaiseSite
+from autograph.runtime.errors import StagingError
+
+raise_p = Primitive("raise_if")
+raise_p.multiple_results = True
+
+
+def _effect() -> Any:
+    """The effect that keeps the operation in programs: of the kind that JAX lets through all statements, derivatives
+    included, which is that of debug callbacks.
+    """
+    (debugging,) = jax.make_jaxpr(lambda: jax.debug.callback(lambda: None))().effects
+    kind: Any = type("RaiseEffect", (type(debugging),), {"__str__": lambda _: "raise"})
+    return kind()
+
+
+RAISES = _effect()
+
+
+def raise_if(code: Any, payloads: Sequence[Sequence[Any]], sites: Sequence[RaiseSite]) -> None:
+    """Raise at run time where ``code`` is not 0: it is the number, from 1, of one of ``sites``.
+
+    ``payloads`` are the values that the exception of each would carry.
+    """
+    values = [_constant(value) for payload in payloads for value in payload]
+    raise_p.bind(jnp.asarray(code, np.int32), *values, sites=tuple(sites))
+
+
+def _constant(value: Any) -> Any:
+    inexact = jnp.issubdtype(jax.typeof(value).dtype, jnp.inexact)
+    return jax.lax.stop_gradient(value) if inexact else jnp.asarray(value)
+
+
+def split_payloads(values: Sequence[Any], sites: Sequence[RaiseSite]) -> list[list[Any]]:
+    """Each site's own values."""
+    pending = iter(values)
+    return [[next(pending) for _ in site.types] for site in sites]
+
+
+def _run(code: Any, *values: Any, sites: Sequence[RaiseSite]) -> list[Any]:
+    number = int(code)
+    if number:
+        sites[number - 1].raise_with(split_payloads(values, sites)[number - 1])
+    return []
+
+
+def _types(*_: Any, **__: Any) -> tuple[list[Any], set[Any]]:
+    return [], {RAISES}
+
+
+def _jvp(primals: Sequence[Any], _: Sequence[Any], *, sites: Sequence[RaiseSite]) -> tuple[list[Any], list[Any]]:
+    raise_p.bind(*primals, sites=sites)
+    return [], []
+
+
+def _batch(operands: Sequence[Any], dims: Sequence[Any], *, sites: Sequence[RaiseSite]) -> tuple[list[Any], list[Any]]:
+    lanes = [value if dim is None else jnp.moveaxis(value, dim, 0) for value, dim in zip(operands, dims, strict=True)]
+    lane = 0 if dims[0] is None else jnp.argmax(lanes[0] != 0)
+    taken = [value if dim is None else value[lane] for value, dim in zip(lanes, dims, strict=True)]
+    raise_p.bind(*taken, sites=sites)
+    return [], []
+
+
+def _lower(_: Any, *__: Any, sites: Sequence[RaiseSite]) -> Any:
+    raise StagingError(
+        f"{sites[0].where}\n  {sites[0].name} is raised under a traced condition here, and nobody looks for it: a program "
+        "that XLA runs by itself cannot raise.\n  Call the function through autograph.function."
+    )
+
+
+raise_p.def_impl(_run)
+raise_p.def_effectful_abstract_eval(_types)
+ad.primitive_jvps[raise_p] = _jvp
+batching.primitive_batchers[raise_p] = _batch
+mlir.register_lowering(raise_p, _lower)
+
+
+# What a program may raise.
+
+
+def may_raise(program: Any) -> bool:
+    """Whether a recorded program holds a ``raise_if``."""
+    return RAISES in program.effects
+
+
+def sites_in(programs: Iterable[Any]) -> list[RaiseSite]:
+    """What may be raised in recorded programs, each once, in program order."""
+    found: dict[RaiseSite, None] = {}
+    for program in programs:
+        if RAISES in program.effects:
+            find_sites(program.jaxpr, found)
+    return list(found)
+
+
+def find_sites(jaxpr: Any, found: dict[RaiseSite, None]) -> None:
+    """Add what may be raised in a jaxpr."""
+    for equation in jaxpr.eqns:
+        if equation.primitive is raise_p:
+            found.update(dict.fromkeys(equation.params["sites"]))
+        elif RAISES in equation.effects:
+            for inner in jaxprs_in_params(equation.params):
+                find_sites(inner, found)

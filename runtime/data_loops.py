@@ -1,0 +1,201 @@
+"""``for`` over a dataset: one staged loop, which makes its elements on the device or asks Python for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autograph.runtime.errors import StagingError
+from autograph.runtime.operators.iterables import StagedIterable
+from autograph.runtime.operators.locations import user_location
+from autograph.runtime.operators.loop_carry import LoopTrace
+from autograph.runtime.operators.loop_state import ENDLESS, CarryChanges, ForLoop, Thunk
+from autograph.runtime.operators.state import Slot, Snapshot, Variable
+from autograph.runtime.pipeline import Node, Reading, Take, begin, is_endless, is_stream, odd_at
+from autograph.runtime.streams import StagedStream, odd_widths, width_of
+
+_AS_GOOD_AS_ENDLESS = 2**31 - 1
+Body = Callable[[Any], Any]
+
+
+def loop_over(operators: Any, node: Node, loop: ForLoop) -> None:
+    """Run the body of ``loop`` for each element of the dataset whose last step is ``node``."""
+    if loop.options.has_traced_bound:
+        raise StagingError(
+            f"{user_location()}\n  maximum_iterations is traced, and this loop is over a dataset.\n"
+            "  Give an int, or leave the loop by a `break`."
+        )
+    if loop.options.bound is not None:
+        node = Take(node, loop.options.bound)
+    if loop.test is None and is_endless(node):
+        raise StagingError(
+            f"{user_location()}\n  This dataset repeats without end, and the loop over it has no `break`.\n"
+            "  Give repeat(n) a number, take(n) elements of it, or leave the loop."
+        )
+    kind = _StreamLoop if is_stream(node) else _UnevenLoop if node.has_odd and not node.odd_is_last else _EvenLoop
+    kind(operators, node, loop).run()
+
+
+class _DataLoop:
+    """What the three kinds of loops have in common."""
+
+    def __init__(self, operators: Any, node: Node, loop: ForLoop) -> None:
+        self.operators, self.node, self.loop = operators, node, loop
+
+    def variables(self) -> list[Variable]:
+        return self.loop.variables()
+
+    def trace(self, test: Thunk | None, iteration: Body, staged: StagedIterable, surely_runs: bool) -> LoopTrace:
+        operators, variables = self.operators, self.variables()
+        return LoopTrace(
+            operators.backend,
+            operators.marks,
+            operators.journal,
+            operators,
+            variables,
+            Snapshot(self.loop.functions, variables),
+            user_location(),
+            test,
+            iteration,
+            staged,
+            surely_runs=surely_runs,
+            result_name=self.loop.result,
+            options=self.loop.options,
+        )
+
+    def if_(self, test: Any, block: Thunk, orelse: Thunk | None = None) -> None:
+        variables = self.variables()
+        snapshot = Snapshot(self.loop.functions, variables)
+        self.operators.staged_if(test, block, orelse, variables, snapshot, self.loop.result)
+
+    def goes_on(self) -> Any:
+        """Whether the loop's own test, if it has one, lets it go on."""
+        return True if self.loop.test is None else self.operators._truth(self.loop.test())
+
+
+class _EvenLoop(_DataLoop):
+    """All elements are of one shape, save perhaps the last, which has the body for itself."""
+
+    def run(self) -> None:
+        node, reading = self.node, Reading(self.node)
+        length = _AS_GOOD_AS_ENDLESS if node.size is None else node.size - node.has_odd
+        staged = StagedIterable(length, (), lambda index, slices: node.rows(reading, index, 0, False))
+        self.operators.staged_for(staged, self.loop)
+        if not node.has_odd:
+            return
+
+        def last() -> None:
+            self.loop.body(node.rows(reading, length, 0, True))
+
+        goes_on = self.goes_on() if length else True
+        if self.operators.backend.is_traced(goes_on):
+            self.if_(goes_on, last)
+        elif goes_on:
+            last()
+
+
+class _UnevenLoop(_DataLoop):
+    """Elements of another shape may come anywhere: each iteration has two bodies."""
+
+    def run(self) -> None:
+        self.reading = Reading(self.node)
+        try:
+            self._loop(0, may_peel=True)
+        except (CarryChanges, UnboundLocalError) as error:
+            if isinstance(error, UnboundLocalError) and error.name not in self.loop.names:
+                raise
+            self._iteration(np.int32(0))
+            goes_on = self.goes_on()
+            if self.operators.backend.is_traced(goes_on):
+                self.if_(goes_on, lambda: self._loop(1, may_peel=False))
+            elif goes_on:
+                self._loop(1, may_peel=False)
+
+    def _loop(self, start: int, may_peel: bool) -> None:
+        length = (_AS_GOOD_AS_ENDLESS if self.node.size is None else self.node.size) - start
+        staged = StagedIterable(length, (), lambda index, slices: index)
+        loop = self.trace(
+            None if self.loop.test is None else self.goes_on,
+            lambda index: self._iteration(start + index),
+            staged,
+            surely_runs=True,
+        )
+        loop.settle(may_peel)
+        loop.emit()
+
+    def _iteration(self, position: Any) -> None:
+        node, reading = self.node, self.reading
+        is_odd = odd_at(node, reading, position)
+        if not self.operators.backend.is_traced(is_odd):
+            self.loop.body(node.rows(reading, position, 0, bool(is_odd)))
+            return
+        self.if_(
+            is_odd,
+            lambda: self.loop.body(node.rows(reading, position, 0, True)),
+            lambda: self.loop.body(node.rows(reading, position, 0, False)),
+        )
+
+
+class _StreamLoop(_DataLoop):
+    """The next element is asked for at the end of each iteration that goes on.
+
+    Attributes:
+      rows: how many rows the present element has; 0 at the end.
+      raw: the present element as it came.
+      odd: whether elements of other sizes may come anywhere.
+    """
+
+    def __init__(self, operators: Any, node: Node, loop: ForLoop) -> None:
+        super().__init__(operators, node, loop)
+        self.width = width_of(node)
+        self.sizes = odd_widths(node) or []
+        self.is_uneven = bool(self.sizes) and not node.odd_is_last
+        self.stream = StagedStream.open(node, begin(node))
+        rows, raw = self.stream.next(True)
+        self.rows, self.raw = Slot("the number of rows", rows), Slot("the element", raw)
+
+    def variables(self) -> list[Variable]:
+        return [*super().variables(), self.rows, self.raw]
+
+    def run(self) -> None:
+        self._loop(may_peel=True)
+        if not self.is_uneven:
+            for size in self.sizes:
+                self.if_(self.rows.get() == size, lambda size=size: self._body(size))  # type: ignore[misc]
+        self.stream.close()
+
+    def _loop(self, may_peel: bool) -> None:
+        loop = self.trace(self._is_there, lambda _: self._iteration(), ENDLESS, surely_runs=False)
+        try:
+            loop.settle(may_peel)
+        except (CarryChanges, UnboundLocalError) as error:
+            if not may_peel or (isinstance(error, UnboundLocalError) and error.name not in self.loop.names):
+                raise
+            self.if_(self._is_there(), self._first_and_rest)
+        else:
+            loop.emit()
+
+    def _first_and_rest(self) -> None:
+        """The first element by itself, where the state has types that only it sees (None, say)."""
+        self._iteration()
+        self._loop(may_peel=False)
+
+    def _is_there(self) -> Any:
+        rows = self.rows.get()
+        return rows > 0 if self.is_uneven else rows == self.width
+
+    def _iteration(self) -> None:
+        if self.is_uneven:
+            rows = self.rows.get()
+            for size in [self.width, *self.sizes]:
+                self.if_(rows == size, lambda size=size: self._body(size))  # type: ignore[misc]
+        else:
+            self._body(self.width)
+        rows, raw = self.stream.next(self.goes_on())
+        self.rows.set(rows)
+        self.raw.set(raw)
+
+    def _body(self, rows: int) -> None:
+        self.loop.body(self.stream.element(self.operators, self.raw.get(), rows))

@@ -1,0 +1,69 @@
+"""Arrays and counters that belong to a dataset: Variables, so that a program takes them as inputs."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import jax
+import numpy as np
+
+from autograph.backends.base import LeafType
+from autograph.runtime.errors import StagingError
+from autograph.runtime.operators.locations import user_location
+from autograph.runtime.recording import is_recording
+from autograph.runtime.variables import Variable, current_frame, outside_recordings
+
+
+class Held(Variable):
+    """A Variable of a dataset's own, which holds an array without copying it. Not among a function's variables."""
+
+    __slots__ = ()
+
+    def __init__(self, array: Any, name: str) -> None:
+        with outside_recordings():
+            super().__init__(np.zeros(0, np.bool_), False, name)
+        self._value = array
+        self._type = LeafType(tuple(array.shape), array.dtype)
+
+
+class HeldArrays:
+    """The arrays of a dataset. In a `Function` they are inputs of its program, not constants in it."""
+
+    def __init__(self, arrays: list[Any]) -> None:
+        self.arrays = arrays
+        self._held: list[Held] | None = None
+        self._lock = threading.Lock()
+
+    def now(self) -> list[Any]:
+        """The arrays as the code that runs now is to see them."""
+        if current_frame() is None or any(isinstance(array, jax.core.Tracer) for array in self.arrays):
+            return self.arrays
+        with self._lock:
+            if self._held is None:
+                self._held = [Held(array, "dataset") for array in self.arrays]
+        return [held.value for held in self._held]
+
+
+class Epochs:
+    """Counts how often a dataset was iterated."""
+
+    def __init__(self) -> None:
+        self._count: Held | None = None
+        self._lock = threading.Lock()
+
+    def next(self) -> Any:
+        """The number of the iteration that begins here."""
+        if current_frame() is None and is_recording():
+            raise StagingError(
+                f"{user_location()}\n  A dataset that is shuffled anew for each iteration counts its iterations, and a "
+                "bare jax.jit has no place for the count.\n  Wrap the function in autograph.function, or shuffle with "
+                "reshuffle_each_iteration=False."
+            )
+        with self._lock:
+            if self._count is None:
+                with outside_recordings():
+                    self._count = Held(jax.numpy.zeros((), np.int32), "dataset epochs")
+        number = self._count.value
+        self._count.assign_add(1)
+        return number

@@ -1,0 +1,28 @@
+"""What to do where code that is not converted, or cannot be, asks a traced array for its value."""
+
+from __future__ import annotations
+
+import jax
+
+from autograph.runtime.errors import describe_location
+from autograph.runtime.operators.locations import user_position
+
+_ASKED_FOR_VALUE = (
+    jax.errors.ConcretizationTypeError,
+    jax.errors.TracerArrayConversionError,
+    jax.errors.TracerIntegerConversionError,
+)
+_MARK = "autograph: "
+
+
+def explain_concretization(error: BaseException) -> None:
+    """Add to JAX's error about a traced value that had to be concrete a note: the user's line, and the way out."""
+    if not isinstance(error, _ASKED_FOR_VALUE) or any(n.startswith(_MARK) for n in getattr(error, "__notes__", ())):
+        return
+    position = user_position(error.__traceback__)
+    where = describe_location(*position[:2]) if position is not None else "an unknown line"
+    error.add_note(
+        f"{_MARK}{where}\n  The value of a traced array is needed here, by something that is no statement or expression that can be "
+        "staged: a size, a key, or code that is not converted.\n  Pass the value as a Python number (each then has a program of its "
+        "own), use the function of jax.numpy that takes arrays, or call this through autograph.py_function."
+    )

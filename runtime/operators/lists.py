@@ -1,0 +1,106 @@
+"""Lists that converted code makes, and what builtins and `jax.numpy` give for those of traced length."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from autograph.backends.base import Backend
+from autograph.runtime.operators.array_functions import array_overloads
+from autograph.runtime.operators.journal import Journal
+from autograph.runtime.operators.padded import Padded
+from autograph.runtime.operators.traced_lists import EmptyListError, TracedList, is_traced_list
+from autograph.runtime.recording import JOINT
+
+
+class Lists:
+    """The operator for new lists. Needs ``backend`` and ``journal`` from the object it is mixed into."""
+
+    backend: Backend
+    journal: Journal
+    raise_unless: Callable[[Any, BaseException], None]
+    can_raise_later: Callable[[], bool]
+
+    def new_list(self, values: list[Any]) -> list[Any]:
+        """A list that may come to grow: ``values`` itself outside of a trace."""
+        if JOINT.staging.is_plain(JOINT.staging.place()):
+            return values
+        made = TracedList(values, self)
+        self.journal.born(made)
+        return made
+
+    def list_overloads(self) -> Mapping[Any, Callable[..., Any]]:
+        """What functions of `jax.numpy` that take lists become."""
+        padded: dict[str, Callable[..., Any]] = {
+            "stack": _stacked,
+            "vstack": _vertically,
+            "hstack": _horizontally,
+            "concatenate": _concatenated,
+        }
+        plain = {getattr(jnp, name): getattr(jnp, name) for name in padded}
+        plain |= {getattr(np, name): array_overloads()[getattr(np, name)] for name in padded}
+        return {function: self._stacking(plain[function], padded[function.__name__]) for function in plain}
+
+    def _stacking(self, plain: Callable[..., Any], padded: Callable[..., Any]) -> Callable[..., Any]:
+        def stack(arrays: Any, *args: Any, **kwargs: Any) -> Any:
+            if is_traced_list(arrays):
+                return padded(arrays.contents().stacked(), *args, **kwargs)
+            return plain(arrays, *args, **kwargs)
+
+        return stack
+
+    def reduced(self, name: str, values: TracedList) -> Any:
+        """``sum``, ``max`` … of a list of traced length."""
+        held: Padded = values.contents()
+        if name == "any":
+            return jnp.any(held.stacked().astype(bool))
+        if name == "all":
+            return jnp.all(held.stacked(1).astype(bool))
+        if name == "sum":
+            return held.stacked().sum(0)
+        if self.can_raise_later():
+            error = ValueError(f"{name}() arg is an empty sequence")
+            self.raise_unless(held.length > 0, error)
+        rows = held.stacked()
+        if rows.ndim != 1:
+            raise TypeError(f"{name} of arrays that are no scalars; take it of the stacked array")
+        first = rows[0] if held.capacity else None
+        if first is None:
+            raise EmptyListError(f"{name}() arg is an empty sequence")
+        reduce = jnp.max if name == "max" else jnp.min
+        return reduce(jnp.where(held.filled(), rows, first))
+
+
+def _stacked(rows: Any, axis: int = 0, out: None = None, dtype: Any = None) -> Any:
+    del out
+    return jnp.moveaxis(rows, 0, axis).astype(rows.dtype if dtype is None else dtype)
+
+
+def _concatenated(rows: Any, axis: int | None = 0, dtype: Any = None) -> Any:
+    """The parts one after another; those beyond the length, zeros, are last."""
+    dtype = rows.dtype if dtype is None else dtype
+    if axis is None:
+        return rows.reshape(-1).astype(dtype)
+    if rows.ndim < 2:
+        raise ValueError("Zero-dimensional arrays cannot be concatenated.")
+    axis = range(rows.ndim - 1)[axis]
+    shape = list(rows.shape[1:])
+    shape[axis] *= rows.shape[0]
+    return jnp.moveaxis(rows, 0, axis).reshape(shape).astype(dtype)
+
+
+def _vertically(rows: Any, dtype: Any = None) -> Any:
+    return (
+        _concatenated(jnp.reshape(rows, (rows.shape[0], 1, -1)), 0, dtype)
+        if rows.ndim < 3
+        else _concatenated(rows, 0, dtype)
+    )
+
+
+def _horizontally(rows: Any, dtype: Any = None) -> Any:
+    if rows.ndim == 1:
+        rows = rows[:, None]
+    return _concatenated(rows, 0 if rows.ndim == 2 else 1, dtype)

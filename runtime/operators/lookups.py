@@ -1,0 +1,81 @@
+"""Items read at a traced index from what is not an array: lists, tuples and NumPy's arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from autograph.backends.base import Backend
+from autograph.runtime.errors import StagingError
+from autograph.runtime.operators.locations import user_location
+from autograph.runtime.operators.slices import Slices, Span, has_span
+from autograph.runtime.operators.state import has_contents
+
+
+class Lookups(Slices):
+    """The operator for reads of items. Needs ``backend`` from the object it is mixed into."""
+
+    backend: Backend
+
+    def get_item(self, target: Any, key: Any) -> Any:
+        """``target[key]``.
+
+        Raises:
+          StagingError: the key is traced, and the target's items cannot be one array.
+        """
+        kind = type(key)
+        if kind is int or kind is str:
+            return target[key]
+        if has_contents(target):
+            return target[slice(key.start, key.stop, key.step) if isinstance(key, Span) else key]
+        if self.backend.is_array(target):
+            key = as_index(key)
+        if has_span(key):
+            return self.read_spans(self._array(target, key), key)
+        if isinstance(target, np.ndarray):
+            is_traced = any(map(self.backend.is_traced, key if kind is tuple else (key,)))
+            return jnp.asarray(target)[key] if is_traced else target[key]
+        if isinstance(target, list | tuple | dict | str | bytes | range) and self.backend.is_traced(key):
+            return self._looked_up(target, key)
+        return target[key]
+
+    def _looked_up(self, target: Any, key: Any) -> Any:
+        if isinstance(target, range):
+            return jnp.arange(target.start, target.stop, target.step)[key]
+        if not isinstance(target, list | tuple) or not target or np.ndim(key):
+            raise self._unsuitable(target)
+        leaves, structures = zip(*map(jax.tree.flatten, target), strict=True)
+        if any(structure != structures[0] for structure in structures):
+            raise self._unsuitable(target)
+        columns = list(zip(*leaves, strict=True))
+        return jax.tree.unflatten(structures[0], [self._column(column, target)[key] for column in columns])
+
+    def _column(self, leaves: tuple[Any, ...], target: Any) -> Any:
+        types = [self.backend.type_of(leaf) for leaf in leaves]
+        if any(kind is None or kind.shape != types[0].shape for kind in types if types[0] is not None):
+            raise self._unsuitable(target)
+        if types[0] is None:
+            raise self._unsuitable(target)
+        return jnp.stack([jnp.asarray(leaf) for leaf in leaves])
+
+    def _unsuitable(self, target: Any) -> StagingError:
+        kind = type(target).__name__
+        remedy = (
+            "Compare the key with each of them (if/elif, or match)"
+            if isinstance(target, dict)
+            else "Choose with if/elif or match, or give all items one shape and dtype"
+        )
+        return StagingError(
+            f"{user_location()}\n  A {kind} is indexed by a traced value, and its items cannot be one array: which of them this is will "
+            f"only be known when the program runs.\n  {remedy}."
+        )
+
+
+def as_index(key: Any) -> Any:
+    """An index as JAX takes it: an array for each list in it."""
+    if isinstance(key, list):
+        return jnp.asarray(key)
+    return tuple(map(as_index, key)) if type(key) is tuple else key

@@ -1,0 +1,167 @@
+"""`SettlesCarry`: a loop's state after an iteration compared with that before, until both are of one type."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from autograph.backends.base import MISSING, LeafType
+from autograph.runtime.errors import StagingError
+from autograph.runtime.operators.growing_lists import refuse_growth
+from autograph.runtime.operators.joins import Shown, agree, describe
+from autograph.runtime.operators.journal import key_of
+from autograph.runtime.operators.list_carry import CarriesLists
+from autograph.runtime.operators.loop_options import LoopOptions
+from autograph.runtime.operators.loop_state import BodyEnd, Carried, CarryChanges, VariableEnd, carry_changes
+from autograph.runtime.operators.none_carry import CarriesNones
+from autograph.runtime.operators.object_carry import CarriesObjects
+from autograph.runtime.operators.state import UNBOUND, Structure, Variable, is_mutable_container
+
+
+class SettlesCarry(CarriesLists, CarriesNones, CarriesObjects):
+    """The part of `LoopTrace` that widens the carry and finds what else must be carried."""
+
+    result_name: str | None
+    surely_runs: bool
+    options: LoopOptions
+
+    def _operand_types(self) -> list[LeafType]:
+        raise NotImplementedError
+
+    def _widened(self, end: BodyEnd) -> bool:
+        """Compare the state after an iteration with that before; True if the body must be traced again."""
+        again = self._take_discovered(end)
+        by_variable = {id(carried.variable): carried for carried in self.carried}
+        for variable, last in zip(self.variables, end.ends, strict=False):
+            carried = by_variable.get(id(variable))
+            if last is None:
+                if carried is not None and carried.is_input:
+                    raise StagingError(
+                        f"{self.where}\n  This staged loop deletes {variable.name!r}, which exists before it. Keep the variable."
+                    )
+                continue
+            leaves = list(end.traced.leaves[last.span])
+            if carried is None:
+                again |= self._born(variable, last, leaves)
+            elif carried.is_input:
+                again |= self._compare(carried, last, leaves)
+            else:
+                self._take_results(carried, last, leaves)
+        return again
+
+    def _only_strengthened(self, end: BodyEnd) -> bool:
+        """Whether the program traced on the old types serves for the new: they differ in weakness, and it never
+        looked.
+        """
+        old, new = end.operand_types, [*self._operand_types(), *end.operand_types[end.state_count :]]
+        if (
+            end.discovered
+            or len(old) != len(new)
+            or any(a.strong() != b.strong() for a, b in zip(old, new, strict=True))
+        ):
+            return False
+        strengthened = [k for k, (a, b) in enumerate(zip(old, new, strict=True)) if a != b]
+        traced = self.backend.strengthened(end.traced, strengthened)
+        if traced is None:
+            return False
+        end.traced = traced
+        return not self._widened(end)
+
+    def _take_discovered(self, end: BodyEnd) -> bool:
+        """Make state of the places that the body was seen to write; True if there are any."""
+        for place in end.discovered:
+            growing = end.growing.get(key_of(place))
+            ended = end.lists.get(key_of(place))
+            if ended is not None and growing is None:
+                self._carry_list(place, ended)
+                continue
+            if growing is None and key_of(place) in end.growing:
+                raise refuse_growth(self.where)
+            if growing is not None:
+                self.growing.append(growing)
+                for slot in growing.slots:
+                    self.variables.append(slot)
+                    self.carried.append(self._start(slot))
+                continue
+            self.snapshot.add(place)
+            self.variables.append(place)
+            self.found.add(id(place))
+            if place.get() is not UNBOUND:
+                self.carried.append(self._start(place))
+        return bool(end.discovered)
+
+    def _born(self, variable: Variable, last: VariableEnd, leaves: list[Any]) -> bool:
+        """A variable that is unbound before the loop: True if iterations must see what earlier ones left."""
+        if variable.name == self.result_name:
+            leaves[-1] = True
+        types: list[LeafType | None] = [self.backend.type_of(leaf) for leaf in leaves]
+        is_result = variable.name == self.result_name
+        if not any(types[:-1]) and not is_result and not (self.surely_runs and leaves[-1] is True):
+            return False  # nothing in it can bear the mark of a placeholder
+        start = [leaf if type is None else MISSING for leaf, type in zip(leaves[:-1], types, strict=False)]
+        carried = Carried(variable, last.structure, [*start, False], types, UNBOUND)
+        carried.is_input = leaves[-1] is not True
+        if carried.is_input:
+            types[-1] = self.backend.type_of(True)
+        elif self.surely_runs or is_result:
+            carried.start[-1], types[-1] = True, None
+        carried.results = leaves
+        self.carried.append(carried)
+        return carried.is_input
+
+    def _take_results(self, carried: Carried, last: VariableEnd, leaves: list[Any]) -> None:
+        if carried.variable.name == self.result_name:
+            leaves[-1] = True
+        carried.structure = last.structure
+        carried.results = leaves
+        carried.types = [
+            None if old is None else self.backend.type_of(leaf) for leaf, old in zip(leaves, carried.types, strict=True)
+        ]
+
+    def _compare(self, carried: Carried, last: VariableEnd, leaves: list[Any]) -> bool:
+        if self._open_objects(carried, leaves):
+            return True
+        last, leaves = self._as_carried_optional(carried, last, leaves)
+        if last.structure.treedef != carried.structure.treedef:
+            if self._fill_up(carried, last, leaves) or self._make_optional(carried, last, leaves):
+                return True
+            if last.list_end is not None and not self.from_python and self._make_roomy(carried, last.list_end):
+                return True
+            raise self._changed(
+                carried.variable.name,
+                self._shown(carried.structure, carried.start),
+                self._shown(last.structure, leaves),
+            )
+        carried.keeps_container = last.is_installed and is_mutable_container(carried.entry)
+        carried.is_whole = last.is_whole
+        carried.results = []
+        again = False
+        labels = [*carried.structure.leaf_names(carried.variable.name), carried.variable.name]
+        for k, (label, leaf) in enumerate(zip(labels, leaves, strict=True)):
+            old = carried.types[k]
+            if old is None:
+                if k == len(leaves) - 1 and leaf is not True:  # bound before, and perhaps not after
+                    carried.types[k], again = self.backend.type_of(True), True
+                elif not agree(leaf, carried.start[k]):
+                    raise self._changed(
+                        label, describe(carried.start[k], None), describe(leaf, self.backend.type_of(leaf))
+                    )
+                carried.results.append(None)
+                continue
+            if last.same[k]:
+                carried.results.append(None)
+                continue
+            new = self.backend.type_of(leaf)
+            joined = self.backend.join(old, new) if new is not None else None
+            if joined is None:
+                raise self._changed(label, str(old), describe(leaf, new))
+            if joined != old:
+                carried.types[k], again = joined, True
+            carried.results.append(leaf)
+        return again
+
+    def _shown(self, structure: Structure, leaves: Sequence[Any]) -> str:
+        return str(structure.build([Shown(describe(leaf, self.backend.type_of(leaf))) for leaf in leaves[:-1]]))
+
+    def _changed(self, name: str, before: str, after: str) -> CarryChanges:
+        return carry_changes(self.where, name, before, after, self.options.has_invariants)

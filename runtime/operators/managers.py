@@ -1,0 +1,38 @@
+"""``with``: a user's context manager entered and left through its converted methods."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from autograph.runtime.operators.libraries import is_library
+
+
+class ContextManagers:
+    """The operator for ``with``. Needs ``call`` from the object it is mixed into."""
+
+    call: Callable[[Any], Any]
+
+    def manager(self, manager: Any) -> Any:
+        """What to enter in place of ``manager``: Python calls its methods by itself, unconverted."""
+        kind = type(manager)
+        if is_library(kind) or not (hasattr(kind, "__enter__") and hasattr(kind, "__exit__")):
+            return manager
+        enter, leave = kind.__enter__, kind.__exit__
+        called = self.call(enter), self.call(leave)
+        if called == (enter, leave):
+            return manager
+        return _Manager(manager, *called)
+
+
+class _Manager:
+    """A context manager that does what the converted methods of another do."""
+
+    def __init__(self, manager: Any, enter: Callable[..., Any], leave: Callable[..., Any]) -> None:
+        self._manager, self._enter, self._leave = manager, enter, leave
+
+    def __enter__(self) -> Any:
+        return self._enter(self._manager)
+
+    def __exit__(self, *error: Any) -> Any:
+        return self._leave(self._manager, *error)

@@ -1,0 +1,230 @@
+"""`Padded`: the contents of a list whose length is traced, a buffer and a length."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from autograph.runtime.errors import StagingError
+from autograph.runtime.operators.locations import user_location
+from autograph.runtime.operators.state import Structure, flatten, is_mutable_container
+
+_NUMBERS = (bool, int, float, complex)
+
+
+class Kind:
+    """What every element of a list is like: how it is put together, and its leaves that are no arrays."""
+
+    def __init__(self, structure: Structure, statics: tuple[Any, ...]) -> None:
+        self.structure = structure
+        self.statics = statics
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Kind)
+            and self.structure.treedef == other.structure.treedef
+            and all(a is b or (type(a) is type(b) and a == b) for a, b in zip(self.statics, other.statics, strict=True))
+        )
+
+    def __hash__(self) -> int:
+        return hash(self.structure.treedef)
+
+    def __repr__(self) -> str:
+        return str(self.structure.build(["array" if s is ARRAY else s for s in self.statics]))
+
+    def build(self, arrays: Sequence[Any]) -> Any:
+        """The element that has these array leaves."""
+        left = iter(arrays)
+        return self.structure.build([next(left) if static is ARRAY else static for static in self.statics])
+
+
+class _Array:
+    def __repr__(self) -> str:
+        return "array"
+
+
+ARRAY = _Array()
+
+
+def taken_apart(element: Any, is_array: Callable[[Any], bool]) -> tuple[Kind, list[Any]]:
+    """The kind of an element, and its array leaves.
+
+    Raises:
+      StagingError: it holds a list or dict, which other names may write to.
+    """
+    held, _ = flatten(element, keep_containers=True)
+    if is_mutable_container(element) or any(is_mutable_container(part) for part in held):
+        raise StagingError(
+            f"{user_location()}\n  A list gets lists or dicts as elements, as often as only run time knows.\n  Append tuples or "
+            "arrays, or write into an array of known size."
+        )
+    leaves, structure = flatten(element)
+    statics = tuple(ARRAY if is_array(leaf) else leaf for leaf in leaves)
+    return Kind(structure, statics), [leaf for leaf, s in zip(leaves, statics, strict=True) if s is ARRAY]
+
+
+def _is_array(leaf: Any) -> bool:
+    return isinstance(leaf, jax.Array | np.generic) or type(leaf) in _NUMBERS or _is_numeric(leaf)
+
+
+def _is_numeric(leaf: Any) -> bool:
+    return isinstance(leaf, np.ndarray) and leaf.dtype.kind in "biufcV"
+
+
+@jax.tree_util.register_pytree_node_class
+class Padded:
+    """The contents of a list whose length is traced. Never changed: each change makes another.
+
+    Attributes:
+      length: how many elements there are.
+      buffers: for each array leaf of an element, all of them one after another; what is beyond the length is arbitrary.
+      kind: what the elements are like.
+      capacity: for how many there is room.
+      reserved: whether that is room for all that will be appended.
+    """
+
+    def __init__(self, length: Any, buffers: Sequence[Any], kind: Kind, capacity: Any, reserved: bool = False) -> None:
+        self.length = length
+        self.buffers = tuple(buffers)
+        self.kind = kind
+        self.capacity = capacity
+        self.reserved = reserved
+
+    def tree_flatten(self) -> tuple[tuple[Any, ...], Any]:
+        return (self.length, *self.buffers), (self.kind, self.capacity, self.reserved)
+
+    @classmethod
+    def tree_unflatten(cls, facts: Any, children: Any) -> Padded:
+        length, *buffers = children
+        return cls(length, buffers, *facts)
+
+    def __repr__(self) -> str:
+        return f"<list of {self.length} of at most {self.capacity} elements {self.kind}>"
+
+    @classmethod
+    def holding(cls, elements: Sequence[Any]) -> Padded:
+        """These elements, of which there is at least one."""
+        kind, first = taken_apart(elements[0], _is_array)
+        made = cls(
+            0, [jnp.zeros((len(elements), *jnp.shape(a)), jnp.result_type(a)) for a in first], kind, len(elements)
+        )
+        columns = [made._fitting(element) for element in elements]
+        buffers = [jnp.stack([jnp.asarray(a) for a in column]) for column in zip(*columns, strict=True)]
+        return cls(len(elements), buffers, kind, len(elements))
+
+    def with_(self, **changes: Any) -> Padded:
+        """The same with other attributes."""
+        return Padded(**{**vars(self), **changes})
+
+    def with_room(self, capacity: Any, reserved: bool = False) -> Padded:
+        """The same with room for ``capacity`` elements, at least as many as now."""
+        more = capacity - self.capacity
+        buffers = self.buffers
+        if not (isinstance(more, int) and more == 0):
+            buffers = tuple(jnp.concatenate([b, jnp.zeros((more, *b.shape[1:]), b.dtype)]) for b in buffers)
+        return self.with_(buffers=buffers, capacity=capacity, reserved=reserved)
+
+    def element(self, index: Any) -> Any:
+        """The element at an index that is not negative."""
+        return self.kind.build([buffer[index] for buffer in self.buffers])
+
+    def appended(self, element: Any) -> Padded:
+        """With one element more."""
+        grown = self if self.reserved else self.with_room(self.capacity + 1)
+        return grown.replaced(self.length, element).with_(length=self.length + 1)
+
+    def replaced(self, index: Any, element: Any) -> Padded:
+        """With another element at an index that is not negative."""
+        buffers = []
+        for buffer, leaf in zip(self.buffers, self._fitting(element), strict=True):
+            dtype = jnp.result_type(buffer, leaf)
+            buffers.append(buffer.astype(dtype).at[index].set(jnp.asarray(leaf, dtype)))
+        return self.with_(buffers=buffers)
+
+    def gathered(self, indices: Any, length: Any) -> Padded:
+        """The elements at these indices; so many of them count."""
+        return self.with_(
+            length=length,
+            buffers=tuple(b[indices] for b in self.buffers),
+            capacity=indices.shape[0],
+            reserved=self.reserved and indices.shape[0] == self.capacity,
+        )
+
+    def followed_by(self, other: Padded) -> Padded:
+        """The elements of both."""
+        check_kinds(self.kind, other.kind)
+        whole = self if self.reserved else self.with_room(self.capacity + other.capacity)
+        places = self.length + jnp.arange(other.capacity)
+        places = jnp.where(jnp.arange(other.capacity) < other.length, places, whole.capacity)
+        buffers = []
+        for a, b in zip(whole.buffers, other.buffers, strict=True):
+            _check_shapes(a.shape[1:], b.shape[1:])
+            dtype = jnp.promote_types(a.dtype, b.dtype)
+            buffers.append(a.astype(dtype).at[places].set(b.astype(dtype), mode="drop"))
+        return whole.with_(length=self.length + other.length, buffers=buffers)
+
+    def filled(self) -> Any:
+        """For each place of the buffers, whether there is an element."""
+        return jnp.arange(self.capacity) < self.length
+
+    def stacked(self, beyond: Any = 0) -> Any:
+        """The elements, each an array, in one array, with ``beyond`` in the places beyond the length."""
+        if len(self.buffers) != 1 or self.kind.structure.treedef != jax.tree_util.tree_structure(0):
+            raise StagingError(
+                f"{user_location()}\n  The elements of this list, {self.kind}, are no single arrays.\n  Append each part to its own list."
+            )
+        (buffer,) = self.buffers
+        mask = jnp.reshape(self.filled(), (-1, *[1] * (buffer.ndim - 1)))
+        return jnp.where(mask, buffer, jnp.asarray(beyond, buffer.dtype))
+
+    def _fitting(self, element: Any) -> list[Any]:
+        kind, leaves = taken_apart(element, _is_array)
+        check_kinds(self.kind, kind)
+        for buffer, leaf in zip(self.buffers, leaves, strict=True):
+            _check_shapes(buffer.shape[1:], jnp.shape(leaf))
+        return leaves
+
+
+def check_kinds(one: Kind, other: Kind) -> None:
+    """``StagingError`` if elements of these kinds cannot be in one list of traced length."""
+    if one != other:
+        raise StagingError(
+            f"{user_location()}\n  A list whose length is traced holds elements of different structure: {one} and {other}.\n"
+            "  Append elements of one structure, or keep a list for each."
+        )
+
+
+def _check_shapes(one: Any, other: Any) -> None:
+    if tuple(one) != tuple(other):
+        raise StagingError(
+            f"{user_location()}\n  A list whose length is traced holds arrays of different shapes: {tuple(one)} and {tuple(other)}.\n"
+            "  Pad them to one shape, or write them into an autograph.TensorArray(max_size=…)."
+        )
+
+
+def chosen(condition: Any, one: Padded, other: Padded) -> Padded:
+    """The one contents or the other, by a traced condition."""
+    check_kinds(one.kind, other.kind)
+    capacity = max(one.capacity, other.capacity)
+    one, other = one.with_room(capacity), other.with_room(capacity)
+    buffers = []
+    for a, b in zip(one.buffers, other.buffers, strict=True):
+        _check_shapes(a.shape[1:], b.shape[1:])
+        buffers.append(jnp.where(condition, a, b))
+    return one.with_(length=jnp.where(condition, one.length, other.length), buffers=buffers)
+
+
+def as_padded(contents: Any) -> Padded | None:
+    """A list's contents as `Padded`; None if there is no element to tell what they are like."""
+    if isinstance(contents, Padded):
+        return contents
+    return Padded.holding(contents) if contents else None
+
+
+def emptied(padded: Padded) -> Padded:
+    """No elements, of the kind of these."""
+    return padded.with_(length=0)

@@ -1,0 +1,240 @@
+"""``raise`` and ``assert``: under traced conditions they happen at run time, or not at all.
+
+A ``raise`` in a block of a staged statement ends that block, at trace time, and leaves an operation in its program
+that raises the exception when the program comes upon it. See `runtime.raising`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from autograph.backends.base import Backend
+from autograph.runtime.array_like import plain
+from autograph.runtime.errors import StagingError
+from autograph.runtime.operators.iterables import is_symbolic_size
+from autograph.runtime.operators.journal import Journal
+from autograph.runtime.operators.locations import user_position, user_position_now
+from autograph.runtime.operators.plain_objects import Ambiguous
+from autograph.runtime.operators.state import NO_SNAPSHOT
+from autograph.runtime.operators.traced_lists import with_plain_lists
+from autograph.runtime.raise_sites import DeferredText, Recipe, Site, drafted, resolved
+from autograph.runtime.raising import CURRENT, Scope, leave, leaving_refused
+from autograph.runtime.recording import JOINT, LOCAL
+
+
+class BothRaise(Exception):
+    """Ends a block after a staged statement whose branches both raise: nothing after it runs."""
+
+
+class Raising:
+    """The operators for ``raise`` and ``assert``.
+
+    Needs ``backend``, ``journal``, ``staged_if`` and ``call`` of what it is mixed into.
+    """
+
+    backend: Backend
+    journal: Journal
+    ambiguous: Ambiguous
+    staged_if: Any
+    call: Callable[[Any], Any]
+
+    def raised(self, error: Any) -> Any:
+        """What ``raise error`` raises: ``error``, noted as a staged raise if a block of a staged statement is
+        being traced.
+        """
+        if not self._is_remembered():
+            return error
+        scope = CURRENT.scope
+        if isinstance(error, type) and issubclass(error, BaseException):
+            error = error()
+        if self.journal.is_open:
+            self.journal.regions[-1].raising = error
+        elif scope is not None:
+            scope.last = error
+        return error
+
+    def _is_remembered(self) -> bool:
+        """Whether an exception made here may be one of a program.
+
+        Others are not held, so that what they refer to is freed when their handlers end, as in plain Python.
+        """
+        if self.journal.is_open:
+            return True
+        return CURRENT.scope is not None and not JOINT.staging.is_plain(JOINT.staging.place())
+
+    def exception(self, kind: Any, *args: Any, **kwargs: Any) -> Any:
+        """``kind(*args, **kwargs)``, remembering how it was made: at run time it is made again, of the values."""
+        is_kind = isinstance(kind, type) and issubclass(kind, BaseException)
+        content = (args, kwargs)
+        if not is_kind or not self._is_remembered():
+            given, named = resolved(content)
+            return self.call(kind)(*given, **named)
+        given, named = drafted(content)
+        read = jax.tree_util.tree_map(_traced_value, content)
+        content = read if Site.values(read) else content
+        try:
+            error = kind(*given, **named)
+        except Exception:
+            if not Site.values(content):
+                raise
+            error = kind.__new__(kind, *given)  # its __init__ asks for values, and will have them at run time
+        CURRENT.recipe = (error, Recipe(kind, content, True))
+        return error
+
+    def assert_stmt(self, test: Any, message: Any = None) -> None:
+        """``assert test, message()``."""
+
+        def fail() -> None:
+            raise self.raised(self.exception(AssertionError, *(() if message is None else (message(),))))
+
+        if not self.backend.is_traced(test):
+            if not test:
+                fail()
+            return
+        self.staged_if(test, None, fail, [], NO_SNAPSHOT)
+
+    def assert_all(self, condition: Any, data: Sequence[Any]) -> None:
+        """Raise `AssertionError` with ``data`` unless all of ``condition`` is true, at run time if need be."""
+        self.assert_stmt(jnp.all(jnp.asarray(plain(condition))), lambda: self.text(_shown, *data))
+
+    def can_raise_later(self) -> bool:
+        """Whether an error that depends on a traced condition has a way to the caller from here."""
+        if LOCAL.frame is not None or CURRENT.has_receiver:
+            return True
+        regions = self.journal.regions
+        outermost = regions[0].place if regions else JOINT.staging.place()
+        return not JOINT.staging.is_recording(outermost)
+
+    def raise_unless(self, condition: Any, error: BaseException) -> None:
+        """Raise ``error`` at run time where ``condition`` is false."""
+
+        def fail() -> None:
+            raise self.raised(error)
+
+        self.staged_if(condition, None, fail, [], NO_SNAPSHOT)
+
+    def text(self, make: Callable[..., str], *values: Any) -> Any:
+        """``make(*values)``: a text in an exception; to be made at run time if values are traced."""
+        read = jax.tree_util.tree_map(_traced_value, values)
+        if any(map(self.backend.is_traced, jax.tree_util.tree_leaves(read))):
+            return DeferredText(make, read)
+        return make(*jax.tree_util.tree_map(_known_value, values))
+
+    @contextmanager
+    def handlers(self) -> Iterator[None]:
+        """Surrounds the body of a ``try`` that has handlers: no staged ``raise`` may pass through it unseen.
+
+        Where nothing is recorded, it raises at once.
+        """
+        if JOINT.staging.is_recording(JOINT.staging.place()):
+            with leaving_refused():
+                try:
+                    yield
+                except Exception as error:
+                    scope = CURRENT.scope
+                    if scope is not None and (error is scope.staged or isinstance(error, StagingError)):
+                        scope.caught = error
+                    raise
+        else:
+            yield
+
+    def tries(self) -> int:
+        """How many ``try`` statements that catch staged raises surround what runs."""
+        return 0 if CURRENT.scope is None else CURRENT.scope.tries
+
+    def suppress(self, *kinds: type[BaseException]) -> Any:
+        """`contextlib.suppress`, which catches as a ``try`` does."""
+        both = ExitStack()
+        both.enter_context(suppress(*kinds))
+        both.enter_context(self.handlers())
+        return both
+
+    def ended_by(self, error: BaseException) -> None:
+        """Note that the tracing of a staged block has ended with an exception that is no ``raise`` of its own."""
+        if CURRENT.scope is not None:
+            CURRENT.scope.staged = error
+
+    def record_raise(self, error: BaseException, region: Any) -> None:
+        """Leave in the program of a block that it raises ``error``."""
+        if not isinstance(error, BothRaise):
+            self._leave(error, region.tries)
+
+    def _leave(self, error: BaseException, tries: int) -> None:
+        made, CURRENT.recipe = CURRENT.recipe, None
+        recipe = made[1] if made is not None and made[0] is error else Recipe.of(error)
+        values = Site.values(recipe.content)
+        site = Site(recipe, error, user_position(error.__traceback__) or user_position_now())
+        if site.is_text_of_tracers:
+            raise StagingError(
+                f"{site.where}\n  The text of this {site.name} was put together before the `raise`, from a traced value, "
+                "which is not known while tracing.\n  Put it together in the `raise` statement."
+            ) from None
+        if not self.can_raise_later():
+            raise StagingError(
+                f"{site.where}\n  {site.name} depends on a traced condition here, and a bare jax.jit around converted "
+                "code has no way to deliver it.\n  Call the function through autograph.function."
+            ) from None
+        leave(1, [values], [site], tries)
+
+    def end_block(self) -> None:
+        """End the block that runs, or the call: all paths that are left raise."""
+        raise self.raised(BothRaise())
+
+
+def _caught(error: BaseException) -> StagingError:
+    """What to raise at the end of a call in which a handler took ``error`` for one of the program's own."""
+    if isinstance(error, StagingError):
+        return error
+    where = user_position(error.__traceback__)
+    place = f"{where[0]}:{where[1]}" if where else "A staged statement"
+    return StagingError(
+        f"{place}\n  {type(error).__name__} is raised here while a block of a staged statement is traced, inside a `try` with handlers: "
+        f"whether this runs, and so which handler does, is only known when the program runs.\n    {error}\n"
+        "  Move the `try` into the block, or out of the traced function."
+    )
+
+
+def _traced_value(leaf: Any) -> Any:
+    """The present value of a Variable in a program, or a size that only the run knows; anything else as it is."""
+    value = jnp.asarray(leaf) if is_symbolic_size(leaf) else plain(leaf)
+    return value if isinstance(value, jax.core.Tracer) else leaf
+
+
+def _known_value(leaf: Any) -> Any:
+    """The value of an array that is being differentiated; anything else as it is."""
+    return JOINT.staging.concrete(leaf) if isinstance(leaf, jax.core.Tracer) else leaf
+
+
+def _shown(*data: Any) -> str:
+    return " ".join(map(str, data))
+
+
+def in_scope(call: Callable[[], Any], operators: Raising) -> Any:
+    """Run a call of converted code; None where all its paths raise at run time."""
+    place = JOINT.staging.place()
+    outer = CURRENT.scope
+    if outer is not None and outer.place is place:
+        return call()
+    CURRENT.scope = scope = Scope(place, outer)
+    try:
+        result = call()
+        if scope.caught is not None:
+            raise _caught(scope.caught)
+        # Outside of traces there are no such lists, and results that are no pytrees: lists that hold themselves, say.
+        return result if JOINT.staging.is_plain(place) else with_plain_lists(result)
+    except Exception as error:
+        if error is not scope.last:
+            raise
+        if isinstance(error, BothRaise):
+            return None
+        if not (scope.has_raised or Site.values(error.args)) or not operators.can_raise_later():
+            raise
+        operators._leave(error, scope.tries)  # it is raised if none of those before it was
+        return None
+    finally:
+        CURRENT.scope, CURRENT.recipe = outer, None

@@ -1,0 +1,373 @@
+"""`TracedList`: a list inside a trace. Python's own while its length is known; a buffer and a traced length where an
+element was appended, or removed, by a traced condition.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from autograph.runtime.errors import StagingError
+from autograph.runtime.operators.locations import user_location
+from autograph.runtime.operators.padded import Padded, as_padded
+
+_ELSEWHERE: Any = type("_Elsewhere", (), {"__repr__": lambda self: "<the elements of a list of traced length>"})()
+
+
+def _unknown() -> StagingError:
+    return StagingError(
+        f"{user_location()}\n  The length of this list is traced here: elements were appended under a traced condition.\n  Converted "
+        "code may take its len(), its items, loop over it, and stack it (jnp.stack, jnp.array); other code needs a Python list."
+    )
+
+
+@jax.tree_util.register_pytree_node_class
+class TracedList(list[Any]):
+    """A list made inside a trace.
+
+    Attributes:
+      padded: its contents where their number is traced, else None.
+      peak: the greatest length, and room, since it was last outside all staged statements.
+      checks: the operators, for errors that only run time knows of.
+    """
+
+    __slots__ = ("padded", "peak", "checks")
+
+    def __init__(self, values: Any = (), checks: Any = None) -> None:
+        super().__init__()
+        self.padded: Padded | None = None
+        self.checks = checks
+        self.set_contents(values.contents() if isinstance(values, TracedList) else tuple(values))
+
+    def tree_flatten(self) -> tuple[tuple[Any, ...], Any]:
+        # As it is: JAX flattens what `jit` returns once more, and compares.
+        if self.padded is not None:
+            return (self.padded,), (True, self.checks)
+        return tuple(list.__iter__(self)), (False, self.checks)
+
+    @classmethod
+    def tree_unflatten(cls, facts: Any, children: Any) -> TracedList:
+        made = cls((), facts[1])
+        made.set_contents(children[0] if facts[0] else tuple(children))
+        return made
+
+    def contents(self) -> Any:
+        """A tuple of the elements, or `Padded`."""
+        return self.padded if self._is_padded() else tuple(list.__iter__(self))
+
+    def set_contents(self, contents: Any) -> None:
+        self.padded = contents if isinstance(contents, Padded) else None
+        # What reads a list's storage past its methods must find nothing to take for the list's own.
+        list.__setitem__(self, slice(None), (_ELSEWHERE,) if self.padded is not None else contents)
+        self.peak = self._size()
+
+    def _size(self) -> Any:
+        return list.__len__(self) if self.padded is None else self.padded.capacity
+
+    def forget_peak(self) -> None:
+        """Count the room that is needed from now on."""
+        self.peak = self._size()
+
+    def _is_padded(self) -> bool:
+        """Whether the length is traced. One that has become known (outside the trace) makes it Python's own list."""
+        padded = self.padded
+        if padded is None:
+            return False
+        length = padded.length
+        is_known = isinstance(length, jax.Array | np.ndarray) and not isinstance(length, jax.core.Tracer)
+        if not is_known or length.ndim:
+            return True
+        self.padded = None
+        list.__setitem__(self, slice(None), [padded.element(k) for k in range(operator.index(length))])
+        return False
+
+    @property
+    def _held(self) -> Padded:
+        assert self.padded is not None
+        return self.padded
+
+    def as_padded(self) -> Padded | None:
+        """The contents as `Padded`; None if there is no element to tell what they are like."""
+        return as_padded(self.contents())
+
+    @property
+    def __autograph_truth__(self) -> Callable[[], Any]:
+        return lambda: self._held.length > 0 if self._is_padded() else self
+
+    # Python's methods.
+
+    def resolve(self) -> Any:
+        """A plain list, where the length is known; else this one."""
+        return self if self._is_padded() else list(self)
+
+    def size(self) -> Any:
+        """``len``, which may be traced."""
+        return self._held.length if self._is_padded() else list.__len__(self)
+
+    def __len__(self) -> int:
+        if self._is_padded():
+            raise _unknown()
+        return list.__len__(self)
+
+    def __bool__(self) -> bool:
+        return len(self) > 0
+
+    def __iter__(self) -> Iterator[Any]:
+        if self._is_padded():
+            raise _unknown()
+        return list.__iter__(self)
+
+    def __reversed__(self) -> Iterator[Any]:
+        return iter(self[::-1])
+
+    def __eq__(self, other: object) -> bool:
+        return list(self) == other
+
+    __hash__ = None
+
+    def __ne__(self, other: object) -> bool:
+        return list(self) != other
+
+    def __repr__(self) -> str:
+        return repr(self._held) if self._is_padded() else list.__repr__(self)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.asarray(self._held.stacked() if self._is_padded() else list(self), dtype)
+
+    def __jax_array__(self) -> Any:
+        return self._held.stacked() if self._is_padded() else jnp.asarray(list(self))
+
+    def __reduce_ex__(self, _: Any) -> Any:
+        return list, (list(self),)
+
+    def _index(self, key: Any, message: str) -> Any:
+        length = self.size()
+        if self.checks is not None and self.checks.can_raise_later():
+            self.checks.raise_unless((key < length) & (key >= -length), IndexError(message))
+        return key + jnp.where(key < 0, length, 0)
+
+    def _traces(self, key: Any) -> bool:
+        if self._is_padded():
+            return True
+        if _is_traced_key(key) and list.__len__(self):
+            self.set_contents(Padded.holding(tuple(self)))
+            return True
+        return False
+
+    def __getitem__(self, key: Any) -> Any:
+        if not self._is_padded() and isinstance(key, slice) and _is_traced_key(key):
+            padded = self.as_padded()
+            return self.holding(()) if padded is None else self.holding(padded)[key]
+        if not self._is_padded() and _is_traced_key(key):
+            if not list.__len__(self):
+                raise EmptyListError("list index out of range")
+            return Padded.holding(tuple(self)).element(self._index(key, "list index out of range"))
+        if not self._is_padded():
+            if not isinstance(key, slice) and not list.__len__(self):
+                raise EmptyListError("list index out of range")
+            return list.__getitem__(self, key)
+        if isinstance(key, slice):
+            return self.holding(self._slice(key))
+        return self._held.element(self._index(key, "list index out of range"))
+
+    def holding(self, contents: Any) -> TracedList:
+        """Another list, of these contents."""
+        made = TracedList((), self.checks)
+        made.set_contents(contents)
+        return made
+
+    def _slice(self, key: slice) -> Padded:
+        length, capacity = self._held.length, self._held.capacity
+        step = 1 if key.step is None else operator.index(key.step)
+
+        def bound(value: Any, default: Any) -> Any:
+            if value is None:
+                return default
+            value = value + jnp.where(value < 0, length, 0)
+            return jnp.clip(value, 0, length) if step > 0 else jnp.clip(value, -1, length - 1)
+
+        start = bound(key.start, 0 if step > 0 else length - 1)
+        stop = bound(key.stop, length if step > 0 else -1)
+        count = jnp.maximum(0, -((start - stop) // step) if step > 0 else (start - stop - step - 1) // -step)
+        return self._held.gathered(jnp.clip(start + step * jnp.arange(capacity), 0, capacity - 1), count)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if not self._traces(key):
+            list.__setitem__(self, key, value)
+        elif isinstance(key, slice):
+            raise self._refused("Assigning to a slice")
+        else:
+            index = self._index(key, "list assignment index out of range")
+            self.padded = self._held.replaced(index, value)
+
+    def __delitem__(self, key: Any) -> None:
+        if self._traces(key):
+            self.pop(key)
+        else:
+            list.__delitem__(self, key)
+
+    def append(self, value: Any) -> None:
+        if self._is_padded():
+            self.padded = self._held.appended(value)
+        else:
+            list.append(self, value)
+        self.peak = max(self.peak, self._size())
+
+    def extend(self, values: Any) -> None:
+        if isinstance(values, TracedList) and values._is_padded():
+            mine = self.as_padded()
+            self.padded = values._held.with_(reserved=False) if mine is None else mine.followed_by(values._held)
+            list.__setitem__(self, slice(None), (_ELSEWHERE,))
+            self.peak = max(self.peak, self._size())
+            return
+        for value in list(values):
+            self.append(value)
+
+    def insert(self, index: Any, value: Any) -> None:
+        if not self._traces(index):
+            list.insert(self, index, value)
+            self.peak = max(self.peak, self._size())
+            return
+        length = self._held.length
+        place = jnp.clip(index + jnp.where(index < 0, length, 0), 0, length)
+        self.append(value)
+        new = self._held
+        order = jnp.arange(new.capacity)
+        order = jnp.where(order < place, order, jnp.where(order == place, length, order - 1))
+        self.padded = new.gathered(order, new.length)
+
+    def pop(self, index: Any = -1) -> Any:
+        if not self._traces(index):
+            if not list.__len__(self):
+                raise EmptyListError("pop from empty list")
+            return list.pop(self, index)
+        held = self._held
+        message = "pop from empty list" if isinstance(index, int) and index == -1 else "pop index out of range"
+        place = self._index(index, message)
+        value = held.element(place)
+        length = jnp.maximum(held.length - 1, 0)
+        if isinstance(index, int) and index == -1:
+            self.padded = held.with_(length=length)
+        else:
+            order = jnp.arange(held.capacity)
+            order = jnp.minimum(jnp.where(order < place, order, order + 1), held.capacity - 1)
+            self.padded = held.gathered(order, length)
+        return value
+
+    def clear(self) -> None:
+        if self._is_padded():
+            self.padded = self._held.with_(length=jnp.zeros_like(self._held.length))
+        else:
+            list.clear(self)
+
+    def reverse(self) -> None:
+        if self._is_padded():
+            self.padded = self._slice(slice(None, None, -1)).with_(reserved=self._held.reserved)
+        else:
+            list.reverse(self)
+
+    def sort(self, *, key: Any = None, reverse: bool = False) -> None:
+        if not self._is_padded():
+            list.sort(self, key=key, reverse=reverse)
+            return
+        values = self._held.stacked()
+        if key is not None or values.ndim != 1:
+            raise self._refused("Sorting by a key")
+        order = jnp.argsort(values, stable=True, descending=reverse)
+        beyond = ~self._held.filled()
+        order = order[jnp.argsort(beyond[order], stable=True)]
+        self.padded = self._held.gathered(order, self._held.length)
+
+    def copy(self) -> TracedList:
+        return self.holding(self.contents())
+
+    def count(self, value: Any) -> Any:
+        if not self._is_padded():
+            return list.count(self, value)
+        return jnp.sum(self._held.filled() & (self._held.stacked() == value))
+
+    def index(self, value: Any, *bounds: Any) -> Any:
+        if not self._is_padded():
+            return list.index(self, value, *bounds)
+        if bounds:
+            raise self._refused("`index` between bounds")
+        found = self._held.filled() & (self._held.stacked() == value)
+        if self.checks is not None and self.checks.can_raise_later():
+            self.checks.raise_unless(jnp.any(found), ValueError("the value is not in list"))
+        return jnp.argmax(found)
+
+    def remove(self, value: Any) -> None:
+        if self._is_padded():
+            self.pop(self.index(value))
+        else:
+            list.remove(self, value)
+
+    def has(self, value: Any) -> Any:
+        """``value in self``, where the length is traced."""
+        held = self._held
+        same = self._held.stacked() == value
+        return jnp.any(held.filled() & jnp.reshape(same, (held.capacity, -1)).all(1))
+
+    def __contains__(self, value: Any) -> bool:
+        return bool(self.has(value)) if self._is_padded() else list.__contains__(self, value)
+
+    def __add__(self, other: Any) -> Any:
+        if not isinstance(other, list):
+            return NotImplemented
+        made = self.copy()
+        made.extend(other)
+        return made
+
+    def __radd__(self, other: Any) -> Any:
+        if not isinstance(other, list):
+            return NotImplemented
+        made = TracedList(other, self.checks)
+        made.extend(self)
+        return made
+
+    def __iadd__(self, other: Any) -> Any:
+        self.extend(other)
+        return self
+
+    def __mul__(self, count: Any) -> Any:
+        if self._is_padded():
+            raise self._refused("Multiplying")
+        return list.__mul__(self, count)
+
+    __rmul__ = __mul__
+    __imul__ = __mul__
+
+    def _refused(self, what: str) -> StagingError:
+        return StagingError(
+            f"{user_location()}\n  {what} is not supported for a list whose length is traced.\n  Stack it (jnp.stack) and work on the "
+            "array, whose rows beyond len() are zeros."
+        )
+
+
+class EmptyListError(IndexError):
+    """An element was asked of a list that is empty while tracing."""
+
+
+def is_traced_list(value: Any) -> bool:
+    """Whether this is a list whose length is traced."""
+    return isinstance(value, TracedList) and value._is_padded()
+
+
+def with_plain_lists(value: Any) -> Any:
+    """A result with Python's lists in the place of those whose length is known."""
+    leaves, treedef = jax.tree_util.tree_flatten(value, is_leaf=lambda part: isinstance(part, TracedList))
+    if not any(isinstance(leaf, TracedList) for leaf in leaves):
+        return value
+    resolved = [leaf.resolve() if isinstance(leaf, TracedList) else leaf for leaf in leaves]
+    inner = [[with_plain_lists(part) for part in leaf] if type(leaf) is list else leaf for leaf in resolved]
+    return jax.tree_util.tree_unflatten(treedef, inner)
+
+
+def _is_traced_key(key: Any) -> bool:
+    parts = (key.start, key.stop, key.step) if isinstance(key, slice) else (key,)
+    return any(isinstance(part, jax.core.Tracer) for part in parts)

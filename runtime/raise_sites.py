@@ -1,0 +1,190 @@
+"""`Site`: one exception that may be raised at run time, and how it is made once the values it carries are known."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from autograph.runtime.errors import describe_location
+
+_TRACED = object()
+_TRACER = re.compile(r"Tracer[<(]")
+_PLAIN = (str, bytes, int, float, bool, complex, type(None))
+
+
+@jax.tree_util.register_pytree_node_class
+class DeferredText:
+    """A text made from traced values: ``make`` of them, once they are known."""
+
+    def __init__(self, make: Callable[..., str], values: tuple[Any, ...]) -> None:
+        self.make = make
+        self.values = values
+
+    def tree_flatten(self) -> tuple[tuple[Any, ...], Any]:
+        return self.values, _Code(self.make)
+
+    @classmethod
+    def tree_unflatten(cls, make: Any, values: Any) -> DeferredText:
+        return cls(make.function, tuple(values))
+
+    def __str__(self) -> str:
+        return self.make(*jax.tree_util.tree_map(_as_number, self.values))
+
+
+def _as_number(value: Any) -> Any:
+    """A NumPy scalar as Python's number of the same digits; anything else as it is."""
+    if not isinstance(value, np.ndarray) or value.ndim:
+        return value
+    return float(str(value)) if value.dtype.kind == "f" else value.item()
+
+
+class _Code:
+    """A function, told apart from others by its code: one made anew for each trace is the same."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Code) and _code_of(self.function) is _code_of(other.function)
+
+    def __hash__(self) -> int:
+        return hash(_code_of(self.function))
+
+
+def _code_of(function: Any) -> Any:
+    return getattr(function, "__code__", function)
+
+
+def resolved(value: Any) -> Any:
+    """``value`` with the texts in it put together."""
+    if not _has_text(value):
+        return value
+    return jax.tree_util.tree_map(_as_text, value, is_leaf=_is_text)
+
+
+def drafted(value: Any) -> Any:
+    """``value`` with something in the place of each text in it, for an exception that nobody sees."""
+    if not _has_text(value):
+        return value
+    return jax.tree_util.tree_map(lambda part: _draft(part) if _is_text(part) else part, value, is_leaf=_is_text)
+
+
+def _draft(text: DeferredText) -> str:
+    try:
+        return str(text)
+    except Exception:  # a format that asks for the value
+        return "…"
+
+
+def _has_text(value: Any) -> bool:
+    return any(map(_is_text, jax.tree_util.tree_leaves(value, is_leaf=_is_text)))
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, DeferredText)
+
+
+def _as_text(value: Any) -> Any:
+    return str(value) if isinstance(value, DeferredText) else value
+
+
+class Recipe:
+    """How an exception is made: ``kind`` called, or a copy of an exception that was there.
+
+    Attributes:
+      kind: its class.
+      content: what it is made from: arguments and keywords for a call; ``args`` and attributes of a copy.
+      is_call: which of the two.
+    """
+
+    def __init__(self, kind: type[BaseException], content: Any, is_call: bool) -> None:
+        self.kind = kind
+        self.content = content
+        self.is_call = is_call
+
+    @classmethod
+    def of(cls, error: BaseException) -> Recipe:
+        """For an exception that is there."""
+        return cls(type(error), (error.args, dict(vars(error))), False)
+
+    def make(self, content: Any) -> BaseException:
+        first, second = resolved(content)
+        if self.is_call:
+            return self.kind(*first, **second)
+        error = self.kind.__new__(self.kind, *first)
+        error.args = tuple(first)
+        vars(error).update(second)
+        return error
+
+
+class Site:
+    """One ``raise`` that may happen. See `backends.base.RaiseSite`; ``values`` are those it carries."""
+
+    def __init__(self, recipe: Recipe, error: BaseException, position: tuple[str, int, str]) -> None:
+        leaves, self._treedef = jax.tree_util.tree_flatten(recipe.content)
+        traced = [isinstance(leaf, jax.core.Tracer) for leaf in leaves]
+        self._statics = tuple(_TRACED if t else leaf for t, leaf in zip(traced, leaves, strict=True))
+        self._recipe = recipe
+        self._cause = error.__cause__
+        self._context = error.__context__
+        self._hides_context = error.__suppress_context__
+        self.position = position
+        values = [leaf for t, leaf in zip(traced, leaves, strict=True) if t]
+        self.types = tuple(jax.ShapeDtypeStruct(value.shape, value.dtype) for value in values)
+        recipe.content = None  # it holds tracers
+
+    @staticmethod
+    def values(content: Any) -> list[Any]:
+        """The traced values in what an exception is made from."""
+        return [leaf for leaf in jax.tree_util.tree_leaves(content) if isinstance(leaf, jax.core.Tracer)]
+
+    @property
+    def name(self) -> str:
+        return self._recipe.kind.__name__
+
+    @property
+    def where(self) -> str:
+        return describe_location(*self.position[:2])
+
+    @property
+    def is_text_of_tracers(self) -> bool:
+        """Whether a text shows a traced value as JAX describes it, and not its value."""
+        return any(isinstance(leaf, str) and _TRACER.search(leaf) is not None for leaf in self._statics)
+
+    def __repr__(self) -> str:
+        return f"{self.name} at line {self.position[1]}"
+
+    def __hash__(self) -> int:
+        return hash((self._recipe.kind, self.position))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Site) and (
+            self is other
+            or (
+                (self._recipe.kind, self._recipe.is_call, self.position, self.types, self._treedef)
+                == (other._recipe.kind, other._recipe.is_call, other.position, other.types, other._treedef)
+                and self._cause is other._cause
+                and all(_is_same(a, b) for a, b in zip(self._statics, other._statics, strict=True))
+            )
+        )
+
+    def raise_with(self, values: Sequence[Any]) -> None:
+        """Raise it so that its traceback ends at the user's own line."""
+        pending = iter(values)
+        leaves = [next(pending) if static is _TRACED else static for static in self._statics]
+        error = self._recipe.make(jax.tree_util.tree_unflatten(self._treedef, leaves))
+        filename, line, function = self.position
+        source = "\n" * (line - 1) + "raise error"
+        code = compile(source, filename, "exec").replace(co_name=function, co_qualname=function)
+        error.__context__ = self._context
+        error.__cause__ = self._cause
+        error.__suppress_context__ = self._hides_context
+        exec(code, {"error": error})
+
+
+def _is_same(a: Any, b: Any) -> bool:
+    return a is b or (type(a) is type(b) and isinstance(a, _PLAIN) and a == b and repr(a) == repr(b))

@@ -1,0 +1,148 @@
+"""Examples of constructs, and the document that shows them: `python -m tests.language.table` writes docs/language.md.
+
+An example is the body of a function `f` of the variables after ``?``; what stands before ``---`` is module level.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import html
+import linecache
+import warnings
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+import autograph as ag
+from tests.rooms import ROOT
+
+DOCUMENT = ROOT / "docs" / "language.md"
+_HERE = Path(__file__).parent
+
+
+@dataclass
+class Row:
+    section: str
+    what: str
+    construct: str
+    code: str
+    inputs: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def filename(self) -> str:
+        return f"<{self.construct}>"
+
+    def error(self) -> type[Exception]:
+        return getattr(ag, self.what_in_full.split()[1])
+
+    what_in_full: str = ""
+
+    def source(self) -> str:
+        setup, _, body = self.code.rpartition("---\n")
+        lines = "".join(f"    {line}\n" for line in body.splitlines())
+        return f"{setup}def f({', '.join(self.inputs)}):\n{lines}"
+
+    def function(self) -> Any:
+        """The example as a function, made anew."""
+        source = self.source()
+        linecache.cache[self.filename] = (len(source), None, source.splitlines(keepends=True), self.filename)
+        scope = {"jax": jax, "jnp": jnp, "np": np, "ag": ag, "functools": functools, "__name__": "example"}
+        exec(compile(source, self.filename, "exec"), scope)
+        return scope["f"]
+
+    def arguments(self, make: Any = jnp.asarray) -> list[Any]:
+        return [make(np.asarray(value, _kind(value))) for value in self.inputs.values()]
+
+    def run(self, way: Any, make: Any = jnp.asarray) -> Any:
+        """What the example returns, or raises."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                return way(self.function())(*self.arguments(make))
+            except Exception as error:
+                return error
+
+
+def _kind(value: Any) -> Any:
+    return {"f": np.float32, "i": np.int32}[np.asarray(value).dtype.kind]
+
+
+def _read(name: str) -> list[Row]:
+    found: list[Row] = []
+    section, what, construct, code = "", "", "", ""
+    for line in (_HERE / name).read_text(encoding="utf-8").splitlines():
+        if line.startswith("# "):
+            section = line[2:]
+        elif line.startswith(": "):
+            what, construct = line[2:].split(": ", 1)
+            code = ""
+        elif line.startswith("? "):
+            call = ast.parse(f"dict({line[2:]})", mode="eval").body
+            assert isinstance(call, ast.Call)
+            inputs = {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords}
+            found.append(Row(section, what.split()[0], construct, code, inputs, what))
+        else:
+            code += line + "\n"
+    return found
+
+
+def as_python(value: Any) -> Any:
+    """An array as Python's own numbers and lists."""
+    return value.tolist()
+
+
+def rows() -> list[Row]:
+    return _read("rows.txt")
+
+
+def deviations() -> list[Row]:
+    return _read("deviations.txt")
+
+
+def shown(value: Any) -> str:
+    """A result as the table shows it."""
+    if isinstance(value, Exception):
+        is_long = isinstance(value, ag.StagingError | ag.ConversionError | jax.errors.JAXTypeError)
+        return f"raises `{type(value).__name__}`" if is_long else f"raises `{type(value).__name__}: {value}`"
+    plain = jax.tree.map(lambda leaf: leaf if isinstance(leaf, str) else np.asarray(leaf).tolist(), value)
+    return f"`{plain}`"
+
+
+def _example(row: Row) -> str:
+    code = html.escape(row.code.replace("---\n", "\n").rstrip("\n"), quote=False)
+    return "<pre>" + code.replace("|", "&#124;").replace("\n", "<br>") + "</pre>"
+
+
+def _given(row: Row) -> str:
+    return ", ".join(f"`{name} = {value}`" for name, value in row.inputs.items())
+
+
+def document() -> str:
+    """The text of docs/language.md."""
+    out = [(_HERE / "preface.md").read_text(encoding="utf-8").rstrip("\n"), ""]
+    out += ["| construct | what happens | example | of | gives |", "| --- | --- | --- | --- | --- |"]
+    section = None
+    for row in rows():
+        if row.section != section:
+            section = row.section
+            out.append(f"| **{section}** | | | | |")
+        out.append(
+            f"| {row.construct} | {row.what} | {_example(row)} | {_given(row)} | {shown(row.run(ag.function))} |"
+        )
+    out += ["", "## Not as in plain Python", "", "| deviation | example | of | Python gives | `ag.function` gives |"]
+    out.append("| --- | --- | --- | --- | --- |")
+    for row in deviations():
+        plain = row.run(lambda f: f, as_python)
+        out.append(
+            f"| {row.construct} | {_example(row)} | {_given(row)} | {shown(plain)} | {shown(row.run(ag.function))} |"
+        )
+    return "\n".join(out) + "\n"
+
+
+if __name__ == "__main__":
+    DOCUMENT.write_text(document(), encoding="utf-8")

@@ -1,0 +1,92 @@
+"""Comprehensions whose conditions, or elements, depend on traced values."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import autograph as ag
+from tests.agreement import differences
+
+
+def with_condition(x):
+    return [v * 2 for v in x if v > 0]
+
+
+def length(x):
+    return len([v for v in x if v > 0 if v < 3])
+
+
+def summed(x):
+    return sum(v * v for v in x if v > 0)
+
+
+def greatest(x):
+    return max(v if v > 1 else -v for v in x if v != 0)
+
+
+def quantified(x):
+    return any(v > 2 for v in x if v < 4), all(v > 0 for v in x if v != -1), any(v > 9 for v in x)
+
+
+def nested(x):
+    return [a * b for a in x if a > 0 for b in x if b > a]
+
+
+def of_python_items(x):
+    return [k for k in range(4) if x[k] > 0]
+
+
+def in_a_test(x):
+    if len([v for v in x if v > 0]) > 2:
+        return x.sum()
+    return x[0]
+
+
+def in_a_branch(x):
+    kept = [x[0]]
+    if x[0] > 0:
+        kept = [v for v in x if v > 0]
+    return kept
+
+
+def in_a_loop(x):
+    total = 0
+    for a in x:
+        total += len([b for b in x if b > a])
+    return total
+
+
+def conditional_elements(x):
+    return [v if v > 0 else -v for v in x]
+
+
+def plain(x):
+    words = [w.upper() for w in ("a", "bb", "ccc") if len(w) > 1]
+    return x.sum() * len(words), sorted(len(w) for w in words if w)
+
+
+PROGRAMS = [
+    with_condition, length, summed, greatest, quantified, nested, of_python_items, in_a_test, in_a_branch, in_a_loop,
+    conditional_elements, plain,
+]  # fmt: skip
+INPUTS = [[1.0, 2.0, 2.0, 3.0], [-1.0, 2.0, -3.0, 4.0], [-1.0, -2.0, -3.0, -4.0], [3.0, 1.0, -1.0, -1.0]]
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
+def test_like_plain_python(program):
+    for values in INPUTS:
+        x = jnp.array(values)
+        wanted = program(x)
+        assert list(differences(wanted, ag.function(program)(x), widens=True)) == []
+        found = jax.jit(ag.convert(program))(x)
+        found = list(found) if isinstance(found, list) else found
+        assert list(differences(wanted, found, widens=True)) == []
+
+
+def test_unconverted_values_stay_as_they_were():
+    for values in INPUTS:
+        for program in PROGRAMS:
+            assert list(differences(program(np.array(values)), ag.convert(program)(np.array(values)))) == []

@@ -1,0 +1,95 @@
+"""``with`` on objects of the user's classes, in staged blocks and out of them."""
+
+import contextlib
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import autograph as ag
+
+
+class Span:
+    """Counts how deep it is entered and how often it was left."""
+
+    def __init__(self, total=0):
+        self.depth = 0
+        self.total = total
+
+    def __enter__(self):
+        self.depth += 1
+        return self
+
+    def __exit__(self, kind, error, traceback):
+        self.depth -= 1
+        if self.total < 100:
+            self.total += 1
+        return kind is KeyError
+
+
+def entered_in_a_loop(n, x):
+    span, rounds = Span(), 0
+    while rounds < n and x > 0:
+        rounds += 1
+        with span as inner, span:
+            inner.total += rounds
+    return span.total, span.depth
+
+
+def left_by_jumps(n, x):
+    span = Span()
+    for i in range(n):
+        with span:
+            if i > x:
+                break
+            if i == 1:
+                continue
+        x += span.total
+    return x, span.total
+
+
+def entered_in_a_branch(n, x):
+    span = Span()
+    if x > 1:
+        with span:
+            x += span.depth
+    return x, span.total
+
+
+def swallows_an_exception(n, x):
+    with Span(n) as span:
+        span.total += 1
+        raise KeyError("gone")
+    return span.total
+
+
+def from_a_library(n, x):
+    with contextlib.nullcontext(x) as y, contextlib.suppress(KeyError):
+        if n > 2:
+            y = y + 1
+    return y
+
+
+PROGRAMS = [entered_in_a_loop, left_by_jumps, entered_in_a_branch, swallows_an_exception, from_a_library]
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize("arguments", [(0, 1.0), (3, 2.0), (4, -1.0)])
+def test_with_on_traced_state(program, arguments):
+    traced = tuple(map(jnp.asarray, arguments))
+    for converted in (jax.jit(ag.convert(program)), ag.function(program)):
+        np.testing.assert_array_equal(
+            jnp.stack(jnp.array(jax.tree.leaves(converted(*traced)))), jax.tree.leaves(program(*arguments))
+        )
+
+
+def test_with_stays_pythons_outside_a_trace():
+    assert ag.convert(entered_in_a_loop)(3, 1.0) == entered_in_a_loop(3, 1.0)
+    with pytest.raises(TypeError, match="context manager"):
+        ag.convert(_enters_a_number)()
+
+
+def _enters_a_number():
+    with 3:
+        pass

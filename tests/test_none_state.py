@@ -1,0 +1,245 @@
+"""Variables that are None on some paths and a value on others."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import autograph as ag
+from tests.agreement import differences
+
+
+def first_above(x, limit):
+    where = None
+    for i in range(len(x)):
+        if x[i] > limit:
+            where = i
+            break
+    if where is None:
+        where = -1
+    return where
+
+
+def last_above(x, limit):
+    where = None
+    for i in range(len(x)):
+        if x[i] > limit:
+            where = i
+    return -1 if where is None else where
+
+
+def best_above(x, limit):
+    best = None
+    for v in x:
+        if v > limit and (best is None or v < best):
+            best = v
+    return best
+
+
+def nested_ifs(x, limit):
+    best = None
+    for v in x:
+        if v > limit:
+            if best is None:
+                best = v
+            elif v > best:
+                best = v
+    if best is not None and best > 2:
+        best = best * 10
+    return best
+
+
+def in_a_while(x, limit):
+    found = None
+    i = 0
+    while i < 4 and found is None:
+        if x[i] > limit:
+            found = x[i]
+        i += 1
+    return found
+
+
+def one_branch(x, limit):
+    y = None
+    if x[0] > limit:
+        y = x[0] * 2
+    if y is None:
+        return x.sum()
+    return y + 1
+
+
+def reset_to_none(x, limit):
+    previous = x[0]
+    total = 0.0
+    for v in x:
+        if previous is not None:
+            total += previous
+        if v > limit:
+            previous = None
+        else:
+            previous = v
+    return total
+
+
+def find(x, limit):
+    for i in range(len(x)):
+        if x[i] > limit:
+            return i, x[i]
+    return None
+
+
+def result_of_a_helper(x, limit):
+    found = find(x, limit)
+    if found is None:
+        return jnp.float32(-1.0)
+    i, v = found
+    return v * 10 + i
+
+
+def pairs(x, limit):
+    best = None
+    for i, v in enumerate(x):
+        if v > limit:
+            if best is None or v > best[1]:
+                best = (i, v)
+    if not (best is not None):
+        return (-1, 0.0)
+    return best
+
+
+def default_by_or(x, limit):
+    y = None
+    if x[0] > limit:
+        y = x[1]
+    return (y or 7.0) + 1
+
+
+def truth(x, limit):
+    y = None
+    if x[0] > limit:
+        y = x[1]
+    if y:
+        return y
+    return x[2]
+
+
+class Tracker:
+    def __init__(self):
+        self.best = None
+
+    def see(self, v):
+        if self.best is None or v > self.best:
+            self.best = v
+
+
+def attribute(x, limit):
+    tracker = Tracker()
+    for v in x:
+        if v > limit:
+            tracker.see(v)
+    return tracker.best
+
+
+def early_return(x, limit):
+    y = None
+    if x[0] > limit:
+        y = x[0]
+    if y is None:
+        return -1.0
+    z = y * 2
+    if z > 4:
+        return z
+    return y
+
+
+def compared_with_equals(x, limit):
+    y = None
+    if x[0] > limit:
+        y = x[0]
+    return y == x[0], y != x[0]
+
+
+def conditional_expression(x, limit):
+    y = x[0] if x[0] > limit else None
+    z = 0.0 if y is None else y
+    return z + 1
+
+
+def as_argument(x, limit):
+    def shifted(v, by=None):
+        if by is None:
+            by = 100.0
+        return v + by
+
+    by = None
+    if x[0] > limit:
+        by = x[1]
+    return shifted(x[0], by)
+
+
+PROGRAMS = [
+    first_above, last_above, best_above, nested_ifs, in_a_while, one_branch, reset_to_none, result_of_a_helper, pairs,
+    default_by_or, truth, attribute, early_return, compared_with_equals, conditional_expression, as_argument,
+]  # fmt: skip
+ROWS = [[1.0, 2.0, 2.5, 3.0], [-1.0, 2.0, -3.0, 4.0], [3.0, 0.0, 2.0, -2.0], [2.5, 4.0, 1.0, 2.0]]
+LIMITS = [0.5, 2.0, 3.5, 10.0]
+CASES = [(row, limit) for row in ROWS for limit in LIMITS]
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
+def test_like_plain_python(program):
+    runs = ag.function(program), jax.jit(ag.convert(program))
+    for row, limit in CASES:
+        arguments = jnp.array(row), jnp.float32(limit)
+        wanted = program(*arguments)
+        for run in runs:
+            assert list(differences(wanted, run(*arguments), widens=True)) == []
+    assert runs[0].experimental_get_tracing_count() == 1
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
+def test_under_vmap(program):
+    x, limits = jnp.array([row for row, _ in CASES]), jnp.array([limit for _, limit in CASES])
+    found = jax.vmap(ag.convert(program))(x, limits)
+    for k in range(len(CASES)):
+        wanted = program(x[k], limits[k])
+        assert list(differences(wanted, jax.tree.map(lambda leaf, k=k: leaf[k], found), widens=True)) == []
+
+
+def unasked(x):
+    y = None
+    if x > 0:
+        y = x
+    return y + 1
+
+
+def test_use_of_none_raises_at_run_time():
+    f = ag.function(unasked)
+    assert f(jnp.float32(2.0)) == 3.0
+    with pytest.raises(TypeError, match="None was used where a value is needed"):
+        f(jnp.float32(-1.0))
+
+
+def test_use_that_cannot_be_checked_is_refused():
+    with pytest.raises(ag.StagingError) as caught:
+        jax.jit(ag.convert(unasked))(jnp.float32(2.0))
+    text = str(caught.value)
+    assert "test_none_state.py" in text and "may be None" in text and "Ask `is None` first" in text
+
+
+def test_gradient_of_a_value_that_may_be_none():
+    def f(x):
+        best = None
+        for v in x:
+            if v > 0 and (best is None or v > best):
+                best = v
+        return 0.0 if best is None else best * best
+
+    np.testing.assert_allclose(jax.grad(ag.convert(f))(jnp.array([1.0, 3.0, -2.0])), [0.0, 6.0, 0.0])
+
+
+def test_none_stays_pythons_outside_of_a_trace():
+    assert ag.convert(first_above)(np.array([1.0, 2.0]), 5.0) == -1
+    assert ag.convert(find)([1.0], 5.0) is None

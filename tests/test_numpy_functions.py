@@ -1,0 +1,85 @@
+"""NumPy's functions and `math` on traced values."""
+
+from __future__ import annotations
+
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import autograph as ag
+
+
+def reductions(x):
+    return np.sum(x), np.mean(x, axis=0), np.maximum(x, 0.5), np.linalg.norm(x), np.any(x > 1)
+
+
+def constructors(x):
+    return np.array([x[0], x[1] * 2]), np.stack([x, x]), np.zeros_like(x), np.concatenate([x, np.ones(2, x.dtype)])
+
+
+def control_flow(x):
+    total = np.float32(0)
+    for v in x:
+        if np.abs(v) > 0.5:
+            total += np.sqrt(np.abs(v))
+    return total
+
+
+def untraced(x):
+    weights = np.hanning(5)
+    return x.sum() * weights.max() + np.prod([2, 3])
+
+
+@pytest.mark.parametrize("program", [reductions, constructors, control_flow, untraced])
+def test_numpy_functions_take_traced_arrays(program):
+    x = np.array([0.25, -1.5, 3.0], np.float32)
+    wanted = program(x)
+    for found in (ag.function(program)(jnp.asarray(x)), jax.jit(ag.convert(program))(x)):
+        jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-6), found, wanted)
+    mapped = jax.vmap(ag.convert(program))(jnp.stack([x, x]))
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a[1], b, rtol=1e-6), mapped, wanted)
+
+
+def test_numpy_functions_differentiate():
+    gradient = jax.grad(ag.convert(lambda x: np.sum(np.sin(x) ** 2)))(jnp.array([0.3, 0.4]))
+    np.testing.assert_allclose(gradient, np.sin(2 * np.array([0.3, 0.4])), rtol=1e-5)
+
+
+def test_numpy_outside_a_trace_is_numpy():
+    converted = ag.convert(reductions)
+    x = np.array([0.25, 2.0])
+    assert all(isinstance(part, np.ndarray | np.generic) for part in converted(x))
+    assert isinstance(ag.convert(lambda: np.random.default_rng(0).normal(size=2))(), np.ndarray)
+
+
+MATH = [
+    *(
+        getattr(math, name)
+        for name in "sqrt exp log log2 log10 log1p expm1 sin cos tan asin acos atan sinh cosh tanh".split()
+    ),
+    *(
+        getattr(math, name)
+        for name in "floor ceil trunc fabs degrees radians erf erfc gamma lgamma isnan isfinite".split()
+    ),
+]
+
+
+@pytest.mark.parametrize("function", MATH, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("x", [0.3, 0.75])
+def test_math_functions_take_traced_scalars(function, x):
+    found = ag.function(lambda x: function(x))(jnp.asarray(x))
+    np.testing.assert_allclose(found, function(x), rtol=2e-5)
+    assert np.asarray(found).dtype.kind == np.asarray(function(x)).dtype.kind
+
+
+def test_math_functions_of_two_arguments():
+    def both(x, y):
+        return math.hypot(x, y), math.atan2(x, y), math.pow(x, y), math.log(x, 3), math.fmod(y, x), math.copysign(x, -y)
+
+    found = ag.function(both)(jnp.asarray(0.3), jnp.asarray(2))
+    np.testing.assert_allclose(found, both(0.3, 2), rtol=1e-5)
+    closeness = ag.function(lambda x: (math.isclose(x, 1.0), math.isclose(x, 1.0, abs_tol=0.2), math.gcd(12, 18)))
+    assert [bool(part) for part in closeness(jnp.asarray(1.1))[:2]] == [False, True]

@@ -1,0 +1,221 @@
+"""Variables that a staged statement binds to one of several objects of the user's classes."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import autograph as ag
+
+
+class Vector:
+    def __init__(self, x, y, label="v"):
+        self.x = x
+        self.y = y
+        self.label = label
+
+    def __add__(self, other):
+        return Vector(self.x + other.x, self.y + other.y)
+
+    def __mul__(self, factor):
+        return Vector(self.x * factor, self.y * factor)
+
+    def larger(self, other):
+        if self.x > other.x:
+            return self
+        return other
+
+    def touch(self):
+        return self
+
+
+@dataclasses.dataclass(frozen=True)
+class State:
+    position: object
+    velocity: object
+    name: str = "state"
+
+    def step(self, dt):
+        if self.position > 0:
+            return dataclasses.replace(self, velocity=self.velocity - dt, position=self.position + self.velocity * dt)
+        return dataclasses.replace(self, velocity=-self.velocity * 0.5, position=0.01)
+
+
+@dataclasses.dataclass(slots=True)
+class Slotted:
+    low: object
+    high: object
+
+
+@dataclasses.dataclass
+class Tree:
+    value: object
+    child: object = None
+
+
+def accumulate(n):
+    v, w = Vector(0.0, 0.0), Vector(1.0, 2.0)
+    for i in range(n):
+        if i % 2 == 0:
+            v = v + w
+        else:
+            v = v * 2
+    return v.x, v.y
+
+
+def bouncing(n):
+    state = State(1.0, 0.0)
+    while state.velocity < 3 and n > 0:
+        state = state.step(0.1)
+        n -= 1
+    return state.position, state.velocity
+
+
+def bisect(n):
+    interval = Slotted(0.0, n * 1.0)
+    while interval.high - interval.low > 0.01:
+        middle = (interval.low + interval.high) / 2
+        interval = Slotted(middle, interval.high) if middle * middle < n else Slotted(interval.low, middle)
+    return interval.low
+
+
+def nested(n):
+    tree = Tree(0, Tree(1, [2.0, 3]))
+    while tree.value < n:
+        tree = Tree(tree.value + 1, Tree(tree.child.value * 2, [tree.child.child[0] + 1, tree.value]))
+    return tree.value, tree.child.value, tree.child.child
+
+
+def chosen(n):
+    pool = [Vector(3, 1), Vector(5, 2), Vector(4, 7)]
+    best = pool[0]
+    for candidate in pool:
+        if candidate.x * (n - 4) > best.x * (n - 4):
+            best = candidate
+    return best.x, best.y
+
+
+def returned(n):
+    a, b = Vector(n * 2, 1), Vector(7, 2)
+    c = a.larger(b)
+    return c.x + c.larger(a).y
+
+
+def in_a_tuple(n):
+    pair = (Vector(0, 1), 0)
+    while pair[1] < n:
+        v, count = pair
+        pair = (v + Vector(count, 1), count + 1)
+    return pair[0].x, pair[1]
+
+
+def on_an_attribute(n):
+    holder = Tree(0, Vector(1, 1))
+    for i in range(n):
+        if i > 1:
+            holder.child = holder.child + Vector(i, i)
+    return holder.child.x
+
+
+def mutated_inside(n):
+    v = Vector(0.0, 1.0)
+    for i in range(n):
+        v = v * 1.5
+        v.x += i
+        if i > 1:
+            v.y = v.x
+    return v.x, v.y
+
+
+PROGRAMS = [
+    accumulate,
+    bouncing,
+    bisect,
+    nested,
+    chosen,
+    returned,
+    in_a_tuple,
+    on_an_attribute,
+    mutated_inside,
+]
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize("n", [1, 5])
+def test_objects_are_chosen_as_python_chooses(program, n):
+    wanted = jax.tree.leaves(program(n))
+    for found in (
+        ag.function(program)(jnp.asarray(n)),
+        jax.jit(ag.convert(program))(n),
+        jax.tree.map(lambda x: x[1], jax.vmap(ag.convert(program))(jnp.array([2, n]))),
+    ):
+        for one, other in zip(jax.tree.leaves(found), wanted, strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-5)
+
+
+def test_attributes_differentiate():
+    @ag.convert
+    def energy(x, n):
+        state = State(x, 0.0)
+        for _ in range(n):
+            state = state.step(0.1)
+        return state.position * state.velocity
+
+    wanted = jax.grad(lambda x: energy(x, 6))(1.0)
+    np.testing.assert_allclose(jax.jit(jax.grad(energy))(1.0, 6), wanted, rtol=1e-5)
+
+
+def test_one_object_on_both_paths_stays_itself():
+    v = Vector(1, 2)
+
+    @ag.convert
+    def same(n):
+        w = v
+        w = v.touch() if n > 0 else v
+        assert w is v
+        return w.x
+
+    assert int(jax.jit(same)(3)) == 1
+
+
+def test_a_write_to_a_chosen_object_is_refused_and_a_copy_may_be_written():
+    def run(n, copies):
+        v = w = Vector(1, 2)
+        if n > 0:
+            v = v + v
+        if copies:
+            v = copy.copy(v)
+        v.x = 10
+        return v.x + w.x
+
+    with pytest.raises(
+        ag.StagingError, match=r"(?s)test_object_state.py:.*Vector.x of an object that a traced condition.*copy"
+    ):
+        jax.jit(ag.convert(run), static_argnums=1)(1, False)
+    assert int(jax.jit(ag.convert(run), static_argnums=1)(1, True)) == run(1, True)
+
+
+def test_attributes_that_cannot_be_chosen_are_named():
+    def run(n):
+        v = Vector(1, 2)
+        if n > 0:
+            v = Vector(1, 2, "other")
+        return v.x
+
+    with pytest.raises(ag.StagingError, match=r"v\.label"):
+        jax.jit(ag.convert(run))(1)
+
+    def grow(n):
+        v = Vector(jnp.ones(2), 2)
+        while n > 0:
+            v = Vector(jnp.ones(3), 2)
+            n -= 1
+        return v.x
+
+    with pytest.raises(ag.StagingError, match=r"(?s)v\.x.*\[2\].*\[3\]"):
+        jax.jit(ag.convert(grow))(1)

@@ -1,0 +1,146 @@
+"""Traced values written to objects that outlive a compiled function's trace: refused, and nothing is lost."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+import autograph as ag
+
+total = 0
+
+
+class Counter:
+    def __init__(self):
+        self.count = 0
+        self.calls = 0
+        self.last = None
+
+    @ag.function
+    def bump(self, x):
+        self.calls += 1
+        if x > 0:
+            self.count += 1
+        return x + self.count
+
+    @ag.function
+    def remember(self, x):
+        self.last = x * 2
+        return self.last
+
+    @ag.function
+    def scratch(self, x):
+        self.last = x * 2
+        y = self.last + 1
+        self.last = None
+        return y
+
+    def loop(self, n):
+        for i in range(n):
+            self.count += i
+
+
+@pytest.mark.parametrize("method", ["bump", "remember"])
+def test_an_attribute_that_would_keep_a_traced_value_is_refused(method):
+    counter = Counter()
+    with pytest.raises(ag.StagingError) as error:
+        getattr(counter, method)(jnp.asarray(1))
+    for word in ("test_outliving_writes.py:", "'Counter.count'" if method == "bump" else "'Counter.last'", "Variable"):
+        assert word in str(error.value)
+    assert counter.count == 0 and counter.last is None and counter.calls == 0
+
+
+def test_a_write_inside_a_callee_in_a_loop_is_refused():
+    counter = Counter()
+
+    @ag.function
+    def run(n):
+        counter.loop(n)
+        return n
+
+    with pytest.raises(ag.StagingError, match=r"'Counter.count' outlives"):
+        run(jnp.asarray(3))
+    assert counter.count == 0
+
+
+def test_what_is_put_back_before_the_end_is_fine():
+    counter = Counter()
+    assert int(counter.scratch(jnp.asarray(3))) == 7
+    assert counter.last is None
+
+
+def test_globals_and_nonlocals_of_outer_functions_are_refused():
+    seen = 0
+
+    @ag.function
+    def write_global(x):
+        global total
+        total = total + x
+        return x
+
+    @ag.function
+    def write_nonlocal(x):
+        nonlocal seen
+        seen += x
+        return x
+
+    for function, name in ((write_global, "total"), (write_nonlocal, "seen")):
+        with pytest.raises(ag.StagingError, match=rf"variable '{name}' outlives"):
+            function(jnp.asarray(1))
+    assert total == 0 and seen == 0
+
+
+def test_objects_of_the_trace_itself_may_hold_anything():
+    @jax.tree_util.register_pytree_node_class
+    class Point:
+        def __init__(self, x):
+            self.x = x
+
+        def tree_flatten(self):
+            return (self.x,), None
+
+        @classmethod
+        def tree_unflatten(cls, aux, children):
+            return cls(*children)
+
+    @ag.function
+    def shift(point, by):
+        point = Point(point.x)
+        point.x = point.x + by
+        counter = Counter()
+        counter.last = by
+        made = Point(by)
+        made.x = made.x * 3
+
+        def inner():
+            nonlocal by
+            by = by + 1
+
+        inner()
+        return point, made, by, counter.last
+
+    point = Point(jnp.asarray(1.0))
+    moved, made, by, last = shift(point, jnp.asarray(2.0))
+    assert [float(part) for part in (point.x, moved.x, made.x, by, last)] == [1.0, 3.0, 6.0, 3.0, 2.0]
+
+
+def test_python_values_are_trace_time_effects():
+    class Model(ag.Module):
+        def __init__(self):
+            self.traces = 0
+            self.weight = None
+
+        @ag.function
+        def __call__(self, x):
+            self.traces += 1
+            if self.weight is None:
+                self.weight = ag.Variable(jnp.ones(2))
+            self.weight.assign_add(x)
+            return self.weight.value
+
+    model = Model()
+    model(jnp.ones(2))
+    model(jnp.ones(2))
+    assert model.traces >= 1
+    assert model.weight.value.tolist() == [3.0, 3.0]

@@ -1,0 +1,175 @@
+"""`ag.progress`: a bar for a loop, in Python and in staged loops, and results as without it."""
+
+import builtins
+
+import jax
+import jax.numpy as jnp
+import pytest
+import tqdm
+
+import autograph as ag
+
+XS = jnp.arange(1000.0)
+
+
+@pytest.fixture
+def bars(monkeypatch):
+    """What each bar was told: [desc, total, the positions it was moved to]."""
+    told = []
+
+    class Recorded:
+        def __init__(self, iterable=None, desc=None, total=None):
+            self.iterable, self.n, self.is_closed = iterable, 0, False
+            self.seen = []
+            told.append([desc, total, self.seen])
+
+        def __iter__(self):
+            for item in self.iterable:
+                yield item
+                self.update(1)
+
+        def update(self, count):
+            self.n += count
+            self.seen.append(self.n)
+
+        def close(self):
+            self.seen.append("closed")
+
+    monkeypatch.setattr(tqdm, "tqdm", Recorded)
+    return told
+
+
+def summed(xs):
+    total = 0.0
+    for x in ag.progress(xs, desc="sum"):
+        total += x
+    return total
+
+
+def test_in_plain_python_it_is_tqdm(bars):
+    assert float(summed([1.0, 2.0])) == 3.0
+    assert bars == [["sum", None, [1, 2]]]
+
+
+def test_the_real_bar_is_written(capsys):
+    assert float(ag.function(summed)(XS)) == float(XS.sum())
+    jax.effects_barrier()
+    assert "sum: 100%" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("kind", [ag.function, lambda f: jax.jit(ag.convert(f))], ids=["function", "jit"])
+def test_a_staged_loop_moves_it_at_most_a_hundred_times_each_run(bars, kind):
+    run = kind(summed)
+    for _ in range(2):
+        assert float(jax.block_until_ready(run(XS))) == float(XS.sum())
+        jax.effects_barrier()
+    assert len(bars) == 2
+    for desc, total, seen in bars:
+        assert (desc, total) == ("sum", 1000)
+        assert seen[-2:] == [1000, "closed"] and seen[:3] == [0, 10, 20] and len(seen) <= 102
+
+
+def test_ranges(bars):
+    def plain(x):
+        for i in ag.progress(range(500)):
+            x = x * 0.5 + i
+        return x
+
+    def few(x):
+        for i in ag.progress(range(3)):
+            x = x + [1.0, 2.0, 4.0][i]
+        return x
+
+    def staged(x):
+        for i in ag.progress(ag.range(500)):
+            x = x * 0.5 + i
+        return x
+
+    def traced(n):
+        total = 0
+        for i in ag.progress(range(n)):
+            total += i
+        return total
+
+    for f, argument, count in ((plain, 1.0, 500), (few, 1.0, 3), (staged, 1.0, 500), (traced, 500, 500)):
+        wanted = f(argument)
+        bars.clear()
+        assert float(ag.function(f)(jnp.array(argument))) == pytest.approx(float(wanted), rel=1e-5)
+        jax.effects_barrier()
+        assert [bar[1] for bar in bars] == [count] and bars[0][2][-2:] == [count, "closed"], f.__name__
+
+
+def test_a_break_closes_the_bar_where_it_is(bars):
+    def f(xs):
+        total = 0.0
+        for x in ag.progress(xs):
+            total += x
+            if total > 100:
+                break
+        return total
+
+    assert float(ag.function(f)(XS)) == 105.0
+    jax.effects_barrier()
+    assert bars[0][1] == 1000 and bars[0][2][-2:] == [15, "closed"]
+
+
+def test_nested_bars(bars):
+    @ag.function
+    def f(xs):
+        total = 0.0
+        for x in ag.progress(xs, desc="outer"):
+            for i in ag.progress(ag.range(4), desc="inner"):
+                total += x * i
+        return total
+
+    assert float(f(jnp.arange(3.0))) == 18.0
+    jax.effects_barrier()
+    assert [bar[0] for bar in bars] == ["outer", "inner", "inner", "inner"]
+    assert all(bar[2][-1] == "closed" for bar in bars)
+
+
+def test_in_order_with_prints(bars, capsys):
+    @ag.function
+    def f(xs):
+        for x in ag.progress(xs):
+            ag.print("item", x)
+        return xs
+
+    f(jnp.arange(2.0))
+    jax.effects_barrier()
+    assert capsys.readouterr().out == "item 0.0\nitem 1.0\n"
+
+
+def test_total_for_what_has_no_length(bars):
+    def f(x):
+        for item in ag.progress((k for k in range(3)), total=3):
+            x = x + item
+        return x
+
+    assert float(f(1.0)) == float(ag.convert(f)(1.0)) == float(ag.function(f)(jnp.array(1.0))) == 4.0
+    jax.effects_barrier()
+    assert [bar[1] for bar in bars] == [3, 3, 3]
+
+
+def test_under_vmap_there_is_none(bars):
+    assert jax.vmap(ag.convert(summed))(jnp.ones((2, 5))).tolist() == [5.0, 5.0]
+
+
+def test_what_cannot_be_meant(bars):
+    with pytest.raises(TypeError, match="desc of progress is a str or None; got 3"):
+        ag.progress([1], desc=3)
+    with pytest.raises(TypeError, match="total of progress is an int or None; got 2.5"):
+        ag.progress([1], total=2.5)
+
+
+def test_without_tqdm_the_error_names_the_extra(monkeypatch):
+    real = builtins.__import__
+
+    def without(name, *args, **kwargs):
+        if name == "tqdm":
+            raise ImportError(name)
+        return real(name, *args, **kwargs)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(ImportError, match=r"autograph-xla\[progress\]"):
+        ag.progress([1])

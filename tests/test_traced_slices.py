@@ -1,0 +1,183 @@
+"""Slices whose bounds are traced: windows of a fixed size, and writes to spans of any size."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import autograph as ag
+
+
+def window_sum(x, n, k):
+    total = 0.0
+    for i in range(n):
+        total += (x[i : i + k] * x[i]).sum()
+    return total
+
+
+def minibatches(x, n, k):
+    total = 0.0
+    for i in range(n):
+        batch = x[i * k : (i + 1) * k]
+        total = total * 0.5 + batch[0] - batch.max()
+    return total
+
+
+def centred(x, n, k):
+    best = -100.0
+    for i in range(k, n):
+        best = max(best, x[i - k : i + k + 1].mean())
+    return best
+
+
+def smooth_in_place(x, n, k):
+    for i in range(n):
+        x[i : i + 3] = x[i : i + 3][::-1] * 0.5
+        x[i + 1 : i + k + 1] += 1
+    return x
+
+
+def suffix(x, n, k):
+    for i in range(n):
+        x[i:] += i
+        x[: i - k] *= 2
+    return x
+
+
+def strided(x, n, k):
+    for i in range(n):
+        x[i : i + 5 : 2] -= x[i : i + 5 : 2] / 4
+        x[i::3] = 0.25 * i
+        x[:i:2] += 1
+    return x
+
+
+def conditional(x, n, k):
+    for i in range(n):
+        if x[i] > 0:
+            x[i : i + k] = -1.0
+        else:
+            x[i : i + k] -= x[i]
+    return x
+
+
+PROGRAMS = [window_sum, minibatches, centred, smooth_in_place, suffix, strided, conditional]
+VALUES = np.sin(np.arange(12.0) * 1.7).astype(np.float32)
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_vectors_give_what_python_gives(program):
+    wanted = program(VALUES.copy(), 4, 2)
+    n = jnp.asarray(4)
+    np.testing.assert_allclose(ag.function(program)(VALUES, n, 2), wanted, rtol=1e-5)
+    converted = ag.convert(program)
+    np.testing.assert_allclose(jax.jit(converted, static_argnums=2)(VALUES, n, 2), wanted, rtol=1e-5)
+    batch = jnp.stack([jnp.asarray(VALUES), jnp.asarray(VALUES) * 2])
+    mapped = jax.vmap(lambda x, n: converted(x, n, 2))(batch, jnp.array([4, 3]))
+    np.testing.assert_allclose(mapped[0], wanted, rtol=1e-5)
+    np.testing.assert_allclose(mapped[1], program(VALUES.copy() * 2, 3, 2), rtol=1e-5)
+    np.testing.assert_allclose(converted(VALUES.copy(), 4, 2), wanted, rtol=1e-6)
+
+
+@pytest.mark.parametrize("program", [window_sum, minibatches, smooth_in_place])
+def test_windows_differentiate(program):
+    def total(x, n):
+        return jnp.sum(ag.convert(program)(x, n, 2))
+
+    x = jnp.asarray(VALUES)
+    gradient = jax.jit(jax.grad(total))(x, jnp.asarray(4))
+    unrolled = jax.grad(lambda x: jnp.sum(ag.convert(program)(x, 4, 2)))(x)
+    np.testing.assert_allclose(gradient, unrolled, rtol=1e-4, atol=1e-6)
+
+
+def axes(m, i):
+    a = m[:, i : i + 2] + 0  # NumPy would give a view
+    b = m[i : i + 2, 1:][..., 0] + 0
+    c = m[..., i : i + 2] + 0
+    d = m[None, i : i + 1, i : i + 2] + 0
+    e = m[i, i : i + 2] + 0
+    m[i : i + 2, i : i + 2] = a[i : i + 2] + e
+    m[..., i:] *= 2
+    m[i, :i] = 7
+    m[i:, None] -= 1
+    return m, a, b, c, d, e
+
+
+def test_slices_on_any_axis_give_what_numpy_gives():
+    m = np.arange(20.0, dtype=np.float32).reshape(4, 5)
+    wanted = axes(m.copy(), 1)
+    for found in (ag.function(axes)(m, jnp.asarray(1)), jax.jit(ag.convert(axes))(m, jnp.asarray(1))):
+        for one, other in zip(found, wanted, strict=True):
+            np.testing.assert_allclose(one, other)
+
+
+def test_slices_of_attributes_and_items():
+    class Filter:
+        def __init__(self, taps):
+            self.state = {"taps": taps}
+
+        def shift(self, i, value):
+            self.state["taps"][i : i + 2] = value
+            self.state["taps"][i:] += 1
+
+    def run(taps, n):
+        holder = Filter(taps)
+        for i in range(n):
+            holder.shift(i, i * 2.0)
+        return holder.state["taps"]
+
+    wanted = run(np.zeros(6, np.float32), 3)
+    np.testing.assert_allclose(ag.function(run)(np.zeros(6, np.float32), jnp.asarray(3)), wanted)
+
+
+def test_bounds_of_python_ints_stay_slices():
+    @ag.convert
+    def parts(x, i, j, step):
+        return x[i:j], x[i:], x[:j:step], x[i:j:step]
+
+    for sequence in (list(range(9)), tuple(range(9)), "abcdefghi"):
+        assert parts(sequence, 2, 7, 2) == (sequence[2:7], sequence[2:], sequence[:7:2], sequence[2:7:2])
+        assert parts(sequence, -3, None, -1) == (sequence[-3:None], sequence[-3:], sequence[::-1], sequence[-3:None:-1])
+
+
+def test_bounds_are_evaluated_once_and_in_order():
+    seen = []
+
+    def note(value):
+        seen.append(value)
+        return value
+
+    @ag.convert
+    def parts(x):
+        return note(x)[note(1) : note(4) : note(2)]
+
+    assert parts([0, 1, 2, 3, 4]) == [1, 3]
+    assert seen == [[0, 1, 2, 3, 4], 1, 4, 2]
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (lambda x, n: x[:n], ["[:…]", "float32[12]", "jnp.where"]),
+        (lambda x, n: x[n : n * n], ["only known when the program runs"]),
+        (lambda x, n: x[n : n + 40], ["40 elements", "12"]),
+        (lambda x, n: x[n : n + 4 : -1], ["positive Python int", "x[::-1]"]),
+        (lambda x, n: [1, 2, 3][:n], ["list", "jnp.stack"]),
+    ],
+)
+def test_sizes_that_only_the_run_knows_are_refused_in_words(body, words):
+    with pytest.raises(ag.StagingError) as refusal:
+        ag.function(body)(jnp.asarray(VALUES), jnp.asarray(3))
+    for word in [*words, "test_traced_slices.py:"]:
+        assert word in str(refusal.value)
+
+
+def test_a_varying_value_needs_a_size():
+    def write(x, n):
+        x[:n] = x * 2
+        return x
+
+    with pytest.raises(ag.StagingError, match=r"same for all of the slice \[:…\].*shape \(12,\)"):
+        ag.function(write)(jnp.asarray(VALUES), jnp.asarray(3))

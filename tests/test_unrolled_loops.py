@@ -1,0 +1,187 @@
+"""Long loops that stay Python's: what keeps them from being one staged loop, and the warning that says so."""
+
+import itertools
+import random
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import autograph as ag
+from tests.jaxprs import Counts
+from tests.long_loops import stays_python
+
+X = jnp.array(1.5, jnp.float32)
+N = 100
+
+
+def test_the_index_as_a_python_int():
+    layers = [lambda x: x + 1, lambda x: x * 0.5]
+
+    def calls(x):
+        for i in range(N):
+            x = layers[i % 2](x)
+        return x
+
+    def shapes(x):
+        for i in range(N):
+            x = x + jnp.ones(i + 1).sum()
+        return x
+
+    def keys(x):
+        seen = {}
+        for i in range(N):
+            seen[i] = x
+            x = x * 0.9
+        return x + seen[3]
+
+    stays_python(calls, X, why="list is indexed by a traced value")
+    stays_python(shapes, X, why="")
+    stays_python(keys, X, why="unhashable")
+
+
+def test_text_of_the_index():
+    parameters = {f"w{i}": jnp.float32(i) for i in range(N)}
+
+    def names(x):
+        for i in range(N):
+            x = x + parameters[f"w{i}"]
+        return x
+
+    def callee(i):
+        return parameters.get("w%d" % i, 0.0)
+
+    def in_a_callee(x):
+        for i in range(N):
+            x = x + callee(i)
+        return x
+
+    def kinds(x):
+        for i in range(N):
+            x = x + (1.0 if isinstance(i, int) else 2.0)
+        return x
+
+    def handled(x):
+        for i in range(N):
+            try:
+                x = x + [1.0, 2.0][i]
+            except (IndexError, TypeError):
+                x = x * 0.9
+        return x
+
+    stays_python(names, X, why="an f-string")
+    stays_python(in_a_callee, X, why="callee holds a formatted string")
+    stays_python(kinds, X, why="isinstance")
+    stays_python(handled, X, why="try with handlers")
+
+
+def test_effects_happen_once_for_each_iteration(capsys):
+    def prints(x):
+        for i in range(N):
+            print("step")
+            x = x * 0.9
+        return x
+
+    stays_python(prints, X, why="prints what is not traced")
+    assert capsys.readouterr().out.count("step") == 2 * N
+
+    def shows(x):
+        for i in range(70):
+            print(i, x)
+            x = x * 0.5
+        return x
+
+    function = ag.function(shows)
+    capsys.readouterr()
+    shows(X)
+    wanted = capsys.readouterr().out
+    jax.block_until_ready(function(X))
+    jax.effects_barrier()
+    found = capsys.readouterr().out
+    assert [line.split()[0] for line in found.splitlines()] == [line.split()[0] for line in wanted.splitlines()]
+
+    def draws(x):
+        generator = random.Random(3)
+        for i in range(N):
+            x = x + generator.random()
+        return x
+
+    def numpy_draws(x):
+        generator = np.random.default_rng(3)
+        for i in range(N):
+            x = x + generator.normal()
+        return x
+
+    stays_python(draws, X, why="random of random")
+    stays_python(numpy_draws, X, why="normal of numpy.random")
+
+    def uses_up(x):
+        numbers = itertools.count()
+        for i in range(N):
+            x = x + next(numbers)
+        return x
+
+    def uses_up_in_a_loop(x):
+        pairs = iter([1.0, 2.0, 3.0])
+        for i in range(N):
+            for number in pairs:
+                x = x + number
+            x = x * 0.9
+        return x
+
+    stays_python(uses_up, X, why="next")
+    stays_python(uses_up_in_a_loop, X, why="uses up an iterator")
+
+
+def test_shapes_that_grow():
+    def f(x):
+        xs = jnp.zeros(1)
+        for i in range(70):
+            xs = jnp.append(xs, x * i)
+        return xs
+
+    stays_python(f, X, why="'xs' changes type")
+
+
+def test_the_user_s_own_error_is_raised_as_python_raises_it():
+    def f(x):
+        for i in range(N):
+            x = x + i
+            if i == 90:
+                raise KeyError("ninety")
+        return x
+
+    with pytest.raises(KeyError, match="ninety"):
+        ag.function(f)(X)
+    with pytest.raises(KeyError, match="ninety"):
+        jax.jit(ag.convert(f))(X)
+
+
+def test_the_warning_tells_what_to_do():
+    def f(x):
+        for item in [0.5] * N:
+            x = x * item
+        return x
+
+    def ends(x):
+        i = 0
+        while i < N:
+            x = x * 0.5
+            i += 1
+        return x
+
+    for function in (f, ends):
+        with pytest.warns(ag.StagingWarning, match=r"body 100 times(?s:.*)autograph\.range(?s:.*)unroll=False"):
+            Counts(ag.convert(function), X)
+
+
+def test_a_table_of_python_numbers_beside_traced_work_stays_python():
+    def f(x):
+        table = []
+        for i in range(N):
+            x = x * 0.9
+            table.append(i * i)
+        return x, jnp.ones(table[3])
+
+    stays_python(f, X, why="must stay what they are")

@@ -1,0 +1,10 @@
+"""The programs that are measured: each written once in plain Python, beside versions written by hand with `jax.lax`.
+
+These files import nothing but the standard library and NumPy at the top, as each peer's process loads them where JAX
+may not be installed. A program gets its array functions as ``xp``: `jax.numpy`, `numpy`, or what stands for it.
+"""
+
+from __future__ import annotations
+
+from autograph.tools.bench.workloads.catalogue import WORKLOADS as WORKLOADS
+from autograph.tools.bench.workloads.workload import Workload as Workload

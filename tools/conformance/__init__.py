@@ -1,0 +1,1 @@
+"""CPython's own tests, run as they are and run converted: nothing is traced in them, so nothing may differ."""
