@@ -10,8 +10,10 @@ the trace changes it. Other objects, and their attributes, are not looked into.
 
 from __future__ import annotations
 
+import contextlib
 import dis
 import functools
+import threading
 import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -47,7 +49,26 @@ class Captures:
     def __init__(self, function: Callable[..., Any], instance: Instance | None) -> None:
         self._function = function
         self._instance = instance
+        self._tracing = threading.Condition()
+        self._tracers: list[int] = []  # the threads that trace the function now
         self.refresh()
+
+    @contextlib.contextmanager
+    def being_traced(self) -> Iterator[None]:
+        """While the function is traced, by this thread: what the trace itself changes it also `refresh`es."""
+        with self._tracing:
+            self._tracers.append(threading.get_ident())
+        try:
+            yield
+        finally:
+            with self._tracing:
+                self._tracers.remove(threading.get_ident())
+                self._tracing.notify_all()
+
+    def wait_for_traces(self) -> None:
+        """Wait until no other thread traces the function; not if this one does, which it would wait for."""
+        with self._tracing:
+            self._tracing.wait_for(lambda: not self._tracers or threading.get_ident() in self._tracers)
 
     def refresh(self) -> Any:
         """Look again at everything, and return the key."""

@@ -229,14 +229,15 @@ class Function:
             concrete = self._concrete.get(key)
             if concrete is None:
                 concrete = self._concrete[key] = self._make_concrete(key[0], specs, entry)
-                self._is_asked = True
-                try:
-                    concrete.graph  # noqa: B018  traces
-                except BaseException:
-                    self._concrete.pop(key, None)
-                    raise
-                finally:
-                    self._is_asked = False
+        self._is_asked = True
+        try:
+            concrete.graph  # noqa: B018  traces
+        except BaseException:
+            with self._lock:
+                self._concrete.pop(key, None)
+            raise
+        finally:
+            self._is_asked = False
         return concrete
 
     def pretty_printed_concrete_signatures(self, verbose: bool = True) -> str:
@@ -359,13 +360,14 @@ class Function:
             inputs = [leaf for leaf, static in zip(leaves, signature.statics, strict=True) if static is None]
             arrays = tuple(map(type_of, inputs))
             traced = Trace(signature, arrays, self._captured_leaves())
-            result = converted(*args, **kwargs)
-            self._log.add(traced, None if self._is_asked else self._calls)  # a trace that fails is none to be saved
-            refuse_mutation(self.__name__, self._arguments, values, leaves, treedef)
-            entry = mine()
-            assert entry is not None
-            entry.traced(result)
-            self._note(signature, fixed, arrays, entry)
+            with self._looked_at_captures().being_traced():
+                result = converted(*args, **kwargs)
+                self._log.add(traced, None if self._is_asked else self._calls)  # only a trace that ends is counted
+                refuse_mutation(self.__name__, self._arguments, values, leaves, treedef)
+                entry = mine()
+                assert entry is not None
+                entry.traced(result)
+                self._note(signature, fixed, arrays, entry)
             return result if self._options.out_shardings is None else constrained(result, self._options.out_shardings)
 
         trace.__name__ = self.__name__
@@ -381,30 +383,35 @@ class Function:
                 key = self._concrete_key(signature, specs)
                 if key not in self._concrete:
                     self._concrete[key] = self._make_concrete(signature, specs, entry)
-            if self._captures is not None and self._captures.changed():
-                self._captured = self._captures.refresh()
+            captures = self._looked_at_captures()
+            if captures.changed():
+                self._captured = captures.refresh()
                 settled = replace(signature, captured=(self._captured, signature.captured[1])), fixed
                 if self._cache.find(settled) is None:
                     self._cache.add(settled, entry)
 
     def _look_at_captures(self) -> None:
         """See whether captured Python values have changed; programs are told apart by them."""
-        if self._captures is None:
-            self._captures = Captures(self._function, self._instance)
-            self._captured = self._captures.key
-        elif self._captures.changed():
-            before = self._captured
-            self._captured = self._captures.refresh()
-            if before != self._captured:
-                self._routes.clear()
-        self._changed = None if self._captures.is_empty else self._captures.changed
+        captures = self._looked_at_captures()
+        if captures.changed():
+            captures.wait_for_traces()  # which may be what changes them
+            with self._lock:
+                before = self._captured
+                self._captured = captures.refresh()
+                if before != self._captured:
+                    self._routes.clear()
+        self._changed = None if captures.is_empty else captures.changed
+
+    def _looked_at_captures(self) -> Captures:
+        with self._lock:
+            if self._captures is None:
+                self._captures = Captures(self._function, self._instance)
+                self._captured = self._captures.key
+            return self._captures
 
     def _captured_leaves(self) -> dict[str, Any]:
-        if self._captures is None:
-            return {}
-        return {
-            name: captured_leaf(value) for name, value in zip(self._captures.labels, self._captures.values, strict=True)
-        }
+        captures = self._looked_at_captures()
+        return {name: captured_leaf(value) for name, value in zip(captures.labels, captures.values, strict=True)}
 
     # Concrete functions.
 

@@ -9,6 +9,7 @@ import gc
 import itertools
 import math
 import threading
+import time
 import weakref
 from typing import Any, NamedTuple
 
@@ -331,18 +332,22 @@ def test_first_calls_from_many_threads_make_one_trace():
     count = []
 
     def slow(x, n):
-        count.append(n)
+        count.append(n)  # a captured value, which the other threads look at while this one traces
+        time.sleep(0.2)
         return x * n
 
     f = ag.function(slow)
     barrier = threading.Barrier(32)
     results = []
 
-    def call():
+    def call(number):
         barrier.wait()
+        time.sleep(number * 0.01)
+        if number % 4 == 3:
+            f.get_concrete_function(jnp.ones(()), 3)
         results.append(float(f(jnp.ones(()), 3)))
 
-    threads = [threading.Thread(target=call) for _ in range(32)]
+    threads = [threading.Thread(target=call, args=(number,)) for number in range(32)]
     for thread in threads:
         thread.start()
     for thread in threads:
