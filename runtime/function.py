@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import threading
 import types
 import weakref
@@ -16,6 +17,7 @@ from autograph.runtime.cache import Cache, Entry
 from autograph.runtime.captures import Captures
 from autograph.runtime.concrete import ConcreteFunction
 from autograph.runtime.effects import cause_of
+from autograph.runtime.generated import MISSED
 from autograph.runtime.input_signature import InputSignature, is_signature_of_one
 from autograph.runtime.inputs import WeakSpec, spec_of, specs_of, stand_in, type_of
 from autograph.runtime.methods import Bound
@@ -25,7 +27,7 @@ from autograph.runtime.options import Tools as Tools
 from autograph.runtime.placement import constrained, placed, spread_shardings
 from autograph.runtime.program import FirstCall, Program, StateNeeded
 from autograph.runtime.retrace import Trace, TraceLog, captured_leaf
-from autograph.runtime.routes import Route, add_route
+from autograph.runtime.routes import Routes
 from autograph.runtime.signature import (
     Arguments,
     CallSignature,
@@ -141,7 +143,8 @@ class Function:
         """Forget all traces and compiled programs, of every instance as well."""
         with self._lock:
             self._cache = Cache(self.__name__, self._options.cache_limit, self._forget)
-            self._routes: dict[tuple[type, ...], Route] = {}
+            self._tick = itertools.count(1).__next__
+            self._routes = Routes(_EAGERNESS, self._tick)
             self._concrete: dict[Any, ConcreteFunction] = {}
             self._log = TraceLog(self.__name__)
             self._calls = 0
@@ -149,44 +152,17 @@ class Function:
             self._converted: Callable[..., Any] | None = None
             self._captures: Captures | None = None
             self._captured: Any = None
-            self._changed: Callable[[], bool] | None = None
             self._bound.clear()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        # Every line here is paid for at each call; `tools/bench/dispatch.py` tells how much.
-        entry: Any = None
-        values: Sequence[Any] = ()
         try:
-            if _EAGERNESS.on:
-                return self.python_function(*args, **kwargs)
-            self._calls += 1
-            if kwargs or len(args) != self._arity:
-                if self._options.input_signature is not None:
-                    return self._call_fitted(args, kwargs)
-                args = self._arguments.canonical(args, kwargs)
-            route = self._routes.get(tuple(map(type, args)))
-            if route is None or (self._changed is not None and self._changed()):
-                return self._call_slowly(args)
-            values = args
-            if route.nested is not None:
-                route, values = route.nested.find(args)
-                if route is None:
-                    return self._call_slowly(args)
-            entry = route.entry
-            if entry is None:
-                entry = route.entries.get(route.key(values))  # type: ignore[misc]
-                if entry is None:
-                    return self._call_slowly(args)
-                values = route.arrays(values)  # type: ignore[misc]
-            entry.used = self._calls
-            run = entry.direct
-            if run is None:
-                return entry.call(values)
-            result = run(*values)
-            return result if entry.direct is run else entry.program.finish(result)
+            if not kwargs:
+                result = self._routes.quick(args)
+                if result is not MISSED:
+                    return result
+            return self._call(args, kwargs)
         except StateNeeded:  # a first call for other shapes touches Variables
-            entry.direct = None
-            return entry.call(values)
+            return self._call(args, kwargs)
         except BaseException as error:
             cause = cause_of(error)
             clean_traceback(error if cause is None else cause)
@@ -263,7 +239,25 @@ class Function:
 
     __copy__ = functools.partialmethod(__deepcopy__, {})
 
-    # Calls without a route.
+    # Calls without a quick route.
+
+    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if _EAGERNESS.on:
+            return self.python_function(*args, **kwargs)
+        if kwargs or len(args) != self._arity:
+            if self._options.input_signature is not None:
+                self._calls = self._tick()
+                return self._call_fitted(args, kwargs)
+            args = self._arguments.canonical(args, kwargs)
+            result = self._routes.quick(args)
+            if result is not MISSED:
+                return result
+        self._calls = self._tick()
+        entry, values = self._routes.find(args)
+        if entry is None:
+            return self._call_slowly(args)
+        entry.used = self._calls
+        return entry.call(values)
 
     def _call_slowly(self, values: tuple[Any, ...]) -> Any:
         if self._options.input_signature is not None:
@@ -273,7 +267,7 @@ class Function:
         entry = self._entry(signature, self._is_traced(arrays))
         if self._options.in_shardings is not None:
             return entry.call(placed(arrays, spread_shardings(self._options.in_shardings, signature)))
-        add_route(self._routes, values, entry)
+        self._routes.add(values, entry)
         return entry.call(arrays)
 
     def _call_fitted(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -290,7 +284,7 @@ class Function:
             return entry.call(placed(arrays, spread_shardings(self._options.in_shardings, signature)))
         # Arrays that do not fit are found when XLA's cache meets them, so they may go there directly.
         if len(args) == self._arity and not is_traced and all(type(value) is _ARRAY for value in args):
-            add_route(self._routes, args, entry)
+            self._routes.add(args, entry)
         return entry.call(arrays)
 
     def _inputs(self) -> InputSignature:
@@ -400,7 +394,7 @@ class Function:
                 self._captured = captures.refresh()
                 if before != self._captured:
                     self._routes.clear()
-        self._changed = None if captures.is_empty else captures.changed
+        self._routes.guard(None if captures.is_empty else captures.changed)
 
     def _looked_at_captures(self) -> Captures:
         with self._lock:

@@ -78,6 +78,94 @@ def identity_check(reads: Sequence[tuple[str, Any]], environment: dict[str, Any]
     )
 
 
+MISSED: Any = object()
+Block = tuple[str, dict[str, Any]]
+
+
+def itself(value: Any) -> Any:
+    """A key for values that are told apart by equality."""
+    return value
+
+
+def float_key(value: float) -> Any:
+    """A key for floats: zeros are told apart by sign, and nan is equal to itself; the rest need no text."""
+    return value if value and value == value else value.hex()
+
+
+def flat_block(number: int, values: tuple[Any, ...], route: Any) -> Block:
+    """What `dispatcher` does with arguments of the types of ``values``, none of them containers.
+
+    ``route`` is a `routes.Route`; ``number`` tells its names from other blocks'.
+    """
+    names = [f"a{k}" for k in range(len(values))]
+    environment: dict[str, Any] = {f"route{number}": route, f"entries{number}": route.entries}
+    tests = [f"len(args) == {len(values)}"]
+    for k, value in enumerate(values):
+        environment[f"type{number}_{k}"] = type(value)
+    types = " and ".join(f"type({name}) is type{number}_{k}" for k, name in enumerate(names)) or "True"
+    found = f"route{number}.entry"
+    if route.statics is not None:
+        keys = []
+        for k, part in zip(route.statics, route.parts, strict=True):
+            environment[f"part{number}_{k}"] = part
+            simple = {itself: "a{0}", float_key: "a{0} if a{0} and a{0} == a{0} else a{0}.hex()"}
+            keys.append(simple.get(part, f"part{number}_{{0}}(a{{0}})").format(k))
+        found = f"entries{number}.get({keys[0] if len(keys) == 1 else '(' + ', '.join(keys) + ')' if keys else None})"
+    return (
+        f"    if {' and '.join(tests)}:\n"
+        + (f"        {', '.join(names)}, = args\n" if names else "")
+        + f"        if {types}:\n            entry = {found}\n"
+        + _call(", ".join(names[k] for k in route.positions), "            "),
+        environment,
+    )
+
+
+def nested_block(number: int, values: tuple[Any, ...], route: Any) -> Block | None:
+    """What `dispatcher` does with arguments of the structure of ``values``; None if `unpacker` does not know it."""
+    leaves_of = unpacker(values)
+    if leaves_of is None:
+        return None
+    leaves = leaves_of(values)
+    assert leaves is not None
+    environment: dict[str, Any] = {
+        f"leaves_of{number}": leaves_of,
+        f"types{number}": tuple(map(type, leaves)),
+        f"route{number}": route,
+    }
+    find = f"entry, leaves = route{number}.find(leaves)" if route.key is not None else f"entry = route{number}.entry"
+    return (
+        f"    leaves = leaves_of{number}(args) if len(args) == {len(values)} else None\n"
+        f"    if leaves is not None and tuple(map(type, leaves)) == types{number}:\n"
+        f"        {find}\n" + _call("*leaves", "        "),
+        environment,
+    )
+
+
+def _call(arguments: str, indent: str) -> str:
+    lines = [
+        "if entry is None or (run := entry.direct) is None:",
+        "    return MISSED",
+        f"result = run({arguments})",
+        "entry.used = tick()",
+        "return result if entry.direct is run else entry.program.finish(result)",
+    ]
+    return "".join(f"{indent}{line}\n" for line in lines)
+
+
+def dispatcher(
+    blocks: Sequence[Block], is_eager: Any, changed: Callable[[], bool] | None, tick: Callable[[], int]
+) -> Callable[[tuple[Any, ...]], Any]:
+    """A function from a call's arguments to its result, or to `MISSED` where no block is for arguments like these."""
+    environment = {"MISSED": MISSED, "is_eager": is_eager, "changed": changed, "tick": tick}
+    stops = "is_eager.on" if changed is None else "is_eager.on or changed()"
+    for _, names in blocks:
+        environment |= names
+    body = "".join(source for source, _ in blocks)
+    return _defined(
+        f"def quick(args):\n    if {stops}:\n        return MISSED\n{body}    return MISSED\n", "quick", environment
+    )
+
+
 def _defined(source: str, name: str, environment: dict[str, Any]) -> Any:
     exec(compile(source, "<autograph dispatch>", "exec"), environment)
     return environment[name]

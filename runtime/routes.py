@@ -14,7 +14,7 @@ from typing import Any
 
 import jax
 
-from autograph.runtime.generated import unpacker
+from autograph.runtime.generated import MISSED, Block, dispatcher, flat_block, float_key, itself, nested_block
 from autograph.runtime.signature import (
     dictionary_key_types,
     is_array_leaf,
@@ -24,6 +24,7 @@ from autograph.runtime.signature import (
 from autograph.runtime.static_values import BY_VALUE, SIMPLE, has_no_equality, weak_reference
 
 Values = Sequence[Any]
+KeyPart = Callable[[Any], Any]
 
 
 class Route:
@@ -34,22 +35,19 @@ class Route:
       entries: else the entries by `key`.
       key: what Python values among the arguments are told apart by.
       arrays: the arrays among the arguments.
-      nested: where arguments are containers, how to find their leaves, and the route for those.
+      statics: where `key` finds them; None for those without.
+      parts: what each of them is told apart by.
+      positions: where the arrays are.
     """
 
-    __slots__ = ("arrays", "entries", "entry", "key", "nested")
+    __slots__ = ("arrays", "entries", "entry", "key", "parts", "positions", "statics")
 
-    def __init__(
-        self,
-        key: Callable[[Values], Any] | None = None,
-        arrays: Callable[[Values], Values] | None = None,
-        nested: Nested | None = None,
-    ) -> None:
+    def __init__(self, positions: Sequence[int], statics: Sequence[int] | None, parts: Sequence[KeyPart]) -> None:
         self.entry: Any = None
         self.entries: dict[Any, Any] = {}
-        self.key = key
-        self.arrays = arrays
-        self.nested = nested
+        self.positions, self.statics, self.parts = positions, statics, parts
+        self.key = None if statics is None else _key(statics, parts)
+        self.arrays = _picker(positions)
 
     def set(self, values: Values, entry: Any) -> None:
         """Lead arguments like these to this entry."""
@@ -58,109 +56,146 @@ class Route:
         else:
             self.entries[self.key(values)] = entry
 
+    def find(self, values: Values) -> tuple[Any, Values]:
+        """The entry for these arguments, or None, and the arrays among them."""
+        return (self.entry, values) if self.key is None else (self.entries.get(self.key(values)), self.arrays(values))
+
 
 class Nested:
     """The routes for arguments of some types that hold others: by their structure, and the types of their
     leaves.
     """
 
-    __slots__ = ("_by_structure", "_familiar")
+    __slots__ = ("_by_structure",)
 
     def __init__(self) -> None:
         self._by_structure: dict[Any, Route] = {}
-        self._familiar: list[tuple[Callable[[Values], Values | None], tuple[type, ...], Route]] = []
 
-    def find(self, values: tuple[Any, ...]) -> tuple[Route | None, Values]:
-        """The route for these arguments, and their leaves."""
-        for leaves_of, types, route in self._familiar:
-            leaves = leaves_of(values)
-            if leaves is not None and tuple(map(type, leaves)) == types:
-                return route, leaves
-        found, treedef = jax.tree_util.tree_flatten(values)
-        return self._by_structure.get((treedef, tuple(map(type, found)))), found
+    def find(self, values: tuple[Any, ...]) -> tuple[Any, Values]:
+        """The entry for these arguments, or None, and the arrays among them."""
+        leaves, treedef = jax.tree_util.tree_flatten(values)
+        route = self._by_structure.get((treedef, tuple(map(type, leaves))))
+        return (None, ()) if route is None else route.find(leaves)
 
-    def add(self, values: tuple[Any, ...], entry: Any) -> None:
-        """Lead arguments like these to this entry."""
+    def add(self, values: tuple[Any, ...], entry: Any) -> Route | None:
+        """Lead arguments like these to this entry. Returns the route, if it is new."""
         leaves, treedef = jax.tree_util.tree_flatten(values)
         types = tuple(map(type, leaves))
-        route = self._by_structure.get((treedef, types)) or _route(leaves)
+        known = self._by_structure.get((treedef, types))
+        route = known or _route(leaves)
         if route is None:
-            return
+            return None
         route.set(leaves, entry)
-        is_new = (treedef, types) not in self._by_structure
         self._by_structure[treedef, types] = route
-        if is_new and len(self._familiar) < _FAMILIAR:
-            leaves_of = unpacker(values)
-            if leaves_of is not None:
-                self._familiar = [*self._familiar, (leaves_of, types, route)]
+        return route if known is None else None
+
+
+class Routes:
+    """The routes of one function, by the types of its arguments.
+
+    Attributes:
+      quick: takes the arguments of a call and runs its program, or gives `MISSED`. Written for the routes that came
+        first, as source, since it runs at every call (`tools/bench/dispatch.py` tells what a call costs).
+    """
+
+    def __init__(self, is_eager: Any, tick: Callable[[], int]) -> None:
+        """``is_eager.on``: whether no program is to run; ``tick``: the number of the call, for what uses an entry."""
+        self._is_eager = is_eager
+        self._tick = tick
+        self._changed: Callable[[], bool] | None = None
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget all routes."""
+        self._by_types: dict[tuple[type, ...], Route | Nested] = {}
+        self._blocks: list[Block] = []
+        self.quick: Callable[[tuple[Any, ...]], Any] = _missed
+
+    def guard(self, changed: Callable[[], bool] | None) -> None:
+        """Lead nowhere while ``changed()``."""
+        if changed is not self._changed:
+            self._changed = changed
+            self._write()
+
+    def find(self, values: tuple[Any, ...]) -> tuple[Any, Values]:
+        """The entry for these arguments, or None, and the arrays among them."""
+        route = self._by_types.get(tuple(map(type, values)))
+        if route is None or (self._changed is not None and self._changed()):
+            return None, ()
+        return route.find(values)
+
+    def add(self, values: tuple[Any, ...], entry: Any) -> None:
+        """Lead calls with values like these to this entry from now on, if there is a route for them."""
+        types = tuple(map(type, values))
+        if all(value is None or (jax.tree_util.all_leaves([value]) and not is_record(value)) for value in values):
+            known = self._by_types.get(types)
+            route = known if isinstance(known, Route) else _route(values)
+            if route is not None:
+                route.set(values, entry)
+                self._by_types[types] = route
+                if known is None:
+                    self._add_quick(values, route, False)
+            return
+        if any(is_record(leaf) for leaf in jax.tree_util.tree_leaves(values)) or dictionary_key_types(values):
+            return
+        outer = self._by_types.setdefault(types, Nested())
+        assert isinstance(outer, Nested)
+        new = outer.add(values, entry)
+        if new is not None:
+            self._add_quick(values, new, True)
+
+    def _add_quick(self, values: tuple[Any, ...], route: Route, is_nested: bool) -> None:
+        number = len(self._blocks)
+        if number < _FAMILIAR:
+            block = (nested_block if is_nested else flat_block)(number, values, route)
+            if block is not None:
+                self._blocks.append(block)
+                self._write()
+
+    def _write(self) -> None:
+        if self._blocks:
+            self.quick = dispatcher(self._blocks, self._is_eager, self._changed, self._tick)
 
 
 _FAMILIAR = 4
 
 
-def add_route(routes: dict[tuple[type, ...], Route], values: tuple[Any, ...], entry: Any) -> None:
-    """Lead calls with values like these to this entry from now on, if there is a route for them."""
-    types = tuple(map(type, values))
-    if all(value is None or (jax.tree_util.all_leaves([value]) and not is_record(value)) for value in values):
-        route = routes.get(types) or _route(values)
-        if route is not None:
-            route.set(values, entry)
-            routes[types] = route
-        return
-    if any(is_record(leaf) for leaf in jax.tree_util.tree_leaves(values)) or dictionary_key_types(values):
-        return
-    outer = routes.setdefault(types, Route(nested=Nested()))
-    assert outer.nested is not None
-    outer.nested.add(values, entry)
+def _missed(_: tuple[Any, ...]) -> Any:
+    return MISSED
 
 
 def _route(values: Values) -> Route | None:
     arrays = [k for k, value in enumerate(values) if is_array_leaf(value)]
     statics = [k for k, value in enumerate(values) if value is not None and k not in set(arrays)]
     if not statics and len(arrays) == len(values):
-        return Route()
-    parts = [_key_part(values[k]) for k in statics]
-    if any(part is None for part in parts):
-        return None
-    if all(type(values[k]) in SIMPLE for k in statics):
-        key: Callable[[Values], Any] = operator.itemgetter(*statics) if statics else _nothing
-    elif len(statics) == 1 and parts[0] is not None:
-        (position,), only = statics, parts[0]
-
-        def key(values: Values) -> Any:
-            return only(values[position])
-
-    else:
-        pairs = [(k, part) for k, part in zip(statics, parts, strict=True) if part is not None]
-
-        def key(values: Values) -> Any:
-            return tuple([part(values[k]) for k, part in pairs])
-
-    return Route(key, _picker(arrays))
+        return Route(arrays, None, ())
+    parts = [part for k in statics if (part := _key_part(values[k])) is not None]
+    return Route(arrays, statics, parts) if len(parts) == len(statics) else None
 
 
-def _key_part(value: Any) -> Callable[[Any], Any] | None:
+def _key(statics: Sequence[int], parts: Sequence[KeyPart]) -> Callable[[Values], Any]:
+    if all(part is itself for part in parts):
+        return operator.itemgetter(*statics) if statics else _nothing
+    pairs = list(zip(statics, parts, strict=True))
+    if len(pairs) == 1:
+        ((position, only),) = pairs
+        return lambda values: only(values[position])
+    return lambda values: tuple([part(values[k]) for k, part in pairs])
+
+
+def _key_part(value: Any) -> KeyPart | None:
     """What this Python value is told apart by, among those of its type; None if that takes longer."""
     kind = type(value)
     if kind in SIMPLE:
-        return _itself
+        return itself
     if kind is float:
-        return _float_key
+        return float_key
     if kind in BY_VALUE:
         return BY_VALUE[kind]
     if has_no_equality(kind) and kind not in (set, slice) and not is_array_like(value):
         # When the object goes, whoever holds it weakly clears the routes, before its id can be another's.
         return id if weak_reference(value) is not None else None
     return None
-
-
-def _itself(value: Any) -> Any:
-    return value
-
-
-def _float_key(value: float) -> Any:
-    """Zeros are told apart by sign, and nan is equal to itself; the rest need no text."""
-    return value if value and value == value else value.hex()
 
 
 def _nothing(values: Values) -> Any:
