@@ -219,6 +219,9 @@ class Staging(Protocol):
     def is_plain(self, place: Any) -> bool:
         """Whether operations run at once, on values."""
 
+    def is_outside(self) -> bool:
+        """Whether operations run at once, on values, here."""
+
     def is_recording(self, place: Any) -> bool:
         """Whether operations are, at some level, recorded to run later."""
 

@@ -68,6 +68,9 @@ class XlaStaging:
     def is_plain(self, place: Any) -> bool:
         return type(place).__name__ == "EvalTrace"
 
+    def is_outside(self) -> bool:
+        return type(find_top_trace(None)).__name__ == "EvalTrace"
+
     def is_recording(self, place: Any) -> bool:
         return any(type(trace).__name__ in _RECORDING for trace in _traces(place))
 

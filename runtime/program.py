@@ -11,13 +11,13 @@ from __future__ import annotations
 import itertools
 import threading
 import weakref
-from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import jax
 import numpy as np
 
+from autograph.runtime.commits import COMMITS, commit, commit_unless_overtaken, values_of
 from autograph.runtime.concrete import StaticOutput
 from autograph.runtime.effects import cause_of
 from autograph.runtime.held import Held
@@ -29,11 +29,9 @@ from autograph.runtime.signature import CallSignature
 from autograph.runtime.variables import (
     Frame,
     Variable,
-    commit,
     current_frame,
     staging,
     touched_by,
-    values_of,
 )
 
 
@@ -207,6 +205,8 @@ class Program:
         if recording is None:
             recording = self._recordings[key] = self._record(arrays, not self._first_call.is_over)
             self._waits = self._waits or recording.has_effects
+            if self._state is not None:
+                self._state.waits = self._waits
             self._raises = self._raises or recording.may_raise
         return key, recording
 
@@ -285,6 +285,7 @@ class _State:
 
     Attributes:
       written, read: the Variables that some recording writes, and those that recordings only read.
+      waits: whether a call waits for its effects.
     """
 
     def __init__(self, program: Program, written: list[Variable], read: list[Variable]) -> None:
@@ -297,10 +298,13 @@ class _State:
         # In one order for all programs, so that no two wait for each other.
         ordered = sorted(self.variables, key=lambda variable: variable._order)
         self._locks = [variable._lock for variable in ordered]
+        self._only_lock = written[0]._lock if len(written) == 1 else None
         self._donates = program._donates and bool(written)
         _DONATION.is_used = _DONATION.is_used or self._donates
         self._jitted = program._compiled(self._enter, len(self.variables), len(written) if self._donates else 0)
         self._staging = staging()
+        self._is_outside = self._staging.is_outside
+        self.waits = program._waits
 
     @property
     def program(self) -> Program:
@@ -339,9 +343,26 @@ class _State:
         return _with_error(jax.tree_util.tree_unflatten(recording.tree, outputs), error), values[: self._count]
 
     def __call__(self, *arrays: Any) -> Any:
-        if LOCAL.frame is not None or not self._staging.is_plain(self._staging.place()):
+        if LOCAL.frame is not None or not self._is_outside():
             return self._inside(arrays)
-        if not self.written and not _DONATION.is_used:  # one look at all values, which nobody takes away, needs no lock
+        if _DONATION.is_used or self.waits or LOCAL.in_callback:
+            return self._holding_all(arrays)
+        if not self.written:  # one look at all values, which nobody takes away, needs no lock
+            return self._jitted(*values_of(self.variables), *arrays)[0]
+        if self._only_lock is None:
+            return self._holding_all(arrays)
+        with self._only_lock:
+            number = COMMITS.number
+            values = values_of(self.variables)
+            result, new = self._jitted(*values, *arrays)
+            if type(result) is Guarded:
+                result.check()
+            if commit_unless_overtaken(self.written, new, number, self.variables, values):
+                return result
+        return self._holding_all(arrays)
+
+    def _holding_all(self, arrays: Sequence[Any]) -> Any:
+        if not self.written and not _DONATION.is_used:
             return self._jitted(*values_of(self.variables), *arrays)[0]
         if LOCAL.in_callback:
             for variable in self.variables:
@@ -361,18 +382,18 @@ class _State:
             commit(self.written, new)
             return result
         finally:
-            deque(map(_RELEASE, itertools.compress(locks, held)), maxlen=0)
+            any(map(_RELEASE, itertools.compress(locks, held)))
 
     def _wait_for_locks(self, held: list[bool]) -> None:
         """Hold all locks, some of which others have now: one after the other, in the order that all go by."""
-        deque(map(_RELEASE, itertools.compress(self._locks, held)), maxlen=0)
+        any(map(_RELEASE, itertools.compress(self._locks, held)))
         held.clear()
         for lock in self._locks:
             lock.acquire()
             held.append(True)
 
     def _run(self, values: Sequence[Any], arrays: Sequence[Any]) -> Any:
-        if not self.program._waits:
+        if not self.waits:
             return self._jitted(*values, *arrays)
         held = {id(variable) for variable in self.variables} - HELD  # the rest are a call's around this one
         HELD.update(held)

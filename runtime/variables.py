@@ -9,7 +9,6 @@ import itertools
 import operator
 import threading
 import weakref
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -21,6 +20,7 @@ import numpy as np
 from autograph.backends.base import LeafType, Staging
 from autograph.runtime.array_like import ArrayLike, in_place, plain
 from autograph.runtime.assigned_derivatives import AssignedDerivatives
+from autograph.runtime.commits import commit
 from autograph.runtime.errors import StagingError
 from autograph.runtime.operators.locations import user_line, user_location
 from autograph.runtime.recording import HELD, JOINT, LOCAL, count_effect
@@ -323,7 +323,7 @@ class Variable(ArrayLike, AssignedDerivatives):
             if not staging.is_plain(place):
                 self.check_writable(value)
                 value = self._without_derivative(place, value, None)
-            self._value = value
+            commit((self,), (value,))
             return
         if not staging.is_within(place, frame.place):
             raise self._out_of_order("written")
@@ -464,20 +464,3 @@ def accept_variables() -> None:
 def _strong(value: Any, dtype: Any) -> Any:
     array = jnp.asarray(value, dtype=dtype)
     return jnp.array(array, dtype=array.dtype, copy=True)
-
-
-# For programs: all at once, without returning to the interpreter between one Variable and the next, so that neither
-# another thread nor an interrupt sees some of a call's updates.
-
-_VALUE = operator.attrgetter("_value")
-_SET = Variable.__dict__["_value"].__set__
-
-
-def values_of(variables: Sequence[Variable]) -> list[Any]:
-    """The present value of each Variable."""
-    return list(map(_VALUE, variables))
-
-
-def commit(variables: Sequence[Variable], values: Sequence[Any]) -> None:
-    """Give each Variable its new value, all of them at once."""
-    deque(map(_SET, variables, values), maxlen=0)
