@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import itertools
+import logging
 import re
 import sys
 import threading
@@ -213,6 +214,14 @@ class _Failures:
 
 
 _FAILURES = _Failures()
+
+
+def _is_no_failed_call(record: logging.LogRecord) -> bool:
+    return record.exc_info is None or record.exc_info is False or not isinstance(record.exc_info[1], CallFailed)
+
+
+# The caller gets the exception itself; JAX would also log ours, with a traceback of JAX's own.
+logging.getLogger("jax._src.callback").addFilter(_is_no_failed_call)
 
 
 def _remembering(call: Callable[..., Any]) -> Callable[..., Any]:

@@ -171,7 +171,7 @@ class Custom(Exception):
 
 
 @pytest.mark.parametrize("error", [KeyError("k"), Custom(1, 2), KeyboardInterrupt(), StopIteration("done")])
-def test_an_exception_reaches_the_caller_as_itself(error):
+def test_an_exception_reaches_the_caller_as_itself(error, caplog):
     v, w = ag.Variable(0), ag.Variable(0)
 
     def fail(x):
@@ -191,6 +191,7 @@ def test_an_exception_reaches_the_caller_as_itself(error):
         with pytest.raises(type(error)) as caught:
             f(jnp.array(5))
         assert caught.value is error
+    assert not caplog.records
     assert int(v) == 1 and int(w) == 3
     assert int(f(jnp.array(2))) == 2
 
