@@ -31,6 +31,8 @@ from autograph._verbosity import trace as trace
 from autograph.runtime import random as random
 from autograph.runtime.concrete import ConcreteFunction as ConcreteFunction
 from autograph.runtime.dataset import Dataset as Dataset
+from autograph.runtime.eagerness import functions_run_eagerly as functions_run_eagerly
+from autograph.runtime.eagerness import run_functions_eagerly as run_functions_eagerly
 from autograph.runtime.effects import numpy_function as numpy_function
 from autograph.runtime.effects import print as print
 from autograph.runtime.effects import py_function as py_function
@@ -39,8 +41,6 @@ from autograph.runtime.errors import InvalidArgumentError as InvalidArgumentErro
 from autograph.runtime.errors import StagingError as StagingError
 from autograph.runtime.errors import StagingWarning as StagingWarning
 from autograph.runtime.function import Function as Function
-from autograph.runtime.function import functions_run_eagerly as functions_run_eagerly
-from autograph.runtime.function import run_functions_eagerly as run_functions_eagerly
 from autograph.runtime.graph import Graph as Graph
 from autograph.runtime.module import Module as Module
 from autograph.runtime.operators.loop_options import set_loop_options as set_loop_options

@@ -16,6 +16,7 @@ import jax
 from autograph.runtime.cache import Cache, Entry
 from autograph.runtime.captures import Captures
 from autograph.runtime.concrete import ConcreteFunction
+from autograph.runtime.eagerness import EAGERNESS
 from autograph.runtime.effects import cause_of
 from autograph.runtime.generated import MISSED
 from autograph.runtime.input_signature import InputSignature, is_signature_of_one
@@ -26,6 +27,7 @@ from autograph.runtime.options import Options as Options
 from autograph.runtime.options import Tools as Tools
 from autograph.runtime.placement import constrained, placed, spread_shardings
 from autograph.runtime.program import FirstCall, Program, StateNeeded
+from autograph.runtime.quick import Called, quick
 from autograph.runtime.retrace import Trace, TraceLog, captured_leaf
 from autograph.runtime.routes import Routes
 from autograph.runtime.signature import (
@@ -37,39 +39,7 @@ from autograph.runtime.signature import (
 from autograph.runtime.tensor_spec import TensorSpec
 
 
-class _Eagerness:
-    """Whether functions run as plain Python, for this process."""
-
-    def __init__(self) -> None:
-        self.on = False
-
-
-_EAGERNESS = _Eagerness()
-
-
-def run_functions_eagerly(flag: bool) -> None:
-    """Make every `Function` run as plain Python (True), so that ``pdb``, ``print`` and breakpoints work, or
-    compiled (False).
-
-    >>> import autograph as ag
-    >>> ag.run_functions_eagerly(True)
-    >>> ag.function(lambda x: type(x).__name__)(1)
-    'int'
-    >>> ag.run_functions_eagerly(False)
-    """
-    _EAGERNESS.on = bool(flag)
-
-
-def functions_run_eagerly() -> bool:
-    """Whether `run_functions_eagerly` is on.
-
-    >>> functions_run_eagerly()
-    False
-    """
-    return _EAGERNESS.on
-
-
-class Function:
+class Function(Called):
     """A function that is traced once for each signature and then runs as a compiled XLA program.
 
     Made by `autograph.function`. Arrays are told apart by shape, dtype, weak type and sharding; Python
@@ -108,6 +78,7 @@ class Function:
         self._first_call = FirstCall()
         self._made_inputs: InputSignature | None = None
         self._arity = self._arguments.arity
+        self._general = _general(weakref.ref(self))
         self._bound = Bound(
             lambda reference: Function(self._function, self._tools, self._options, reference),
             options.cache_limit,
@@ -144,7 +115,7 @@ class Function:
         with self._lock:
             self._cache = Cache(self.__name__, self._options.cache_limit, self._forget)
             self._tick = itertools.count(1).__next__
-            self._routes = Routes(_EAGERNESS, self._tick)
+            self._routes = Routes(EAGERNESS, self._tick)
             self._concrete: dict[Any, ConcreteFunction] = {}
             self._log = TraceLog(self.__name__)
             self._calls = 0
@@ -153,22 +124,7 @@ class Function:
             self._captures: Captures | None = None
             self._captured: Any = None
             self._bound.clear()
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        try:
-            if not kwargs:
-                result = self._routes.quick(args)
-                if result is not MISSED:
-                    return result
-            return self._call(args, kwargs)
-        except StateNeeded:  # a first call for other shapes touches Variables
-            return self._call(args, kwargs)
-        except BaseException as error:
-            cause = cause_of(error)
-            clean_traceback(error if cause is None else cause)
-            if cause is None:
-                raise
-            raise cause from None
+            self._forget_routes()
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         if instance is None:
@@ -242,7 +198,7 @@ class Function:
     # Calls without a quick route.
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if _EAGERNESS.on:
+        if EAGERNESS.on:
             return self.python_function(*args, **kwargs)
         if kwargs or len(args) != self._arity:
             if self._options.input_signature is not None:
@@ -267,8 +223,31 @@ class Function:
         entry = self._entry(signature, self._is_traced(arrays))
         if self._options.in_shardings is not None:
             return entry.call(placed(arrays, spread_shardings(self._options.in_shardings, signature)))
-        self._routes.add(values, entry)
-        return entry.call(arrays)
+        return self._called_by_a_new_route(values, entry, arrays)
+
+    def _called_by_a_new_route(self, args: tuple[Any, ...], entry: Entry, arrays: Sequence[Any]) -> Any:
+        has_route = self._routes.add(args, entry)
+        result = entry.call(arrays)
+        if has_route and self.__call__ is self._general and not EAGERNESS.on:
+            with self._lock:
+                way = quick(
+                    args,
+                    entry,
+                    changed=self._routes.changed,
+                    tick=self._tick,
+                    otherwise=self._general,
+                    reported=_reported,
+                )
+                if way is not None:
+                    self.__call__ = way
+                    EAGERNESS.watch(self)
+        return result
+
+    def _forget_routes(self) -> None:
+        """Calls go the general way again, and the long one first."""
+        with self._lock:
+            self._routes.clear()
+            self.__call__ = self._general
 
     def _call_fitted(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call under an input signature: arguments are checked and converted first, if they are no arrays
@@ -284,7 +263,7 @@ class Function:
             return entry.call(placed(arrays, spread_shardings(self._options.in_shardings, signature)))
         # Arrays that do not fit are found when XLA's cache meets them, so they may go there directly.
         if len(args) == self._arity and not is_traced and all(type(value) is _ARRAY for value in args):
-            self._routes.add(args, entry)
+            return self._called_by_a_new_route(args, entry, arrays)
         return entry.call(arrays)
 
     def _inputs(self) -> InputSignature:
@@ -335,7 +314,7 @@ class Function:
     def _forget(self, key: Any) -> None:
         """An entry was dropped: neither routes nor concrete functions lead to it any more."""
         with self._lock:
-            self._routes.clear()
+            self._forget_routes()
             self._concrete = {k: concrete for k, concrete in self._concrete.items() if k[0] != key[0]}
 
     # Traces.
@@ -356,10 +335,10 @@ class Function:
             traced = Trace(signature, arrays, self._captured_leaves())
             with self._looked_at_captures().being_traced():
                 result = converted(*args, **kwargs)
-                self._log.add(traced, None if self._is_asked else self._calls)  # only a trace that ends is counted
-                refuse_mutation(self.__name__, self._arguments, values, leaves, treedef)
                 entry = mine()
                 assert entry is not None
+                self._log.add(traced, None if self._is_asked else entry.used)  # only a trace that ends is counted
+                refuse_mutation(self.__name__, self._arguments, values, leaves, treedef)
                 entry.traced(result)
                 self._note(signature, fixed, arrays, entry)
             return result if self._options.out_shardings is None else constrained(result, self._options.out_shardings)
@@ -393,7 +372,7 @@ class Function:
                 before = self._captured
                 self._captured = captures.refresh()
                 if before != self._captured:
-                    self._routes.clear()
+                    self._forget_routes()
         self._routes.guard(None if captures.is_empty else captures.changed)
 
     def _looked_at_captures(self) -> Captures:
@@ -449,6 +428,35 @@ class Function:
         if any(not spec.is_fixed for spec in known):
             return self._tools.symbolic_types(known)
         return [jax.ShapeDtypeStruct(spec.shape, spec.dtype, weak_type=isinstance(spec, WeakSpec)) for spec in known]
+
+
+def _general(reference: Callable[[], Any]) -> Callable[..., Any]:
+    """How the function referred to is called: by the route for the arguments' types, if there is one."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        self = reference()
+        try:
+            if not kwargs:
+                result = self._routes.quick(args)
+                if result is not MISSED:
+                    return result
+            return self._call(args, kwargs)
+        except StateNeeded:  # a first call for other shapes touches Variables
+            return self._call(args, kwargs)
+        except BaseException as error:
+            cause = _reported(error)
+            if cause is None:
+                raise
+            raise cause from None
+
+    return call
+
+
+def _reported(error: BaseException) -> BaseException | None:
+    """The exception that a call ends with in the place of this one, if any, with our frames taken out of it."""
+    cause = cause_of(error)
+    clean_traceback(error if cause is None else cause)
+    return cause
 
 
 _ARRAY = type(jax.numpy.zeros(()))

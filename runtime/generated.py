@@ -4,12 +4,14 @@ third of a loop over them.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
 
 _LARGEST = 1000  # leaves; the source grows with them
+_FILE = os.path.join(os.path.dirname(__file__), "<dispatch>")  # no such file; by it, frames are known as ours
 
 
 def unpacker(values: tuple[Any, ...]) -> Callable[[Sequence[Any]], Sequence[Any] | None] | None:
@@ -22,41 +24,52 @@ def unpacker(values: tuple[Any, ...]) -> Callable[[Sequence[Any]], Sequence[Any]
     >>> leaves_of(({"a": [5, 6], "b": 7}, 8)), leaves_of(({"a": [5], "b": 7}, 8))
     ((5, 6, 7, 8), None)
     """
-    lines: list[str] = []
-    leaves: list[str] = []
-    names = (f"part{k}" for k in range(_LARGEST))
-
-    def visit(value: Any, source: str) -> bool:
-        if value is None:
-            lines.append(f"if {source} is not None: return None")
-            return True
-        kind = type(value)
-        if kind not in (dict, list, tuple):
-            leaves.append(source)
-            return jax.tree_util.all_leaves([value]) and len(leaves) <= _LARGEST
-        name = next(names, None)
-        if name is None:
-            return False
-        lines.append(f"{name} = {source}")
-        lines.append(f"if type({name}) is not {kind.__name__} or len({name}) != {len(value)}: return None")
-        if kind is dict:
-            keys = list(value)
-            return all(type(key) is str for key in keys) and all(
-                [visit(value[key], f"{name}[{key!r}]") for key in sorted(keys)]
-            )
-        if value and jax.tree_util.all_leaves(value):
-            leaves.append(f"*{name}")
-            return len(value) <= _LARGEST
-        return all([visit(item, f"{name}[{k}]") for k, item in enumerate(value)])
-
-    if not all([visit(value, f"values[{k}]") for k, value in enumerate(values)]):
+    taken = _taken_apart([(value, f"values[{k}]") for k, value in enumerate(values)], "return None", _LARGEST)
+    if taken is None:
         return None
+    lines, leaves = taken
     body = "\n        ".join([*lines, f"return ({''.join(leaf + ', ' for leaf in leaves)})"])
     return _defined(
         f"def unpack(values):\n    try:\n        {body}\n    except KeyError:\n        return None",
         "unpack",
         {},
     )
+
+
+def _taken_apart(
+    values: Sequence[tuple[Any, str]], otherwise: str, largest: int, starred: bool = True
+) -> tuple[list[str], list[str]] | None:
+    """Lines that take values of this structure apart, and expressions for their leaves. ``otherwise`` is what to do
+    with values of another. ``starred``: a container of leaves alone may be one expression.
+    """
+    lines: list[str] = []
+    leaves: list[str] = []
+    names = (f"part{k}" for k in range(largest))
+
+    def visit(value: Any, source: str) -> bool:
+        if value is None:
+            lines.append(f"if {source} is not None: {otherwise}")
+            return True
+        kind = type(value)
+        if kind not in (dict, list, tuple):
+            leaves.append(source)
+            return jax.tree_util.all_leaves([value]) and len(leaves) <= largest
+        name = next(names, None)
+        if name is None:
+            return False
+        lines.append(f"{name} = {source}")
+        lines.append(f"if type({name}) is not {kind.__name__} or len({name}) != {len(value)}: {otherwise}")
+        if kind is dict:
+            keys = list(value)
+            return all(type(key) is str for key in keys) and all(
+                [visit(value[key], f"{name}[{key!r}]") for key in sorted(keys)]
+            )
+        if starred and value and jax.tree_util.all_leaves(value):
+            leaves.append(f"*{name}")
+            return len(value) <= largest
+        return all([visit(item, f"{name}[{k}]") for k, item in enumerate(value)])
+
+    return (lines, leaves) if all([visit(value, source) for value, source in values]) else None
 
 
 def identity_check(reads: Sequence[tuple[str, Any]], environment: dict[str, Any]) -> Callable[[], bool]:
@@ -145,8 +158,8 @@ def _call(arguments: str, indent: str) -> str:
     lines = [
         "if entry is None or (run := entry.direct) is None:",
         "    return MISSED",
-        f"result = run({arguments})",
         "entry.used = tick()",
+        f"result = run({arguments})",
         "return result if entry.direct is run else entry.program.finish(result)",
     ]
     return "".join(f"{indent}{line}\n" for line in lines)
@@ -166,6 +179,77 @@ def dispatcher(
     )
 
 
+def quick_function(
+    values: tuple[Any, ...], largest: int, is_handed_on: Callable[[Any], bool], environment: dict[str, Any]
+) -> Callable[..., Any] | None:
+    """A function to call with arguments like these (see `runtime.quick`).
+
+    None where they are not lists, tuples and dicts of at most ``largest`` leaves.
+
+    Args:
+      values: the arguments.
+      largest: as said.
+      is_handed_on: whether a leaf is told apart by its type and handed on, or by type and value and left out.
+      environment: by name, what the function uses: ``entry``, ``run``, ``changed``, ``tick``, ``otherwise``,
+        ``reported``, ``StateNeeded``, ``missing``, ``type``.
+    """
+    taken = _taken_apart([(value, f"value{k}") for k, value in enumerate(values)], "break", largest, starred=False)
+    if taken is None:
+        return None
+    lines, sources = taken
+    known: dict[str, Any] = {}
+    names: dict[int, str] = {}
+
+    def named(value: Any) -> str:
+        name = names.setdefault(id(value), f"known{len(names)}")
+        known[name] = value  # which also keeps the id its own
+        return name
+
+    tests: list[str] = []
+    operands: list[str] = []
+    for k, (value, source) in enumerate(zip(jax.tree_util.tree_leaves(values), sources, strict=True)):
+        if not source.isidentifier():
+            lines.append(f"leaf{k} = {source}")
+            source = f"leaf{k}"
+        tests.append(f"type({source}) is {named(type(value))}")
+        if is_handed_on(value):
+            operands.append(source)
+        else:
+            tests.append(f"{source} == {named(value)}")
+    if any("'" in line for line in lines):
+        lines = ["try:", *(f"    {line}" for line in lines), "except KeyError: break"]
+    if tests:
+        lines.append(f"if not ({' and '.join(tests)}): break")
+    if environment["changed"] is not None:
+        lines.append("if changed(): break")
+    given = [f"value{k}" for k in range(len(values))]
+    margin = "\n                "
+    source = f"""
+def make({", ".join([*environment, *known])}):
+    def call({"".join(f"{name}=missing, " for name in given)}{"/, " if given else ""}*more, **keywords):
+        try:
+            while True:
+                if more or keywords: break
+                {margin.join(lines)}
+                entry.used = tick()
+                result = run({", ".join(operands)})
+                return result if entry.direct is run else entry.program.finish(result)
+            more = [{"".join(f"{name}, " for name in given)}*more]
+            return otherwise(*[value for value in more if value is not missing], **keywords)
+        except StateNeeded:  # a first call for other shapes touches Variables
+            entry.direct = None
+            return otherwise({", ".join(given)})
+        except BaseException as error:
+            cause = reported(error)
+            if cause is None:
+                raise
+            raise cause from None
+    return call
+"""
+    made: Callable[..., Any] = _defined(source, "make", {})(**environment, **known)
+    return made
+
+
 def _defined(source: str, name: str, environment: dict[str, Any]) -> Any:
-    exec(compile(source, "<autograph dispatch>", "exec"), environment)
+    exec(compile(source, _FILE, "exec"), environment)
     return environment[name]

@@ -94,6 +94,7 @@ class Routes:
     """The routes of one function, by the types of its arguments.
 
     Attributes:
+      changed: whether captured values are others than they were; None while there are none.
       quick: takes the arguments of a call and runs its program, or gives `MISSED`. Written for the routes that came
         first, as source, since it runs at every call (`tools/bench/dispatch.py` tells what a call costs).
     """
@@ -102,7 +103,7 @@ class Routes:
         """``is_eager.on``: whether no program is to run; ``tick``: the number of the call, for what uses an entry."""
         self._is_eager = is_eager
         self._tick = tick
-        self._changed: Callable[[], bool] | None = None
+        self.changed: Callable[[], bool] | None = None
         self.clear()
 
     def clear(self) -> None:
@@ -113,19 +114,19 @@ class Routes:
 
     def guard(self, changed: Callable[[], bool] | None) -> None:
         """Lead nowhere while ``changed()``."""
-        if changed is not self._changed:
-            self._changed = changed
+        if changed is not self.changed:
+            self.changed = changed
             self._write()
 
     def find(self, values: tuple[Any, ...]) -> tuple[Any, Values]:
         """The entry for these arguments, or None, and the arrays among them."""
         route = self._by_types.get(tuple(map(type, values)))
-        if route is None or (self._changed is not None and self._changed()):
+        if route is None or (self.changed is not None and self.changed()):
             return None, ()
         return route.find(values)
 
-    def add(self, values: tuple[Any, ...], entry: Any) -> None:
-        """Lead calls with values like these to this entry from now on, if there is a route for them."""
+    def add(self, values: tuple[Any, ...], entry: Any) -> bool:
+        """Lead calls with values like these to this entry from now on, if there is a route for them; say so."""
         types = tuple(map(type, values))
         if all(value is None or (jax.tree_util.all_leaves([value]) and not is_record(value)) for value in values):
             known = self._by_types.get(types)
@@ -135,14 +136,15 @@ class Routes:
                 self._by_types[types] = route
                 if known is None:
                     self._add_quick(values, route, False)
-            return
+            return route is not None
         if any(is_record(leaf) for leaf in jax.tree_util.tree_leaves(values)) or dictionary_key_types(values):
-            return
+            return False
         outer = self._by_types.setdefault(types, Nested())
         assert isinstance(outer, Nested)
         new = outer.add(values, entry)
         if new is not None:
             self._add_quick(values, new, True)
+        return True
 
     def _add_quick(self, values: tuple[Any, ...], route: Route, is_nested: bool) -> None:
         number = len(self._blocks)
@@ -154,7 +156,7 @@ class Routes:
 
     def _write(self) -> None:
         if self._blocks:
-            self.quick = dispatcher(self._blocks, self._is_eager, self._changed, self._tick)
+            self.quick = dispatcher(self._blocks, self._is_eager, self.changed, self._tick)
 
 
 _FAMILIAR = 4

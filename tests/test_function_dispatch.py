@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+from collections import deque
+from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -121,6 +123,71 @@ def test_an_error_leaves_the_way_as_it_was():
         with pytest.raises(TypeError):
             f(jnp.ones(2), "a")
         assert f(jnp.ones(2), 1).tolist() == [2, 2]
+
+
+_FACTOR = 2
+
+
+def test_calls_unlike_the_first_leave_the_quick_way():
+    """What stands in the slot of a function compares arguments with those of one call; all others go another way."""
+
+    @ag.function
+    def f(x, n=1, **rest):
+        return described((x, n, rest))
+
+    ways = [
+        ((jnp.ones(2), 2), {}), ((jnp.ones(3), 2), {}), ((jnp.ones(2), 3), {}), ((jnp.ones(2), True), {}),
+        ((jnp.ones(2), 2.0), {}), ((jnp.ones(2), None), {}), ((1, 2), {}), (([jnp.ones(2)], 2), {}),
+        ((jnp.ones(2),), {}), ((jnp.ones(2),), {"n": 2}), ((jnp.ones(2), 2), {"z": jnp.ones(2)}), ((), {"x": 1}),
+    ]  # fmt: skip
+    for _ in range(3):
+        for args, kwargs in ways:
+            bound = dict(zip(("x", "n"), args, strict=False)) | kwargs
+            x, n = bound.pop("x"), bound.pop("n", 1)
+            assert f(*args, **kwargs) == described((x, n, bound))
+    with pytest.raises(TypeError, match="missing"):
+        f()
+    with pytest.raises(TypeError, match="too many"):
+        f(jnp.ones(2), 2, 3)
+
+
+def test_the_quick_way_sees_captured_values_change(monkeypatch):
+    f = ag.function(lambda x: x * _FACTOR)
+    assert [float(f(jnp.float32(1))) for _ in range(3)] == [2] * 3
+    monkeypatch.setitem(globals(), "_FACTOR", 3)
+    assert [float(f(jnp.float32(1))) for _ in range(3)] == [3] * 3
+
+
+def test_the_quick_way_ends_where_functions_run_eagerly():
+    kinds = deque()  # a list would be looked into: what is run eagerly changes it, so that there is a new trace
+    f = ag.function(lambda x: kinds.append(isinstance(x, jax.core.Tracer)) or x + 1)
+    for eager in (False, True, False):
+        ag.run_functions_eagerly(eager)
+        try:
+            assert [float(f(jnp.float32(1))) for _ in range(3)] == [2] * 3
+        finally:
+            ag.run_functions_eagerly(False)
+    assert list(kinds) == [True, False, False, False]
+
+
+def test_calls_on_the_quick_way_count_between_traces(recwarn):
+    """More than five traces within ten calls are warned of; these are within sixty."""
+    f = ag.function(lambda x: x + 1)
+    for size in range(1, 7):
+        for _ in range(10):
+            f(jnp.ones(size))
+    assert not [w for w in recwarn if "was traced" in str(w.message)]
+
+
+def test_an_error_on_the_quick_way_shows_no_frame_of_ours():
+    def f(x):
+        return x if x.shape == (2,) else x @ jnp.ones((5, 5))
+
+    g = ag.function(f)
+    g(jnp.ones(2)), g(jnp.ones(2))
+    with pytest.raises(TypeError) as caught:
+        g(jnp.ones((3, 3)))
+    assert {Path(entry.path).name for entry in caught.traceback} == {Path(__file__).name}
 
 
 def test_the_benchmark_runs(capsys):
