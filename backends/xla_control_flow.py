@@ -16,7 +16,7 @@ import jax
 import jax.export
 import jax.numpy as jnp
 import numpy as np
-from jax.extend.core import jaxpr_as_fun
+from jax.extend.core import find_top_trace, jaxpr_as_fun
 
 from autograph.backends import xla_carry, xla_errors, xla_parts, xla_rolled, xla_state
 from autograph.backends.base import LeafType, LoopSpec, Output, RolledLoop, Traced
@@ -66,9 +66,11 @@ class XlaBackend:
         def run(*operands: Any) -> list[Any]:
             outputs: list[Any] = []
             given = block(*operands)
-            kept = {id(leaf) for leaf in unchanged}  # the block may have added to them
+            kept = {id(leaf) for leaf in unchanged}  # the block may have added to them, its own values among others
+            here = find_top_trace(None)
             for leaf in given:
-                if type(leaf) in (bool, int, float, complex) or id(leaf) in kept:
+                is_own = getattr(leaf, "_trace", None) is here
+                if type(leaf) in (bool, int, float, complex) or (id(leaf) in kept and not is_own):
                     leaves.append(leaf)
                 elif (leaf_type := xla_carry.type_of(leaf)) is not None:
                     leaves.append(Output(len(outputs), leaf_type))

@@ -331,3 +331,43 @@ def test_next_in_a_staged_block_is_refused():
 
     with pytest.raises(ag.StagingError, match="`next`"):
         jax.jit(ag.convert(f))(1.0)
+
+
+def test_a_dict_made_and_written_in_a_branch_gives_its_other_values():
+    def f(x):
+        if x > 0:
+            d = {"p": 1.0, "q": x + 1}
+            d["p"] += 1
+            return d["q"]
+        return x
+
+    for x in (2.0, -2.0):
+        staged_like_python(f, x)
+
+
+def test_an_object_made_and_written_in_a_branch_gives_its_other_values():
+    def f(x):
+        if x > 0:
+            c = Counter(x * 3)
+            kept = c.count
+            c.count = 0.0
+            return kept
+        return x
+
+    for x in (2.0, -2.0):
+        staged_like_python(f, x)
+
+
+def test_a_dict_that_a_loop_in_a_branch_has_made_anew_is_written_after():
+    def f(n, x):
+        table = {"p": 1.0, "q": 1}
+        if x:
+            for _ in range(n):
+                table = {**table, "q": 1}
+        else:
+            return 5
+        table["p"] += 0
+        return table["q"]
+
+    for n, x in ((2, 1.0), (0, 1.0), (2, 0.0)):
+        staged_like_python(f, n, x)
