@@ -31,6 +31,12 @@ def quantified(x):
     return any(v > 2 for v in x if v < 4), all(v > 0 for v in x if v != -1), any(v > 9 for v in x)
 
 
+def quantified_over_pairs(x):
+    some = any(a > b for a in x if a < 3 for b in x if b > 0)
+    every = all(a > b for a in x if a > 2 for b in x if b < 0)
+    return some, every, any(a == b + 1 for a in x for b in x if b > 1), all(a * b < 9 for a in x if a > 0 for b in x)
+
+
 def nested(x):
     return [a * b for a in x if a > 0 for b in x if b > a]
 
@@ -69,7 +75,7 @@ def plain(x):
 
 
 PROGRAMS = [
-    with_condition, length, summed, greatest, quantified, nested, of_python_items, in_a_test, in_a_branch, in_a_loop,
+    with_condition, length, summed, greatest, quantified, quantified_over_pairs, nested, of_python_items, in_a_test, in_a_branch, in_a_loop,
     conditional_elements, plain,
 ]  # fmt: skip
 INPUTS = [[1.0, 2.0, 2.0, 3.0], [-1.0, 2.0, -3.0, 4.0], [-1.0, -2.0, -3.0, -4.0], [3.0, 1.0, -1.0, -1.0]]

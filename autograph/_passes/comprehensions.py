@@ -5,7 +5,7 @@ from __future__ import annotations
 import gast
 
 from autograph._analysis.scopes import FUNCTIONS, bound_names
-from autograph._passes.nodes import Context, assign, function, load, negation, placed
+from autograph._passes.nodes import Context, assign, constant, function, load, negation, placed
 from autograph._passes.static_tests import is_static_test
 
 _BLOCKS = ("body", "orelse", "finalbody")
@@ -25,7 +25,8 @@ class LowerComprehensions(gast.NodeTransformer):
                                                 y = comprehension(x)
 
     A generator that ``sum``, ``max`` or the like uses up at once is such a list; in ``any`` and ``all`` the condition
-    becomes part of the element. What binds names of its own (``:=``, ``lambda``) or suspends stays as it is.
+    becomes part of the element. What binds names of its own (``:=``, ``lambda``) or suspends stays as it is, and so do sets,
+    dicts and other generators: their conditions are Python's to ask (``ag__.python_test``).
 
     Attributes: made (the functions to stand before the present statement; None where none can).
     """
@@ -50,10 +51,30 @@ class LowerComprehensions(gast.NodeTransformer):
 
     visit_AsyncFunctionDef = visit_FunctionDef
 
-    def visit_Lambda(self, node: gast.AST) -> gast.AST:
+    def visit_ClassDef(self, node: gast.AST) -> gast.AST:
         return node
 
-    visit_ClassDef = visit_SetComp = visit_DictComp = visit_Lambda
+    def visit_Lambda(self, node: gast.AST) -> gast.AST:
+        outer, self.made = self.made, None
+        self.generic_visit(node)
+        self.made = outer
+        return node
+
+    def visit_SetComp(self, node: gast.AST) -> gast.AST:
+        """What stays: inside it nothing can stand before a statement, and its conditions must be known."""
+        outer, self.made = self.made, None
+        self.generic_visit(node)
+        self.made = outer
+        for generator in node.generators:
+            generator.ifs = [self._asked(condition) for condition in generator.ifs]
+        return node
+
+    visit_DictComp = visit_GeneratorExp = visit_SetComp
+
+    def _asked(self, condition: gast.AST) -> gast.AST:
+        if is_static_test(condition):
+            return condition
+        return placed(self.context.call("python_test", condition, constant("comprehension")), condition)
 
     def _block(self, statements: list[gast.AST]) -> list[gast.AST]:
         out: list[gast.AST] = []
@@ -78,29 +99,34 @@ class LowerComprehensions(gast.NodeTransformer):
         name = node.func.id if isinstance(node.func, gast.Name) and not self.context.is_own_name(node.func.id) else None
         if name is not None and node.args and isinstance(node.args[0], gast.GeneratorExp):
             generator = node.args[0]
-            if name in _EAGER:
+            if name in _EAGER and self.made is not None:
                 as_list = placed(gast.ListComp(generator.elt, generator.generators), generator)
                 if self._can_move(as_list):
                     node.args[0] = as_list
-            elif name in ("any", "all") and len(generator.generators) == 1:
+            elif name in ("any", "all") and any(part.ifs for part in generator.generators):
                 self._fold(generator, name)
         return self.generic_visit(node)
 
     def _fold(self, generator: gast.AST, name: str) -> None:
-        conditions = generator.generators[0].ifs
-        if not conditions:
+        """Make the conditions part of the element, and each loop but the first a call of its own inside it."""
+        first, *rest = generator.generators
+        if first.is_async:
             return
-        kept = conditions if name == "any" else [negation(condition) for condition in conditions]
+        if rest:
+            inner = placed(gast.GeneratorExp(generator.elt, rest), generator)
+            self._fold(inner, name)
+            generator.elt = placed(gast.Call(load(name), [inner], []), generator)
+            generator.generators = [first]
+        if not first.ifs:
+            return
+        kept = first.ifs if name == "any" else [negation(condition) for condition in first.ifs]
         operator = gast.And() if name == "any" else gast.Or()
         generator.elt = placed(gast.BoolOp(operator, [*kept, generator.elt]), generator.elt)
-        generator.generators[0].ifs = []
-
-    def visit_GeneratorExp(self, node: gast.AST) -> gast.AST:
-        return node
+        first.ifs = []
 
     def visit_ListComp(self, node: gast.AST) -> gast.AST:
         if self.made is None or not self._can_move(node):
-            return node
+            return self.visit_SetComp(node)
         names = self.context.names
         items, result, name = names.new("items"), names.new("result"), names.new("comprehension")
         self.context.generated.add(result)

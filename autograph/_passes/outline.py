@@ -49,7 +49,8 @@ class OutlineControlFlow:
 
     A block shares (declares ``nonlocal``) the variables that it binds and that are live around it; others are its own
     temporaries. The tuple names the state: what the statement binds and a later read may see. Statements that suspend
-    (``yield``, ``await``), and tests that are always Python bools, stay as they are.
+    (``yield``, ``await``) stay Python's, and only their tests are looked at; where tests are always Python bools, all
+    stays as it is.
     """
 
     applies_to: frozenset[type] | None = frozenset({gast.If, gast.For, gast.While})
@@ -109,6 +110,8 @@ class _Outliner:
             is_static = isinstance(node, gast.While) and is_static_test(node.test)
             if not is_static or node in self.context.loop_options:
                 return self.loop(node)
+        if isinstance(node, gast.If | gast.While) and self._is_kept(node) and not is_static_test(node.test):
+            node.test = placed(self.context.call("python_test", node.test, constant(_why_kept(node))), node.test)
         if node in self.context.loop_options:
             # A jump out of `finally` leaves this loop, so it stays Python's.
             node.body.insert(0, placed(gast.Expr(self.context.call("misplaced_loop_options")), node.body[0]))
@@ -132,9 +135,10 @@ class _Outliner:
         return node
 
     def _stays_python(self, node: gast.AST) -> bool:
-        if suspends([node]) or (self.keeps_jumps and contains([node], _JUMPS)):
-            return True
-        return isinstance(node, gast.If) and contains([node], (gast.Break, gast.Continue))
+        return self._is_kept(node) or (isinstance(node, gast.If) and contains([node], (gast.Break, gast.Continue)))
+
+    def _is_kept(self, node: gast.AST) -> bool:
+        return suspends([node]) or (self.keeps_jumps and contains([node], _JUMPS))
 
     # Statements.
 
@@ -265,3 +269,10 @@ class _Outliner:
         declarations = [gast.Global(global_names)] if global_names else []
         declarations += [gast.Nonlocal(nonlocal_names)] if nonlocal_names else []
         return placed(function(name, parameters, [*declarations, *body]), like)
+
+
+def _why_kept(node: gast.AST) -> str:
+    """What keeps a statement Python's, by the name of its reason in `ag__.python_test`."""
+    if contains([node], (gast.Yield, gast.YieldFrom)):
+        return "yield"
+    return "await" if suspends([node]) else "finally"

@@ -20,10 +20,11 @@ from autograph.runtime.operators.loops import Loops
 from autograph.runtime.operators.managers import ContextManagers
 from autograph.runtime.operators.nones import Nones, TestFacts
 from autograph.runtime.operators.plain_objects import Ambiguous
+from autograph.runtime.operators.python_tests import PythonTests
 from autograph.runtime.operators.state import Marks
 
 
-class Operators(Conditionals, Loops, Items, Calls, Builtins, Lists, ContextManagers, Nones):
+class Operators(Conditionals, Loops, Items, Calls, Builtins, Lists, ContextManagers, Nones, PythonTests):
     """What ``ag__`` names in converted code, for one backend and one set of options.
 
     Attributes:

@@ -1,0 +1,50 @@
+"""Tests of statements and expressions that stay Python's: refused where they are traced, for the reason that holds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from autograph.backends.base import Backend
+from autograph.runtime.errors import StagingError
+from autograph.runtime.operators.locations import user_location
+from autograph.runtime.operators.state import tested
+
+_REASONS = {
+    "yield": (
+        "This statement holds a `yield`, where its function is left and entered again: it stays Python's, and its test is traced.",
+        "Yield on every path a value that a conditional expression chooses (`yield a if test else b`), or append the values to "
+        "a list and return it.",
+    ),
+    "await": (
+        "This statement holds an `await`, where its function is left and entered again: it stays Python's, and its test is "
+        "traced.",
+        "Await first, and decide on what came.",
+    ),
+    "finally": (
+        "A jump out of `finally` discards the exception in flight, so statements around a `return`, `break` or `continue` stay "
+        "Python's in this function, and the test of this one is traced.",
+        "Set a variable in `finally`, and move the jump behind the `try` statement.",
+    ),
+    "comprehension": (
+        "This condition decides whether a comprehension has an element, and it is traced. Only a list comprehension, in a "
+        "statement, without `:=`, `lambda` or `await`, can have a length that the run decides.",
+        "Make it such a list, or keep every element and choose its value (`v if test else 0`).",
+    ),
+}
+
+
+class PythonTests:
+    """The operator for tests that only Python can ask. Needs ``backend`` from the object it is mixed into."""
+
+    backend: Backend
+
+    def python_test(self, test: Any, why: str) -> Any:
+        """``test`` itself.
+
+        Raises:
+          StagingError: it is traced, and ``why`` it would have to be known (a key of the reasons above).
+        """
+        if self.backend.is_traced(tested(test)):
+            what, remedy = _REASONS[why]
+            raise StagingError(f"{user_location()}\n  {what}\n  {remedy}")
+        return test

@@ -1,0 +1,131 @@
+"""Statements and comprehensions that stay Python's: a traced test is refused, naming the line and the way out."""
+
+from __future__ import annotations
+
+import asyncio
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+import autograph as ag
+
+
+def yields_in_if(x):
+    def pieces(value):
+        if value > 0:  # here
+            yield value
+        yield value * 2
+
+    return sum(pieces(x))
+
+
+def yields_in_while(x):
+    def pieces(value):
+        while value > 0:  # here
+            value -= 1
+            yield value
+
+    return sum(pieces(x))
+
+
+def yields_in_match(x):
+    def pieces(value):
+        match value:
+            case 1:  # here
+                yield value
+            case _:
+                yield 0
+
+    return sum(pieces(x))
+
+
+def yields_before_break(x):
+    def pieces(values):
+        for v in values:
+            if v > 3:  # here
+                break
+            yield v
+
+    return sum(pieces([x, x]))
+
+
+def awaits_in_if(x):
+    async def work(value):
+        if value > 0:  # here
+            await asyncio.sleep(0)
+        return value
+
+    coroutine = work(x)
+    try:
+        coroutine.send(None)
+    except StopIteration as end:
+        return end.value
+    finally:
+        coroutine.close()
+
+
+def returns_in_finally(x):
+    try:
+        x = x + 1
+    finally:
+        if x > 0:  # here
+            return x
+    return 0.0
+
+
+def dict_comprehension(x):
+    return {k: v for k, v in {"a": x}.items() if v > 0}  # here
+
+
+def set_comprehension(x):
+    return len({k for k in (1, 2) if x > k})  # here
+
+
+def generator_expression(x):
+    return next(v for v in (x, -x) if v > 0)  # here
+
+
+def comprehension_in_a_lambda(x):
+    return (lambda values: [v for v in values if v > 0])([x])  # here
+
+
+REMEDIES = {
+    yields_in_if: "`yield a if test else b`",
+    yields_in_while: "append the values to a list",
+    yields_in_match: "`yield a if test else b`",
+    yields_before_break: "append the values to a list",
+    awaits_in_if: "Await first",
+    returns_in_finally: "move the jump behind the `try`",
+    dict_comprehension: "`v if test else 0`",
+    set_comprehension: "`v if test else 0`",
+    generator_expression: "Make it such a list",
+    comprehension_in_a_lambda: "Make it such a list",
+}
+
+
+@pytest.mark.parametrize("program", REMEDIES, ids=lambda f: f.__name__)
+def test_a_traced_test_is_refused(program):
+    with pytest.raises(ag.StagingError) as caught:
+        jax.jit(ag.convert(program))(2.0)
+    assert "# here" in str(caught.value)
+    assert __file__ in str(caught.value) and REMEDIES[program] in str(caught.value)
+
+
+@pytest.mark.parametrize("program", REMEDIES, ids=lambda f: f.__name__)
+def test_a_known_test_is_asked_by_python(program):
+    for x in (2.0, 4.0):
+        assert ag.convert(program)(x) == program(x)
+        assert jax.tree.map(float, ag.convert(program)(jnp.float32(x))) == program(x)
+
+
+def test_generators_stage_what_does_not_yield():
+    def f(x):
+        def pieces(value):
+            for k in range(3):
+                yield value if value > k else -value
+
+        return sum(pieces(x))
+
+    for x in (2.0, -1.0):
+        assert jax.jit(ag.convert(f))(x) == f(x)
