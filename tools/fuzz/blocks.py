@@ -41,12 +41,14 @@ class Blocks(Statements):
         always = not caught or self.chance(0.4)
         before = dict(self.scope.types)
         self.line("try:")
+        self.before_finally += always
         end, left = self.block(depth, jumps=0.2)
         if caught and not left and self.chance(0.6):
             with self.indented():
                 self.line(self.random.choice(("{0: 5}[1]", "[][0]", 'int("x")', "None.real", "1 // 0")))
         if caught:
             self._handlers(depth)
+        self.before_finally -= always
         # A handler may run after any part of the block: what it binds is not surely bound.
         self.scope.types = before
         if always:

@@ -53,6 +53,7 @@ class Statements(Expressions):
         self.always_returned: tuple[str, ...] = ()
         self.raises = False
         self.may_jump = True
+        self.before_finally = 0  # how many `finally` blocks are still to run
         self.budget = 10**6
 
     def line(self, text: str) -> None:
@@ -289,8 +290,8 @@ class Statements(Expressions):
             names = [name for name in self.scope.readable(kind) if name.isalnum()]
             if kind in SCALARS:
                 values.append(self._returned(names, kind))
-            else:
-                values.append(self.random.choice(names))
+            else:  # NumPy would show what `finally` writes into the array that is on its way
+                values.append(self.random.choice(names) + " + 0" * bool(self.before_finally))
         values += self.always_returned
         self.line(f"return {', '.join(values)}")
 
