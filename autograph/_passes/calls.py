@@ -89,14 +89,15 @@ class LowerCalls(gast.NodeTransformer):
     def visit_Call(self, node: gast.AST) -> gast.AST:
         if self.context.is_operator_call(node):
             return self.generic_visit(node)
-        if isinstance(node.func, gast.Name) and node.func.id == "super" and not node.args and not node.keywords:
+        if _is_named(node.func, "super") and not node.args and not node.keywords:
             if self.is_moved and self.first_parameters and self.first_parameters[-1] is not None:
                 node.args = [placed(load("__class__"), node), placed(load(self.first_parameters[-1]), node)]
             return node
         if isinstance(node.func, gast.Name) and node.func.id in ("locals", "vars", "dir") and not node.args:
             made = names_tuple([self.context.operators, *self.context.names.made])
             return placed(self.context.call("without_names", node, made), node)
-        plain = self.context.is_plain_call(node.func)
+        # Of `pow`, only the form with a modulus means anything else where values are traced.
+        plain = self.context.is_plain_call(node.func) and not (_is_named(node.func, "pow") and len(node.args) > 2)
         self.generic_visit(node)
         if not plain:
             operator = "call_outside" if self._writes_outside(node.func) else "call"
@@ -112,3 +113,7 @@ class LowerCalls(gast.NodeTransformer):
             and not self.context.is_own_name(called.value.id)
             and called.value.id not in self.context.generated
         )
+
+
+def _is_named(node: gast.AST, name: str) -> bool:
+    return isinstance(node, gast.Name) and node.id == name

@@ -39,8 +39,9 @@ class LowerComprehensions(gast.NodeTransformer):
         self.made: list[gast.AST] | None = None
 
     def __call__(self, node: gast.AST) -> gast.AST:
-        if not isinstance(node, gast.Lambda):
-            node.body = self._block(node.body)
+        if isinstance(node, gast.Lambda):
+            return self.visit_Lambda(node)
+        node.body = self._block(node.body)
         return node
 
     def visit_FunctionDef(self, node: gast.AST) -> gast.AST:

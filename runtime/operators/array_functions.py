@@ -96,6 +96,7 @@ def _math_twins() -> dict[Any, Callable[..., Any]]:
         getattr(math, name): _floating(getattr(jnp, twin)) for name, twin in names.items() if hasattr(math, name)
     }
     twins |= {math.floor: _rounded(jnp.floor), math.ceil: _rounded(jnp.ceil), math.trunc: _rounded(jnp.trunc)}
+    twins |= {math.fsum: lambda values: jnp.sum(jnp.asarray(values) * 1.0)}
     twins |= {math.log: _floating(_log), math.isclose: _isclose, math.gcd: jnp.gcd, math.lcm: jnp.lcm}
     special = {"erf": "erf", "erfc": "erfc", "lgamma": "gammaln", "gamma": "gamma"}
     return twins | {getattr(math, name): _special(twin) for name, twin in special.items()}

@@ -6,11 +6,13 @@ import builtins
 import contextlib
 import functools
 import itertools
-from collections.abc import Callable, Iterator, Mapping
+import operator
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from autograph.backends.base import Backend, NotRollable
 from autograph.runtime.effects import print as show
@@ -24,6 +26,7 @@ from autograph.runtime.operators.iterables import (
 )
 from autograph.runtime.operators.journal import Journal
 from autograph.runtime.operators.locations import user_location
+from autograph.runtime.operators.orderings import Orderings, all_scalars_some_traced
 from autograph.runtime.operators.state import tested, value_of
 from autograph.runtime.operators.traced_lists import TracedList, is_traced_list
 from autograph.runtime.raise_sites import DeferredText
@@ -40,10 +43,11 @@ _CALLING = (
 )
 
 
-class Builtins:
+class Builtins(Orderings):
     """The overloads, by builtin.
 
-    Needs ``backend``, ``convert_function`` and ``with_converted_functions`` from the object it is mixed into.
+    Needs ``backend``, ``convert_function``, ``with_converted_functions``, and the operators for ``if`` and ``for``, from the
+    object it is mixed into.
     """
 
     backend: Backend
@@ -51,7 +55,12 @@ class Builtins:
     convert_function: Callable[[Any], Any]
     suppress: Callable[..., Any]
     list_overloads: Callable[[], Mapping[Any, Callable[..., Any]]]
-    reduced: Callable[[str, Any], Any]
+    reduced: Callable[..., Any]
+    new_list: Callable[[list[Any]], list[Any]]
+    python_test: Callable[[Any, str], Any]
+    call: Callable[[Any], Any]
+    if_stmt: Callable[..., Any]
+    for_stmt: Callable[..., Any]
     with_converted_functions: Callable[[Any], Any]
 
     def make_overloads(self) -> Mapping[Any, Callable[..., Any]]:
@@ -63,13 +72,15 @@ class Builtins:
             builtins.map: self._map,
             builtins.filter: self._filter,
             builtins.sorted: self._sorted,
-            builtins.max: self._extreme(builtins.max, jnp.maximum, jnp.max),
-            builtins.min: self._extreme(builtins.min, jnp.minimum, jnp.min),
+            builtins.max: self._extreme(builtins.max, jnp.maximum, jnp.max, operator.gt),
+            builtins.min: self._extreme(builtins.min, jnp.minimum, jnp.min, operator.lt),
             builtins.any: self._any,
             builtins.all: self._all,
             builtins.int: self._number(builtins.int, jnp.trunc),
             builtins.float: self._number(builtins.float, None),
-            builtins.complex: self._number(builtins.complex, None),
+            builtins.complex: self._complex,
+            builtins.pow: self._pow,
+            builtins.list: self._list,
             builtins.bool: self._bool,
             builtins.print: self._print,
             builtins.len: self._len,
@@ -139,50 +150,94 @@ class Builtins:
         return reversed(iterable)
 
     def _map(self, function: Any, *iterables: Any) -> Any:
-        return map(self.convert_function(function), *iterables)
+        return map(self.call(function), *iterables)
 
     def _filter(self, function: Any, iterable: Any) -> Any:
-        return filter(self.convert_function(function), iterable)
+        """``filter``; of traced elements, a list of traced length."""
+        function = self._bool if function is None else self.call(function)
+        if can_stage(iterable, self.backend) or (
+            isinstance(iterable, list | tuple) and builtins.any(map(self.backend.is_traced, iterable))
+        ):
+            return self._filtered(function, iterable)
+        return filter(lambda value: self.python_test(function(value), "filter"), iterable)
+
+    def _filtered(self, function: Any, iterable: Any) -> Any:
+        kept = self.new_list([])
+
+        def loop_body(value: Any) -> None:
+            def if_body() -> None:
+                self.call(kept.append)(value)
+
+            self.if_stmt(function(value), if_body, None, ())
+
+        self.for_stmt(iterable, loop_body, ())
+        return kept if is_traced_list(kept) else iter(kept)
 
     def _sum(self, iterable: Any, /, start: Any = 0) -> Any:
         if is_traced_list(iterable):
             return start + self.reduced("sum", iterable)
         return sum(iterable, start)
 
+    def _list(self, *args: Any) -> Any:
+        return args[0].copy() if args and is_traced_list(args[0]) else list(*args)
+
     def _sorted(self, iterable: Any, /, *, key: Any = None, reverse: bool = False) -> Any:
         if is_traced_list(iterable):
-            ordered = iterable.copy()
-            ordered.sort(key=key, reverse=reverse)
-            return ordered
+            found = iterable.copy()
+            found.sort(key=key, reverse=reverse)
+            return found
         if self.backend.is_traced(iterable) and key is None and iterable.ndim == 1:
-            ordered = jnp.sort(iterable)
-            return list(ordered[::-1] if reverse else ordered)
-        return sorted(iterable, key=self.convert_function(key), reverse=reverse)
+            found = jnp.sort(iterable)
+            return list(found[::-1] if reverse else found)
+        values = list(iterable)
+        found = self.ordered(values, key, reverse)
+        return sorted(values, key=key and self.call(key), reverse=reverse) if found is None else found
 
-    def _extreme(self, plain: Any, pairwise: Any, reduce: Any) -> Callable[..., Any]:
+    def _extreme(self, plain: Any, pairwise: Any, reduce: Any, is_better: Any) -> Callable[..., Any]:
         def extreme(*args: Any, **kwargs: Any) -> Any:
             values: Any = value_of(args[0]) if len(args) == 1 else tuple(map(value_of, args))
-            if isinstance(values, Iterator):
+            if is_traced_list(values):
+                return self.reduced(plain.__name__, values, **kwargs)
+            if self.backend.is_traced(values) and not kwargs.get("key"):
+                return plain(*args) if values.ndim != 1 or not len(values) else reduce(values)
+            if len(args) == 1 and isinstance(values, Iterable) and not isinstance(values, str | bytes):
                 values = list(values)
                 args = (values,)
-            if not kwargs and is_traced_list(values):
-                return self.reduced(plain.__name__, values)
-            if not kwargs and self.backend.is_traced(values):
-                if values.ndim != 1:
-                    return plain(*args)
-                return reduce(values)
-            if not kwargs and isinstance(values, list | tuple) and builtins.any(map(self.backend.is_traced, values)):
-                result = values[0]
-                for value in values[1:]:
-                    if jnp.ndim(value) or jnp.ndim(result):
-                        return plain(*args)
-                    result = pairwise(result, value)
-                return result
-            if "key" in kwargs:
-                kwargs["key"] = self.convert_function(kwargs["key"])
+            if isinstance(values, list | tuple) and values:
+                if kwargs.get("key") is None and all_scalars_some_traced(values, self.backend):
+                    return functools.reduce(pairwise, values)
+                is_traced, found = self.best(values, kwargs.get("key"), is_better)
+                if is_traced:
+                    return found
+            if kwargs.get("key"):
+                kwargs["key"] = self.call(kwargs["key"])
             return plain(*args, **kwargs)
 
         return extreme
+
+    def _complex(self, *args: Any, **kwargs: Any) -> Any:
+        parts = [*args, *kwargs.values()]
+        if not builtins.any(map(self.backend.is_traced, parts)):
+            return complex(*args, **kwargs)
+        named = dict(zip(("real", "imag"), args, strict=False)) | kwargs
+        real, imag = (jnp.reshape(named.get(name, 0), ()) for name in ("real", "imag"))
+        return (real + 1j * imag if "imag" in named else real).astype(jnp.result_type(complex))
+
+    def _pow(self, base: Any, exp: Any, mod: Any = None) -> Any:
+        if mod is None or not builtins.any(map(self.backend.is_traced, (base, exp, mod))):
+            return pow(base, exp, mod)
+        largest = int(np.iinfo(jnp.result_type(int)).max)
+        if not isinstance(exp, int) or exp < 0 or not isinstance(mod, int) or not 0 < abs(mod) ** 2 <= largest:
+            raise StagingError(
+                f"{user_location()}\n  `pow` with a modulus is staged for an exponent that is a Python int, and a modulus that is one too "
+                f"and whose square fits the integers of the program; here they are {exp} and {mod}.\n  Pass them as Python "
+                "ints, or multiply in a loop."
+            )
+        result, power = jnp.asarray(1 % mod, jnp.result_type(int)), base % mod
+        while exp:
+            result = result * power % mod if exp & 1 else result
+            power, exp = power * power % mod, exp >> 1
+        return result
 
     def _any(self, iterable: Any) -> Any:
         return self._reduce(iterable, builtins.any, jnp.any, lambda a, b: a | b)

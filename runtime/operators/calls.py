@@ -144,7 +144,7 @@ class Calls:
         """A function handed to library code, converted if it is the user's; anything else as it is."""
         if type(function) in (types.FunctionType, types.MethodType, functools.partial):
             return self.call(function)
-        return function
+        return self._builtin(function) if type(function) is types.BuiltinFunctionType else function
 
     def _function(self, function: types.FunctionType) -> Any:
         if self.converter.is_converted(function) or function.__dict__.get(_UNCONVERTED):
@@ -335,6 +335,7 @@ OVERLOADED = frozenset(
         "complex",
         "bool",
         "len",
+        "list",
         "next",
         "sum",
     ]

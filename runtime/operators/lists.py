@@ -9,8 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from autograph.backends.base import Backend
+from autograph.runtime.errors import StagingError
 from autograph.runtime.operators.array_functions import array_overloads
 from autograph.runtime.operators.journal import Journal
+from autograph.runtime.operators.locations import user_location
 from autograph.runtime.operators.padded import Padded
 from autograph.runtime.operators.traced_lists import EmptyListError, TracedList, is_traced_list
 from autograph.runtime.recording import JOINT
@@ -52,8 +54,13 @@ class Lists:
 
         return stack
 
-    def reduced(self, name: str, values: TracedList) -> Any:
-        """``sum``, ``max`` … of a list of traced length."""
+    def reduced(self, name: str, values: TracedList, key: Any = None, **default: Any) -> Any:
+        """``sum``, ``max`` … of a list of traced length. ``default`` may hold what they give of an empty one."""
+        if key is not None:
+            raise StagingError(
+                f"{user_location()}\n  `{name}` by a key is not supported for a list of traced length.\n  Sort or choose among values "
+                "of a known number, and give those that do not count a key that never wins."
+            )
         held: Padded = values.contents()
         if name == "any":
             return jnp.any(held.stacked().astype(bool))
@@ -61,7 +68,7 @@ class Lists:
             return jnp.all(held.stacked(1).astype(bool))
         if name == "sum":
             return held.stacked().sum(0)
-        if self.can_raise_later():
+        if not default and self.can_raise_later():
             error = ValueError(f"{name}() arg is an empty sequence")
             self.raise_unless(held.length > 0, error)
         rows = held.stacked()
@@ -69,9 +76,12 @@ class Lists:
             raise TypeError(f"{name} of arrays that are no scalars; take it of the stacked array")
         first = rows[0] if held.capacity else None
         if first is None:
+            if default:
+                return default["default"]
             raise EmptyListError(f"{name}() arg is an empty sequence")
         reduce = jnp.max if name == "max" else jnp.min
-        return reduce(jnp.where(held.filled(), rows, first))
+        found = reduce(jnp.where(held.filled(), rows, first))
+        return jnp.where(held.length > 0, found, default["default"]) if default else found
 
 
 def _stacked(rows: Any, axis: int = 0, out: None = None, dtype: Any = None) -> Any:

@@ -25,6 +25,10 @@ _REASONS = {
         "Python's in this function, and the test of this one is traced.",
         "Set a variable in `finally`, and move the jump behind the `try` statement.",
     ),
+    "filter": (
+        "What `filter` is given decides by traced values about elements that are not traced.",
+        "Use a list comprehension (`[v for v in values if …]`), whose length the run may decide.",
+    ),
     "comprehension": (
         "This condition decides whether a comprehension has an element, and it is traced. Only a list comprehension, in a "
         "statement, without `:=`, `lambda` or `await`, can have a length that the run decides.",

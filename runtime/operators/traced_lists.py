@@ -273,7 +273,11 @@ class TracedList(list[Any]):
 
     def sort(self, *, key: Any = None, reverse: bool = False) -> None:
         if not self._is_padded():
-            list.sort(self, key=key, reverse=reverse)
+            found = self.checks and self.checks.ordered(tuple(self), key, reverse)
+            if found is None:
+                list.sort(self, key=key, reverse=reverse)
+            else:
+                self[:] = found
             return
         values = self._held.stacked()
         if key is not None or values.ndim != 1:

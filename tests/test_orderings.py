@@ -1,0 +1,155 @@
+"""`sorted`, `max`, `min`, `filter`, `pow` and their like on traced values: Python's result, or a refusal in words."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import autograph as ag
+from tests.agreement import differences
+
+
+def sorted_by_keys(x, n, xs):
+    a, b, c = xs
+    return sorted(xs, key=lambda v: -v), sorted([a, x, b, c]), sorted([c, a, b], key=lambda v: v > 2, reverse=True)
+
+
+def sorted_tuples(x, n, xs):
+    a, b, c = xs
+    pairs = [(b, 1), (a, 2), (b, 0), (c, 3)]
+    return sorted(pairs), sorted(pairs, reverse=True), sorted(pairs, key=lambda p: p[1] * x)
+
+
+def sorted_in_place(x, n, xs):
+    a, b, c = xs
+    values = [b, x, a, c]
+    values.sort()
+    others = [b, x, a, c]
+    others.sort(key=lambda v: abs(v - 2), reverse=True)
+    return values, others
+
+
+def sorted_stably(x, n, xs):
+    return sorted([3, 1, 2, 4], key=lambda v: v % 2 + 0 * x), sorted([3, 1, 2, 4], key=lambda v: x * 0, reverse=True)
+
+
+def extremes_of_views(x, n, xs):
+    table = {"a": x, "b": xs[0], "c": xs[1]}
+    return max(table.values()), min(table.values()), max({1, 2}), min(range(3, 5)), max(v * x for v in (1, 2))
+
+
+def extremes_by_keys(x, n, xs):
+    far = max(xs, key=lambda v: abs(v - 2))
+    return (
+        far,
+        min([x, xs[0]], key=lambda v: -v),
+        min(x, xs[0], xs[1], key=lambda v: v * v),
+        max([1, 2], key=lambda v: -v),
+    )
+
+
+def extremes_with_defaults(x, n, xs):
+    none = max((v for v in xs if v > 100), default=-1.0)
+    return (
+        max(xs, default=0.0),
+        max([], default=x),
+        min([x, xs[1]], default=9.0),
+        none,
+        min([v for v in xs if v > 1], default=0),
+    )
+
+
+def extremes_of_tuples(x, n, xs):
+    return max((x, 1.0), (xs[0], 2.0)), min([(x, 1.0), (x, 0.0)]), max((x, 1.0), (x, 2.0), key=lambda p: -p[1])
+
+
+def sums(x, n, xs):
+    return sum(xs, 10), sum(xs, start=1.0), sum((v for v in xs if v > 1), 3.0), sum([[x], [n]], []), math.fsum(xs)
+
+
+def filtered(x, n, xs):
+    kept = filter(lambda v: v > 2, xs)
+    return sum(kept), len(list(filter(lambda v: v > 2, xs))), list(filter(None, [x, n])), list(filter(None, [0, 2]))
+
+
+def builtins_as_functions(x, n, xs):
+    return list(map(int, xs)), functools.reduce(max, xs), list(itertools.accumulate(xs, max)), list(map(abs, xs))
+
+
+def modular_powers(x, n, xs):
+    return pow(n, 3, 5), pow(n + 2, 0, 7), pow(n, 13, 46337), pow(n, 2), pow(7, 2, 5), pow(n, 3, -5)
+
+
+def zipped(x, n, xs):
+    return [a * b for a, b in zip(xs, [1.0, 2.0, 3.0], strict=True)], list(reversed(xs)), complex(x, n), complex(imag=x)
+
+
+PROGRAMS = [
+    sorted_by_keys, sorted_tuples, sorted_in_place, sorted_stably, extremes_of_views, extremes_by_keys,
+    extremes_with_defaults, extremes_of_tuples, sums, filtered, builtins_as_functions, modular_powers, zipped,
+]  # fmt: skip
+INPUTS = [(2.5, 3, [1.5, 4.0, 2.25]), (-1.0, 2, [0.5, -4.0, 3.0]), (0.0, 0, [2.0, 2.0, 1.0])]
+
+
+def as_lists(value):
+    """Lists of traced length, which are a class of their own, as Python's."""
+
+    def is_other_list(part):
+        return isinstance(part, list) and type(part) is not list
+
+    return jax.tree.map(lambda part: list(part) if is_other_list(part) else part, value, is_leaf=is_other_list)
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("x, n, xs", INPUTS)
+def test_like_plain_python(program, x, n, xs):
+    wanted = program(x, n, xs)
+    arrays = jnp.float32(x), jnp.int32(n), jnp.array(xs)
+    assert list(differences(wanted, ag.function(program)(*arrays), widens=True)) == []
+    assert list(differences(wanted, as_lists(jax.jit(ag.convert(program))(*arrays)), widens=True)) == []
+    assert list(differences(wanted, ag.convert(program)(x, n, xs))) == []
+    if program is not filtered:
+        lanes = jax.vmap(ag.convert(program))(*(part[None] for part in arrays))
+        one = as_lists(jax.tree.map(lambda leaf: leaf[0], lanes))
+        assert list(differences(wanted, one, widens=True)) == []
+
+
+def refusal(program, *arguments):
+    with pytest.raises(ag.StagingError) as caught:
+        jax.jit(ag.convert(program))(*arguments)
+    assert __file__ in str(caught.value)
+    return str(caught.value)
+
+
+def test_a_modulus_that_is_traced_or_large():
+    assert "multiply in a loop" in refusal(lambda n: pow(3, n, 5), 2)
+    assert "are 2 and 50000" in refusal(lambda n: pow(n, 2, 50000), 2)
+
+
+def test_an_order_of_what_is_no_number():
+    assert "Give a key that is a number" in refusal(lambda xs: max(xs, [1.0, 2.0]), np.arange(2.0))
+    assert "Choose with if/elif" in refusal(lambda x: len(max({"a": 1, "b": 2}, key=lambda k: x * len(k))), 2.0)
+
+
+def test_a_key_for_a_list_of_traced_length():
+    def f(xs):
+        return max([v for v in xs if v > 0], key=lambda v: -v)
+
+    assert "by a key" in refusal(f, np.arange(2.0))
+
+
+def test_a_filter_of_elements_that_are_not_traced():
+    assert "Use a list comprehension" in refusal(lambda xs: sum(filter(lambda k: xs[k] > 0, [0, 1])), np.arange(2.0))
+
+
+def test_a_filter_stays_lazy_where_nothing_is_traced():
+    def f():
+        return next(filter(lambda v: v > 3, itertools.count()))
+
+    assert ag.convert(f)() == 4
