@@ -38,7 +38,7 @@ demo: $(stamp)-demo ## Run the demonstrations on real input
 	"$(bin)/python" -m autograph.tools.demo $(ARGS)
 
 test: $(stamp)-test ## Run the tests, doctests included, on every core
-	"$(bin)/python" -m pytest $(jobs) $(ARGS)
+	AUTOGRAPH_TEST_CACHE="$(CURDIR)/build/compiled" "$(bin)/python" -m pytest $(jobs) $(ARGS)
 
 check: lint types test ## All that a change must pass: format, lint, import rules, types, tests
 

@@ -1,8 +1,14 @@
-"""Settings and fixtures of the whole test run."""
+"""Settings and fixtures of the whole test run.
+
+With ``AUTOGRAPH_TEST_CACHE`` set (`make test` sets it) the run keeps what XLA compiled in that folder, by JAX's persistent
+cache, for later runs: those of other Pythons too. JAX does not write it atomically, so each process of a run has a copy of
+its own, and puts what is new in it where all begin from when it ends.
+"""
 
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +17,26 @@ import pytest
 
 # Before JAX starts. Results are compared exactly, so they come from one platform unless another is asked for.
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
+
+_KEPT = Path(os.environ["AUTOGRAPH_TEST_CACHE"]) / "all" if os.environ.get("AUTOGRAPH_TEST_CACHE") else None
+
+if _KEPT is not None:
+    _KEPT.mkdir(parents=True, exist_ok=True)
+    _OWN = _KEPT.with_name(f"process-{os.getpid()}")
+    shutil.rmtree(_OWN, ignore_errors=True)
+    shutil.copytree(_KEPT, _OWN, copy_function=os.link)
+    os.environ["JAX_COMPILATION_CACHE_DIR"] = str(_OWN)
+    os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
+    os.environ["JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES"] = "-1"
+
+
+def pytest_sessionfinish() -> None:
+    if _KEPT is None or not _OWN.exists():
+        return
+    for entry in _OWN.iterdir():
+        if not (_KEPT / entry.name).exists():
+            entry.replace(_KEPT / entry.name)
+    shutil.rmtree(_OWN, ignore_errors=True)
 
 
 @pytest.fixture
