@@ -36,6 +36,7 @@ from autograph.runtime.operators.locations import clean_traceback, is_internal
 from autograph.runtime.operators.loop_options import set_loop_options
 from autograph.runtime.operators.outliving import refuse_outliving
 from autograph.runtime.operators.raises import in_scope
+from autograph.runtime.operators.user_classes import operator_methods
 from autograph.runtime.recording import use_data, use_staging
 from autograph.runtime.variables import accept_variables
 
@@ -68,7 +69,7 @@ _SOURCES = SourceFiles()
 
 def _make_operators(recursive: bool, backend: Any) -> Operators:
     made = Operators(backend, recursive)
-    made.converter = Converter(made, is_plain, _SOURCES, set_loop_options)
+    made.converter = Converter(made, is_plain, _SOURCES, set_loop_options, operator_methods)
     return made
 
 
@@ -171,7 +172,7 @@ def _boundary(
             clean_traceback(error if cause is None else cause)
             if cause is not None:
                 raise cause from None
-            explain_concretization(error)
+            explain_concretization(error, made.converter.is_converted_code)
             raise
 
     # Unused by a function of `*args, **kwargs`, and what introspection looks for.

@@ -51,6 +51,8 @@ class Converter:
       operators: what the name ``ag__`` means in rewritten code.
       is_plain: tells of an object whether calling it needs no help from the operators, whatever its arguments.
       loop_directive: the function whose call, first in a loop's body, gives the loop its options.
+      special_methods: the names of methods around a function that its operators and attributes may lead to, and that
+        should be called converted.
     """
 
     def __init__(
@@ -59,10 +61,12 @@ class Converter:
         is_plain: Callable[[object], bool],
         sources: SourceFiles,
         loop_directive: object = None,
+        special_methods: Callable[[types.FunctionType], frozenset[str]] = lambda function: frozenset(),
     ) -> None:
         self._cell = types.CellType(operators)
         self._is_plain = is_plain
         self._loop_directive = loop_directive
+        self._special_methods = special_methods
         self._sources = sources
         self._codes: dict[int, tuple[weakref.ref[types.CodeType], ConvertedCode]] = {}
         self._outputs: dict[int, tuple[weakref.ref[types.CodeType], str | None]] = {}
@@ -99,7 +103,11 @@ class Converter:
 
         A decorator may have changed the rewritten code since, so the operators it uses tell as well.
         """
-        return id(function.__code__) in self._outputs or _OPERATORS in function.__code__.co_freevars
+        return self.is_converted_code(function.__code__) or _OPERATORS in function.__code__.co_freevars
+
+    def is_converted_code(self, code: types.CodeType) -> bool:
+        """Whether this is code that a conversion has made."""
+        return id(code) in self._outputs
 
     def _remember(self, function: types.FunctionType, converted: types.FunctionType) -> None:
         """Keep the pair while ``function`` lives.
@@ -155,7 +163,8 @@ class Converter:
         imports = _imports_anywhere(node)
         is_directive = functools.partial(self._is_loop_directive, own_names, imports, function)
         seen = python_only([node])
-        node = _rewrite(node, source, is_plain_call, own_names.__contains__, is_directive)
+        special = self._special_methods(function)
+        node = _rewrite(node, source, is_plain_call, own_names.__contains__, is_directive, special)
         tree = gast.gast_to_ast(node)
         text = ast.unparse(tree)
         if f"{_OPERATORS}." in text:
@@ -208,9 +217,10 @@ def _rewrite(
     is_plain_call: Callable[[gast.AST], bool],
     is_own_name: Callable[[str], bool],
     is_loop_directive: Callable[[gast.AST], bool],
+    special: frozenset[str],
 ) -> gast.AST:
     names = Namer(_names_in(node) | {_OPERATORS})
-    context = Context(_OPERATORS, names, is_plain_call, is_own_name, is_loop_directive, source.class_name)
+    context = Context(_OPERATORS, names, is_plain_call, is_own_name, is_loop_directive, source.class_name, special)
     kinds = {type(part) for part in gast.walk(node)}
     for make_pass in PASSES:
         if make_pass.applies_to is None or kinds & make_pass.applies_to:

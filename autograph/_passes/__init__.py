@@ -16,6 +16,7 @@ from autograph._passes.lists import LowerLists
 from autograph._passes.logic import LowerLogic
 from autograph._passes.lookups import LowerLookups
 from autograph._passes.matches import LowerMatch
+from autograph._passes.operators import LowerOperators
 from autograph._passes.outline import OutlineControlFlow
 from autograph._passes.prints import LowerPrints
 from autograph._passes.raises import LowerRaises
@@ -35,5 +36,6 @@ PASSES = (
     LowerSlices,  # after outlining and assignments: the indices of writes are expressions by then
     LowerLookups,  # after slices, which has turned what it works on into calls
     LowerLogic,  # after outlining: the flags that jumps left in tests are rewritten with the rest
+    LowerOperators,  # after logic, which takes chains of comparisons apart
     LowerCalls,  # last: every call that is left in the tree is one that runs
 )

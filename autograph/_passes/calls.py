@@ -98,6 +98,7 @@ class LowerCalls(gast.NodeTransformer):
             return placed(self.context.call("without_names", node, made), node)
         # Of `pow`, only the form with a modulus means anything else where values are traced.
         plain = self.context.is_plain_call(node.func) and not (_is_named(node.func, "pow") and len(node.args) > 2)
+        plain = plain and not (_is_named(node.func, "abs") and "__abs__" in self.context.special_methods)
         self.generic_visit(node)
         if not plain:
             operator = "call_outside" if self._writes_outside(node.func) else "call"

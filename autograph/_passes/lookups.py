@@ -51,7 +51,9 @@ class LowerLookups(gast.NodeTransformer):
 
     def visit_Subscript(self, node: gast.AST) -> gast.AST:
         wanted = isinstance(node.ctx, gast.Load) and (
-            has_list(node.slice) or (self._may_be_table(node.value) and not _is_known(node.slice))
+            "__getitem__" in self.context.special_methods
+            or has_list(node.slice)
+            or (self._may_be_table(node.value) and not _is_known(node.slice))
         )
         node = self.generic_visit(node)
         if not wanted:

@@ -45,6 +45,7 @@ class Context:
       is_own_name: tells whether a name is a variable of the function or of one inside it.
       is_loop_directive: tells whether a called expression is the directive for a loop's options.
       class_name: the class the function is written in, for private names.
+      special_methods: names of operators' methods and properties, of classes around, that Python would run unconverted.
       exit_flags: for a ``for`` loop, the variables that end it once true.
       loop_options: for a loop with a directive, the expression for its options.
       result_names: variables that hold what a ``return`` inside a loop returns.
@@ -58,6 +59,7 @@ class Context:
     is_own_name: Callable[[str], bool]
     is_loop_directive: Callable[[gast.AST], bool] = lambda node: False
     class_name: str | None = None
+    special_methods: frozenset[str] = frozenset()
     exit_flags: dict[gast.AST, tuple[str, ...]] = field(default_factory=dict)
     loop_options: dict[gast.AST, gast.AST] = field(default_factory=dict)
     generated: set[str] = field(default_factory=set)

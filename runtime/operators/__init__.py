@@ -19,12 +19,13 @@ from autograph.runtime.operators.lists import Lists
 from autograph.runtime.operators.loops import Loops
 from autograph.runtime.operators.managers import ContextManagers
 from autograph.runtime.operators.nones import Nones, TestFacts
+from autograph.runtime.operators.operations import Operations
 from autograph.runtime.operators.plain_objects import Ambiguous
 from autograph.runtime.operators.python_tests import PythonTests
 from autograph.runtime.operators.state import Marks
 
 
-class Operators(Conditionals, Loops, Items, Calls, Builtins, Lists, ContextManagers, Nones, PythonTests):
+class Operators(Conditionals, Loops, Items, Calls, Builtins, Lists, ContextManagers, Nones, PythonTests, Operations):
     """What ``ag__`` names in converted code, for one backend and one set of options.
 
     Attributes:

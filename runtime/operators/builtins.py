@@ -26,8 +26,9 @@ from autograph.runtime.operators.iterables import (
 )
 from autograph.runtime.operators.journal import Journal
 from autograph.runtime.operators.locations import user_location
+from autograph.runtime.operators.operations import user_method
 from autograph.runtime.operators.orderings import Orderings, all_scalars_some_traced
-from autograph.runtime.operators.state import tested, value_of
+from autograph.runtime.operators.state import value_of
 from autograph.runtime.operators.traced_lists import TracedList, is_traced_list
 from autograph.runtime.raise_sites import DeferredText
 
@@ -58,6 +59,8 @@ class Builtins(Orderings):
     reduced: Callable[..., Any]
     new_list: Callable[[list[Any]], list[Any]]
     python_test: Callable[[Any, str], Any]
+    asked: Callable[[Any], Any]
+    operate: Callable[..., Any]
     call: Callable[[Any], Any]
     if_stmt: Callable[..., Any]
     for_stmt: Callable[..., Any]
@@ -87,6 +90,7 @@ class Builtins(Orderings):
             builtins.next: self._next,
             contextlib.suppress: self.suppress,
             builtins.sum: self._sum,
+            builtins.abs: lambda value: self.operate("abs", value),
             **self.list_overloads(),
             **{called: self.with_converted_functions(called) for called in _CALLING},
         }
@@ -109,6 +113,8 @@ class Builtins(Orderings):
             offset = (item - container.start) * (1 if container.step > 0 else -1)
             span = (container.stop - container.start) * (1 if container.step > 0 else -1)
             return (offset >= 0) & (offset < span) & (offset % abs(container.step) == 0)
+        if (method := user_method(type(container), "__contains__")) is not None:
+            return self._bool(self.call(method)(container, item))
         return item in container
 
     def _range(self, *args: Any) -> Any:
@@ -122,6 +128,10 @@ class Builtins(Orderings):
             return value.size()
         if self.backend.is_traced(value) and value.ndim and is_symbolic_size(value.shape[0]):
             return value.shape[0]
+        method = user_method(type(value), "__len__")
+        if method is not None:
+            size = self.call(method)(value)
+            return size if self.backend.is_traced(size) else len(_Sized(size))
         return len(value)
 
     def _next(self, *args: Any) -> Any:
@@ -261,9 +271,14 @@ class Builtins(Orderings):
 
     def _number(self, kind: type, rounding: Any) -> Callable[..., Any]:
         def convert(*args: Any, **kwargs: Any) -> Any:
-            if len(args) != 1 or kwargs or not self.backend.is_traced(args[0]):
+            if len(args) != 1 or kwargs:
                 return kind(*args, **kwargs)
-            value = jnp.reshape(args[0], ())
+            value = args[0]
+            if (method := user_method(type(value), f"__{kind.__name__}__")) is not None:
+                value = self.call(method)(value)
+            if not self.backend.is_traced(value):
+                return kind(value if isinstance(value, kind) else args[0])
+            value = jnp.reshape(value, ())
             if rounding is not None and jnp.issubdtype(value.dtype, jnp.floating):
                 value = rounding(value)
             return value.astype(jnp.result_type(kind))
@@ -271,7 +286,7 @@ class Builtins(Orderings):
         return convert
 
     def _bool(self, value: Any = False) -> Any:
-        value = tested(value)
+        value = self.asked(value)
         return self.backend.predicate(value) if self.backend.is_traced(value) else bool(value)
 
     def _print(self, /, *args: Any, **kwargs: Any) -> None:
@@ -294,3 +309,13 @@ class Builtins(Orderings):
 def _may_be_python_float(value: Any) -> bool:
     """Whether this traced value could stand for a float of Python's, which prints with more digits."""
     return isinstance(value, jax.core.Tracer) and bool(jax.typeof(value).weak_type) and value.dtype.kind == "f"
+
+
+class _Sized:
+    """Has the length that a ``__len__`` gave: `len` checks it."""
+
+    def __init__(self, size: Any) -> None:
+        self._size = size
+
+    def __len__(self) -> Any:
+        return self._size

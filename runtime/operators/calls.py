@@ -19,8 +19,10 @@ from autograph.runtime.operators.journal import ContentsPlace, Journal, is_mutat
 from autograph.runtime.operators.libraries import is_library
 from autograph.runtime.operators.locations import is_internal, warn
 from autograph.runtime.operators.loop_options import set_loop_options
+from autograph.runtime.operators.operations import class_attribute
 from autograph.runtime.operators.state import has_contents
 from autograph.runtime.operators.streams import check_not_advanced
+from autograph.runtime.operators.wrappers import CACHE, Wrappers
 from autograph.runtime.raising import through_control_flow
 
 # Of the standard library, the modules that call the functions they are given. The others compare, copy, pickle or
@@ -76,7 +78,7 @@ _CONTROL_FLOW = frozenset(["cond", "switch", "while_loop", "fori_loop"])
 _UNCONVERTED = "__autograph_do_not_convert__"
 
 
-class Calls:
+class Calls(Wrappers):
     """The operator for calls.
 
     Needs ``backend``, ``converter``, ``recursive`` and ``builtins`` from what it is mixed into.
@@ -111,6 +113,8 @@ class Calls:
                 *self._functions_converted(called.args) if is_library(called.func) else called.args,
                 **called.keywords,
             )
+        if kind is CACHE:
+            return self.cached(called)
         if issubclass(kind, type):  # of the object itself nothing is asked: a proxy would answer for another
             return self._builtin(called)
         return self._object(called)
@@ -157,7 +161,7 @@ class Calls:
         if is_library(function):
             if has_twin(function):
                 return self.overloads[function]
-            return self.with_converted_functions(function)
+            return self.dispatched(function) or self.with_converted_functions(function)
         if not self.recursive:
             return function
         try:
@@ -169,6 +173,8 @@ class Calls:
 
     def _method(self, method: types.MethodType) -> Any:
         function = method.__func__
+        if type(function) is CACHE:
+            return types.MethodType(self.cached(function), method.__self__)
         if not isinstance(function, types.FunctionType):
             return method
         if has_contents(method.__self__):
@@ -257,14 +263,6 @@ class Calls:
         converted = [self.convert_function(value) for value in values]
         unchanged = all(new is old for new, old in zip(converted, values, strict=True))
         return values if unchanged else type(values)(converted)
-
-
-def class_attribute(kind: type, name: str) -> Any:
-    """What the class or a base of it defines under this name, as it stands there: nothing is called to find it."""
-    for base in type.mro(kind) if kind is type else kind.__mro__:
-        if name in base.__dict__:
-            return base.__dict__[name]
-    return None
 
 
 def _calls_its_arguments(called: Any) -> bool:

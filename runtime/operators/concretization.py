@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import types
+from collections.abc import Callable
+
 import jax
 
 from autograph.runtime.errors import describe_location
-from autograph.runtime.operators.locations import user_position
+from autograph.runtime.operators.locations import user_code, user_position
 
 _ASKED_FOR_VALUE = (
     jax.errors.ConcretizationTypeError,
@@ -15,12 +18,20 @@ _ASKED_FOR_VALUE = (
 _MARK = "autograph: "
 
 
-def explain_concretization(error: BaseException) -> None:
+def explain_concretization(error: BaseException, is_converted: Callable[[types.CodeType], bool]) -> None:
     """Add to JAX's error about a traced value that had to be concrete a note: the user's line, and the way out."""
     if not isinstance(error, _ASKED_FOR_VALUE) or any(n.startswith(_MARK) for n in getattr(error, "__notes__", ())):
         return
     position = user_position(error.__traceback__)
     where = describe_location(*position[:2]) if position is not None else "an unknown line"
+    code = user_code(error.__traceback__)
+    if code is not None and not is_converted(code):
+        error.add_note(
+            f"{_MARK}{where}\n  {code.co_qualname} runs as it is written, unconverted: Python calls it by itself (for an operator, an "
+            "attribute, a protocol), or a library does.\n  Call it by its name from converted code, or define its class in the module "
+            "of the function that uses it, and before that function; or choose with jnp.where instead of branching."
+        )
+        return
     error.add_note(
         f"{_MARK}{where}\n  The value of a traced array is needed here, by something that is no statement or expression that can be "
         "staged: a size, a key, or code that is not converted.\n  Pass the value as a Python number (each then has a program of its "

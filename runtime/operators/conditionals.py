@@ -34,7 +34,6 @@ from autograph.runtime.operators.state import (
     flatten,
     is_mutable_container,
     same_parts,
-    tested,
     value_of,
     values_in,
     write_into,
@@ -55,6 +54,7 @@ class Conditionals:
     ambiguous: Ambiguous
     marks: Marks
     facts: TestFacts
+    asked: Callable[[Any], Any]
     journal: Journal
     record_raise: Callable[..., None]
     ended_by: Callable[[BaseException], None]
@@ -71,7 +71,7 @@ class Conditionals:
         ``names`` are the variables that it may leave changed; ``result``, one that the program reads only where it
         was set.
         """
-        test = tested(test)
+        test = self.asked(test)
         if not self.backend.is_traced(test):
             if test:
                 return body()
@@ -82,7 +82,7 @@ class Conditionals:
 
     def if_exp(self, test: Any, body: Thunk, orelse: Thunk, names: Sequence[str] = ()) -> Any:
         """``body() if test else orelse()``; ``names`` are what the operands bind."""
-        test = tested(test)
+        test = self.asked(test)
         if not self.backend.is_traced(test):
             return body() if test else orelse()
         variables = find_variables(names, (body, orelse), missing_is_global=False)
@@ -95,7 +95,7 @@ class Conditionals:
         """
         value = first
         for operand in rest:
-            kept, test = value_of(value), tested(value)
+            kept, test = value_of(value), self.asked(value)
             if self.backend.is_traced(test):
                 value = self._staged_and(test, kept, operand, names)
             elif not test:
@@ -108,7 +108,7 @@ class Conditionals:
         """``first or rest[0]() or …`` with Python's values and short circuit; ``names`` are what the operands bind."""
         value = first
         for operand in rest:
-            kept, test = value_of(value), tested(value)
+            kept, test = value_of(value), self.asked(value)
             if self.backend.is_traced(test):
                 value = self._staged_or(test, kept, operand, names)
             elif test:
@@ -146,7 +146,7 @@ class Conditionals:
 
     def not_(self, value: Any) -> Any:
         """``not value``."""
-        value = tested(value)
+        value = self.asked(value)
         if self.backend.is_traced(value):
             opposite = ~self.backend.predicate(value)
             self.facts.note(opposite, *self.facts.of(value)[::-1])
@@ -155,7 +155,7 @@ class Conditionals:
 
     def truth(self, value: Any) -> Any:
         """``bool(value)``, traced if the value is."""
-        value = tested(value)
+        value = self.asked(value)
         return self.backend.predicate(value) if self.backend.is_traced(value) else bool(value)
 
     def bound(self, read: Thunk) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import types
 from collections.abc import Callable
 from typing import Any
@@ -12,30 +11,14 @@ import numpy as np
 
 from autograph.backends.base import Backend
 from autograph.runtime.errors import StagingError
-from autograph.runtime.operators.calls import class_attribute
 from autograph.runtime.operators.journal import MUTABLE_CONTAINERS, AttributePlace, ContentsPlace, Journal
 from autograph.runtime.operators.libraries import is_library
 from autograph.runtime.operators.locations import user_location
 from autograph.runtime.operators.lookups import Lookups, as_index
+from autograph.runtime.operators.operations import class_attribute, user_method
 from autograph.runtime.operators.plain_objects import Ambiguous
 from autograph.runtime.operators.slices import has_span
 from autograph.runtime.operators.state import CellVariable, GlobalVariable, has_contents
-
-_IN_PLACE: dict[str, Callable[[Any, Any], Any]] = {
-    "+=": operator.iadd,
-    "-=": operator.isub,
-    "*=": operator.imul,
-    "/=": operator.itruediv,
-    "**=": operator.ipow,
-    "//=": operator.ifloordiv,
-    "%=": operator.imod,
-    "@=": operator.imatmul,
-    "&=": operator.iand,
-    "|=": operator.ior,
-    "^=": operator.ixor,
-    "<<=": operator.ilshift,
-    ">>=": operator.irshift,
-}
 
 
 class _Index:
@@ -52,6 +35,8 @@ class Items(Lookups):
     journal: Journal
     ambiguous: Ambiguous
     call: Callable[[Any], Any]
+    in_place: Callable[[str, Any, Any], Any]
+    get_attr: Callable[[Any, str], Any]
     index = _Index()
 
     def set_item(self, target: Any, key: Any, value: Any) -> Any:
@@ -78,6 +63,10 @@ class Items(Lookups):
 
     def del_item(self, target: Any, key: Any) -> None:
         """``del target[key]``."""
+        method = user_method(type(target), "__delitem__")
+        if method is not None:
+            self.call(method)(target, key)
+            return
         if isinstance(target, MUTABLE_CONTAINERS):
             self.journal.touch(ContentsPlace(target))
         del target[key]
@@ -85,15 +74,15 @@ class Items(Lookups):
     def update_item(self, target: Any, key: Any, symbol: str, value: Any) -> Any:
         """``target[key] += value`` and its like; returns what the target is from then on."""
         if self.backend.is_array(target) and _is_mask(key):
-            new = _IN_PLACE[symbol](target, value)  # what the mask leaves out is computed for nothing
+            new = self.in_place(symbol, target, value)  # what the mask leaves out is computed for nothing
             return jnp.where(_spread_mask(key, target), new.astype(target.dtype), target)
         if has_span(key):
 
             def write(part: Any, rest: Any) -> Any:
-                return _set(part, rest, _IN_PLACE[symbol](part[rest], value))
+                return _set(part, rest, self.in_place(symbol, part[rest], value))
 
             return self.write_spans(self._array(target, key), key, write, value)
-        return self.set_item(target, key, _IN_PLACE[symbol](self.get_item(target, key), value))
+        return self.set_item(target, key, self.in_place(symbol, self.get_item(target, key), value))
 
     def set_attr(self, target: Any, name: str, value: Any) -> None:
         """``target.name = value``, through the class's own converted property or ``__setattr__``, where it has one."""
@@ -132,7 +121,7 @@ class Items(Lookups):
 
     def update_attr(self, target: Any, name: str, symbol: str, value: Any) -> None:
         """``target.name += value`` and its like."""
-        self.set_attr(target, name, _IN_PLACE[symbol](getattr(target, name), value))
+        self.set_attr(target, name, self.in_place(symbol, self.get_attr(target, name), value))
 
     def put_back_attr(self, target: Any, name: str, value: Any) -> None:
         """Store what an item write made of ``target.name``, if that is a new object."""

@@ -249,6 +249,7 @@ class Journal(threading.local):
       regions: the open regions, innermost last.
       paths: the branches that are being traced, outermost first: each its predicate, and whether it runs where that holds.
       is_rolling: whether a loop that Python could run is being tried as one staged loop.
+      is_stepping: whether the ``__next__`` of a user's iterator runs for a loop in Python.
     """
 
     def __init__(self) -> None:
@@ -256,6 +257,7 @@ class Journal(threading.local):
         self.watch: Watch | None = None
         self.paths: list[tuple[Any, bool]] = []
         self.is_rolling = False
+        self.is_stepping = False
 
     @contextmanager
     def rolling(self) -> Iterator[None]:

@@ -53,6 +53,17 @@ def _position(code: types.CodeType, line: int) -> tuple[str, int, str]:
     return code.co_filename, line, code.co_name
 
 
+def user_code(traceback: types.TracebackType | None) -> types.CodeType | None:
+    """The user's code that the exception of this traceback was raised in."""
+    found = None
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
+        if not is_internal(code.co_filename) and not code.co_filename.startswith(_JAX):
+            found = code
+        traceback = traceback.tb_next
+    return found
+
+
 def user_position(traceback: types.TracebackType | None) -> tuple[str, int, str] | None:
     """File, line and function of the user's where the exception of this traceback was raised, if in user code."""
     found = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -11,14 +12,18 @@ import numpy as np
 from autograph.backends.base import Backend
 from autograph.runtime.errors import StagingError
 from autograph.runtime.operators.locations import user_location
+from autograph.runtime.operators.operations import user_method
 from autograph.runtime.operators.slices import Slices, Span, has_span
 from autograph.runtime.operators.state import has_contents
 
+_CONTAINERS = frozenset([list, tuple, dict, str, np.ndarray])
+
 
 class Lookups(Slices):
-    """The operator for reads of items. Needs ``backend`` from the object it is mixed into."""
+    """The operator for reads of items. Needs ``backend`` and ``call`` from the object it is mixed into."""
 
     backend: Backend
+    call: Callable[[Any], Any]
 
     def get_item(self, target: Any, key: Any) -> Any:
         """``target[key]``.
@@ -27,12 +32,14 @@ class Lookups(Slices):
           StagingError: the key is traced, and the target's items cannot be one array.
         """
         kind = type(key)
-        if kind is int or kind is str:
+        if (kind is int or kind is str) and type(target) in _CONTAINERS:
             return target[key]
         if has_contents(target):
             return target[slice(key.start, key.stop, key.step) if isinstance(key, Span) else key]
         if self.backend.is_array(target):
             key = as_index(key)
+        elif (method := user_method(type(target), "__getitem__")) is not None:
+            return self.call(method)(target, _plain(key))
         if has_span(key):
             return self.read_spans(self._array(target, key), key)
         if isinstance(target, np.ndarray):
@@ -72,6 +79,13 @@ class Lookups(Slices):
             f"{user_location()}\n  A {kind} is indexed by a traced value, and its items cannot be one array: which of them this is will "
             f"only be known when the program runs.\n  {remedy}."
         )
+
+
+def _plain(key: Any) -> Any:
+    """A key as a user's method takes it: slices as Python has them."""
+    if isinstance(key, tuple):
+        return tuple(map(_plain, key))
+    return slice(key.start, key.stop, key.step) if isinstance(key, Span) else key
 
 
 def as_index(key: Any) -> Any:

@@ -16,6 +16,7 @@ from autograph.runtime.operators.locations import user_location
 from autograph.runtime.operators.loop_carry import LoopTrace
 from autograph.runtime.operators.loop_options import NO_OPTIONS, LoopOptions, make_options, set_loop_options
 from autograph.runtime.operators.loop_state import CarryChanges, ForLoop, Thunk, WhileLoop
+from autograph.runtime.operators.operations import user_method
 from autograph.runtime.operators.raises import Raising
 from autograph.runtime.operators.rolling import UNROLLED_AT_MOST, Rolling, Watch, is_used_up
 from autograph.runtime.operators.state import (
@@ -24,7 +25,6 @@ from autograph.runtime.operators.state import (
     Snapshot,
     find_variables,
     flatten,
-    tested,
 )
 from autograph.runtime.operators.traced_lists import EmptyListError
 from autograph.runtime.progress import Progress, staged_progress
@@ -38,6 +38,8 @@ class Loops(Rolling, Raising):
     marks: Marks
     journal: Journal
     staged_if: Callable[..., Any]
+    call: Callable[[Any], Any]
+    asked: Callable[[Any], Any]
 
     def loop_options(self, *args: Any, **options: Any) -> LoopOptions:
         """What `set_loop_options`, called so, says."""
@@ -76,7 +78,7 @@ class Loops(Rolling, Raising):
         watch = Watch(self, (test, body))
         for done in itertools.count():
             before = (_cell_values(test), effects_recorded())
-            truth = tested(test())
+            truth = self.asked(test())
             test_writes = writes or (_cell_values(test), effects_recorded()) != before
             is_traced = self.backend.is_traced(truth)
             if is_traced and options.unroll is True:
@@ -211,7 +213,29 @@ class Loops(Rolling, Raising):
                     f"{user_location()}\n  This loop is to run in Python (unroll=True), and how often it runs is traced.\n  Leave the "
                     "option out, or loop over a range of Python ints."
                 )
-        return itertools.islice(iter(iterable), options.bound)
+        return itertools.islice(self._iterator(iterable), options.bound)
+
+    def _iterator(self, iterable: Any) -> Iterator[Any]:
+        """``iter(iterable)``, through the converted methods of a user's class."""
+        method = user_method(type(iterable), "__iter__")
+        if method is None:
+            return iter(iterable)
+        found = self.call(method)(iterable)
+        if not hasattr(type(found), "__next__"):
+            raise TypeError(f"iter() returned non-iterator of type '{type(found).__name__}'")
+        step = user_method(type(found), "__next__")
+        return found if step is None else self._stepped(self.call(step), found)
+
+    def _stepped(self, step: Callable[[Any], Any], iterator: Any) -> Iterator[Any]:
+        while True:
+            outer, self.journal.is_stepping = self.journal.is_stepping, True
+            try:
+                item = step(iterator)
+            except StopIteration:
+                return
+            finally:
+                self.journal.is_stepping = outer
+            yield item
 
     def _python_for(self, items: Iterator[Any], loop: ForLoop, reason: str | None) -> None:
         watch = Watch(self, loop.functions)
@@ -222,7 +246,7 @@ class Loops(Rolling, Raising):
             loop.body(item)
             if loop.test is None:
                 continue
-            go_on = tested(loop.test())
+            go_on = self.asked(loop.test())
             if self.backend.is_traced(go_on):
                 self._guarded_for(items, loop)
                 return
@@ -389,7 +413,7 @@ class Loops(Rolling, Raising):
         return True
 
     def _truth(self, value: Any) -> Any:
-        value = tested(value)
+        value = self.asked(value)
         return self.backend.predicate(value) if self.backend.is_traced(value) else bool(value)
 
 

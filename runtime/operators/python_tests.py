@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from autograph.backends.base import Backend
 from autograph.runtime.errors import StagingError
 from autograph.runtime.operators.locations import user_location
-from autograph.runtime.operators.state import tested
 
 _REASONS = {
     "yield": (
@@ -38,17 +38,19 @@ _REASONS = {
 
 
 class PythonTests:
-    """The operator for tests that only Python can ask. Needs ``backend`` from the object it is mixed into."""
+    """The operator for tests that only Python can ask. Needs ``backend`` and ``asked`` from the object it is mixed into."""
 
     backend: Backend
+    asked: Callable[[Any], Any]
 
     def python_test(self, test: Any, why: str) -> Any:
-        """``test`` itself.
+        """What ``test`` is the truth of.
 
         Raises:
           StagingError: it is traced, and ``why`` it would have to be known (a key of the reasons above).
         """
-        if self.backend.is_traced(tested(test)):
+        truth = self.asked(test)
+        if self.backend.is_traced(truth):
             what, remedy = _REASONS[why]
             raise StagingError(f"{user_location()}\n  {what}\n  {remedy}")
-        return test
+        return truth

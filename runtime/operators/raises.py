@@ -18,7 +18,7 @@ from autograph.runtime.array_like import plain
 from autograph.runtime.errors import StagingError
 from autograph.runtime.operators.iterables import is_symbolic_size
 from autograph.runtime.operators.journal import Journal
-from autograph.runtime.operators.locations import user_position, user_position_now
+from autograph.runtime.operators.locations import user_location, user_position, user_position_now
 from autograph.runtime.operators.plain_objects import Ambiguous
 from autograph.runtime.operators.state import NO_SNAPSHOT
 from autograph.runtime.operators.traced_lists import with_plain_lists
@@ -42,6 +42,7 @@ class Raising:
     ambiguous: Ambiguous
     staged_if: Any
     call: Callable[[Any], Any]
+    asked: Callable[[Any], Any]
 
     def raised(self, error: Any) -> Any:
         """What ``raise error`` raises: ``error``, noted as a staged raise if a block of a staged statement is
@@ -92,6 +93,7 @@ class Raising:
         def fail() -> None:
             raise self.raised(self.exception(AssertionError, *(() if message is None else (message(),))))
 
+        test = self.asked(test)
         if not self.backend.is_traced(test):
             if not test:
                 fail()
@@ -161,6 +163,11 @@ class Raising:
 
     def record_raise(self, error: BaseException, region: Any) -> None:
         """Leave in the program of a block that it raises ``error``."""
+        if isinstance(error, StopIteration) and self.journal.is_stepping:
+            raise StagingError(
+                f"{user_location()}\n  This iterator ends under a traced condition, and the loop over it runs in Python, while "
+                "tracing: how often is not known.\n  Loop over a range, or with `while`, and call a method for each item."
+            ) from None
         if not isinstance(error, BothRaise):
             self._leave(error, region.tries)
 
