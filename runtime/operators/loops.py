@@ -223,14 +223,14 @@ class Loops(Rolling, Raising):
         found = self.call(method)(iterable)
         if not hasattr(type(found), "__next__"):
             raise TypeError(f"iter() returned non-iterator of type '{type(found).__name__}'")
-        step = user_method(type(found), "__next__")
-        return found if step is None else self._stepped(self.call(step), found)
+        return found if user_method(type(found), "__next__") is None else self._stepped(found)
 
-    def _stepped(self, step: Callable[[Any], Any], iterator: Any) -> Iterator[Any]:
+    def _stepped(self, iterator: Any) -> Iterator[Any]:
         while True:
+            step = user_method(type(iterator), "__next__")  # a class may change between two items
             outer, self.journal.is_stepping = self.journal.is_stepping, True
             try:
-                item = step(iterator)
+                item = next(iterator) if step is None else self.call(step)(iterator)
             except StopIteration:
                 return
             finally:
