@@ -51,6 +51,10 @@ for _package in (autograph.runtime, autograph.backends):
 class Feature(enum.Enum):
     """Optional conversions, as in ``tf.autograph.experimental.Feature``.
 
+    ``LISTS``: what the function writes to a list, dict or set that lives outside of it (``l.append(x)``) happens when the
+    program runs, in its order, each time, and with the values: after the call the list holds them. Without, it happens
+    once, while tracing, with a warning. ``ALL`` is every feature; the others are on anyway, or mean nothing here.
+
     >>> Feature.LISTS.name
     'LISTS'
     """
@@ -67,14 +71,16 @@ class Feature(enum.Enum):
 _SOURCES = SourceFiles()
 
 
-def _make_operators(recursive: bool, backend: Any) -> Operators:
-    made = Operators(backend, recursive)
+def _make_operators(recursive: bool, backend: Any, writes_at_run_time: bool = False) -> Operators:
+    made = Operators(backend, recursive, writes_at_run_time)
     made.converter = Converter(made, is_plain, _SOURCES, set_loop_options, operator_methods)
     return made
 
 
 operators = _make_operators(True, XlaBackend())
 _SHALLOW = _make_operators(False, XlaBackend())
+_WITH_LISTS = _make_operators(True, XlaBackend(), writes_at_run_time=True)
+_SHALLOW_WITH_LISTS = _make_operators(False, XlaBackend(), writes_at_run_time=True)
 operators.check_optionals()
 _PYTHON = _make_operators(True, PythonBackend())
 
@@ -118,7 +124,15 @@ def convert(f: Any = None, *, recursive: bool = True, optional_features: Any = (
     """
     if f is None:
         return functools.partial(convert, recursive=recursive, optional_features=optional_features)
-    return _convert_with(operators if recursive else _SHALLOW, f)
+    return _convert_with(_operators_for(optional_features, recursive), f)
+
+
+def _operators_for(features: Any, recursive: bool = True) -> Operators:
+    """The operators that mean what these features say."""
+    chosen = features if isinstance(features, Iterable) else [] if features is None else [features]
+    if Feature.LISTS in (chosen := set(chosen)) or Feature.ALL in chosen:
+        return _WITH_LISTS if recursive else _SHALLOW_WITH_LISTS
+    return operators if recursive else _SHALLOW
 
 
 to_graph = convert
@@ -308,7 +322,8 @@ def function(
       autograph: whether control flow on traced values is converted; without, JAX's own error meets it.
       jit_compile: False stages the function and evaluates it operation by operation.
       reduce_retracing: whether sizes that are seen to differ are left open in the second trace.
-      experimental_implements, experimental_autograph_options: taken for compatibility; they change nothing.
+      experimental_implements: taken for compatibility; it changes nothing.
+      experimental_autograph_options: a `Feature` or several.
       experimental_relax_shapes, experimental_compile: other names of ``reduce_retracing``, ``jit_compile``.
       in_shardings, out_shardings, device, compiler_options: as in `jax.jit`; ``in_shardings`` has an entry
         for each argument, or is one for all.
@@ -339,8 +354,9 @@ def function(
         if in_shardings is not None:
             raise TypeError("give device or in_shardings, not both")
         in_shardings = jax.sharding.SingleDeviceSharding(device)
+    made = _operators_for(experimental_autograph_options)
     options = Options(
-        convert=functools.partial(_convert_with, operators, watched=True) if autograph else _unconverted,
+        convert=functools.partial(_convert_with, made, watched=True) if autograph else _unconverted,
         input_signature=input_signature,
         jit_compile=jit_compile is not False if experimental_compile is None else experimental_compile,
         reduce_retracing=bool(reduce_retracing or experimental_relax_shapes),

@@ -25,6 +25,7 @@ import numpy as np
 from autograph.runtime.dataset import Dataset
 from autograph.runtime.generated import identity_check
 from autograph.runtime.operators.libraries import is_library
+from autograph.runtime.recording import LOCAL
 from autograph.runtime.static_values import static_leaf
 
 _SCALARS = (bool, int, float, complex, str, bytes, type(None))
@@ -51,6 +52,7 @@ class Captures:
         self._instance = instance
         self._tracing = threading.Condition()
         self._tracers: list[int] = []  # the threads that trace the function now
+        self._written: dict[int, Any] = {}
         self.refresh()
 
     @contextlib.contextmanager
@@ -58,12 +60,21 @@ class Captures:
         """While the function is traced, by this thread: what the trace itself changes it also `refresh`es."""
         with self._tracing:
             self._tracers.append(threading.get_ident())
+        outer, LOCAL.written = LOCAL.written, {}
         try:
             yield
         finally:
+            outer |= LOCAL.written
+            LOCAL.written = outer
             with self._tracing:
                 self._tracers.remove(threading.get_ident())
                 self._tracing.notify_all()
+
+    def leave_out(self, containers: dict[int, Any]) -> None:
+        """Guard these no longer: programs write them (`Feature.LISTS`)."""
+        if containers:
+            self._written |= containers
+            self.refresh()
 
     def wait_for_traces(self) -> None:
         """Wait until no other thread traces the function; not if this one does, which it would wait for."""
@@ -74,11 +85,13 @@ class Captures:
         """Look again at everything, and return the key."""
         sources = _Sources(self._instance)
         sources.add(self._function)
-        namespaces = [(names, namespace) for names, namespace in sources.guarded() if names]
+        namespaces = [(names, namespace) for names, namespace in sources.guarded(self._written) if names]
         cells = [
             (cell, name)
             for key, (cell, name) in sources.cells.items()
-            if key not in sources.stored_cells and _is_guarded(_content(cell))
+            if key not in sources.stored_cells
+            and _is_guarded(_content(cell))
+            and id(_content(cell)) not in self._written
         ]
         environment: dict[str, Any] = {}
         reads: list[tuple[str, Any]] = []
@@ -136,10 +149,10 @@ class _Sources:
             self._add_cells(plain, names)
             self._add_methods(names)
 
-    def guarded(self) -> Iterator[tuple[list[str], Namespace]]:
+    def guarded(self, written: dict[int, Any]) -> Iterator[tuple[list[str], Namespace]]:
         """Names whose values are guarded, by the namespace that they are looked up in."""
         for namespace, reads, stored in self.globals.values():
-            kept = sorted(n for n in reads - stored if _is_guarded(namespace[n]))
+            kept = sorted(n for n in reads - stored if _is_guarded(namespace[n]) and id(namespace[n]) not in written)
             yield kept, namespace
         attributes = _attributes(self.instance)
         kept = sorted(

@@ -28,6 +28,7 @@ from autograph.runtime.options import Tools as Tools
 from autograph.runtime.placement import constrained, placed, spread_shardings
 from autograph.runtime.program import FirstCall, Program, StateNeeded
 from autograph.runtime.quick import Called, quick
+from autograph.runtime.recording import LOCAL
 from autograph.runtime.retrace import Trace, TraceLog, captured_leaf
 from autograph.runtime.routes import Routes
 from autograph.runtime.signature import (
@@ -333,8 +334,10 @@ class Function(Called):
             inputs = [leaf for leaf, static in zip(leaves, signature.statics, strict=True) if static is None]
             arrays = tuple(map(type_of, inputs))
             traced = Trace(signature, arrays, self._captured_leaves())
-            with self._looked_at_captures().being_traced():
+            captures = self._looked_at_captures()
+            with captures.being_traced():
                 result = converted(*args, **kwargs)
+                captures.leave_out(LOCAL.written)
                 entry = mine()
                 assert entry is not None
                 self._log.add(traced, None if self._is_asked else entry.used)  # only a trace that ends is counted

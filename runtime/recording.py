@@ -19,12 +19,16 @@ class _Recording(threading.local):
       effects: how many effects were recorded: writes to Variables, prints, calls of Python.
       tapes: the `GradientTape`s that record here, outermost first.
       in_callback: whether a compiled program is calling Python here.
+      written: by id, the containers outside the function traced now that its program writes when it runs.
     """
 
     frame: Any = None
     effects = 0
     in_callback = False
     tapes: tuple[Any, ...] = ()
+
+    def __init__(self) -> None:
+        self.written: dict[int, Any] = {}
 
 
 # The ids of the Variables that a program holds which calls Python.

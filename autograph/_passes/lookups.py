@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gast
 
+from autograph._passes.lists import GROWING_METHODS
 from autograph._passes.nodes import Context, placed
 
 _NUMPY = ("np", "numpy", "onp")
@@ -20,6 +21,7 @@ class LowerLookups(gast.NodeTransformer):
 
     Attributes:
       tables: the function's own variables that hold such tables.
+      written: names from outside whose writing methods are called: what they hold may not be known while tracing.
     """
 
     applies_to: frozenset[type] | None = frozenset({gast.Subscript})
@@ -28,11 +30,17 @@ class LowerLookups(gast.NodeTransformer):
     def __init__(self, context: Context) -> None:
         self.context = context
         self.tables: set[str] = set()
+        self.written: set[str] = set()
 
     def __call__(self, node: gast.AST) -> gast.AST:
         for part in gast.walk(node):
             if isinstance(part, gast.Assign) and _makes_table(part.value):
                 self.tables.update(target.id for target in part.targets if isinstance(target, gast.Name))
+            elif (
+                isinstance(part, gast.Attribute) and part.attr in GROWING_METHODS and isinstance(part.value, gast.Name)
+            ):
+                if not self.context.is_own_name(part.value.id):
+                    self.written.add(part.value.id)
         return self.visit(node)
 
     def visit_FunctionDef(self, node: gast.AST) -> gast.AST:
@@ -53,6 +61,7 @@ class LowerLookups(gast.NodeTransformer):
         wanted = isinstance(node.ctx, gast.Load) and (
             "__getitem__" in self.context.special_methods
             or has_list(node.slice)
+            or (isinstance(node.value, gast.Name) and node.value.id in self.written)
             or (self._may_be_table(node.value) and not _is_known(node.slice))
         )
         node = self.generic_visit(node)

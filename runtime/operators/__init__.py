@@ -32,11 +32,13 @@ class Operators(Conditionals, Loops, Items, Calls, Builtins, Lists, ContextManag
       backend: runs staged statements.
       converter: converts the functions that converted code calls; set by whoever makes both.
       recursive: whether called functions are converted.
+      writes_at_run_time: whether writes to containers outside the function are operations of the program.
     """
 
-    def __init__(self, backend: Backend, recursive: bool = True) -> None:
+    def __init__(self, backend: Backend, recursive: bool = True, writes_at_run_time: bool = False) -> None:
         self.backend = backend
         self.recursive = recursive
+        self.writes_at_run_time = writes_at_run_time
         self.converter: Any = None
         self.marks = Marks()
         self.journal = Journal()

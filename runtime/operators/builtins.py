@@ -61,6 +61,7 @@ class Builtins(Orderings):
     python_test: Callable[[Any, str], Any]
     asked: Callable[[Any], Any]
     operate: Callable[..., Any]
+    refuse_pending: Callable[[Any], None]
     call: Callable[[Any], Any]
     if_stmt: Callable[..., Any]
     for_stmt: Callable[..., Any]
@@ -97,6 +98,7 @@ class Builtins(Orderings):
 
     def contains(self, item: Any, container: Any) -> Any:
         """``item in container``."""
+        self.refuse_pending(container)
         traced = self.backend.is_traced
         if is_traced_list(container):
             return container.has(item)
@@ -126,6 +128,7 @@ class Builtins(Orderings):
         """``len``, which may be a symbolic size; the builtin insists on an int."""
         if isinstance(value, TracedList):
             return value.size()
+        self.refuse_pending(value)
         if self.backend.is_traced(value) and value.ndim and is_symbolic_size(value.shape[0]):
             return value.shape[0]
         method = user_method(type(value), "__len__")
@@ -184,14 +187,18 @@ class Builtins(Orderings):
         return kept if is_traced_list(kept) else iter(kept)
 
     def _sum(self, iterable: Any, /, start: Any = 0) -> Any:
+        self.refuse_pending(iterable)
         if is_traced_list(iterable):
             return start + self.reduced("sum", iterable)
         return sum(iterable, start)
 
     def _list(self, *args: Any) -> Any:
+        if args:
+            self.refuse_pending(args[0])
         return args[0].copy() if args and is_traced_list(args[0]) else list(*args)
 
     def _sorted(self, iterable: Any, /, *, key: Any = None, reverse: bool = False) -> Any:
+        self.refuse_pending(iterable)
         if is_traced_list(iterable):
             found = iterable.copy()
             found.sort(key=key, reverse=reverse)
@@ -205,6 +212,7 @@ class Builtins(Orderings):
 
     def _extreme(self, plain: Any, pairwise: Any, reduce: Any, is_better: Any) -> Callable[..., Any]:
         def extreme(*args: Any, **kwargs: Any) -> Any:
+            self.refuse_pending(args[0] if args else None)
             values: Any = value_of(args[0]) if len(args) == 1 else tuple(map(value_of, args))
             if is_traced_list(values):
                 return self.reduced(plain.__name__, values, **kwargs)
@@ -256,6 +264,7 @@ class Builtins(Orderings):
         return self._reduce(iterable, builtins.all, jnp.all, lambda a, b: a & b)
 
     def _reduce(self, iterable: Any, plain: Any, reduce: Any, combine: Any) -> Any:
+        self.refuse_pending(iterable)
         if is_traced_list(iterable):
             return self.reduced(plain.__name__, iterable)
         iterable = value_of(iterable)

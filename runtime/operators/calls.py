@@ -12,14 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from autograph.backends.base import Backend, NotRollable
+from autograph.backends.base import Backend
 from autograph.runtime.errors import ConversionError
 from autograph.runtime.operators.array_functions import has_twin
 from autograph.runtime.operators.journal import ContentsPlace, Journal, is_mutating_method
 from autograph.runtime.operators.libraries import is_library
-from autograph.runtime.operators.locations import is_internal, warn
+from autograph.runtime.operators.locations import is_internal
 from autograph.runtime.operators.loop_options import set_loop_options
 from autograph.runtime.operators.operations import class_attribute
+from autograph.runtime.operators.outside_lists import OutsideLists
 from autograph.runtime.operators.state import has_contents
 from autograph.runtime.operators.streams import check_not_advanced
 from autograph.runtime.operators.wrappers import CACHE, Wrappers
@@ -78,7 +79,7 @@ _CONTROL_FLOW = frozenset(["cond", "switch", "while_loop", "fori_loop"])
 _UNCONVERTED = "__autograph_do_not_convert__"
 
 
-class Calls(Wrappers):
+class Calls(Wrappers, OutsideLists):
     """The operator for calls.
 
     Needs ``backend``, ``converter``, ``recursive`` and ``builtins`` from what it is mixed into.
@@ -118,22 +119,6 @@ class Calls(Wrappers):
         if issubclass(kind, type):  # of the object itself nothing is asked: a proxy would answer for another
             return self._builtin(called)
         return self._object(called)
-
-    def call_outside(self, called: Any) -> Any:
-        """`call` for a method of an object that lives outside the function, a list say: it takes effect at trace
-        time.
-        """
-        if self.journal.is_open and is_mutating_method(called):
-            if self.journal.is_rolling:
-                raise NotRollable("it writes to a container that lives outside the function")
-            owner = type(called.__self__).__name__
-            warn(
-                f"this writes to a {owner} that lives outside the function, inside a staged statement: it happens once, while "
-                "tracing, not on each execution. Use autograph.TensorArray or Feature.LISTS, or return the values."
-            )
-            self.journal.leave_alone(called.__self__)
-            return called
-        return self.call(called)
 
     def without_names(self, names: Any, made: tuple[str, ...]) -> Any:
         """What ``locals()``, ``vars()`` or ``dir()`` gave, less the names that conversion made."""

@@ -249,6 +249,7 @@ class Journal(threading.local):
       regions: the open regions, innermost last.
       paths: the branches that are being traced, outermost first: each its predicate, and whether it runs where that holds.
       is_rolling: whether a loop that Python could run is being tried as one staged loop.
+      pending: by id, the containers outside the function that what is recorded writes when it runs.
       is_stepping: whether the ``__next__`` of a user's iterator runs for a loop in Python.
     """
 
@@ -258,6 +259,7 @@ class Journal(threading.local):
         self.paths: list[tuple[Any, bool]] = []
         self.is_rolling = False
         self.is_stepping = False
+        self.pending: dict[int, Any] = {}
 
     @contextmanager
     def rolling(self) -> Iterator[None]:

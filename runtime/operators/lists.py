@@ -23,6 +23,7 @@ class Lists:
 
     backend: Backend
     journal: Journal
+    refuse_pending: Callable[[Any], None]
     raise_unless: Callable[[Any, BaseException], None]
     can_raise_later: Callable[[], bool]
 
@@ -48,6 +49,7 @@ class Lists:
 
     def _stacking(self, plain: Callable[..., Any], padded: Callable[..., Any]) -> Callable[..., Any]:
         def stack(arrays: Any, *args: Any, **kwargs: Any) -> Any:
+            self.refuse_pending(arrays)
             if is_traced_list(arrays):
                 return padded(arrays.contents().stacked(), *args, **kwargs)
             return plain(arrays, *args, **kwargs)

@@ -24,6 +24,7 @@ class Lookups(Slices):
 
     backend: Backend
     call: Callable[[Any], Any]
+    refuse_pending: Callable[[Any], None]
 
     def get_item(self, target: Any, key: Any) -> Any:
         """``target[key]``.
@@ -31,6 +32,7 @@ class Lookups(Slices):
         Raises:
           StagingError: the key is traced, and the target's items cannot be one array.
         """
+        self.refuse_pending(target)
         kind = type(key)
         if (kind is int or kind is str) and type(target) in _CONTAINERS:
             return target[key]

@@ -39,6 +39,7 @@ class Loops(Rolling, Raising):
     journal: Journal
     staged_if: Callable[..., Any]
     call: Callable[[Any], Any]
+    refuse_pending: Callable[[Any], None]
     asked: Callable[[Any], Any]
 
     def loop_options(self, *args: Any, **options: Any) -> LoopOptions:
@@ -142,6 +143,7 @@ class Loops(Rolling, Raising):
 
     def _run_for(self, iterable: Any, loop: ForLoop, python_only: str | None) -> None:
         options = loop.options
+        self.refuse_pending(iterable)
         if self.journal.is_rolling and is_used_up(iterable):
             raise NotRollable("it uses up an iterator")
         if options.unroll is not True and self.backend.is_tracing():

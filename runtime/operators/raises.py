@@ -245,3 +245,5 @@ def in_scope(call: Callable[[], Any], operators: Raising) -> Any:
         return None
     finally:
         CURRENT.scope, CURRENT.recipe = outer, None
+        if outer is None:
+            operators.journal.pending.clear()
