@@ -1,13 +1,18 @@
 """The states of a loop for its gradient: some kept while it runs forward, the others run again on the way back.
 
 While the loop is running nobody knows how long it will be. States are kept in a fixed number of rows: every one at
-first; when the rows are full, those of every fourth step stay, then of every eighth, and so on, at most half of the
-rows being in use (the simplest, equidistant form of dynamic checkpointing: Wang, Moin, Iaccarino, "Minimal repetition
+first; when the rows are full, only those that begin a block, and when they are full again, of blocks twice as long, and so on
+(the simplest, equidistant form of dynamic checkpointing: Wang, Moin, Iaccarino, "Minimal repetition
 dynamic checkpointing algorithm for unsteady adjoint calculation", SIAM J. Sci. Comput. 31, 2009). On the way back the
-number of steps is known, and a gap between two states is filled by running it again: at once where the free rows hold
-all of it, else split at the binomial point (Griewank, Walther, "Algorithm 799: revolve", ACM TOMS 26, 2000). With R
-rows, a loop of up to R steps runs nothing again, one of up to about R*R/8 steps each step once more, and each further
-repetition multiplies the reach by about R/2.
+number of steps is known, and a block is run again into rows set aside for that: at once where they hold all
+of it, else split at the binomial point (Griewank, Walther, "Algorithm 799: revolve", ACM TOMS 26, 2000). With R
+rows, a loop of up to R steps runs nothing again, one of up to about R*R/4 steps each step once more, and each further
+repetition multiplies the reach by about R/4.
+
+No state is ever moved: `_Rows` gives each step a row such that, whenever fewer stay, those that stay keep theirs, and the
+others' are taken next. So recording is one loop: the loop's own operations and one number to compute. All this serves compile
+time: XLA on CPU compiles nearly every operation that stands outside the smallest loops as a kernel of its own, at some
+10 ms each.
 """
 
 from __future__ import annotations
@@ -15,7 +20,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -28,12 +33,12 @@ _FEWEST, _MOST = 64, 4096
 # A loop with a bound keeps all of its states if they fit these.
 _BOUNDED_BYTES = 64 << 20
 
-_FIRST_SHIFT = 2  # from every state to every fourth
+_REPEATS = 8
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How many states are kept, and whether that is surely all of them."""
+    """How many states are kept (a power of two, unless it is all), and whether that is surely all of them."""
 
     count: int
     surely_all: bool
@@ -50,11 +55,11 @@ class Plan:
             count = max(_FEWEST, min(_MOST, _BYTES // max(size, 1)))
         if bound is not None and bound <= count:
             return cls(max(bound, 1), True)
-        return cls(max(8, count // 4 * 4), False)
+        return cls(1 << (max(8, count).bit_length() - 1), False)
 
     @property
     def rows(self) -> int:
-        return self.count if self.surely_all else self.count + 1  # one more, for what is not kept
+        return self.count if self.surely_all else self.count + _spare(self.count)
 
     def record(
         self,
@@ -112,29 +117,51 @@ def _record_all(
 def _record_some(
     goes_on: Any, step: Any, start: list[Any], kept: Sequence[int], stack: list[Any], count: int
 ) -> tuple[list[Any], Record]:
-    def one_round(state: Any) -> Any:
-        _, steps, shift, carry, stack = state  # the first time none: every state is kept, and nothing else done
-        wider = jnp.where(shift == 0, _FIRST_SHIFT, 1)
-        moves = jnp.where(steps > 0, count // 4, 0)
-        stack = jax.lax.fori_loop(0, moves, lambda row, stack: _put(stack, _get(stack, row << wider), row), stack)
-        shift = jnp.where(steps > 0, shift + wider, shift)
-        limit = jnp.where(shift == 0, count, (count // 2) << shift)
-        mask = (1 << shift) - 1
+    rows = _Rows(count)
 
-        def one_step(state: Any) -> Any:
-            steps, carry, stack = state
-            row = jnp.where(steps & mask == 0, steps >> shift, count)
-            return steps + 1, step(carry), _put(stack, [carry[k] for k in kept], row)
+    def one_step(state: Any) -> Any:
+        steps, carry, stack = state
+        begins = steps & ((1 << rows.shift(steps)) - 1) == 0
+        row = jnp.where(begins, rows.of_step(steps), count)  # a spare one, for what is not kept
+        return steps + 1, step(carry), _put(stack, [carry[k] for k in kept], row)
 
-        steps, carry, stack = jax.lax.while_loop(
-            lambda state: (state[0] < limit) & goes_on(state[1]), one_step, (steps, carry, stack)
-        )
-        return goes_on(carry), steps, shift, carry, stack
+    steps, last, stack = jax.lax.while_loop(lambda state: goes_on(state[1]), one_step, (jnp.int32(0), start, stack))
+    return last, Record(steps, rows.shift(steps - 1), stack)
 
-    zero = jnp.int32(0)
-    state = (jnp.bool_(True), zero, zero, start, stack)
-    _, steps, shift, last, stack = jax.lax.while_loop(lambda state: state[0], one_round, state)
-    return last, Record(steps, shift, stack)
+
+def _spare(count: int) -> int:
+    """How many rows there are for what is run again, after ``count`` for what is kept."""
+    return max(count // 4, min(count, 16))
+
+
+class _Rows:
+    """Which of ``count`` rows, ``1 << bits`` in number, a state is in.
+
+    Of the first ``count`` steps each has the row of its number. From then on a state is kept of every ``1 << shift``-th
+    step only, with ``shift`` such that these fill the rows at most; step k, in digits k0, k1 to the base
+    ``count``, has row k0 + k1. As k0 is a multiple of ``1 << shift`` and k1 is less than that, no two have the
+    same. Steps of three digits have a last digit of zero by then, and the row of what is left without it.
+    """
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self.bits = count.bit_length() - 1
+        self.first_shift = _spare(count).bit_length() - 1
+
+    def shift(self, step: Any) -> Any:
+        """At this step, every ``1 << shift``-th is kept."""
+        return jnp.where(step < self.count, 0, jnp.maximum(_length(step) - self.bits, self.first_shift))
+
+    def of_step(self, step: Any) -> Any:
+        """The row of a step whose state is kept."""
+        digits = jnp.maximum(jax.lax.div(_length(step) - 1, jnp.int32(self.bits)) - 1, 0)
+        step = step >> (digits * self.bits)
+        return (step & (self.count - 1)) + (step >> self.bits)
+
+
+def _length(number: Any) -> Any:
+    """How many binary digits it has."""
+    return 32 - jax.lax.clz(number)
 
 
 def _sweep_all(back: Any, states: Record, final: Any) -> Any:
@@ -151,57 +178,123 @@ def _back_from(last: Any, before: Any, back: Any, stack: list[Any], final: Any) 
     return jax.lax.while_loop(lambda state: state[0] > before, one_step, (last, final))[1]
 
 
+# What a loop counts, as one array: XLA compiles one kernel for it, where numbers by themselves would be one each.
+
+
+class _Numbers(NamedTuple):
+    """Where the way back stands.
+
+    Attributes:
+      left: so many states are still to come, the last of them next.
+      newest: the newest state that is there, by its step.
+      row: where that is.
+      used: so many spare rows hold states to go on from.
+      run: so many states up to the newest follow on each other, in as many rows.
+      puts, target, stride: while a gap is filled: so many states are still to be put, the next in this row, and each
+        so many rows after the one before.
+    """
+
+    left: Any
+    newest: Any
+    row: Any
+    used: Any
+    run: Any
+    puts: Any
+    target: Any
+    stride: Any
+
+    @classmethod
+    def of(cls, packed: Any) -> _Numbers:
+        return cls(*(packed[k] for k in range(len(cls._fields))))
+
+    @property
+    def packed(self) -> Any:
+        return jnp.stack([jnp.asarray(number, jnp.int32) for number in self])
+
+
 def _sweep_some(step: Any, back: Any, states: Record, final: Any, count: int) -> Any:
-    used = (states.steps + (1 << states.shift) - 1) >> states.shift
-    positions = jnp.arange(count + 1, dtype=jnp.int32) << states.shift
-    run = jnp.where(states.shift == 0, states.steps, 1)  # so many states up to the last one follow on each other
+    shift = states.shift
+    positions = jnp.zeros(_spare(count), jnp.int32)  # by which step, as far as spare rows hold states to go on from
 
     # Little stands in the outer loop, and all that fills gaps in a loop of its own: where no state is missing, that is
     # never entered, and XLA on CPU takes the few operations left as a sequence, without handing them to its threads.
     def one_round(state: Any) -> Any:
-        last, used, run, positions, stack, value = state
-        (newest,) = _get([positions], used - 1)
-        state = newest == last, used, run, positions, stack
-        _, used, run, positions, stack = jax.lax.while_loop(
-            lambda state: ~state[0], lambda state: _fill(step, last, state, count), state
+        (left, used), positions, stack, value = state
+        begin = (left - 1) >> shift << shift
+        kept = _Rows(count).of_step(begin)
+        numbers = _Numbers(
+            left,
+            jnp.where(used == 0, begin, _get([positions], used - 1)[0]),
+            jnp.where(used == 0, kept, count + used - 1),
+            used,
+            jnp.where(shift == 0, left, 1),
+            *(0, 0, 0),
         )
-        value = _back_from(used - 1, used - 1 - run, back, stack, value)
-        return last - run, used - run, jnp.int32(1), positions, stack, value
+        packed, positions, stack = jax.lax.while_loop(
+            lambda state: _Numbers.of(state[0]).newest != _Numbers.of(state[0]).left - 1,
+            lambda state: _fill(step, state, count),
+            (numbers.packed, positions, stack),
+        )
+        numbers = _Numbers.of(packed)
+        value = _back_from(numbers.row, numbers.row - numbers.run, back, stack, value)
+        left, used = numbers.left - numbers.run, jnp.maximum(numbers.used - numbers.run, 0)
+        return jnp.stack([left, used]), positions, stack, value
 
-    state = (states.steps - 1, used, run, positions, states.kept, final)
-    return jax.lax.while_loop(lambda state: state[0] >= 0, one_round, state)[-1]
+    state = (jnp.stack([states.steps, jnp.int32(0)]), positions, states.kept, final)
+    return jax.lax.while_loop(lambda state: state[0][0] > 0, one_round, state)[-1]
 
 
-def _fill(step: Any, last: Any, state: Any, count: int) -> Any:
-    """Run from the newest state towards the state ``last``: all the way if the free rows hold what comes between."""
-    _, used, run, positions, stack = state
-    (newest,) = _get([positions], used - 1)
-    gap = last - newest
-    free = count + 1 - used
+def _fill(step: Any, state: Any, count: int) -> Any:
+    """Run from the newest state towards the last one: all the way if the spare rows hold what comes between."""
+    packed, positions, stack = state
+    before = _Numbers.of(packed)
+    first = jnp.maximum(before.used - 1, 0)  # the spare row of the newest state, if all are kept
+    gap = before.left - 1 - before.newest
+    free = _spare(count) - 1 - first
     fills = gap <= free
     distance = jnp.where(fills, gap, _split(gap, free))
+    target = jnp.where(fills, first, before.used)
+    stride = fills.astype(jnp.int32)
+    used = target + gap * stride + 1
+    after = _Numbers(
+        before.left,
+        before.newest + distance,
+        count + used - 1,
+        used,
+        jnp.where(fills, gap + 1, 1),
+        distance + 1,
+        count + target,
+        stride,
+    )
 
-    def forward(index: Any, state: Any) -> Any:
-        carry, stack = state
-        carry = step(carry)
-        return carry, _put(stack, carry, used + jnp.where(fills, index, 0))
+    def forward(state: Any) -> Any:
+        packed, carry, stack = state
+        now = _Numbers.of(packed)
+        stack = _put(stack, carry, now.target)
+        return now._replace(puts=now.puts - 1, target=now.target + now.stride).packed, step(carry), stack
 
-    _, stack = jax.lax.fori_loop(0, distance, forward, (_get(stack, used - 1), stack))
-    (positions,) = _put([positions], [newest + distance], used)
-    return fills, used + jnp.where(fills, gap, 1), jnp.where(fills, gap + 1, run), positions, stack
+    packed, _, stack = jax.lax.while_loop(
+        lambda state: _Numbers.of(state[0]).puts > 0, forward, (after.packed, _get(stack, before.row), stack)
+    )
+    (positions,) = _put([positions], [after.newest], before.used)
+    return packed, positions, stack
 
 
 def _split(gap: Any, free: Any) -> Any:
-    """How far to run before the next state is kept, where ``gap`` steps lie ahead and ``free`` rows are left."""
+    """How far to run before the next state is kept, where ``gap`` steps lie ahead and ``free`` rows are left.
+
+    The number of steps that so many rows reach if none is run more than n times, for the last n that reaches too few. No
+    loop, which would take longer to compile than all that is around it; with more than `_REPEATS` repetitions, a
+    fraction near the best one.
+    """
     rows = free.astype(jnp.float32)
-
-    def longer(state: Any) -> Any:
-        repeats, reach, _ = state
-        return repeats + 1, reach * (rows + repeats + 1) / (repeats + 1), reach
-
-    start = (jnp.float32(0), jnp.float32(1), jnp.float32(1))
-    _, _, before = jax.lax.while_loop(lambda state: state[1] < gap + 1, longer, start)
-    return jnp.clip(before.astype(jnp.int32), 1, gap)
+    ahead = gap.astype(jnp.float32)
+    distance = reach = jnp.float32(1)
+    for repeats in range(1, _REPEATS + 1):
+        distance = jnp.where(reach <= ahead, reach, distance)
+        reach = reach * (rows + repeats) / repeats
+    distance = jnp.where(reach <= ahead, ahead * _REPEATS / (rows + _REPEATS), distance)
+    return jnp.where(free == 1, gap, jnp.clip(distance.astype(jnp.int32), 1, gap))
 
 
 def _rows_like(value: Any, count: int) -> Any:

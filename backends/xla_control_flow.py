@@ -33,6 +33,8 @@ class XlaBackend:
     """Stages on `jax.lax`. Holds no state."""
 
     def is_traced(self, value: Any) -> bool:
+        if type(value) in _PYTHON:  # what plain Python is tested by, at every statement
+            return False
         if not isinstance(value, jax.core.Tracer):
             return bool(jax.export.is_symbolic_dim(value))  # a size that only the run knows
         # A tracer of eager differentiation has its value at hand; Python may branch on it. `concrete_or_error` tells
@@ -40,6 +42,8 @@ class XlaBackend:
         return value.to_concrete_value() is None
 
     def is_tracing(self) -> bool:
+        if type(find_top_trace(None)).__name__ == "EvalTrace":  # outside all transforms, and asked at every loop there
+            return False
         return isinstance(jnp.zeros(()), jax.core.Tracer)
 
     def is_array(self, value: Any) -> bool:
@@ -185,6 +189,7 @@ def _spread(predicate: Any, value: Any) -> Any:
     return predicate if value.shape == () else jnp.broadcast_to(predicate, value.shape)
 
 
+_PYTHON = frozenset({bool, int, float, str, type(None)})
 _BOOL = LeafType((), jnp.dtype(bool))
 
 
