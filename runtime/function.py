@@ -263,7 +263,7 @@ class Function(Called):
         if self._options.in_shardings is not None:
             return entry.call(placed(arrays, spread_shardings(self._options.in_shardings, signature)))
         # Arrays that do not fit are found when XLA's cache meets them, so they may go there directly.
-        if len(args) == self._arity and not is_traced and all(type(value) is _ARRAY for value in args):
+        if len(args) == self._arity and not is_traced and all(isinstance(value, jax.Array) for value in args):
             return self._called_by_a_new_route(args, entry, arrays)
         return entry.call(arrays)
 
@@ -460,9 +460,6 @@ def _reported(error: BaseException) -> BaseException | None:
     cause = cause_of(error)
     clean_traceback(error if cause is None else cause)
     return cause
-
-
-_ARRAY = type(jax.numpy.zeros(()))
 
 
 def _name_of(function: Any) -> str:

@@ -149,7 +149,7 @@ class Program:
         if self._waits and staging().is_plain(staging().place()):
             staging().wait(result)
         self._first_call.is_over = True
-        if type(result) in _PLAIN_RESULTS:
+        if isinstance(result, jax.Array):
             return result
         return jax.tree_util.tree_map(_from_output, result, is_leaf=_is_static_output)
 
@@ -443,7 +443,6 @@ _DONATION = _Donation()
 # All at once, without returning to the interpreter between one lock and the next.
 _ACQUIRE, _RELEASE = type(threading.RLock()).acquire, type(threading.RLock()).release
 _AT_ONCE = itertools.repeat(False)
-_PLAIN_RESULTS = frozenset({type(jax.numpy.zeros(()))})
 
 
 def _type_key(array: Any) -> Any:

@@ -71,8 +71,9 @@ class Conditionals:
         ``names`` are the variables that it may leave changed; ``result``, one that the program reads only where it
         was set.
         """
-        test = self.asked(test)
-        if not self.backend.is_traced(test):
+        if type(test) is not bool:
+            test = self.asked(test)
+        if type(test) is bool or not self.backend.is_traced(test):
             if test:
                 return body()
             return orelse() if orelse is not None else None
@@ -82,8 +83,9 @@ class Conditionals:
 
     def if_exp(self, test: Any, body: Thunk, orelse: Thunk, names: Sequence[str] = ()) -> Any:
         """``body() if test else orelse()``; ``names`` are what the operands bind."""
-        test = self.asked(test)
-        if not self.backend.is_traced(test):
+        if type(test) is not bool:
+            test = self.asked(test)
+        if type(test) is bool or not self.backend.is_traced(test):
             return body() if test else orelse()
         variables = find_variables(names, (body, orelse), missing_is_global=False)
         return self.staged_if(test, body, orelse, variables, Snapshot((body, orelse), variables))

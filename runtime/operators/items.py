@@ -20,6 +20,8 @@ from autograph.runtime.operators.plain_objects import Ambiguous
 from autograph.runtime.operators.slices import has_span
 from autograph.runtime.operators.state import CellVariable, GlobalVariable, has_contents
 
+_PLAIN, _PLAIN_KEYS = frozenset({list, dict}), frozenset({int, str})  # in Python, and as quick as can be
+
 
 class _Index:
     """``ag__.index[1:2, ::-1]`` is the index itself: slices have no other spelling as a value."""
@@ -41,6 +43,9 @@ class Items(Lookups):
 
     def set_item(self, target: Any, key: Any, value: Any) -> Any:
         """``target[key] = value``; returns what the target is from then on."""
+        if type(target) in _PLAIN and type(key) in _PLAIN_KEYS and not self.journal.is_open:
+            target[key] = value
+            return target
         if has_span(key):
             return self.write_spans(self._array(target, key), key, lambda part, rest: _set(part, rest, value), value)
         if self.backend.is_array(target):

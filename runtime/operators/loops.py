@@ -77,17 +77,26 @@ class Loops(Rolling, Raising):
             if is_staged:
                 return
         watch = Watch(self, (test, body))
+        bound = options.bound
+        # Of all transforms: then it is plain Python, and is to cost little more.
+        is_outside = tried and not surely and JOINT.staging.is_outside()
         for done in itertools.count():
-            before = (_cell_values(test), effects_recorded())
-            truth = self.asked(test())
-            test_writes = writes or (_cell_values(test), effects_recorded()) != before
+            before = None if is_outside else (_cell_values(test), effects_recorded())
+            truth = test()
+            if is_outside and type(truth) is bool:
+                if not truth or bound == done:
+                    return
+                body()
+                continue
+            truth = self.asked(truth)
+            test_writes = writes or before is None or (_cell_values(test), effects_recorded()) != before
             is_traced = self.backend.is_traced(truth)
             if is_traced and options.unroll is True:
                 raise StagingError(
                     f"{user_location()}\n  This loop is to run in Python (unroll=True), and its test is traced: how often it runs is "
                     "not known.\n  Leave the option out."
                 )
-            if not is_traced and (not truth or options.bound == done):
+            if not is_traced and (not truth or bound == done):
                 if options.unroll is not True:
                     watch.warn(None)
                 return

@@ -217,6 +217,8 @@ def value_of(value: Any) -> Any:
 
 def tested(value: Any) -> Any:
     """What the truth of ``value`` is the truth of: itself, or what an object that has a traced truth gives for it."""
+    if type(value) is bool:
+        return value
     truth = getattr(value, "__autograph_truth__", None)
     return value_of(value) if truth is None else truth()
 

@@ -1,0 +1,261 @@
+"""What stands before the first result, and beside it: ``python -m autograph.tools.bench.first_call``.
+
+- Programs of 10, 100 and 1,000 statements: conversion, tracing, lowering and compilation, beside those of the same program
+  written by hand with `jax.lax`; tracing again for a new shape; the peak memory of a process that runs the first call.
+- Import of `autograph` beyond that of `jax`.
+- Plain Python that is converted and called outside a trace, against the original.
+
+Times are processor seconds (import: of a process of its own), medians of the repeats, both sides in turns.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+import autograph as ag
+
+SIZES = (10, 100, 1000)
+STAGES = ("convert", "trace", "lower", "compile")
+
+# Ten statements, written twice: for each k a conditional and a loop with a compound test.
+_HEADER = "import jax.numpy as jnp\nfrom jax import lax\n"
+_PLAIN = """\
+    a = x * {k}.5 + y
+    b = a - x * 0.5
+    if (a > {k}.0).any():
+        y = y + jnp.sin(b)
+    else:
+        y = y - b
+    i = 0
+    while i < {count} and (y < 100.0).all():
+        y = y * 1.01 + a
+        i = i + 1
+"""
+_BY_HAND = """\
+    a = x * {k}.5 + y
+    b = a - x * 0.5
+    y = lax.cond((a > {k}.0).any(), lambda y, b: y + jnp.sin(b), lambda y, b: y - b, y, b)
+    y, i = lax.while_loop(
+        lambda c: (c[1] < {count}) & (c[0] < 100.0).all(), lambda c, a=a: (c[0] * 1.01 + a, c[1] + 1), (y, 0)
+    )
+"""
+
+
+def source(statements: int) -> str:
+    """A module with `plain` and `by_hand`, of so many statements."""
+    numbers = [{"k": k + 1, "count": k % 5 + 2} for k in range(statements // 10)]
+    parts = {"plain": _PLAIN, "by_hand": _BY_HAND}
+    functions = (
+        f"def {name}(x, y):\n{''.join(text.format(**each) for each in numbers)}    return x, y\n"
+        for name, text in parts.items()
+    )
+    return _HEADER + "\n\n".join(functions)
+
+
+def module(statements: int, folder: Path) -> Any:
+    """That module, newly loaded, so that nothing is known of it yet."""
+    path = folder / f"program_{statements}_{len(list(folder.iterdir()))}.py"
+    path.write_text(source(statements), encoding="utf-8")
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None and spec.loader is not None
+    made = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = made
+    spec.loader.exec_module(made)
+    return made
+
+
+def stages(function: Callable[..., Any], convert: Callable[[Any], Any], size: int = 1) -> tuple[list[float], Any]:
+    """Seconds for each of `STAGES`, and the function to be traced."""
+    times = [time.process_time()]
+
+    def took() -> None:
+        times.append(time.process_time())
+
+    x = jnp.ones(size), jnp.full(size, 2.0)
+    converted = convert(function)
+    took()
+    traced = jax.jit(converted).trace(*x)
+    took()
+    lowered = traced.lower()
+    took()
+    lowered.compile()
+    took()
+    return [after - before for before, after in zip(times, times[1:], strict=False)], converted
+
+
+def new_shape(converted: Any) -> float:
+    """Seconds to trace for another shape what was traced before."""
+    x = jnp.ones(7)
+    start = time.process_time()
+    jax.jit(converted).trace(x, x)
+    return time.process_time() - start
+
+
+def programs(sizes: Sequence[int], repeats: int) -> list[str]:
+    """Lines of a table."""
+    lines = [
+        "| statements | convert | trace | lower | compile | by hand | trace + lower + compile | conversion | new shape |",
+        "| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        for function in (module(10, Path(folder)).plain, module(10, Path(folder)).by_hand):
+            stages(function, ag.convert)  # what JAX and we do once in a process
+        for size in sizes:
+            ours, hand, shapes = [], [], []
+            for _ in range(repeats):
+                made = module(size, Path(folder))
+                times, converted = stages(made.plain, ag.convert)
+                ours.append(times)
+                times, as_it_is = stages(made.by_hand, lambda f: f)
+                hand.append(times)
+                shapes.append(new_shape(converted) / new_shape(as_it_is))
+            medians = [statistics.median(column) for column in zip(*ours, strict=True)]
+            by_hand = statistics.median(sum(times) for times in hand)
+            ratio = statistics.median(sum(a[1:]) / sum(b) for a, b in zip(ours, hand, strict=True))
+            share = statistics.median(times[0] / sum(times) for times in ours)
+            cells = [f"{1e3 * seconds:.0f} ms" for seconds in (*medians, by_hand)]
+            shape = statistics.median(shapes)
+            lines.append(f"| {size:,} | {' | '.join(cells)} | **{ratio:.2f}** | {share:.0%} | {shape:.1f} |")
+    return lines
+
+
+_MEMORY = """
+import resource, sys, tempfile
+from pathlib import Path
+import jax.numpy as jnp
+import jax, autograph as ag
+from autograph.tools.bench import first_call
+with tempfile.TemporaryDirectory() as folder:
+    made = first_call.module(int(sys.argv[1]), Path(folder))
+    function = ag.function(made.plain) if sys.argv[2] == "autograph" else jax.jit(made.by_hand)
+    jax.block_until_ready(function(jnp.ones(1), jnp.ones(1)))
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+def memory(statements: int) -> str:
+    """A sentence: the peak of a process that makes the first call."""
+    megabytes = {name: _run(_MEMORY, str(statements), name)[0] / 1024 for name in ("autograph", "by hand")}
+    return (
+        f"Peak memory of a process with the first call of {statements:,} statements: {megabytes['autograph']:.0f} MiB, "
+        f"by hand {megabytes['by hand']:.0f} MiB."
+    )
+
+
+_IMPORT = """
+import time
+start = time.process_time()
+import jax, jax.numpy
+middle = time.process_time()
+import autograph
+print(time.process_time() - middle, middle - start)
+"""
+
+
+def imports(repeats: int) -> str:
+    """A sentence: what the import adds, where Python has compiled all modules before."""
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    found = [_run(_IMPORT, environment=environment) for _ in range(repeats + 1)][1:]
+    added, before = (statistics.median(column) for column in zip(*found, strict=True))
+    return f"`import autograph` adds {added * 1e3:.0f} ms to the {before * 1e3:.0f} ms of `import jax`."
+
+
+def _run(code: str, *arguments: str, environment: dict[str, str] | None = None) -> list[float]:
+    """The numbers that a process prints."""
+    command = [sys.executable, "-c", code, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    return [float(number) for number in done.stdout.split()]
+
+
+# Plain Python.
+
+
+def collatz(n: int) -> int:
+    longest = 0
+    for start in range(1, n):
+        value = start
+        steps = 0
+        while value != 1:
+            if value % 2 == 0:
+                value = value // 2
+            else:
+                value = 3 * value + 1
+            steps += 1
+        if steps > longest:
+            longest = steps
+    return longest
+
+
+def bubble_sort(n: int) -> list[int]:
+    values = [(7919 * k) % n for k in range(n)]
+    for i in range(n - 1):
+        swapped = False
+        for j in range(n - 1 - i):
+            if values[j] > values[j + 1]:
+                values[j], values[j + 1] = values[j + 1], values[j]
+                swapped = True
+        if not swapped:
+            break
+    return values
+
+
+def _add(a: int, b: int) -> int:
+    return a + b
+
+
+def calls(n: int) -> int:
+    total = 0
+    for k in range(n):
+        total = _add(total, k)
+    return total
+
+
+def plain_python(repeats: int) -> list[str]:
+    """Lines of a table."""
+    lines = ["| plain Python | original | converted | ratio |", "| --- | ---: | ---: | ---: |"]
+    for function, n in ((collatz, 300), (bubble_sort, 60), (calls, 5000)):
+        converted = ag.convert(function)
+        assert converted(n) == function(n)
+        times: dict[Any, list[float]] = {function: [], converted: []}
+        for _ in range(3 * repeats):
+            for each, measured in times.items():
+                start = time.process_time()
+                each(n)
+                measured.append(time.process_time() - start)
+        original, ours = (statistics.median(measured) for measured in times.values())
+        lines.append(
+            f"| {function.__name__.replace('_', ' ')} | {original * 1e3:.2f} ms | {ours * 1e3:.2f} ms | **{ours / original:.1f}** |"
+        )
+    return lines
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--sizes", type=int, nargs="*", default=list(SIZES), help="numbers of statements")
+    parser.add_argument("--repeats", type=int, default=5, help="how often each is measured (%(default)s)")
+    options = parser.parse_args(arguments)
+    for lines in (
+        programs(options.sizes, options.repeats),
+        [memory(max(options.sizes)), imports(options.repeats)],
+        plain_python(options.repeats),
+    ):
+        print("\n".join(lines), end="\n\n", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
