@@ -189,6 +189,9 @@ class Backend(Protocol):
     def is_static(self, traced: Traced, static_operands: set[int]) -> bool:
         """Whether the program's first result is computed from nothing but literals and these operands."""
 
+    def operands_used(self, traced: Traced) -> tuple[set[int], dict[int, int]]:
+        """The operands that the program computes with, and the operand that each result is, if it is one."""
+
     def test_is_static(self, spec: LoopSpec, static_leaves: set[int]) -> bool:
         """Whether the loop's test, run in Python, would stay a plain bool.
 

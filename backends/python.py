@@ -69,6 +69,9 @@ class PythonBackend:
     def is_static(self, traced: Traced, static_operands: set[int]) -> bool:
         return _unreachable()
 
+    def operands_used(self, traced: Traced) -> tuple[set[int], dict[int, int]]:
+        return _unreachable()
+
     def test_is_static(self, spec: LoopSpec, static_leaves: set[int]) -> bool:
         return _unreachable()
 

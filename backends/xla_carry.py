@@ -110,6 +110,18 @@ def _casts_weak(equation: Any) -> bool:
     return any(_casts_weak(nested) for jaxpr in inner for nested in jaxpr.eqns)
 
 
+def operands_used(traced: Traced) -> tuple[set[int], dict[int, int]]:
+    """See `Backend.operands_used`."""
+    jaxpr = traced.program.jaxpr
+    position = {variable: k for k, variable in enumerate(jaxpr.invars)}
+    atoms = [atom for equation in jaxpr.eqns for atom in equation.invars if not hasattr(atom, "val")]
+    outputs = {k: atom for k, atom in enumerate(jaxpr.outvars) if not hasattr(atom, "val")}
+    return (
+        {position[atom] for atom in atoms if atom in position},
+        {k: position[atom] for k, atom in outputs.items() if atom in position},
+    )
+
+
 def is_static(traced: Traced, static_operands: set[int]) -> bool:
     """See `Backend.is_static`."""
     return _is_static_leaf(traced.leaves[0], _static_outputs(traced, static_operands, -1))

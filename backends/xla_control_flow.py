@@ -174,6 +174,9 @@ class XlaBackend:
     def is_static(self, traced: Traced, static_operands: set[int]) -> bool:
         return xla_carry.is_static(traced, static_operands)
 
+    def operands_used(self, traced: Traced) -> tuple[set[int], dict[int, int]]:
+        return xla_carry.operands_used(traced)
+
     def test_is_static(self, spec: LoopSpec, static_leaves: set[int]) -> bool:
         return xla_carry.test_is_static(spec, static_leaves)
 

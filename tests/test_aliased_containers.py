@@ -1,62 +1,126 @@
-"""One list or dict under two names: what is written through one is seen through the other, or the statement is refused."""
+"""One list, dict, set or object under several names: what Python gives, or a refusal that names the line."""
+
+import inspect
+import re
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 
 import autograph as ag
+import tests.aliasing.chosen
+import tests.aliasing.looped
+import tests.aliasing.staged
+from tests.aliasing import HAZARDS, PROGRAMS
+
+NUMBERS = [0, 1, 2, 3]
+NAMES = [program.__name__ for program, _ in HAZARDS]
 
 
-def read_through_another_name_in_a_loop(n):
-    items = [0, 5]
-    other = items
-    total = 0
-    for _ in range(n):
-        items[0] += 1
-        total += other[0]
-    return total
+def by_function(program):
+    made = ag.function(program)
+    return [made(jnp.asarray(n)) for n in NUMBERS]
 
 
-def written_through_both_names_in_a_branch(n):
-    items = [0, 5]
-    other = items
-    if n > 1:
-        items[0] += 1
-        other[1] += items[0]
-    return other
+def by_jit(program):
+    made = jax.jit(ag.convert(program))
+    return [made(n) for n in NUMBERS]
 
 
-def part_of_another_list(n):
-    items = [0, 5]
-    other = [items, 1]
-    total = 0
-    for _ in range(n):
-        items[0] += 1
-        total += other[0][0]
-    return total
+def by_vmap(program):
+    found = jax.jit(jax.vmap(ag.convert(program)))(jnp.array(NUMBERS))
+    return [jax.tree.map(lambda x, k=k: x[k], found) for k in range(len(NUMBERS))]
 
 
-def twice_in_one_list(n):
-    row = [0, 5]
-    rows = [row, row]
-    if n > 1:
-        rows[1][0] += 1
-    return rows[0][0]
+WAYS = [by_function, by_jit, by_vmap]
 
 
-REFUSED = [
-    read_through_another_name_in_a_loop,
-    written_through_both_names_in_a_branch,
-    part_of_another_list,
-    twice_in_one_list,
-]
+def named(programs):
+    return [pytest.param(program, id=program.__name__) for program in programs]
 
 
-@pytest.mark.parametrize("program", REFUSED)
-def test_two_names_in_one_staged_statement_are_refused(program):
-    with pytest.raises(ag.StagingError, match=r"are one list(?s:.*)copy the list"):
-        jax.jit(ag.convert(program))(3)
-    assert ag.convert(program)(3) == program(3)
+def test_there_are_programs_of_each_kind():
+    assert {program.__module__ for program, _ in HAZARDS} == {
+        tests.aliasing.chosen.__name__,
+        tests.aliasing.looped.__name__,
+    }
+    assert {program.__module__ for program in PROGRAMS} == {tests.aliasing.staged.__name__}
+    assert len(PROGRAMS) > 40 and len(HAZARDS) > 60
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("program", named(PROGRAMS))
+def test_a_program_gives_what_python_gives(program, way):
+    for n, found in zip(NUMBERS, way(program), strict=True):
+        wanted, leaves = jax.tree.leaves(program(n)), jax.tree.leaves(found)
+        assert len(leaves) == len(wanted)
+        np.testing.assert_allclose(np.array(leaves, float), np.array(wanted, float), rtol=1e-5)
+
+
+def line_with(program, word):
+    """Where a comment with this word is in the program's source."""
+    lines, first = inspect.getsourcelines(program)
+    (found,) = [first + k for k, line in enumerate(lines) if re.search(rf"#.*\b{word}\b", line)]
+    return found
+
+
+@pytest.mark.parametrize("program, other", HAZARDS, ids=NAMES)
+def test_a_write_that_another_name_may_have_to_see_is_refused(program, other):
+    with pytest.raises(ag.StagingError) as caught:
+        by_function(program)
+    message = str(caught.value)
+    file = inspect.getsourcefile(program)
+    assert message.startswith(f"{file}:{line_with(program, 'writes')}: ")
+    assert f"in the statement at {file}:{line_with(program, 'chooses')}: " in message
+    assert f"may be the one that {other!r} leads to" in message
+    assert "Write to a copy (list(…), dict(…), copy.copy)" in message
+    program(2)
+
+
+@pytest.mark.parametrize("way", [by_jit, by_vmap])
+@pytest.mark.parametrize("program, other", HAZARDS[::5], ids=NAMES[::5])
+def test_it_is_refused_in_every_trace(program, other, way):
+    with pytest.raises(ag.StagingError, match=f"may be the one that {other!r} leads to"):
+        way(program)
+
+
+def augmented_list(n):
+    a, b = [0, 1], [5, 6]
+    c = a if n > 1 else b  # chooses
+    c += [3]
+    return len(a), len(b)
+
+
+def augmented_dict(n):
+    a, b = {"x": 1}, {"x": 2}
+    c = a if n > 1 else b  # chooses
+    c |= {"x": 5}
+    return a["x"], b["x"]
+
+
+@pytest.mark.parametrize("program", [augmented_list, augmented_dict])
+def test_a_write_that_nobody_reports_is_refused_too(program):
+    with pytest.raises(ag.StagingError, match=r"(?s)operator like \+=.*Choose a copy") as caught:
+        ag.function(program)(jnp.asarray(2))
+    assert str(caught.value).startswith(f"{__file__}:{line_with(program, 'chooses')}: ")
+
+
+def chosen_sum(x):
+    a, b = [x, 1.0], [2.0, x * x]
+    c = list(a if x > 1 else b)
+    m = v = [x, x]
+    for _ in range(3):
+        m, v = [m[0] * x, m[1]], [v[0] + x, v[1]]
+    c[0] = m[0] + v[0]
+    return c[0] * c[1] + a[0] + b[0]
+
+
+@pytest.mark.parametrize("x", [0.5, 2.0])
+def test_gradients_flow_through_the_names(x):
+    step = 1e-3
+    wanted = (chosen_sum(x + step) - chosen_sum(x - step)) / (2 * step)
+    np.testing.assert_allclose(jax.grad(ag.convert(chosen_sum))(x), wanted, rtol=1e-2)
 
 
 def written_through_one_name(n):
@@ -103,3 +167,21 @@ def test_a_container_inside_another_stays_the_same_object(program, n):
     wanted = program(n)
     for found in (ag.function(program)(jnp.asarray(n)), jax.jit(ag.convert(program))(n)):
         assert [int(part) for part in found] == list(wanted)
+
+
+def test_what_a_trace_knew_is_forgotten_when_it_ends():
+    kept = [1, 2]
+
+    @ag.function
+    def choose(n):
+        c = kept if n > 1 else [3, 4]
+        return c[0]
+
+    @ag.function
+    def write(n):
+        local = kept
+        local[1] = 7
+        return n + kept[1]
+
+    assert int(choose(jnp.asarray(2))) == 1
+    assert int(write(jnp.asarray(2))) == 9

@@ -76,6 +76,16 @@ def test_training_that_stops_early(digits):
     assert np.isnan(history[3:]).all()
 
 
+def test_training_is_one_loop(digits):
+    """The program of many epochs is as long as that of a few."""
+    texts = []
+    for epochs in (10, 100):
+        args, options = small_run(digits, epochs=epochs)
+        texts.append(digits.train.get_concrete_function(*args, **options).graph.as_text("jaxpr"))
+    assert [text.count("while[") for text in texts] == [1, 1]
+    assert abs(len(texts[1]) - len(texts[0])) < 100
+
+
 def test_training_is_one_trace(digits):
     """A second run with other numbers of the same types uses the first one's program."""
     train = ag.function(digits.train.python_function)

@@ -2,6 +2,7 @@
 
 import itertools
 import random
+import warnings
 
 import jax
 import jax.numpy as jnp
@@ -10,7 +11,7 @@ import pytest
 
 import autograph as ag
 from tests.jaxprs import Counts
-from tests.long_loops import stays_python
+from tests.long_loops import agree, stays_python
 
 X = jnp.array(1.5, jnp.float32)
 N = 100
@@ -185,3 +186,48 @@ def test_a_table_of_python_numbers_beside_traced_work_stays_python():
         return x, jnp.ones(table[3])
 
     stays_python(f, X, why="must stay what they are")
+
+
+def test_a_loop_with_a_traced_end_that_cannot_be_one_loop():
+    layers = [lambda x: x + 1, lambda x: x * 0.5]
+
+    def ends(x):
+        for i in range(N):
+            x = layers[i % 2](x)
+            if x > 100:
+                break
+        return x
+
+    stays_python(ends, X, why="list is indexed by a traced value")
+
+    def accepted(x):
+        for i in range(N):
+            ag.set_loop_options(unroll=True)
+            x = layers[i % 2](x)
+            if x > 100:
+                break
+        return x
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        agree(ag.function(accepted)(X), ends(X))
+
+
+def test_the_best_state_so_far_is_no_hindrance():
+    def patient(x, epochs):
+        params = [(x, x + 1), (x * 2,)]
+        best, best_loss, stale = params, jnp.array(jnp.inf), 0
+        for _ in range(epochs):
+            params = [tuple(p * 0.9 for p in layer) for layer in params]
+            loss = (params[0][0] - 0.3) ** 2
+            if loss < best_loss:
+                best, best_loss, stale = params, loss, 0
+            else:
+                stale += 1
+                if stale == 3:
+                    break
+        return best, best_loss
+
+    sizes = [Counts(ag.convert(patient), X, epochs, static=(1,)) for epochs in (10, 1000)]
+    assert [(size.whiles, size.total) for size in sizes] == [(1, sizes[0].total)] * 2
+    agree(patient(X, N), ag.function(patient)(X, N))

@@ -13,6 +13,7 @@ from autograph.runtime.operators.array_functions import array_overloads
 from autograph.runtime.operators.builtins import Builtins
 from autograph.runtime.operators.calls import Calls
 from autograph.runtime.operators.conditionals import Conditionals
+from autograph.runtime.operators.identities import Identities
 from autograph.runtime.operators.items import Items
 from autograph.runtime.operators.journal import Journal
 from autograph.runtime.operators.lists import Lists
@@ -20,7 +21,6 @@ from autograph.runtime.operators.loops import Loops
 from autograph.runtime.operators.managers import ContextManagers
 from autograph.runtime.operators.nones import Nones, TestFacts
 from autograph.runtime.operators.operations import Operations
-from autograph.runtime.operators.plain_objects import Ambiguous
 from autograph.runtime.operators.python_tests import PythonTests
 from autograph.runtime.operators.state import Marks
 
@@ -43,5 +43,5 @@ class Operators(Conditionals, Loops, Items, Calls, Builtins, Lists, ContextManag
         self.marks = Marks()
         self.journal = Journal()
         self.facts = TestFacts()
-        self.ambiguous = Ambiguous()
+        self.identities = Identities()
         self.overloads = {**array_overloads(), **self.make_overloads()}

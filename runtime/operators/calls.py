@@ -15,6 +15,7 @@ import numpy as np
 from autograph.backends.base import Backend
 from autograph.runtime.errors import ConversionError
 from autograph.runtime.operators.array_functions import has_twin
+from autograph.runtime.operators.identities import Identities
 from autograph.runtime.operators.journal import ContentsPlace, Journal, is_mutating_method
 from autograph.runtime.operators.libraries import is_library
 from autograph.runtime.operators.locations import is_internal
@@ -87,6 +88,7 @@ class Calls(Wrappers, OutsideLists):
 
     backend: Backend
     journal: Journal
+    identities: Identities
     converter: Any
     recursive: bool
     misplaced_loop_options: Callable[[], None]
@@ -105,8 +107,10 @@ class Calls(Wrappers, OutsideLists):
         if kind is types.MethodType:
             return self._method(called)
         if kind is types.BuiltinFunctionType or kind is type:
-            if self.journal.is_open and is_mutating_method(called):
-                self.journal.touch(ContentsPlace(called.__self__))
+            if is_mutating_method(called):
+                self.identities.check(called.__self__)
+                if self.journal.is_open:
+                    self.journal.touch(ContentsPlace(called.__self__))
             return self._builtin(called)
         if kind is functools.partial:
             return functools.partial(
@@ -170,6 +174,7 @@ class Calls(Wrappers, OutsideLists):
     def _list_method(self, method: types.MethodType) -> Any:
         if is_mutating_method(method):
             owner: Any = method.__self__
+            self.identities.check(owner)
             if not self.journal.is_open:
                 owner.forget_peak()
             self.journal.touch(ContentsPlace(owner))

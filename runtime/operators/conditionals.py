@@ -4,12 +4,14 @@ branch on traced ones.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from autograph.backends.base import Backend
 from autograph.runtime.errors import StagingError
-from autograph.runtime.operators.aliases import refuse_aliases
+from autograph.runtime.operators.identities import Identities
+from autograph.runtime.operators.joined_parts import EndParts, JoinedParts
 from autograph.runtime.operators.joins import (
     RESULT,
     BranchEnd,
@@ -22,22 +24,18 @@ from autograph.runtime.operators.joins import (
 from autograph.runtime.operators.journal import ContentsPlace, Journal, Place, holds_list, key_of
 from autograph.runtime.operators.locations import user_location
 from autograph.runtime.operators.nones import Facts, TestFacts, narrowed
-from autograph.runtime.operators.plain_objects import Ambiguous
+from autograph.runtime.operators.parts import parts_of
+from autograph.runtime.operators.reach import CONTAINERS
 from autograph.runtime.operators.state import (
     UNBOUND,
     Marks,
     Slot,
     Snapshot,
     Variable,
-    containers_in,
     find_variables,
     flatten,
-    is_mutable_container,
-    same_parts,
     value_of,
     values_in,
-    write_into,
-    write_into_all,
 )
 from autograph.runtime.optional import Optional
 
@@ -51,7 +49,7 @@ class Conditionals:
     """
 
     backend: Backend
-    ambiguous: Ambiguous
+    identities: Identities
     marks: Marks
     facts: TestFacts
     asked: Callable[[Any], Any]
@@ -197,7 +195,8 @@ class Conditionals:
     ) -> Any:
         """Trace both blocks, settle what they leave behind, emit one conditional, and bind its results."""
         where = user_location()
-        refuse_aliases(variables, snapshot.places())
+        self.identities.check_unreported()
+        entry = {id(part): part for variable in variables for part in parts_of(variable.get()).values()}
         predicate = self.backend.predicate(test)
         if_true, if_false = self.facts.of(test)
         try:
@@ -216,6 +215,7 @@ class Conditionals:
             self.end_block()
         result = Slot(RESULT, None)
         places: list[Any] = [result, *variables]
+        parts, written = self._joined_parts(ends, len(places), entry, snapshot, where)
         for k, place in enumerate(places):
             is_result = place.name == result_name and k > 0
             sides = [(end.values[k], end.leaves(k)) for end in ends]
@@ -226,10 +226,10 @@ class Conditionals:
             else:
                 sides = as_optional(sides)
             joined.add(place.name, sides[0], sides[1], always_bound=is_result or raises, one_raises=raises)
-        for key in dict.fromkeys([*ends[0].written, *ends[1].written]):
-            places.append(next(end.written[key][0] for end in ends if key in end.written))
-            sides = with_objects_opened([self._value_of_place(places[-1], end) for end in ends], ends, key)
-            joined.add_written(places[-1], *as_optional(sides))
+        for key, place in written.items():
+            places.append(place)
+            sides = with_objects_opened([self._value_of_place(place, end) for end in ends], ends, key)
+            joined.add_written(place, *as_optional(sides))
         leaves = joined.emit(predicate, ends)
         for k, place in enumerate(places):
             if k > len(variables):
@@ -237,8 +237,36 @@ class Conditionals:
             if k in joined.lost:
                 self.marks.lose(place, f"only one branch binds it at {where}")
             else:
-                self._bind(place, joined.variables[k], leaves, where)
+                self._bind(place, joined.variables[k], leaves, where, functools.partial(parts.place, k=k))
+        self.identities.refresh()
         return result.value
+
+    def _joined_parts(
+        self, ends: Sequence[BranchEnd], count: int, entry: dict[int, Any], snapshot: Snapshot, where: str
+    ) -> tuple[JoinedParts, dict[Any, Place]]:
+        """Which containers the results are, and the places besides the variables that the branches write."""
+        written = {key: place for end in ends for key, (place, _, _) in end.written.items()}
+        found: list[Any] = []
+        for key in [*range(count), *written]:
+            sides = [end.parts.get(key) for end in ends]
+            if isinstance(key, int) or any(end.raises for end in ends):
+                if ends[0].raises != ends[1].raises:
+                    sides = [sides[ends[0].raises]] * 2
+            elif not isinstance(written[key], ContentsPlace):
+                value = written[key].get()
+                entry = entry | {id(part): part for part in parts_of(value).values()}
+                sides = [EndParts(value, self.identities) if side is None else side for side in sides]
+            found.append(tuple(sides))
+        parts = JoinedParts(self.identities, self.journal, where, found)
+        parts.resolve(entry, snapshot.reachable())
+        kept = parts.kept(count)  # their contents come with the variables
+        outside = {
+            key: place
+            for key, place in written.items()
+            if not (isinstance(place, ContentsPlace) and id(place.owner) in kept)
+        }
+        parts.ends = [*found[:count], *(found[count + k] for k, key in enumerate(written) if key in outside)]
+        return parts, outside
 
     def _value_of_place(self, place: Place, end: BranchEnd) -> tuple[EndValue | None, list[Any]]:
         """What a branch leaves in a place: what it wrote, or, if it did not, what is there."""
@@ -249,7 +277,7 @@ class Conditionals:
         if value is UNBOUND:
             return None, []
         leaves, structure = flatten(value, keep_containers=isinstance(place, ContentsPlace))
-        return EndValue(structure, None, holds_list(place, value)), [*leaves, True]
+        return EndValue(structure, holds_list(place, value)), [*leaves, True]
 
     def _trace_branch(
         self,
@@ -270,19 +298,13 @@ class Conditionals:
         end = BranchEnd()
 
         region = self.journal.open(variables, self.tries(), snapshot.reachable())
+        for value in entry:
+            for part in parts_of(value).values():
+                if isinstance(part, CONTAINERS):
+                    region.keep(part)
+        known = self.identities.inside()
 
         def run() -> list[Any]:
-            copies, parts = [], []
-            for variable, value in zip(variables, entry, strict=True):
-                copy = value
-                if value is not UNBOUND and is_mutable_container(value):
-                    leaves, structure = flatten(value)
-                    copy = structure.build(leaves)
-                    variable.set(copy)
-                    for container in containers_in(copy):
-                        region.add_made(container)
-                copies.append(copy)
-                parts.append(containers_in(copy) if copy is not value else [])
             try:
                 returned = values_in(block()) if block is not None else None
             except Exception as error:
@@ -292,20 +314,18 @@ class Conditionals:
                 self.record_raise(error, region)
                 returned, end.raises = None, True
             flat: list[Any] = []
-            ends = [returned, *(variable.get() for variable in variables)]
-            for k, value in enumerate(ends):
+            for k, value in enumerate([returned, *(variable.get() for variable in variables)]):
                 if value is UNBOUND:
                     end.values.append(None)
                     end.spans.append(slice(0, 0))
                     continue
                 leaves, structure = flatten(value)
-                original = entry[k - 1] if k and value is copies[k - 1] and is_mutable_container(value) else None
-                is_whole = original is not None and same_parts(containers_in(value), parts[k - 1])
-                end.values.append(EndValue(structure, original, isinstance(value, list), is_whole))
+                end.values.append(EndValue(structure, isinstance(value, list)))
                 leaves.append(self.marks.defined(value))
                 end.spans.append(slice(len(flat), len(flat) + len(leaves)))
                 flat += leaves
                 end.open(k, value, flat)
+                end.parts[k] = EndParts(value, self.identities)
             for place in region.written():
                 old = region.before[key_of(place)][1]
                 if old is not UNBOUND:
@@ -315,11 +335,15 @@ class Conditionals:
                 if value is not UNBOUND:
                     leaves, structure = flatten(value, isinstance(place, ContentsPlace))
                     leaves.append(self.marks.defined(value))
-                    ended = EndValue(structure, None, holds_list(place, value))
+                    ended = EndValue(structure, holds_list(place, value))
                 span = slice(len(flat), len(flat) + len(leaves))
                 end.written[key_of(place)] = (place, ended, span)
                 flat += leaves
                 end.open(key_of(place), value, flat)
+                if value is not UNBOUND and not isinstance(place, ContentsPlace):
+                    end.parts[key_of(place)] = EndParts(value, self.identities)
+            self.identities.check_unreported()
+            self.identities.leave(known)
             return flat
 
         living: list[Any] = []
@@ -328,26 +352,31 @@ class Conditionals:
             end.traced = self.backend.trace(run, (), unchanged)
         finally:
             self.journal.paths.pop()
+            self.identities.leave(known)
             snapshot.restore()
             living = [key_of(place) for place in self.journal.close(region)]
+            self.identities.refresh()
         end.written = {key: entry for key, entry in end.written.items() if key in living}
         return end
 
-    def _bind(self, place: Variable, joined: JoinedVariable | None, leaves: Sequence[Any], where: str) -> None:
+    def _bind(
+        self,
+        place: Variable,
+        joined: JoinedVariable | None,
+        leaves: Sequence[Any],
+        where: str,
+        placed: Callable[[Any], Any],
+    ) -> None:
         if joined is None:
             if place.get() is not UNBOUND:
                 place.set(UNBOUND)
             return
         values = [leaves[k] for k in joined.leaves]
         value = joined.structure.build(values[:-1])
-        if joined.original is not None:
-            for container in containers_in(joined.original):
-                self.journal.touch(ContentsPlace(container))
-            value = (write_into_all if joined.is_whole else write_into)(joined.original, value)
+        if not isinstance(place, ContentsPlace):
+            value = placed(value)
         if values[-1] is not True:
             self.marks.add(value, values[-1], f"only one branch binds it at {where}")
-        if joined.structure.has_records:
-            self.ambiguous.add([value, place.get()], where)
         place.set(value)
 
 

@@ -16,7 +16,6 @@ from autograph.runtime.operators.libraries import is_library
 from autograph.runtime.operators.locations import user_location
 from autograph.runtime.operators.lookups import Lookups, as_index
 from autograph.runtime.operators.operations import class_attribute, user_method
-from autograph.runtime.operators.plain_objects import Ambiguous
 from autograph.runtime.operators.slices import has_span
 from autograph.runtime.operators.state import CellVariable, GlobalVariable, has_contents
 
@@ -35,7 +34,6 @@ class Items(Lookups):
 
     backend: Backend
     journal: Journal
-    ambiguous: Ambiguous
     call: Callable[[Any], Any]
     in_place: Callable[[str, Any, Any], Any]
     get_attr: Callable[[Any, str], Any]
@@ -54,6 +52,8 @@ class Items(Lookups):
             return _set(jnp.asarray(target), key, value)
         if isinstance(target, list) and not has_contents(target) and self._any_traced(key):
             raise self._traced_key("list", key)
+        if isinstance(target, MUTABLE_CONTAINERS):
+            self.identities.check(target)
         method = getattr(type(target), "__setitem__", None)
         if isinstance(method, types.FunctionType):
             self.call(method)(target, key, value)
@@ -73,6 +73,7 @@ class Items(Lookups):
             self.call(method)(target, key)
             return
         if isinstance(target, MUTABLE_CONTAINERS):
+            self.identities.check(target)
             self.journal.touch(ContentsPlace(target))
         del target[key]
 
@@ -96,7 +97,7 @@ class Items(Lookups):
                 f"{user_location()}\n  The class of an object is changed inside a staged statement, by a traced condition.\n"
                 "  Keep what differs in an attribute."
             )
-        self.ambiguous.check(target, name)
+        self.identities.check(target, name)
         kind = type(target)
         descriptor = class_attribute(kind, name)
         if isinstance(descriptor, property) and isinstance(descriptor.fset, types.FunctionType):
@@ -110,6 +111,7 @@ class Items(Lookups):
 
     def del_attr(self, target: Any, name: str) -> None:
         """``del target.name``."""
+        self.identities.check(target, name)
         if self.journal.is_interested:
             self.journal.touch(AttributePlace(target, name))
         delattr(target, name)

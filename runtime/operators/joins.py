@@ -8,6 +8,7 @@ from typing import Any
 
 from autograph.backends.base import MISSING, Backend, LeafType, Output, Traced
 from autograph.runtime.errors import StagingError
+from autograph.runtime.operators.joined_parts import EndParts
 from autograph.runtime.operators.journal import Place
 from autograph.runtime.operators.padded import Padded, as_padded, chosen, emptied
 from autograph.runtime.operators.plain_objects import differ, opened
@@ -20,17 +21,10 @@ RESULT = "the value"
 
 @dataclass
 class EndValue:
-    """A variable's value at the end of a branch: its structure, and the container it was at the start, if it
-    still is.
-
-    Attributes:
-      is_whole: whether the containers in it are those that were in it at the start, too.
-    """
+    """A variable's value at the end of a branch: its structure, and whether it is a list."""
 
     structure: Structure
-    original: Any
     is_list: bool = False
-    is_whole: bool = False
 
 
 class BranchEnd:
@@ -38,6 +32,7 @@ class BranchEnd:
 
     Attributes:
       opened: values that hold objects of the user's, once more with these taken apart; by position, or key of a place.
+      parts: the containers and objects in the values; likewise.
     """
 
     def __init__(self) -> None:
@@ -46,6 +41,7 @@ class BranchEnd:
         self.spans: list[slice] = []
         self.written: dict[Any, tuple[Place, EndValue | None, slice]] = {}
         self.opened: dict[Any, tuple[Structure, slice]] = {}
+        self.parts: dict[Any, EndParts] = {}
         self.raises = False
 
     def leaves(self, k: int) -> list[Any]:
@@ -68,13 +64,13 @@ def with_objects_opened(sides: list[Any], ends: Sequence[BranchEnd], key: Any) -
     for (value, leaves), end in zip(sides, ends, strict=True):
         if key in end.opened:
             structure, span = end.opened[key]
-            found.append((EndValue(structure, None), [*end.traced.leaves[span], leaves[-1]]))
+            found.append((EndValue(structure), [*end.traced.leaves[span], leaves[-1]]))
             continue
         records = opened(value.structure.build(leaves[:-1]))
         if records is None:
             return sides
         parts, structure = flatten(records, has_records=True)
-        found.append((EndValue(structure, None), [*parts, leaves[-1]]))
+        found.append((EndValue(structure), [*parts, leaves[-1]]))
     return found
 
 
@@ -99,7 +95,7 @@ def as_optional(sides: list[Any]) -> list[Any]:
             leaves = [False, *[MISSING] * (len(indices) - 1), leaves[-1]]
         elif kind == "value":
             leaves = [True, *leaves]
-        converted.append((EndValue(structure, None), leaves))
+        converted.append((EndValue(structure), leaves))
     return converted
 
 
@@ -142,8 +138,6 @@ class ChosenList:
 class JoinedVariable:
     structure: Structure | ChosenList
     leaves: list[int]
-    original: Any
-    is_whole: bool = False
 
 
 class Join:
@@ -217,12 +211,7 @@ class Join:
         for label, a, b in zip(labels, left_leaves, right_leaves, strict=True):
             self.pairs.append((a, b))
             self.types.append(self._settle(label, a, b))
-        same = left is not None and right is not None and left.original is right.original
-        original = left.original if same and left is not None else None
-        is_whole = left is not None and right is not None and left.is_whole and right.is_whole
-        self.variables.append(
-            JoinedVariable(present.structure, list(range(start, len(self.pairs))), original, is_whole)
-        )
+        self.variables.append(JoinedVariable(present.structure, list(range(start, len(self.pairs)))))
 
     def _add_lists(
         self, name: str, left: EndValue, left_leaves: list[Any], right: EndValue, right_leaves: list[Any]
@@ -239,8 +228,7 @@ class Join:
             self.pairs.append((a, b))
             self.types.append(self._settle(name, a, b))
         structure = ChosenList(left.structure, right.structure, count, self.predicate)
-        original = left.original if left.original is right.original else None
-        self.variables.append(JoinedVariable(structure, list(range(start, len(self.pairs))), original))
+        self.variables.append(JoinedVariable(structure, list(range(start, len(self.pairs)))))
         return True
 
     def _settle(self, label: str, a: Any, b: Any) -> LeafType | None:

@@ -161,6 +161,7 @@ class Region:
         self._made_ids: set[int] = set()
         self._reach: Reach | None = Reach(reachable)
         self._left_alone: list[Any] = []
+        self._installed: set[Any] = set()
 
     def add_made(self, owner: Any) -> None:
         """Leave out of account writes to an object that was made inside this region."""
@@ -169,6 +170,17 @@ class Region:
 
     def has_made(self, place: Place) -> bool:
         return id(getattr(place, "owner", None)) in self._made_ids
+
+    def install(self, owner: Any) -> None:
+        """Let a container be its own stand-in: it gets back what it holds, and writes to it are the statement's state."""
+        self.keep(owner)
+        self.own.add(ContentsPlace(owner).key)
+        self._installed.add(ContentsPlace(owner).key)
+
+    def keep(self, owner: Any) -> None:
+        """See writes to this container, reported or not."""
+        place = ContentsPlace(owner)
+        self.before.setdefault(place.key, (place, place.get()))
 
     def leave_alone(self, owner: Any) -> None:
         """Let writes to this container take effect at trace time."""
@@ -194,7 +206,11 @@ class Region:
         if self._reach is not None:
             self._reach.check_arrays()
         self._take_unreported()
-        found = [place for place, old in self.before.values() if not _same(place.get(), old)]
+        found = [
+            place
+            for key, (place, old) in self.before.items()
+            if key not in self._installed and not _same(place.get(), old)
+        ]
         if any(isinstance(getattr(place, "owner", None), bytearray) for place in found):
             raise StagingError(
                 f"{user_location()}\n  A bytearray is written inside this staged statement, and cannot hold traced values.\n"

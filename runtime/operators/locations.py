@@ -31,6 +31,11 @@ def is_internal(filename: str) -> bool:
     return filename.startswith(_OURS)
 
 
+def is_of_jax(filename: str) -> bool:
+    """Whether a frame of this file is JAX's."""
+    return filename.startswith(_JAX)
+
+
 def user_location() -> str:
     """``file:line: text`` of the innermost line of the user's that is running."""
     frame = _user_frame()

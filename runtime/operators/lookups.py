@@ -11,6 +11,7 @@ import numpy as np
 
 from autograph.backends.base import Backend
 from autograph.runtime.errors import StagingError
+from autograph.runtime.operators.identities import Identities
 from autograph.runtime.operators.locations import user_location
 from autograph.runtime.operators.operations import user_method
 from autograph.runtime.operators.slices import Slices, Span, has_span
@@ -20,11 +21,12 @@ _CONTAINERS = frozenset([list, tuple, dict, str, np.ndarray])
 
 
 class Lookups(Slices):
-    """The operator for reads of items. Needs ``backend`` and ``call`` from the object it is mixed into."""
+    """The operator for reads of items. Needs ``backend``, ``call`` and ``identities`` from the object it is mixed into."""
 
     backend: Backend
     call: Callable[[Any], Any]
     refuse_pending: Callable[[Any], None]
+    identities: Identities
 
     def get_item(self, target: Any, key: Any) -> Any:
         """``target[key]``.
@@ -60,7 +62,9 @@ class Lookups(Slices):
         if any(structure != structures[0] for structure in structures):
             raise self._unsuitable(target)
         columns = list(zip(*leaves, strict=True))
-        return jax.tree.unflatten(structures[0], [self._column(column, target)[key] for column in columns])
+        found = jax.tree.unflatten(structures[0], [self._column(column, target)[key] for column in columns])
+        self.identities.looked_up(found, target)
+        return found
 
     def _column(self, leaves: tuple[Any, ...], target: Any) -> Any:
         types = [self.backend.type_of(leaf) for leaf in leaves]

@@ -12,7 +12,6 @@ from typing import Any
 
 from autograph.backends.base import Backend, LeafType, LoopSpec, Output, Traced
 from autograph.runtime.errors import StagingError
-from autograph.runtime.operators.aliases import refuse_aliases
 from autograph.runtime.operators.growing_lists import (
     GrowingList,
     appended_to,
@@ -22,21 +21,17 @@ from autograph.runtime.operators.journal import ContentsPlace, Journal, Place, R
 from autograph.runtime.operators.list_growth import ReadsList, list_end, without_reserve
 from autograph.runtime.operators.loop_options import NO_OPTIONS, LoopOptions
 from autograph.runtime.operators.loop_settling import SettlesCarry
-from autograph.runtime.operators.loop_state import BodyEnd, Carried, CarryChanges, VariableEnd
-from autograph.runtime.operators.plain_objects import made_parts
+from autograph.runtime.operators.loop_state import BodyEnd, Carried, CarryChanges, Round, VariableEnd
+from autograph.runtime.operators.part_carry import CarriesParts, StandIns
 from autograph.runtime.operators.raises import Raising
 from autograph.runtime.operators.state import (
     UNBOUND,
     Marks,
     Snapshot,
     Variable,
-    containers_in,
     counts_in,
     has_contents,
     prepared,
-    same_parts,
-    write_into,
-    write_into_all,
 )
 from autograph.runtime.operators.traced_lists import TracedList
 
@@ -44,7 +39,7 @@ _MAX_ROUNDS = 12
 _NUMBERS = (bool, int, float, complex)
 
 
-class LoopTrace(SettlesCarry):
+class LoopTrace(SettlesCarry, CarriesParts):
     """Traces a loop's body and test, then emits the loop and binds its results."""
 
     def __init__(
@@ -83,7 +78,10 @@ class LoopTrace(SettlesCarry):
         self.growing: list[GrowingList] = []
         self.found: set[int] = set()
         self.opens: set[int] = set()
-        self.parts: dict[int, list[Any]] = {}
+        self.shared: dict[int, Any] = {}
+        self.round = Round()
+        self._made: dict[Any, Any] = {}
+        self._new: dict[Any, Any] = {}
         self.buffers_lists = False
         self.may_peel = False
         self.spec: LoopSpec | None = None
@@ -108,7 +106,7 @@ class LoopTrace(SettlesCarry):
             self.snapshot.restore()
 
     def _settle(self) -> None:
-        refuse_aliases(self.variables, self.snapshot.places())
+        self.raising.identities.check_unreported()
         own = len(self.variables)
         try:
             self._settle_once()
@@ -126,6 +124,8 @@ class LoopTrace(SettlesCarry):
         self.carried = [self._start(variable) for variable in self.variables if variable.get() is not UNBOUND]
         for _ in range(_MAX_ROUNDS):
             traced = self._trace_body()
+            if self._share(traced):
+                continue
             if not self._widened(traced) or self._only_strengthened(traced):
                 self._check_growing(traced)
                 break
@@ -144,6 +144,7 @@ class LoopTrace(SettlesCarry):
             self.options.step,
             self.iterable.stride,
         )
+        self._check_parts(traced)
 
     def test_is_traced(self) -> bool:
         """Trace the test alone, on the state as it starts; False if it may be plain Python's affair, or writes."""
@@ -203,6 +204,7 @@ class LoopTrace(SettlesCarry):
             self._bind(carried, leaves)
         for growing in self.growing:
             growing.bind(self.journal)
+        self.raising.identities.refresh()
 
     # Tracing.
 
@@ -222,7 +224,9 @@ class LoopTrace(SettlesCarry):
     def _operand_types(self) -> list[LeafType]:
         return [t for carried in self.carried if carried.is_input for t in carried.types if t is not None]
 
-    def _install(self, operands: Sequence[Any], region: Region) -> dict[int, tuple[Any, list[Any]]]:
+    def _install(
+        self, operands: Sequence[Any], region: Region, stand_ins: StandIns
+    ) -> dict[int, tuple[Any, list[Any]]]:
         """Give each variable its stand-in; return by variable the value installed and its leaves."""
         pending = iter(operands)
         installed = {}
@@ -237,14 +241,12 @@ class LoopTrace(SettlesCarry):
                 start if type is None else next(pending)
                 for start, type in zip(carried.start, carried.types, strict=True)
             ]
-            value = carried.structure.build(leaves[:-1])
+            value = self._with_parts(carried, carried.structure.build(leaves[:-1]), stand_ins, region)
             if leaves[-1] is not True:
                 self.marks.add(value, leaves[-1], f"the loop at {self.where} may not have bound it")
-            for part in made_parts(value) if carried.structure.has_records else containers_in(value):
-                region.add_made(part)
             carried.variable.set(value)
             installed[id(carried.variable)] = (value, leaves)
-            self.parts[id(carried.variable)] = containers_in(value)
+        stand_ins.begin()
         return installed
 
     def _trace_body(self) -> BodyEnd:
@@ -257,10 +259,12 @@ class LoopTrace(SettlesCarry):
         ]
 
         region = self.journal.open(self.variables, self.raising.tries(), self.snapshot.reachable(), True)
+        known = self.raising.identities.inside()
 
         def run(*operands: Any) -> list[Any]:
             count = len(self._operand_types())
-            installed = self._install(operands[:count], region)
+            stand_ins = StandIns(self.raising.identities)
+            installed = self._install(operands[:count], region, stand_ins)
             for growing in self.growing:
                 growing.before_iteration()
             try:
@@ -273,20 +277,21 @@ class LoopTrace(SettlesCarry):
             for growing in self.growing:
                 growing.after_iteration(operands[count], self.where)
             flat: list[Any] = []
-            for variable in self.variables:
+            for k, variable in enumerate(self.variables):
                 value = variable.get()
                 if value is UNBOUND:
                     end.ends.append(None)
                     continue
+                if not isinstance(variable, ContentsPlace):
+                    stand_ins.end(k, value)
                 leaves, structure = self._flattened(variable, value)
                 leaves.append(self.marks.defined(value))
-                before, operands_of = installed.get(id(variable), (None, []))
+                _, operands_of = installed.get(id(variable), (None, []))
                 same = [k < len(operands_of) and leaf is operands_of[k] for k, leaf in enumerate(leaves)]
                 owner = variable.owner if isinstance(variable, ContentsPlace) else value
                 ended = list_end(owner, self.backend) if isinstance(owner, TracedList) else None
                 span = slice(len(flat), len(flat) + len(leaves))
-                is_whole = value is before and same_parts(containers_in(value), self.parts[id(variable)])
-                end.ends.append(VariableEnd(structure, span, same, value is before, is_whole, ended))
+                end.ends.append(VariableEnd(structure, span, same, ended))
                 flat += leaves
             for place in region.written():
                 end.written.append(key_of(place))
@@ -294,6 +299,9 @@ class LoopTrace(SettlesCarry):
                     end.lists[key_of(place)] = list_end(place.owner, self.backend)
                 if (appended := appended_to(place, region.before[key_of(place)][1])) is not None:
                     end.growing[key_of(place)] = self._growing_list(place, appended)
+            end.round = stand_ins.finish()
+            self.raising.identities.check_unreported()
+            self.raising.identities.leave(known)
             return flat
 
         slices = [slice_type(array, self.backend) for array in self.iterable.arrays]
@@ -303,8 +311,10 @@ class LoopTrace(SettlesCarry):
         try:
             end.traced = self.backend.trace(run, [*self._operand_types(), self._index_type, *slices], unchanged)
         finally:
+            self.raising.identities.leave(known)
             self.snapshot.restore()
             living = self.journal.close(region)
+            self.raising.identities.refresh()
         end.discovered = [place for place in living if key_of(place) in end.written]
         return end
 
@@ -314,10 +324,11 @@ class LoopTrace(SettlesCarry):
         assert test is not None
         region = self.journal.open(self.variables, self.raising.tries(), self.snapshot.reachable(), True)
         wrote = False
+        known = self.raising.identities.inside()
 
         def run(*operands: Any) -> list[Any]:
             nonlocal wrote
-            installed = self._install(operands, region)
+            installed = self._install(operands, region, StandIns(self.raising.identities))
             truth = test()
             if self.iterable.length is None:
                 # Under `jax.vmap` a branch runs for lanes that do not take it, on values for which the loop may not
@@ -326,14 +337,17 @@ class LoopTrace(SettlesCarry):
                     truth = truth & (predicate if taken else ~predicate)
             bound = [v for v in self.variables if id(v) in installed or v.get() is not UNBOUND]
             wrote = bool(region.written()) or any(v.get() is not installed.get(id(v), (None,))[0] for v in bound)
+            self.raising.identities.leave(known)
             return [truth]
 
         try:
             traced = self.backend.trace(run, self._operand_types())
             return traced, wrote
         finally:
+            self.raising.identities.leave(known)
             self.snapshot.restore()
             self.journal.close(region)
+            self.raising.identities.refresh()
 
     # Binding.
 
@@ -349,17 +363,13 @@ class LoopTrace(SettlesCarry):
         return sorted(self.carried, key=lambda carried: not carried.is_input)
 
     def _bind(self, carried: Carried, leaves: list[Any]) -> None:
-        if carried.results and all(result is None for result in carried.results) and carried.is_input:
+        unchanged = carried.results and all(result is None for result in carried.results) and carried.is_input
+        if unchanged and self._all_kept(carried):
             return  # nothing changed: the variable keeps its value, identity included
         value = without_reserve(carried.structure.build(leaves[:-1]), carried.entry)
-        if carried.keeps_container:
-            for container in containers_in(carried.entry):
-                self.journal.touch(ContentsPlace(container))
-            value = (write_into_all if carried.is_whole else write_into)(carried.entry, value)
+        value = self._placed(carried, value)
         if leaves[-1] is not True:
             self.marks.add(value, leaves[-1], f"no iteration may have bound it in the loop at {self.where}")
-        if carried.structure.has_records:
-            self.raising.ambiguous.add([value, carried.entry], self.where)
         if id(carried.variable) in self.found:
             self.journal.write(carried.variable, value)
         else:

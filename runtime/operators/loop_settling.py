@@ -15,7 +15,7 @@ from autograph.runtime.operators.loop_options import LoopOptions
 from autograph.runtime.operators.loop_state import BodyEnd, Carried, CarryChanges, VariableEnd, carry_changes
 from autograph.runtime.operators.none_carry import CarriesNones
 from autograph.runtime.operators.object_carry import CarriesObjects
-from autograph.runtime.operators.state import UNBOUND, Structure, Variable, is_mutable_container
+from autograph.runtime.operators.state import UNBOUND, Structure, Variable
 
 
 class SettlesCarry(CarriesLists, CarriesNones, CarriesObjects):
@@ -132,8 +132,6 @@ class SettlesCarry(CarriesLists, CarriesNones, CarriesObjects):
                 self._shown(carried.structure, carried.start),
                 self._shown(last.structure, leaves),
             )
-        carried.keeps_container = last.is_installed and is_mutable_container(carried.entry)
-        carried.is_whole = last.is_whole
         carried.results = []
         again = False
         labels = [*carried.structure.leaf_names(carried.variable.name), carried.variable.name]

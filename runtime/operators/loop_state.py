@@ -10,9 +10,11 @@ from autograph.backends.base import Backend, LeafType, Traced
 from autograph.runtime.errors import StagingError
 from autograph.runtime.operators.growing_lists import GrowingList
 from autograph.runtime.operators.iterables import StagedIterable
+from autograph.runtime.operators.joined_parts import EndParts
 from autograph.runtime.operators.journal import Place
 from autograph.runtime.operators.list_growth import ListEnd
 from autograph.runtime.operators.loop_options import NO_OPTIONS, LoopOptions
+from autograph.runtime.operators.parts import Path
 from autograph.runtime.operators.state import Structure, Variable, find_variables
 
 Thunk = Callable[[], Any]
@@ -104,8 +106,6 @@ class Carried:
     entry: Any
     is_input: bool = True
     results: list[Any] = field(default_factory=list)
-    keeps_container: bool = False
-    is_whole: bool = False
 
 
 @dataclass
@@ -115,9 +115,31 @@ class VariableEnd:
     structure: Structure
     span: slice
     same: list[bool]
-    is_installed: bool
-    is_whole: bool = False
     list_end: ListEnd | None = None
+
+
+Key = tuple[int, Path]  # a carried variable, by its position, and where in its value
+
+
+class Round:
+    """What one trace of a loop's body says of the containers in its state, by their identities then.
+
+    Attributes:
+      keys: which places a stand-in was in; of: the stand-in of each place; entries: what it stood for.
+      ends: what the iteration leaves; apart: places that it leaves different containers in, though each may be a third.
+      kept: the places that it leaves as they are; changed: those whose stand-in it writes to, and the first line that does.
+      lines: the first line that writes to each container outside of the variables.
+    """
+
+    def __init__(self) -> None:
+        self.keys: dict[int, list[Key]] = {}
+        self.of: dict[Key, int] = {}
+        self.entries: dict[Key, Any] = {}
+        self.ends: dict[int, EndParts] = {}
+        self.apart: set[frozenset[Key]] = set()
+        self.kept: set[Key] = set()
+        self.changed: dict[Key, str | None] = {}
+        self.lines: dict[int, str | None] = {}
 
 
 class BodyEnd:
@@ -132,3 +154,4 @@ class BodyEnd:
         self.discovered: list[Place] = []
         self.growing: dict[Any, GrowingList | None] = {}
         self.lists: dict[Any, ListEnd] = {}
+        self.round = Round()

@@ -18,7 +18,7 @@ from autograph.runtime.operators.loop_options import NO_OPTIONS, LoopOptions, ma
 from autograph.runtime.operators.loop_state import CarryChanges, ForLoop, Thunk, WhileLoop
 from autograph.runtime.operators.operations import user_method
 from autograph.runtime.operators.raises import Raising
-from autograph.runtime.operators.rolling import UNROLLED_AT_MOST, Rolling, Watch, is_used_up
+from autograph.runtime.operators.rolling import UNROLLED_AT_MOST, Rolling, Watch, is_used_up, why
 from autograph.runtime.operators.state import (
     Marks,
     Slot,
@@ -107,7 +107,7 @@ class Loops(Rolling, Raising):
             if not tried:
                 tried = True
                 trial = functools.partial(self._settled_while, loop, done, test_writes, True, surely_runs=True)
-                if self._on_trial(trial):
+                if self._on_trial(trial)[0]:
                     return
             watch.step()
             body()
@@ -167,17 +167,20 @@ class Loops(Rolling, Raising):
         if type(iterable) is range:
             iterable = iterable[: options.bound]
         is_range = isinstance(iterable, range | StagedRange)
-        if loop.test is not None and options.unroll is not True and is_range and len(iterable) > 1:
-            if self._may_become_traced(loop.functions) and self._tried_for(iterable, loop):
-                return
         reason = None
+        if loop.test is not None and options.unroll is not True and is_range and len(iterable) > 1:
+            if self._may_become_traced(loop.functions):
+                is_staged, reason = self._tried_for(iterable, loop)
+                if is_staged:
+                    return
         if options.is_one_loop or (
             options.unroll is None and type(iterable) is range and len(iterable) > UNROLLED_AT_MOST
         ):
             if self.backend.is_tracing():
-                iterable, reason = self._as_one_loop(iterable, loop, python_only)
+                iterable, refusal = self._as_one_loop(iterable, loop, python_only)
                 if iterable is None:
                     return
+                reason = refusal or reason
         self._python_for(self._python_items(iterable, options), loop, reason)
 
     def _as_one_loop(self, iterable: Any, loop: ForLoop, python_only: str | None) -> tuple[Any, str | None]:
@@ -259,17 +262,18 @@ class Loops(Rolling, Raising):
                 continue
             go_on = self.asked(loop.test())
             if self.backend.is_traced(go_on):
-                self._guarded_for(items, loop)
-                return
+                self._guarded_for(items, loop, watch)
+                break
             if not go_on:
                 break
         if loop.options.unroll is not True:
             watch.warn(reason)
 
-    def _guarded_for(self, items: Iterator[Any], loop: ForLoop) -> None:
+    def _guarded_for(self, items: Iterator[Any], loop: ForLoop, watch: Watch) -> None:
         """The rest of a loop over Python objects once its end is traced: each further body under the test."""
         assert loop.test is not None
         for item in items:
+            watch.step()
             variables = loop.variables()
             self.staged_if(
                 loop.test(),
@@ -379,8 +383,8 @@ class Loops(Rolling, Raising):
         variables = loop.variables()
         self.staged_if(go_on, run_rest, None, variables, Snapshot(loop.functions, variables), loop.result)
 
-    def _tried_for(self, iterable: range | StagedRange, loop: ForLoop) -> bool:
-        """Stage a loop over a Python range if it turns out to end by a traced test."""
+    def _tried_for(self, iterable: range | StagedRange, loop: ForLoop) -> tuple[bool, str | None]:
+        """Stage a loop over a Python range if it turns out to end by a traced test; whether it did, and why not."""
         staged = as_staged(to_be_staged(iterable), self.backend, force=True)
         assert staged is not None
         trace = self.for_loop(staged.at_most(loop.options.maximum_iterations), loop)
@@ -413,15 +417,16 @@ class Loops(Rolling, Raising):
             from_python=from_python,
         )
 
-    def _on_trial(self, settled: Callable[[], LoopTrace]) -> bool:
+    def _on_trial(self, settled: Callable[[], LoopTrace]) -> tuple[bool, str | None]:
+        """Stage a loop that Python may be able to run; whether that was done, and why not."""
         try:
             loop = settled()
             if loop.test_is_static():
-                return False
-        except Exception:
-            return False  # what Python can run and staging cannot; if it is an error, Python will raise it
+                return False, None
+        except Exception as error:  # what Python can run and staging cannot; if it is an error, Python will raise it
+            return False, why(error)
         loop.emit()
-        return True
+        return True, None
 
     def _truth(self, value: Any) -> Any:
         value = self.asked(value)

@@ -78,4 +78,4 @@ class CarriesNones:
                 return last, leaves
             same = [False] * (len(leaves) + 1)
             leaves = [True, *leaves]
-        return VariableEnd(carried.structure, last.span, same, False), leaves
+        return VariableEnd(carried.structure, last.span, same), leaves

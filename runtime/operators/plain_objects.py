@@ -2,25 +2,21 @@
 
 XLA cannot choose between two objects; it can choose between their attributes. Where a staged statement leaves one of
 two objects in a variable, the variable gets a third, with each attribute chosen. As long as nobody writes to them, the
-three cannot be told from what Python would give. `Ambiguous` remembers those that can, to refuse writes to them.
+three cannot be told from what Python would give. `Identities` refuses writes that could tell.
 """
 
 from __future__ import annotations
 
 import enum
 import weakref
-from collections import OrderedDict
 from typing import Any
 
 import jax
 
-from autograph.runtime.errors import StagingError
 from autograph.runtime.operators.libraries import is_library
-from autograph.runtime.operators.locations import user_location
 from autograph.runtime.operators.records import Record
 
 _NOT_STATE = ("__next__", "__get__", "__del__", "__array__", "__jax_array__", "__autograph_value__", "__wrapped__")
-_AMBIGUOUS_KEPT = 256  # not all have room for a weak reference
 _KINDS: weakref.WeakKeyDictionary[type, bool] = weakref.WeakKeyDictionary()
 
 
@@ -51,7 +47,7 @@ def differ(one: Any, other: Any) -> bool:
 def made_parts(value: Any) -> list[Any]:
     """The objects, lists and dicts that a pytree is built of, those in the attributes of its objects included."""
     if is_plain_object(value):
-        return [value, *(part for inner in _attributes(value).values() for part in made_parts(inner))]
+        return [value, *(part for inner in attributes_of(value).values() for part in made_parts(inner))]
     if isinstance(value, dict):
         return [value, *(part for inner in value.values() for part in made_parts(inner))]
     if isinstance(value, list | tuple):
@@ -59,48 +55,18 @@ def made_parts(value: Any) -> list[Any]:
     return []
 
 
-class Ambiguous:
-    """Objects of which a staged statement may have chosen another: writes to them are refused."""
-
-    def __init__(self) -> None:
-        self._objects: OrderedDict[int, tuple[Any, str]] = OrderedDict()
-
-    def add(self, value: Any, where: str) -> None:
-        """Take in the plain objects of a pytree."""
-        for leaf in jax.tree_util.tree_leaves(value):
-            if is_plain_object(leaf) and not _is_frozen(leaf):
-                self._objects[id(leaf)] = leaf, where
-                while len(self._objects) > _AMBIGUOUS_KEPT:
-                    self._objects.popitem(last=False)
-
-    def check(self, owner: Any, name: str) -> None:
-        """Refuse a write to an attribute of an object that may stand for two.
-
-        Raises:
-          StagingError: naming the attribute and the statement that chose.
-        """
-        entry = self._objects.get(id(owner)) if self._objects else None
-        if entry is not None and entry[0] is owner:
-            raise StagingError(
-                f"{user_location()}\n  This writes {type(owner).__name__}.{name} of an object that a traced condition chose among "
-                f"several, at {entry[1]}: which of them it is will only be known when the program runs.\n"
-                "  Write to a copy (copy.copy, dataclasses.replace), or write the attribute inside the statement instead of choosing "
-                "the object."
-            )
-
-
 def _opened(value: Any, path: frozenset[int]) -> Any:
     def take_apart(leaf: Any) -> Any:
         if not is_plain_object(leaf) or id(leaf) in path:
             return leaf
-        attributes = _attributes(leaf)
+        attributes = attributes_of(leaf)
         inner = path | {id(leaf)}
         return Record(type(leaf), tuple(attributes), [_opened(part, inner) for part in attributes.values()])
 
     return jax.tree_util.tree_map(take_apart, value)
 
 
-def _attributes(value: Any) -> dict[str, Any]:
+def attributes_of(value: Any) -> dict[str, Any]:
     found = {name: getattr(value, name) for name in _slots(type(value)) if hasattr(value, name)}
     return found | getattr(value, "__dict__", {})
 
@@ -119,6 +85,6 @@ def _is_plain_kind(kind: type) -> bool:
     return all(each is object or not is_library(each) or each.__module__ in ("typing", "abc") for each in kind.__mro__)
 
 
-def _is_frozen(value: Any) -> bool:
+def is_frozen(value: Any) -> bool:
     parameters = getattr(type(value), "__dataclass_params__", None)
     return parameters is not None and bool(parameters.frozen)

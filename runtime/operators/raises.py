@@ -16,10 +16,10 @@ import jax.numpy as jnp
 from autograph.backends.base import Backend
 from autograph.runtime.array_like import plain
 from autograph.runtime.errors import StagingError
+from autograph.runtime.operators.identities import Identities
 from autograph.runtime.operators.iterables import is_symbolic_size
 from autograph.runtime.operators.journal import Journal
 from autograph.runtime.operators.locations import user_location, user_position, user_position_now
-from autograph.runtime.operators.plain_objects import Ambiguous
 from autograph.runtime.operators.state import NO_SNAPSHOT
 from autograph.runtime.operators.traced_lists import with_plain_lists
 from autograph.runtime.raise_sites import DeferredText, Recipe, Site, drafted, resolved
@@ -39,7 +39,7 @@ class Raising:
 
     backend: Backend
     journal: Journal
-    ambiguous: Ambiguous
+    identities: Identities
     staged_if: Any
     call: Callable[[Any], Any]
     asked: Callable[[Any], Any]
@@ -230,6 +230,7 @@ def in_scope(call: Callable[[], Any], operators: Raising) -> Any:
     CURRENT.scope = scope = Scope(place, outer)
     try:
         result = call()
+        operators.identities.check_unreported()
         if scope.caught is not None:
             raise _caught(scope.caught)
         # Outside of traces there are no such lists, and results that are no pytrees: lists that hold themselves, say.
@@ -247,3 +248,4 @@ def in_scope(call: Callable[[], Any], operators: Raising) -> Any:
         CURRENT.scope, CURRENT.recipe = outer, None
         if outer is None:
             operators.journal.pending.clear()
+            operators.identities.clear()

@@ -82,13 +82,13 @@ class Rolling:
         except CarryChanges as error:
             if may_peel:
                 raise _NeedsPeeling from None
-            raise NotRollable(_reason(error)) from None
+            raise NotRollable(why(error)) from None
         except UnboundLocalError as error:
             if may_peel and error.name in loop.names:
                 raise _NeedsPeeling from None
-            raise NotRollable(_reason(error)) from None
+            raise NotRollable(why(error)) from None
         except Exception as error:
-            raise NotRollable(_reason(error)) from None
+            raise NotRollable(why(error)) from None
         if rolled is None:
             return False
         trace.spec, trace.numbers = rolled.spec, rolled.numbers
@@ -147,7 +147,7 @@ class Watch:
         )
 
 
-def _reason(error: Exception) -> str:
+def why(error: Exception) -> str:
     """Why a trial failed, in one line."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     if isinstance(error, StagingError) and len(lines) > 1:

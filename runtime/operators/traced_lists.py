@@ -335,6 +335,8 @@ class TracedList(list[Any]):
         return made
 
     def __iadd__(self, other: Any) -> Any:
+        if self.checks is not None:
+            self.checks.call(self.extend)  # reports the write
         self.extend(other)
         return self
 

@@ -1,0 +1,489 @@
+"""Programs in which a condition chooses a list, dict or object, and a write to it, or to one of those, must be seen by another name."""
+
+import collections
+import functools
+
+from tests.aliasing import Box, hazard
+
+SHARED = [0, 0]
+
+
+@hazard("a")
+def conditional_expression(n):
+    a = [0, 1]
+    b = [5, 6]
+    c = a if n > 1 else b  # chooses
+    c[0] = 9  # writes
+    return a[0], b[0], c[0]
+
+
+@hazard("b")
+def bound_in_a_branch(n):
+    a = [0, 1]
+    b = [5, 6]
+    if n > 1:  # chooses
+        b = a
+    a[0] = 9  # writes
+    return a[0], b[0]
+
+
+@hazard("a")
+def bound_in_both_branches(n):
+    a = [0, 1]
+    b = [5, 6]
+    if n > 1:  # chooses
+        c = a
+    else:
+        c = b
+    if n > 2:
+        c[0] = 9  # writes
+    return a[0], b[0], c[0]
+
+
+@hazard("o")
+def object_of_a_conditional_expression(n):
+    o = Box()
+    o.v = 0
+    q = Box()
+    q.v = 5
+    r = o if n > 1 else q  # chooses
+    r.v = 9  # writes
+    return o.v, q.v, r.v
+
+
+@hazard("a")
+def other_name_written(n):
+    a = [0, 0]
+    b = a
+    if n > 1:  # chooses
+        a = [1, 1]
+    b[0] = 5  # writes
+    return a[0], b[0]
+
+
+@hazard("b")
+def rebound_name_written(n):
+    a = [0, 0]
+    b = a
+    if n > 1:  # chooses
+        a = [1, 1]
+    a[0] = 5  # writes
+    return a[0], b[0]
+
+
+@hazard("z")
+def default_argument(n):
+    def f(x=[0, 1]):
+        x[0] += 1  # writes
+        return x
+
+    y = f()
+    z = y if n > 1 else [3, 4]  # chooses
+    f()
+    return y, z
+
+
+@hazard("s")
+def attribute_bound_in_a_branch(n):
+    s = Box(a=[0, 1], b=[5, 6])
+    if n > 1:  # chooses
+        s.a = s.b
+    s.b[0] = 7  # writes
+    return s.a, s.b
+
+
+@hazard("a")
+def in_a_tuple(n):
+    a = [0, 1]
+    b = [5, 6]
+    t = (a, b) if n > 1 else (b, a)  # chooses
+    t[0][0] = 9  # writes
+    return a, b, t
+
+
+@hazard("t")
+def in_a_tuple_that_is_held(n):
+    a = [0, 1]
+    b = [5, 6]
+    t = (a, b) if n > 1 else (b, a)  # chooses
+    a[0] = 9  # writes
+    return t[0][0], t[1][0]
+
+
+@hazard("d")
+def as_an_item(n):
+    a = [0, 1]
+    b = [5, 6]
+    d = {"x": a, "y": b}
+    if n > 1:  # chooses
+        d["x"] = b
+    b[0] = 9  # writes
+    return d["x"][0], d["y"][0]
+
+
+@hazard("get")
+def read_by_a_closure(n):
+    a = [0, 1]
+    b = [5, 6]
+
+    def get():
+        return a[0]
+
+    c = a if n > 1 else b  # chooses
+    c[0] = 9  # writes
+    return get()
+
+
+@hazard("hold")
+def held_by_a_list(n):
+    a = [0, 1]
+    b = [5, 6]
+    hold = [a]
+    c = a if n > 1 else b  # chooses
+    del a
+    c[0] = 9  # writes
+    return hold[0][0]
+
+
+@hazard("items")
+def held_by_a_generator(n):
+    def given(x):
+        yield x[1]
+        yield x[0]
+
+    a = [0, 1]
+    b = [5, 6]
+    items = given(a)
+    first = next(items)
+    c = a if n > 1 else b  # chooses
+    c[0] = 9  # writes
+    return first, next(items)
+
+
+@hazard("f")
+def held_by_a_partial(n):
+    a = [0, 1]
+    b = [5, 6]
+    f = functools.partial(lambda x: x[0], a)
+    c = a if n > 1 else b  # chooses
+    c[0] = 9  # writes
+    return f()
+
+
+@hazard("a")
+def held_by_a_method(n):
+    a = [0, 1]
+    b = [5, 6]
+    push = a.append
+    c = a if n > 1 else b  # chooses
+    c[0] = 9  # writes
+    push(4)
+    return a[0], b[0]
+
+
+@hazard("a")
+def written_by_a_bound_method(n):
+    a = [0, 1]
+    b = [5, 6]
+    c = a if n > 1 else b  # chooses
+    push = c.append
+    push(3)  # writes
+    return len(a), len(b)
+
+
+@hazard("b")
+def global_list(n):
+    b = [5, 6]
+    c = SHARED if n > 1 else b  # chooses
+    c[0] = 9  # writes
+    return SHARED[0], b[0]
+
+
+@hazard("a")
+def sets(n):
+    a = set()
+    b = set()
+    c = a if n > 1 else b  # chooses
+    c.add(1)  # writes
+    return len(a), len(b), len(c)
+
+
+@hazard("a")
+def deques(n):
+    a = collections.deque([0, 1])
+    b = collections.deque([0, 1])
+    c = a if n > 1 else b  # chooses
+    c[0] = 9  # writes
+    return a[0], b[0]
+
+
+@hazard("a")
+def written_by_a_callee(n):
+    def write(x):
+        x[0] = 9  # writes
+
+    def pick(p, q):
+        return p if n > 1 else q  # chooses
+
+    a = [0, 1]
+    b = [5, 6]
+    write(pick(a, b))
+    return a[0], b[0]
+
+
+@hazard("a")
+def updated_dict(n):
+    a = {"x": 1}
+    b = {"x": 2}
+    c = a if n > 1 else b  # chooses
+    c.update(x=5)  # writes
+    return a["x"], b["x"]
+
+
+@hazard("a")
+def deleted_item(n):
+    a = {"x": 1, "y": 2}
+    b = {"x": 2, "y": 3}
+    c = a if n > 1 else b  # chooses
+    del c["y"]  # writes
+    return len(a), len(b)
+
+
+@hazard("a")
+def reversed_list(n):
+    a = [2, 1]
+    b = [4, 3]
+    c = a if n > 1 else b  # chooses
+    c.reverse()  # writes
+    return a[0], b[0]
+
+
+@hazard("d")
+def chosen_twice(n):
+    a = [0, 1]
+    b = [5, 6]
+    d = [7, 8]
+    c = a if n > 1 else b
+    c = c if n > 2 else d  # chooses
+    c[0] = 9  # writes
+    return a[0], b[0], d[0]
+
+
+@hazard("e")
+def chosen_by_two_conditions(n):
+    a = [0, 1]
+    b = [5, 6]
+    c = a if n > 1 else b  # chooses
+    e = a if n > 2 else b
+    c[0] = 9  # writes
+    return e[0]
+
+
+@hazard("a")
+def written_in_a_branch(n):
+    a = [0, 1]
+    b = [5, 6]
+    c = a if n > 1 else b  # chooses
+    if n > 2:
+        c[0] = 9  # writes
+    return a[0], b[0]
+
+
+@hazard("a")
+def nested_in_the_chosen(n):
+    a = {"k": [0, 1]}
+    b = {"k": [5, 6]}
+    c = a if n > 1 else b  # chooses
+    c["k"][0] = 9  # writes
+    return a["k"][0], b["k"][0]
+
+
+@hazard("a")
+def item_bound_in_a_branch(n):
+    a = [[0, 1], [2, 3]]
+    row = a[0]
+    if n > 1:  # chooses
+        a[0] = [7, 7]
+    row[0] = 9  # writes
+    return a[0][0], row
+
+
+@hazard("row")
+def traced_index(n):
+    a = [[0, 1], [2, 3]]
+    row = a[n % 2]  # chooses
+    a[0][0] = 7  # writes
+    return row[0]
+
+
+@hazard("a")
+def row_of_a_traced_index_written(n):
+    a = [[0, 1], [2, 3]]
+    row = a[n % 2]  # chooses
+    row[0] = 7  # writes
+    return a[0][0], a[1][0]
+
+
+@hazard("tree")
+def subtree_written(n):
+    tree = {"l": {"v": 1}, "r": {"v": 2}}
+    node = tree["l"] if n > 1 else tree["r"]  # chooses
+    node["v"] = 9  # writes
+    return tree["l"]["v"], tree["r"]["v"]
+
+
+@hazard("o")
+def list_of_a_chosen_object(n):
+    o = Box(items=[0, 1])
+    q = Box(items=[5, 6])
+    r = o if n > 1 else q  # chooses
+    r.items[0] = 9  # writes
+    return o.items[0], q.items[0]
+
+
+@hazard("r")
+def list_of_a_source_object(n):
+    o = Box(items=[0, 1])
+    q = Box(items=[5, 6])
+    r = o if n > 1 else q  # chooses
+    o.items[0] = 9  # writes
+    return r.items[0]
+
+
+@hazard("o")
+def method_of_a_chosen_object(n):
+    class C:
+        def __init__(self, v):
+            self.v = v
+
+        def bump(self):
+            self.v += 1  # writes
+
+    o = C(0)
+    q = C(5)
+    r = o if n > 1 else q  # chooses
+    r.bump()
+    return o.v, q.v
+
+
+@hazard("c")
+def returned_early(n):
+    a = [0, 1]
+    b = [5, 6]
+
+    def pick():
+        if n > 1:  # chooses
+            return a
+        return b
+
+    c = pick()
+    a[0] = 9  # writes
+    return c[0]
+
+
+@hazard("a")
+def bound_by_a_walrus(n):
+    a = [0, 1]
+    b = [5, 6]
+    if (c := (a if n > 1 else b))[0] > 2:  # chooses
+        c[1] = 7  # writes
+    return a[1], b[1]
+
+
+@hazard("a")
+def bound_by_a_match(n):
+    a = [0, 1]
+    b = [5, 6]
+    match n:
+        case 1:  # chooses
+            c = a
+        case _:
+            c = b
+    c[0] = 9  # writes
+    return a[0], b[0]
+
+
+@hazard("a")
+def expression_that_is_called(n):
+    a = [0, 1]
+    b = [5, 6]
+    (a if n > 1 else b).append(7)  # chooses, writes
+    return len(a), len(b)
+
+
+@hazard("a")
+def expression_that_is_indexed(n):
+    a = [0, 1]
+    b = [5, 6]
+    (a if n > 1 else b)[0] = 7  # chooses, writes
+    return a[0], b[0]
+
+
+@hazard("a")
+def in_a_comprehension(n):
+    a = [0, 1]
+    b = [5, 6]
+    cs = [a if n > k else b for k in range(3)]  # chooses
+    cs[1][0] = 9  # writes
+    return a[0], b[0], cs[0][0], cs[2][0]
+
+
+@hazard("best")
+def perhaps_none(n):
+    a = [0, 1]
+    best = None
+    if n > 1:  # chooses
+        best = a
+    a[0] = 9  # writes
+    return best
+
+
+@hazard("rows")
+def row_twice_and_rebound(n):
+    rows = [[0, 1]] * 2
+    if n > 1:  # chooses
+        rows[0] = [5, 5]
+    rows[1][0] = 9  # writes
+    return rows
+
+
+@hazard("it")
+def held_by_an_iterator(n):
+    a = [0, 1]
+    b = [5, 6]
+    it = iter([a, b])
+    c = a if n > 1 else b  # chooses
+    c[0] = 9  # writes
+    return next(it)[0], next(it)[0]
+
+
+@hazard("row")
+def rows_of_a_python_loop(n):
+    tot = 0
+    for row in ([0, 1], [5, 6]):
+        pass
+    for row in ([0, 1], [5, 6]):
+        c = row if n > 1 else [3, 3]  # chooses
+        c[0] += 10  # writes
+        tot += row[0]
+    return tot
+
+
+@hazard("c")
+def perhaps_unbound(n):
+    a = [0, 1]
+    if n > -1:  # chooses
+        c = a
+    a[0] = 7  # writes
+    return c[0]
+
+
+@hazard("h")
+def swapped_in_a_branch_with_a_third_name(n):
+    a = [n * 2, 1]
+    b = [3, 6]
+    h = a
+    if a[0] > b[0]:  # chooses
+        a, b = b, a
+    a[1] = 9  # writes
+    return a, b, h

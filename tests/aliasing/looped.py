@@ -1,0 +1,225 @@
+"""Programs in which the iterations of a loop bind a list, dict or object to another name, and write to it."""
+
+from tests.aliasing import Box, hazard
+
+
+@hazard("b")
+def bound_in_some_iterations(n):
+    a = [0, 1]
+    b = [5, 6]
+    for i in range(n):  # chooses
+        a[0] += 1  # writes
+        if i < 2:
+            b = a
+    return b[0], a[0]
+
+
+@hazard("v")
+def zeros_written_after_the_loop(n):
+    m = v = [0, 0]
+    for i in range(n):  # chooses
+        m, v = [m[0] + 1, m[1]], [v[0] + 2, v[1]]
+    m[0] = 7  # writes
+    return m[0], v[0]
+
+
+@hazard("e")
+def dict_bound_in_one_iteration(n):
+    d = {"k": 0}
+    e = {"k": 3}
+    for i in range(n):  # chooses
+        d["k"] += 1  # writes
+        if i == 1:
+            e = d
+    return e["k"], d["k"]
+
+
+@hazard("q")
+def object_bound_in_one_iteration(n):
+    o = Box()
+    o.v = 0
+    q = Box()
+    q.v = 5
+    for i in range(n):  # chooses
+        o.v += 1  # writes
+        if i == 1:
+            q = o
+    return o.v, q.v
+
+
+@hazard("a")
+def row_of_a_loop_at_a_traced_index(n):
+    a = [[0, 1], [2, 3]]
+    for i in range(n):
+        row = a[i % 2]  # chooses
+        row[0] += 1  # writes
+    return a[0][0], a[1][0]
+
+
+@hazard("b")
+def rebound_after_a_write(n):
+    a = [0, 1]
+    b = a
+    for i in range(n):  # chooses
+        a[0] += 1  # writes
+        a = [a[0], 5]
+    return b[0], a
+
+
+@hazard("Box.b")
+def two_attributes_parted(n):
+    s = Box()
+    s.a = s.b = [0, 1]
+    for i in range(n):  # chooses
+        s.a[0] += 1  # writes
+        if i == 1:
+            s.b = [9, 9]
+    return s.a, s.b
+
+
+@hazard("Box.b")
+def attribute_bound_in_a_loop(n):
+    s = Box(a=[0, 1], b=[5, 6])
+    for i in range(n):  # chooses
+        s.a[0] += 1  # writes
+        if i == 1:
+            s.b = s.a
+    return s.a, s.b
+
+
+@hazard("a")
+def sets_in_a_loop(n):
+    a = {1}
+    b = {1}
+    for i in range(n):  # chooses
+        if i == 1:
+            b = a
+    b.add(5)  # writes
+    return len(a), len(b)
+
+
+@hazard("b")
+def bound_by_a_callee_in_a_loop(n):
+    a = [0, 1]
+    b = [5, 6]
+
+    def step(x, y, i):
+        x[0] += 1  # writes
+        return x if i < 1 else y
+
+    for i in range(n):  # chooses
+        b = step(a, b, i)
+    return a[0], b[0]
+
+
+@hazard("a")
+def written_in_a_loop(n):
+    a = [0, 1]
+    b = [5, 6]
+    c = a if n > 1 else b  # chooses
+    for i in range(n):
+        c[0] += 1  # writes
+    return a[0], b[0], c[0]
+
+
+@hazard("c")
+def source_written_in_a_loop(n):
+    a = [0, 1]
+    b = [5, 6]
+    c = a if n > 1 else b  # chooses
+    for i in range(n):
+        a[0] += 1  # writes
+    return a[0], b[0], c[0]
+
+
+@hazard("p")
+def swapped_with_a_third_name(n):
+    a = [0, 1]
+    b = [5, 6]
+    p = a
+    for i in range(n):  # chooses
+        a[0] += 1  # writes
+        a, b = b, a
+    return a[0], b[0], p[0]
+
+
+@hazard("b")
+def rebound_in_a_while(n):
+    a = [0, 1]
+    b = a
+    i = 0
+    while i < n:  # chooses
+        b = [i, i]
+        i += 1
+    a[0] = 9  # writes
+    return b[0]
+
+
+@hazard("a")
+def shallow_copies(n):
+    a = [[0, 1], 2]
+    b = a
+    for i in range(n):  # chooses
+        b = list(b)
+    b[0][0] = 9
+    b[1] = 5  # writes
+    return a, b
+
+
+@hazard("c")
+def copied_in_a_loop(n):
+    a = [0, 1]
+    c = a
+    for i in range(n):  # chooses
+        a = list(a)
+    a[0] = 5  # writes
+    return c[0], a[0]
+
+
+@hazard("a")
+def chosen_in_each_iteration(n):
+    a = [0, 1]
+    b = [5, 6]
+    for i in range(n):
+        c = a if i % 2 == 0 else b  # chooses
+        c[0] += 1  # writes
+    return a[0], b[0]
+
+
+@hazard("first")
+def previous_with_a_third_name(n):
+    cur = [0, 1]
+    prev = [3, 3]
+    first = cur
+    for i in range(n):  # chooses
+        prev = cur
+        cur = [cur[0] + 1, 0]
+        prev[1] = 7  # writes
+    return prev, cur, first
+
+
+@hazard("os")
+def objects_in_a_list(n):
+    os = [Box(v=0), Box(v=1)]
+    o = os[0]
+    for i in range(n):
+        o.v += 1
+        os[1].v += o.v
+    if n > 2:  # chooses
+        o = os[1]
+    o.v = 50  # writes
+    return os[0].v, os[1].v
+
+
+@hazard("b")
+def rotated(n):
+    a = [0, 1]
+    b = [5, 6]
+    c = [7, 8]
+    for i in range(n):  # chooses
+        a[0] += 1  # writes
+        if i == 2:
+            a, b, c = a, a, c
+        else:
+            a, b, c = b, c, a
+    return a, b, c
