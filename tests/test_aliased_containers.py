@@ -10,6 +10,7 @@ import pytest
 
 import autograph as ag
 import tests.aliasing.chosen
+import tests.aliasing.held
 import tests.aliasing.looped
 import tests.aliasing.staged
 from tests.aliasing import HAZARDS, PROGRAMS
@@ -43,6 +44,7 @@ def named(programs):
 def test_there_are_programs_of_each_kind():
     assert {program.__module__ for program, _ in HAZARDS} == {
         tests.aliasing.chosen.__name__,
+        tests.aliasing.held.__name__,
         tests.aliasing.looped.__name__,
     }
     assert {program.__module__ for program in PROGRAMS} == {tests.aliasing.staged.__name__}
@@ -167,6 +169,23 @@ def test_a_container_inside_another_stays_the_same_object(program, n):
     wanted = program(n)
     for found in (ag.function(program)(jnp.asarray(n)), jax.jit(ag.convert(program))(n)):
         assert [int(part) for part in found] == list(wanted)
+
+
+class Model:
+    def __init__(self):
+        self.held = [0, 1]
+
+    @ag.function
+    def step(self, n):
+        c = self.held if n > 1 else [3, 4]
+        c[0] = n
+        return c[1]
+
+
+def test_a_list_of_an_object_from_outside_is_held():
+    model = Model()
+    with pytest.raises(ag.StagingError, match="may be the one that 'self' leads to"):
+        model.step(jnp.asarray(2))
 
 
 def test_what_a_trace_knew_is_forgotten_when_it_ends():

@@ -17,9 +17,9 @@ import numpy as np
 
 from autograph.runtime.operators.libraries import is_library
 from autograph.runtime.operators.liveness import read_anywhere, read_from
-from autograph.runtime.operators.locations import is_internal, is_of_jax
+from autograph.runtime.operators.locations import is_internal, is_of_jax, is_of_library
 
-_AT_MOST = 20_000
+_AT_MOST = 200_000
 _DATA_MODULES = frozenset(
     [
         "builtins",
@@ -140,10 +140,29 @@ def _frames() -> Iterator[list[tuple[Any, str]]]:
         if is_internal(code.co_filename):
             values = variables_of(frame).values()
             yield [(value, "the sequence of a loop") for value in values if isinstance(value, Iterator)]
-        elif not is_of_jax(code.co_filename):
+        elif not is_of_jax(code.co_filename) and not is_of_library(code.co_filename):
             names = read_anywhere(code) if _runs_again(code, older) else read_from(code, frame.f_lasti)
-            yield _read(sorted(names), frame)
+            yield _read(sorted(names | _outliving(frame)), frame)
         frame = older
+
+
+def _outliving(frame: types.FrameType) -> set[str]:
+    """The variables of a function that others may read when it has returned: globals, and those of functions that have.
+
+    Of its arguments, objects, which its caller may hold; lists and dicts are taken apart when a trace begins.
+    """
+    code, held = frame.f_code, variables_of(frame)
+    found = {name for name in _globals_of(code) if name not in held and name in frame.f_globals}
+    if frame.f_back is not None and is_internal(frame.f_back.f_code.co_filename):
+        arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        found |= {name for name in arguments if name in held and not isinstance(held[name], list | dict | tuple)}
+    for name in read_anywhere(code).intersection(code.co_freevars):
+        around = frame.f_back
+        while around is not None and name not in around.f_code.co_cellvars:
+            around = around.f_back
+        if around is None:
+            found.add(name)
+    return found
 
 
 def _read(names: Collection[str], frame: types.FrameType) -> list[tuple[Any, str]]:

@@ -25,6 +25,9 @@ _JAX = tuple(
     for package in ("jax", "jaxlib")
 )
 
+_STANDARD = (os.path.dirname(os.__file__) + os.sep, "<frozen")
+_INSTALLED = tuple(os.path.join("", folder, "") for folder in ("site-packages", "dist-packages"))
+
 
 def is_internal(filename: str) -> bool:
     """Whether a frame of this file is ours."""
@@ -34,6 +37,11 @@ def is_internal(filename: str) -> bool:
 def is_of_jax(filename: str) -> bool:
     """Whether a frame of this file is JAX's."""
     return filename.startswith(_JAX)
+
+
+def is_of_library(filename: str) -> bool:
+    """Whether a frame of this file is an installed package's, or the standard library's."""
+    return filename.startswith(_STANDARD) or any(folder in filename for folder in _INSTALLED)
 
 
 def user_location() -> str:

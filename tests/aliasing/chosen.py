@@ -1,11 +1,8 @@
 """Programs in which a condition chooses a list, dict or object, and a write to it, or to one of those, must be seen by another name."""
 
 import collections
-import functools
 
 from tests.aliasing import Box, hazard
-
-SHARED = [0, 0]
 
 
 @hazard("a")
@@ -71,18 +68,6 @@ def rebound_name_written(n):
     return a[0], b[0]
 
 
-@hazard("z")
-def default_argument(n):
-    def f(x=[0, 1]):
-        x[0] += 1  # writes
-        return x
-
-    y = f()
-    z = y if n > 1 else [3, 4]  # chooses
-    f()
-    return y, z
-
-
 @hazard("s")
 def attribute_bound_in_a_branch(n):
     s = Box(a=[0, 1], b=[5, 6])
@@ -121,66 +106,6 @@ def as_an_item(n):
     return d["x"][0], d["y"][0]
 
 
-@hazard("get")
-def read_by_a_closure(n):
-    a = [0, 1]
-    b = [5, 6]
-
-    def get():
-        return a[0]
-
-    c = a if n > 1 else b  # chooses
-    c[0] = 9  # writes
-    return get()
-
-
-@hazard("hold")
-def held_by_a_list(n):
-    a = [0, 1]
-    b = [5, 6]
-    hold = [a]
-    c = a if n > 1 else b  # chooses
-    del a
-    c[0] = 9  # writes
-    return hold[0][0]
-
-
-@hazard("items")
-def held_by_a_generator(n):
-    def given(x):
-        yield x[1]
-        yield x[0]
-
-    a = [0, 1]
-    b = [5, 6]
-    items = given(a)
-    first = next(items)
-    c = a if n > 1 else b  # chooses
-    c[0] = 9  # writes
-    return first, next(items)
-
-
-@hazard("f")
-def held_by_a_partial(n):
-    a = [0, 1]
-    b = [5, 6]
-    f = functools.partial(lambda x: x[0], a)
-    c = a if n > 1 else b  # chooses
-    c[0] = 9  # writes
-    return f()
-
-
-@hazard("a")
-def held_by_a_method(n):
-    a = [0, 1]
-    b = [5, 6]
-    push = a.append
-    c = a if n > 1 else b  # chooses
-    c[0] = 9  # writes
-    push(4)
-    return a[0], b[0]
-
-
 @hazard("a")
 def written_by_a_bound_method(n):
     a = [0, 1]
@@ -189,14 +114,6 @@ def written_by_a_bound_method(n):
     push = c.append
     push(3)  # writes
     return len(a), len(b)
-
-
-@hazard("b")
-def global_list(n):
-    b = [5, 6]
-    c = SHARED if n > 1 else b  # chooses
-    c[0] = 9  # writes
-    return SHARED[0], b[0]
 
 
 @hazard("a")
@@ -445,16 +362,6 @@ def row_twice_and_rebound(n):
         rows[0] = [5, 5]
     rows[1][0] = 9  # writes
     return rows
-
-
-@hazard("it")
-def held_by_an_iterator(n):
-    a = [0, 1]
-    b = [5, 6]
-    it = iter([a, b])
-    c = a if n > 1 else b  # chooses
-    c[0] = 9  # writes
-    return next(it)[0], next(it)[0]
 
 
 @hazard("row")

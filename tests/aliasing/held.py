@@ -1,0 +1,117 @@
+"""Programs in which a condition chooses a list that something else than a variable holds, and writes to it."""
+
+import functools
+
+from tests.aliasing import hazard
+
+SHARED = [0, 0]
+
+
+@hazard("z")
+def default_argument(n):
+    def f(x=[0, 1]):
+        x[0] += 1  # writes
+        return x
+
+    y = f()
+    z = y if n > 1 else [3, 4]  # chooses
+    f()
+    return y, z
+
+
+@hazard("get")
+def read_by_a_closure(n):
+    a = [0, 1]
+    b = [5, 6]
+
+    def get():
+        return a[0]
+
+    c = a if n > 1 else b  # chooses
+    c[0] = 9  # writes
+    return get()
+
+
+@hazard("hold")
+def held_by_a_list(n):
+    a = [0, 1]
+    b = [5, 6]
+    hold = [a]
+    c = a if n > 1 else b  # chooses
+    del a
+    c[0] = 9  # writes
+    return hold[0][0]
+
+
+@hazard("items")
+def held_by_a_generator(n):
+    def given(x):
+        yield x[1]
+        yield x[0]
+
+    a = [0, 1]
+    b = [5, 6]
+    items = given(a)
+    first = next(items)
+    c = a if n > 1 else b  # chooses
+    c[0] = 9  # writes
+    return first, next(items)
+
+
+@hazard("f")
+def held_by_a_partial(n):
+    a = [0, 1]
+    b = [5, 6]
+    f = functools.partial(lambda x: x[0], a)
+    c = a if n > 1 else b  # chooses
+    c[0] = 9  # writes
+    return f()
+
+
+@hazard("a")
+def held_by_a_method(n):
+    a = [0, 1]
+    b = [5, 6]
+    push = a.append
+    c = a if n > 1 else b  # chooses
+    c[0] = 9  # writes
+    push(4)
+    return a[0], b[0]
+
+
+@hazard("b")
+def global_list(n):
+    b = [5, 6]
+    c = SHARED if n > 1 else b  # chooses
+    c[0] = 9  # writes
+    return SHARED[0], b[0]
+
+
+@hazard("SHARED")
+def global_list_that_is_not_read_again(n):
+    c = SHARED if n > 1 else [3, 4]  # chooses
+    c[0] = 9  # writes
+    return c[1]
+
+
+def closing_over(a):
+    @hazard("a")
+    def list_of_a_function_that_has_returned(n):
+        c = a if n > 1 else [3, 4]  # chooses
+        c[0] = 9  # writes
+        return c[1]
+
+    return list_of_a_function_that_has_returned
+
+
+closing_over([0, 1])
+
+
+@hazard("it")
+def held_by_an_iterator(n):
+    a = [0, 1]
+    b = [5, 6]
+    it = iter([a, b])
+    c = a if n > 1 else b  # chooses
+    c[0] = 9  # writes
+    return next(it)[0], next(it)[0]
