@@ -12,7 +12,9 @@ import jax
 import numpy as np
 
 from autograph.backends.base import Backend
+from autograph.runtime.operators.identities import Identities
 from autograph.runtime.operators.libraries import is_library
+from autograph.runtime.operators.reach import CONTAINERS
 from autograph.runtime.operators.state import tested
 
 _OPERATIONS: dict[str, tuple[str, Callable[..., Any]]] = {
@@ -70,6 +72,7 @@ class Operations:
     """The operators for operators. Needs ``backend`` and ``call`` from the object it is mixed into."""
 
     backend: Backend
+    identities: Identities
     call: Callable[[Any], Any]
 
     def operate(self, symbol: str, *operands: Any) -> Any:
@@ -94,6 +97,8 @@ class Operations:
             if found is not NotImplemented:
                 return found
         elif _of_class(target, f"__i{name}__") is not None:
+            if isinstance(target, CONTAINERS):
+                self.identities.check(target)
             return _IN_PLACE[symbol](target, value)
         return self.operate(symbol[:-1], target, value)
 

@@ -2,7 +2,7 @@
 
 import functools
 
-from tests.aliasing import hazard
+from tests.aliasing import Box, hazard
 
 SHARED = [0, 0]
 
@@ -115,3 +115,11 @@ def held_by_an_iterator(n):
     c = a if n > 1 else b  # chooses
     c[0] = 9  # writes
     return next(it)[0], next(it)[0]
+
+
+@hazard("box")
+def held_by_an_attribute_and_augmented(n):
+    box = Box(a=[0, 1], b=[5, 6])
+    box.w = box.a if n > 1 else box.b  # chooses
+    box.w += [3]  # writes
+    return len(box.a), len(box.b)
