@@ -60,6 +60,11 @@ class Identities(threading.local):
         self._writes.clear()
         self._apart.clear()
 
+    @property
+    def any(self) -> bool:
+        """Whether writes are to be checked."""
+        return bool(self._known or self._writes)
+
     def inside(self) -> frozenset[Any]:
         """What is known when a block begins."""
         return frozenset(self._known) | {("watched", key) for key in self._writes}

@@ -41,7 +41,7 @@ class Items(Lookups):
 
     def set_item(self, target: Any, key: Any, value: Any) -> Any:
         """``target[key] = value``; returns what the target is from then on."""
-        if type(target) in _PLAIN and type(key) in _PLAIN_KEYS and not self.journal.is_open:
+        if type(target) in _PLAIN and type(key) in _PLAIN_KEYS and not (self.journal.is_open or self.identities.any):
             target[key] = value
             return target
         if has_span(key):

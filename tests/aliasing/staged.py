@@ -471,3 +471,16 @@ def setdefault_item(n):
     for i in range(n):
         x[0] += 1
     return d
+
+
+@program
+def chosen_again_and_again(n):
+    p = {"w": n, "b": n}
+    if n > 0:
+        p = {"w": n + 1, "b": n}
+    if n > 1:
+        p = {"w": n + 1, "b": p["b"] + 1}
+    if n > 2:
+        p = {"w": n + 1, "b": p["b"] + 1}
+    p["w"] += 1
+    return p
