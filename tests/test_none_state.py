@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -243,3 +245,39 @@ def test_gradient_of_a_value_that_may_be_none():
 def test_none_stays_pythons_outside_of_a_trace():
     assert ag.convert(first_above)(np.array([1.0, 2.0]), 5.0) == -1
     assert ag.convert(find)([1.0], 5.0) is None
+
+
+def test_none_or_a_text_bound_on_the_one_path_that_goes_on():
+    def f(x):
+        for _ in ag.range(3):
+            if x > 5:
+                with contextlib.nullcontext():
+                    break
+            elif x > 0:
+                best, name = None, "up"
+            else:
+                continue
+            x = x + (len(name) if best is None else 7)
+        return x
+
+    for x in (6.0, 0.5, -1.0):
+        assert ag.function(f)(jnp.float32(x)) == f(x)
+        assert jax.jit(ag.convert(f))(x) == f(x)
+
+
+def test_none_bound_on_one_path_only_is_refused_where_the_other_reads_it():
+    def only(x):
+        if x > 0:
+            best = None
+        return 1 if best is None else 2
+
+    def joined_later(x):
+        if x > 0:
+            best = None
+        if x > 1:
+            best = 3.0
+        return best
+
+    for f in (only, joined_later):
+        with pytest.raises(ag.StagingError, match="'best' may be undefined here"):
+            ag.function(f)(jnp.float32(2.0))

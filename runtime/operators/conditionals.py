@@ -161,10 +161,13 @@ class Conditionals:
     def bound(self, read: Thunk) -> Any:
         """The value of a variable, after making sure that it has one on every path that leads here."""
         name = read.__code__.co_freevars[0] if read.__code__.co_freevars else read.__code__.co_names[0]
+        cell = (read.__closure__ or (None,))[0]
         try:
             value = read()
         except NameError:
-            raise self._unbound(name, (read.__closure__ or (None,))[0]) from None
+            raise self._unbound(name, cell) from None
+        if (value is None or isinstance(value, str | bytes | Optional)) and self.marks.reason_lost(cell) is not None:
+            raise self._unbound(name, cell)
         mark = self.marks.find(value)
         if mark is not None:
             if not self.can_raise_later():
@@ -234,10 +237,10 @@ class Conditionals:
         for k, place in enumerate(places):
             if k > len(variables):
                 self.journal.touch(place)  # found by its being written: the region around must know
-            if k in joined.lost:
-                self.marks.lose(place, f"only one branch binds it at {where}")
-            else:
+            if k not in joined.lost or joined.variables[k] is not None:
                 self._bind(place, joined.variables[k], leaves, where, functools.partial(parts.place, k=k))
+            if k in joined.lost:
+                self.marks.lose(place, f"only one branch binds it at {where}", keep=joined.variables[k] is not None)
         self.identities.refresh()
         return result.value
 

@@ -203,9 +203,12 @@ class Join:
             here = [*here[:-1], True] if always_bound else here
             left_leaves, right_leaves = (here, absent) if left is not None else (absent, here)
             if not any(typed) and not always_bound:
-                self.lost.add(len(self.variables))
-                self.variables.append(None)  # nothing in it can bear the mark of a placeholder
-                return
+                self.lost.add(len(self.variables))  # nothing in it can bear the mark of a placeholder
+                if not _is_constant(present, here):
+                    self.variables.append(None)
+                    return
+                absent = here = [*here[:-1], True]  # who surely comes from the branch that binds it may read it
+                left_leaves, right_leaves = here, absent
         start = len(self.pairs)
         labels = [*present.structure.leaf_names(name), name]
         for label, a, b in zip(labels, left_leaves, right_leaves, strict=True):
@@ -265,6 +268,11 @@ class Join:
             f"    if true:  {on_true}\n    if false: {on_false}\n"
             "  XLA needs one type for both: give them the same shape and structure (jnp.broadcast_to, jnp.zeros_like …)."
         )
+
+
+def _is_constant(value: EndValue, leaves: Sequence[Any]) -> bool:
+    """Whether this is None or a text: the same wherever it was bound, and no other name's to write to."""
+    return value.structure.template is None or (len(leaves) == 2 and isinstance(leaves[0], str | bytes))
 
 
 class Shown(str):

@@ -343,9 +343,13 @@ class Marks:
         self._marks: dict[int, tuple[weakref.ref[Any], Any, str]] = {}
         self._lost: OrderedDict[int, tuple[types.CellType, str]] = OrderedDict()
 
-    def lose(self, variable: Variable, reason: str) -> None:
-        """Unbind a variable that one path leaves unbound and whose value on the other has no placeholder."""
-        variable.set(UNBOUND)
+    def lose(self, variable: Variable, reason: str, keep: bool = False) -> None:
+        """Unbind a variable that one path leaves unbound and whose value on the other has no placeholder.
+
+        With ``keep`` it has that value for the reads that are sure to come from there; the others ask `reason_lost`.
+        """
+        if not keep:
+            variable.set(UNBOUND)
         if isinstance(variable, CellVariable):
             self._lost[id(variable.cell)] = variable.cell, reason
             while len(self._lost) > _LOST_KEPT:  # kept for the message only
