@@ -7,6 +7,7 @@ import contextlib
 import functools
 import gc
 import inspect
+import itertools
 import sys
 import types
 from collections.abc import Collection, Iterable, Iterator
@@ -19,7 +20,9 @@ from autograph.runtime.operators.libraries import is_library
 from autograph.runtime.operators.liveness import read_anywhere, read_from
 from autograph.runtime.operators.locations import is_internal, is_of_jax, is_of_library
 
-_AT_MOST = 200_000
+_AT_MOST = 200_000  # to find whether a write may be made, which is seldom asked
+_AT_MOST_REACHED = 5_000
+_NUMBERS = frozenset([int, float, complex, bool, str, bytes, type(None)])
 _DATA_MODULES = frozenset(
     [
         "builtins",
@@ -46,8 +49,9 @@ class Search:
     Attributes: found (the objects met, each with the name of the variable that leads to it).
     """
 
-    def __init__(self, wanted: Collection[int]) -> None:
+    def __init__(self, wanted: Collection[int], at_most: int) -> None:
         self.wanted = wanted
+        self.at_most = at_most
         self.found: dict[int, tuple[Any, str]] = {}
         self._seen: set[int] = set()
 
@@ -60,19 +64,20 @@ class Search:
         pending = collections.deque(roots)
         while pending and len(self.found) < len(self.wanted):
             value, name = pending.popleft()
-            if isinstance(value, _NO_DATA) or value is None or id(value) in self._seen:
+            if type(value) in _NUMBERS or id(value) in self._seen or isinstance(value, _NO_DATA):
                 continue
             self._seen.add(id(value))
-            if len(self._seen) > _AT_MOST:
+            if len(self._seen) > self.at_most:
                 raise TooFar
             if id(value) in self.wanted:
                 self.found[id(value)] = value, name
-            pending.extend((part, name) for part in parts_held(value))
+            parts = itertools.islice(parts_held(value), self.at_most)
+            pending.extend((part, name) for part in parts if type(part) not in _NUMBERS)
 
 
 def holder(wanted: Collection[int]) -> tuple[int, str] | None:
     """One of the objects that the user's running functions may still reach, and the variable that leads to it."""
-    search = Search(wanted)
+    search = Search(wanted, _AT_MOST)
     for roots in _frames():
         try:
             search.follow(roots)
@@ -86,7 +91,7 @@ def holder(wanted: Collection[int]) -> tuple[int, str] | None:
 
 def reached(wanted: Collection[int], values: Iterable[Any]) -> dict[int, Any]:
     """Those of the objects that the values lead to, by their identity."""
-    search = Search(wanted)
+    search = Search(wanted, _AT_MOST_REACHED)
     with contextlib.suppress(TooFar):
         search.follow((value, "") for value in values)
     return {key: value for key, (value, _) in search.found.items()}
