@@ -291,9 +291,9 @@ def _split(gap: Any, free: Any) -> Any:
     ahead = gap.astype(jnp.float32)
     distance = reach = jnp.float32(1)
     for repeats in range(1, _REPEATS + 1):
-        distance = jnp.where(reach <= ahead, reach, distance)
+        distance = jnp.where(reach < ahead, reach, distance)
         reach = reach * (rows + repeats) / repeats
-    distance = jnp.where(reach <= ahead, ahead * _REPEATS / (rows + _REPEATS), distance)
+    distance = jnp.where(reach < ahead, ahead * _REPEATS / (rows + _REPEATS), distance)
     return jnp.where(free == 1, gap, jnp.clip(distance.astype(jnp.int32), 1, gap))
 
 

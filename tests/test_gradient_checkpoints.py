@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import autograph as ag
+from autograph.backends import xla_checkpoints
 
 # Around what a number of rows holds, and far past it.
 COUNTS = (0, 1, 2, 7, 8, 9, 12, 13, 16, 31, 33, 63, 64, 65, 129, 1000, 4095, 4096, 4097, 5000)
@@ -64,3 +65,28 @@ def test_memory_does_not_grow_with_trip_counts(slots):
     gradient = jax.jit(jax.grad(lambda x, w, n: f(x, w, n).sum())).lower(jnp.ones(size), W, 10**6).compile()
     state = size * 8
     assert gradient.memory_analysis().temp_size_in_bytes < (slots + 30) * state
+
+
+@pytest.mark.parametrize("count", [8, 16, 64])
+def test_no_kept_state_loses_its_row(count):
+    """Whenever a loop ends, every state that is still to be kept is where it was put."""
+    rows = xla_checkpoints._Rows(count)
+    steps = jnp.arange(20_000, dtype=jnp.int32)
+    shifts, places = np.asarray(rows.shift(steps)), np.asarray(rows.of_step(steps))
+    held = {}
+    for step, (shift, place) in enumerate(zip(shifts, places, strict=True)):
+        if step % (1 << shift) == 0:
+            assert 0 <= place < count
+            held[place] = step
+        if step < 3 * count or step % 331 == 0 or step & (step + 1) == 0 or step & (step - 1) == 0:
+            assert all(held[places[k]] == k for k in range(0, step + 1, 1 << shift)), step
+
+
+def test_gaps_longer_than_the_spare_rows_are_split():
+    """Of few rows with many steps between: every split leaves a way on, and goes some way."""
+    free, gap = np.meshgrid(np.arange(1, 20), [*range(2, 60), 1000, 65_536], indexing="ij")
+    distance = np.asarray(xla_checkpoints._split(jnp.asarray(gap, jnp.int32), jnp.asarray(free, jnp.int32)))
+    split = gap > free  # where the rest fits, there is none
+    assert (distance[split] >= 1).all()
+    assert (distance == gap)[split & (free == 1)].all()
+    assert (distance < gap)[split & (free > 1)].all()
