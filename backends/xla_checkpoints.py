@@ -53,6 +53,7 @@ class Plan:
             count = bound
         else:
             count = max(_FEWEST, min(_MOST, _BYTES // max(size, 1)))
+            count = count * 9 // 8  # of the power of two that it only just misses it is to be that
         if bound is not None and bound <= count:
             return cls(max(bound, 1), True)
         return cls(1 << (max(8, count).bit_length() - 1), False)
