@@ -217,7 +217,7 @@ _FAILURES = _Failures()
 
 
 def _is_no_failed_call(record: logging.LogRecord) -> bool:
-    return record.exc_info is None or record.exc_info is False or not isinstance(record.exc_info[1], CallFailed)
+    return not record.exc_info or not isinstance(record.exc_info[1], CallFailed)
 
 
 # The caller gets the exception itself; JAX would also log ours, with a traceback of JAX's own.
