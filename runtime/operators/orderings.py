@@ -10,6 +10,7 @@ import jax.numpy as jnp
 
 from autograph.backends.base import Backend
 from autograph.runtime.errors import StagingError
+from autograph.runtime.operators.iterables import is_symbolic_size
 from autograph.runtime.operators.locations import user_location
 from autograph.runtime.operators.state import value_of
 
@@ -74,7 +75,9 @@ def _columns(key: Any) -> tuple[Any, ...]:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, bool | int | float) or (hasattr(value, "dtype") and not jnp.ndim(value))
+    if isinstance(value, bool | int | float) or is_symbolic_size(value):
+        return True
+    return hasattr(value, "dtype") and not jnp.ndim(value)
 
 
 def _shown(key: Any) -> str:
