@@ -59,7 +59,8 @@ class Wrappers:
         if called.__code__ is _DISPATCH_METHOD:
             cells = (cell.cell_contents for cell in called.__closure__ or ())
             held = dict(zip(called.__code__.co_freevars, cells, strict=True))
-            generic, bound = held["self"].dispatcher, (held["obj"], held["cls"])
+            owner = called.register.__self__  # type: ignore[attr-defined]
+            generic, bound = owner.dispatcher, (held["obj"], held["cls"])
         elif called.__code__ is not _DISPATCH:
             return None
 
