@@ -19,6 +19,7 @@ import numpy as np
 from autograph.runtime.operators.libraries import is_library
 from autograph.runtime.operators.liveness import read_anywhere, read_from
 from autograph.runtime.operators.locations import is_internal, is_of_jax, is_of_library
+from autograph.runtime.operators.state import contents_of_cells
 
 _AT_MOST = 200_000  # to find whether a write may be made, which is seldom asked
 _AT_MOST_REACHED = 5_000
@@ -112,7 +113,7 @@ def parts_held(value: Any) -> Iterable[Any]:
     if isinstance(value, types.BuiltinFunctionType):
         return () if isinstance(value.__self__, types.ModuleType) else (value.__self__,)
     if isinstance(value, types.CellType):
-        return _contents((value,))
+        return contents_of_cells((value,))
     if isinstance(value, functools.partial):
         return (value.func, value.args, value.keywords)
     if isinstance(value, types.GeneratorType | types.CoroutineType):
@@ -186,7 +187,7 @@ def _runs_again(code: types.CodeType, caller: types.FrameType | None) -> bool:
 
 
 def _held_by_function(function: types.FunctionType) -> Iterator[Any]:
-    yield from _contents(function.__closure__ or ())
+    yield from contents_of_cells(function.__closure__)
     yield from function.__defaults__ or ()
     yield from (function.__kwdefaults__ or {}).values()
     if "__wrapped__" in function.__dict__:
@@ -201,11 +202,3 @@ def _held_by_function(function: types.FunctionType) -> Iterator[Any]:
 def _globals_of(code: types.CodeType) -> frozenset[str]:
     inner = (_globals_of(part) for part in code.co_consts if isinstance(part, types.CodeType))
     return frozenset(code.co_names).union(*inner)
-
-
-def _contents(cells: Iterable[types.CellType]) -> Iterator[Any]:
-    for cell in cells:
-        try:
-            yield cell.cell_contents
-        except ValueError:
-            continue

@@ -18,7 +18,7 @@ import numpy as np
 from autograph.runtime.errors import StagingError
 from autograph.runtime.operators.libraries import is_library
 from autograph.runtime.operators.locations import user_location
-from autograph.runtime.operators.state import has_contents
+from autograph.runtime.operators.state import contents_of_cells, has_contents
 
 CONTAINERS = (list, dict, set, collections.deque, bytearray)
 _DEPTH = 3
@@ -54,7 +54,7 @@ class Reach:
             if value.__dict__.get("__autograph_do_not_convert__"):
                 return  # its user has asked that it takes effect while tracing
             self._seen.add(id(value))
-            for part in (*_contents(value.__closure__ or ()), *(value.__defaults__ or ())):
+            for part in (*contents_of_cells(value.__closure__), *(value.__defaults__ or ())):
                 self._walk(part, depth - 1)
             return
         if isinstance(value, tuple):
@@ -117,14 +117,6 @@ def contents(owner: Any) -> Any:
 def is_cache(owner: Any, name: str) -> bool:
     """Whether the attribute is where a `functools.cached_property` keeps its value."""
     return isinstance(getattr(type(owner), name, None), functools.cached_property)
-
-
-def _contents(cells: Iterable[types.CellType]) -> Iterator[Any]:
-    for cell in cells:
-        try:
-            yield cell.cell_contents
-        except ValueError:
-            continue
 
 
 def _is_data(value: Any) -> bool:

@@ -116,6 +116,15 @@ def _cells(functions: Iterable[Any]) -> dict[str, types.CellType]:
     }
 
 
+def contents_of_cells(cells: Iterable[types.CellType] | None) -> Iterator[Any]:
+    """What closure cells hold, those that are empty left out."""
+    for cell in cells or ():
+        try:
+            yield cell.cell_contents
+        except ValueError:
+            continue
+
+
 class Snapshot:
     """The contents of every cell that the bodies can reach, and of the state variables, to be put back."""
 

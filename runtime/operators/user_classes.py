@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from autograph.runtime.operators.libraries import is_library
+from autograph.runtime.operators.state import contents_of_cells
 
 _BINARY = {"+": "add", "-": "sub", "*": "mul", "@": "matmul", "/": "truediv", "//": "floordiv", "%": "mod", "**": "pow"}
 _BINARY |= {"<<": "lshift", ">>": "rshift", "&": "and", "|": "or", "^": "xor"}
@@ -51,7 +52,7 @@ Members = Mapping[tuple[type, str], types.FunctionType]
 def _modules(function: types.FunctionType) -> frozenset[str]:
     """The names of the function's module, and of those that its globals and its closure come from."""
     found = {function.__globals__.get("__name__")}
-    for value in (*function.__globals__.values(), *_held(function)):
+    for value in (*function.__globals__.values(), *contents_of_cells(function.__closure__)):
         if isinstance(value, types.ModuleType):
             found.add(value.__name__)
         else:
@@ -60,14 +61,6 @@ def _modules(function: types.FunctionType) -> frozenset[str]:
     return frozenset(
         name for name in found if isinstance(name, str) and not is_library(types.SimpleNamespace(__module__=name))
     )
-
-
-def _held(function: types.FunctionType) -> Iterator[Any]:
-    for cell in function.__closure__ or ():
-        try:
-            yield cell.cell_contents
-        except ValueError:
-            continue
 
 
 def _classes(modules: frozenset[str]) -> Iterator[type]:
@@ -104,7 +97,7 @@ def _has_control_flow(function: types.FunctionType, members: Members, seen: froz
     if id(function.__code__) in seen or is_library(function):
         return False
     seen |= {id(function.__code__)}
-    scope = dict(zip(function.__code__.co_freevars, _held(function), strict=False))
+    scope = dict(zip(function.__code__.co_freevars, contents_of_cells(function.__closure__), strict=False))
     for code in _codes(function.__code__):
         if not _BRANCHES.isdisjoint(code.co_code[::2]):
             return True
