@@ -6,6 +6,7 @@ reach out of it count.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -15,6 +16,11 @@ FUNCTIONS = (gast.FunctionDef, gast.AsyncFunctionDef, gast.Lambda)
 COMPREHENSIONS = (gast.ListComp, gast.SetComp, gast.DictComp, gast.GeneratorExp)
 _LEAVES = frozenset({gast.Constant, gast.Pass, gast.Break, gast.Continue, gast.Global, gast.Nonlocal})
 LOOPS = (gast.For, gast.AsyncFor, gast.While)
+_SCOPES = frozenset({*FUNCTIONS, gast.ClassDef, *COMPREHENSIONS})
+_NAMED = frozenset({gast.FunctionDef, gast.AsyncFunctionDef, gast.ClassDef})
+_CAPTURES = frozenset({gast.MatchAs, gast.MatchStar, gast.MatchMapping})
+_BINDS = frozenset({gast.Store, gast.Del})
+_SUSPENDS = frozenset({gast.Yield, gast.YieldFrom, gast.Await, gast.AsyncFor, gast.AsyncWith})
 
 
 @dataclass(frozen=True)
@@ -99,6 +105,8 @@ def _children_in_scope(node: gast.AST) -> list[gast.AST]:
     kind = type(node)
     if kind in _LEAVES:
         return []
+    if kind is gast.Name:  # half of all nodes; only a parameter is annotated
+        return [] if node.annotation is None else [node.annotation]
     if kind in FUNCTIONS:
         defaults = [default for default in (*node.args.defaults, *node.args.kw_defaults) if default is not None]
         return [*defaults, *getattr(node, "decorator_list", ())]
@@ -107,13 +115,18 @@ def _children_in_scope(node: gast.AST) -> list[gast.AST]:
     if kind in COMPREHENSIONS:
         return [node.generators[0].iter]
     children = []
-    for field in node._fields:
+    for field in _fields_with_nodes(kind):
         value = getattr(node, field, None)
-        if isinstance(value, list):
+        if value.__class__ is list:
             children += [part for part in value if isinstance(part, gast.AST)]
-        elif isinstance(value, gast.AST) and field not in ("ctx", "op"):
+        elif isinstance(value, gast.AST):
             children.append(value)
     return children
+
+
+@functools.cache
+def _fields_with_nodes(kind: type[gast.AST]) -> tuple[str, ...]:
+    return tuple(field for field in kind._fields if field not in ("ctx", "op", "ops"))
 
 
 def definitions_in(node: gast.ClassDef) -> Iterator[gast.AST]:
@@ -127,19 +140,22 @@ def bound_names(nodes: Iterable[gast.AST]) -> set[str]:
     """Names that these statements bind (or delete) in their own scope."""
     names: set[str] = set()
     for node in walk_scope(nodes):
-        if isinstance(node, gast.Name) and isinstance(node.ctx, gast.Store | gast.Del):
-            names.add(node.id)
-        elif isinstance(node, gast.FunctionDef | gast.AsyncFunctionDef | gast.ClassDef):
+        kind = type(node)
+        if kind is gast.Name:
+            if type(node.ctx) in _BINDS:
+                names.add(node.id)
+        elif kind in _NAMED:
             names.add(node.name)
-        elif isinstance(node, gast.alias):
+        elif kind is gast.alias:
             names.add((node.asname or node.name).partition(".")[0])
-        elif isinstance(node, gast.ExceptHandler) and node.name is not None:
-            names.add(node.name if isinstance(node.name, str) else node.name.id)
-        elif isinstance(node, COMPREHENSIONS):
+        elif kind is gast.ExceptHandler:
+            if node.name is not None:
+                names.add(node.name if isinstance(node.name, str) else node.name.id)
+        elif kind in COMPREHENSIONS:
             names |= _walrus_names(node)
-        else:
-            captured = getattr(node, "rest" if isinstance(node, gast.MatchMapping) else "name", None)
-            if isinstance(node, gast.MatchAs | gast.MatchStar | gast.MatchMapping) and captured:
+        elif kind in _CAPTURES:
+            captured = node.rest if kind is gast.MatchMapping else node.name
+            if captured:
                 names.add(captured)
     return names
 
@@ -148,11 +164,14 @@ def read_names(nodes: Iterable[gast.AST]) -> set[str]:
     """Names of the surrounding scope that evaluating these nodes may read, nested scopes included."""
     names: set[str] = set()
     for node in walk_scope(nodes):
-        if isinstance(node, gast.Name) and isinstance(node.ctx, gast.Load):
-            names.add(node.id)
-        elif isinstance(node, gast.AugAssign) and isinstance(node.target, gast.Name):
-            names.add(node.target.id)
-        elif isinstance(node, (*FUNCTIONS, gast.ClassDef, *COMPREHENSIONS)):
+        kind = type(node)
+        if kind is gast.Name:
+            if type(node.ctx) is gast.Load:
+                names.add(node.id)
+        elif kind is gast.AugAssign:
+            if type(node.target) is gast.Name:
+                names.add(node.target.id)
+        elif kind in _SCOPES:
             names |= free_names(node)
     return names
 
@@ -185,9 +204,9 @@ def contains(nodes: Iterable[gast.AST], kinds: type | tuple[type, ...]) -> bool:
 def suspends(nodes: Iterable[gast.AST]) -> bool:
     """Whether these statements ``yield`` or ``await`` in this scope, so that they cannot move into another function."""
     for node in walk_scope(nodes):
-        if isinstance(node, gast.Yield | gast.YieldFrom | gast.Await | gast.AsyncFor | gast.AsyncWith):
+        if type(node) in _SUSPENDS:
             return True
-        if isinstance(node, COMPREHENSIONS) and any(
+        if type(node) in COMPREHENSIONS and any(
             generator.is_async or any(isinstance(n, gast.Await) for n in gast.walk(node))
             for generator in node.generators
         ):

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import gast
 
 from autograph._analysis.scopes import COMPREHENSIONS, FUNCTIONS, definitions_in, parameter_names, scope_of, walk_scope
-from autograph._passes.lookups import has_list
 from autograph._passes.nodes import Context, assign, constant, copied, load, placed, store, thunk
 
 _OPERATORS = {
@@ -25,6 +24,11 @@ _OPERATORS = {
     gast.LShift: "<<=",
     gast.RShift: ">>=",
 }
+# What a call cannot change in a target, besides names.
+_STEADY = (
+    *(gast.Constant, gast.BinOp, gast.UnaryOp, gast.Slice, gast.Tuple),
+    *(gast.operator, gast.unaryop, gast.expr_context),
+)
 
 
 class LowerAssignments:
@@ -46,11 +50,13 @@ class LowerAssignments:
     def __call__(self, node: gast.AST) -> gast.AST:
         if not isinstance(node, gast.Lambda):
             scope = scope_of(node)
-            node.body = _Rewriter(self.context, scope.bound, _bound_with_values(node)).block(node.body) or [
-                placed(gast.Pass(), node)
+            shared = {name for part in gast.walk(node) if isinstance(part, gast.Nonlocal) for name in part.names}
+            outer = scope.nonlocal_names | scope.global_names
+            rewriter = _Rewriter(self.context, scope.bound | outer, _bound_with_values(node), scope.bound - shared)
+            node.body = rewriter.block(node.body) or [placed(gast.Pass(), node)]
+            reports = [
+                placed(gast.Expr(self.context.call("will_write", thunk(load(name)))), node) for name in sorted(outer)
             ]
-            outer = sorted(scope.nonlocal_names | scope.global_names)
-            reports = [placed(gast.Expr(self.context.call("will_write", thunk(load(name)))), node) for name in outer]
             position = _after_declarations(node)
             node.body = [*node.body[:position], *reports, *node.body[position:]]
         return node
@@ -58,10 +64,17 @@ class LowerAssignments:
 
 class _Rewriter:
     """Attributes: local_names (variables that may be rebound here), bound_else (those bound by more than a bare
-    annotation), prelude (statements to run before the present one)."""
+    annotation), steady_names (those that no call can rebind), prelude (statements to run before the present one)."""
 
-    def __init__(self, context: Context, local_names: frozenset[str], bound_else: frozenset[str]) -> None:
+    def __init__(
+        self,
+        context: Context,
+        local_names: frozenset[str],
+        bound_else: frozenset[str],
+        steady_names: frozenset[str],
+    ) -> None:
         self.bound_else = bound_else
+        self.steady_names = steady_names
         self.context = context
         self.local_names = local_names
         self.prelude: list[gast.AST] = []
@@ -139,20 +152,21 @@ class _Rewriter:
         target, symbol = node.target, constant(_OPERATORS[type(node.op)])
         base = self._simple(target.value)
         if self._may_write(node.value):  # Python has read the old value by the time the right-hand side runs
+            name = self.context.names.new("updated" if isinstance(target, gast.Attribute) else "taken")
             if isinstance(target, gast.Attribute):
-                part = target.attr
-            else:
-                part = self._index(target.slice)
-                if not isinstance(part, gast.Constant):  # what runs may change what the index comes to
-                    part = self._hoisted("index", part)
-            place = type(target)(base, part)
-            place.ctx = gast.Load()
-            name = self.context.names.new("updated")
-            update = gast.AugAssign(store(name), node.op, node.value)
-            is_listed = isinstance(target, gast.Subscript) and has_list(target.slice)
-            old = self.context.call("get_item", base, part) if is_listed else place
-            first = [*self._placed([assign(name, old)], node), placed(update, node)]
-            return first + self._placed(self._store(copied(place), load(name)), node)
+                place = placed(gast.Attribute(base, target.attr, gast.Load()), target)
+                first = [
+                    *self._placed([assign(name, place)], node),
+                    placed(gast.AugAssign(store(name), node.op, node.value), node),
+                ]
+                return first + self._placed(self._store(copied(place), load(name)), node)
+            part = self._index(target.slice)
+            if not isinstance(part, gast.Constant):  # what runs may change what the index comes to
+                part = self._hoisted("index", part)
+            self.prelude.append(assign(name, self.context.call("take_item", base, part)))
+            value = self._hoisted("value", node.value)  # and only then does it store, in what the target is by then
+            new = self.context.call("update_taken", copied(base), copied(part), load(name), symbol, value)
+            return self._placed(self._put_back(copied(base), new), node)
         if isinstance(target, gast.Attribute):
             attribute = constant(self.context.mangled(target.attr))
             update = gast.Expr(self.context.call("update_attr", base, attribute, symbol, node.value))
@@ -188,9 +202,16 @@ class _Rewriter:
     def _shows_order(self, value: gast.AST, target: gast.AST) -> bool:
         """Whether it can be seen that Python evaluates the value before the target."""
         if _has_call(value):
-            return _has_call(target) or not isinstance(target.value, gast.Name)
+            return not isinstance(target.value, gast.Name) or not self._is_steady(target)
         names = {part.id for part in gast.walk(target) if isinstance(part, gast.Name)}
         return not isinstance(value, gast.Name | gast.Constant) and not all(map(self.context.is_own_name, names))
+
+    def _is_steady(self, target: gast.AST) -> bool:
+        """Whether the target is the same place before and after any call."""
+        parts = (part for part in gast.walk(target) if part is not target)
+        return all(
+            part.id in self.steady_names if isinstance(part, gast.Name) else isinstance(part, _STEADY) for part in parts
+        )
 
     def _put_back(self, place: gast.AST, new: gast.AST) -> list[gast.AST]:
         """Statements that store ``new``, what an item write made of ``place``, where ``place`` came from."""

@@ -14,6 +14,7 @@ _ASKED_FOR_VALUE = (
     jax.errors.ConcretizationTypeError,
     jax.errors.TracerArrayConversionError,
     jax.errors.TracerIntegerConversionError,
+    jax.errors.NonConcreteBooleanIndexError,
 )
 _MARK = "autograph: "
 
@@ -24,6 +25,13 @@ def explain_concretization(error: BaseException, is_converted: Callable[[types.C
         return
     position = user_position(error.__traceback__)
     where = describe_location(*position[:2]) if position is not None else "an unknown line"
+    if isinstance(error, jax.errors.NonConcreteBooleanIndexError):
+        error.add_note(
+            f"{_MARK}{where}\n  How many elements this mask takes is only known when the program runs, and XLA needs the shape of every "
+            "array beforehand.\n  Keep all elements, and choose: jnp.sum(x, where=mask), x = jnp.where(mask, new, x); "
+            "or take a fixed number: x[jnp.nonzero(mask, size=…)]."
+        )
+        return
     code = user_code(error.__traceback__)
     if code is not None and not is_converted(code):
         error.add_note(

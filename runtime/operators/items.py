@@ -15,6 +15,7 @@ from autograph.runtime.operators.journal import MUTABLE_CONTAINERS, AttributePla
 from autograph.runtime.operators.libraries import is_library
 from autograph.runtime.operators.locations import user_location
 from autograph.runtime.operators.lookups import Lookups, as_index
+from autograph.runtime.operators.masks import Masks, Taken, has_mask
 from autograph.runtime.operators.operations import class_attribute, user_method
 from autograph.runtime.operators.slices import has_span
 from autograph.runtime.operators.state import CellVariable, GlobalVariable, has_contents
@@ -29,7 +30,7 @@ class _Index:
         return key
 
 
-class Items(Lookups):
+class Items(Lookups, Masks):
     """The operators for writes. Needs ``backend`` from the object it is mixed into."""
 
     backend: Backend
@@ -45,24 +46,25 @@ class Items(Lookups):
             target[key] = value
             return target
         if has_span(key):
-            return self.write_spans(self._array(target, key), key, lambda part, rest: _set(part, rest, value), value)
+            return self.write_spans(
+                self._array(target, key), key, lambda part, rest: self._set(part, rest, value), value
+            )
         if self.backend.is_array(target):
-            return _set(target, key, value)
+            return self._set(target, key, value)
         if isinstance(target, np.ndarray) and (self._any_traced(value) or self._any_traced(key)):
-            return _set(jnp.asarray(target), key, value)
+            return self._set(jnp.asarray(target), key, value)
         if isinstance(target, list) and not has_contents(target) and self._any_traced(key):
             raise self._traced_key("list", key)
         if isinstance(target, MUTABLE_CONTAINERS):
             self.identities.check(target)
+            if self.journal.is_open:
+                self.journal.touch(ContentsPlace(target))
         method = getattr(type(target), "__setitem__", None)
         if isinstance(method, types.FunctionType):
             self.call(method)(target, key, value)
             return target
-        if self.journal.is_open:
-            if isinstance(target, np.ndarray):
-                return _set(jnp.asarray(target), key, value)
-            if isinstance(target, MUTABLE_CONTAINERS):
-                self.journal.touch(ContentsPlace(target))
+        if self.journal.is_open and isinstance(target, np.ndarray):
+            return self._set(jnp.asarray(target), key, value)
         target[key] = value
         return target
 
@@ -79,16 +81,30 @@ class Items(Lookups):
 
     def update_item(self, target: Any, key: Any, symbol: str, value: Any) -> Any:
         """``target[key] += value`` and its like; returns what the target is from then on."""
-        if self.backend.is_array(target) and _is_mask(key):
-            new = self.in_place(symbol, target, value)  # what the mask leaves out is computed for nothing
-            return jnp.where(_spread_mask(key, target), new.astype(target.dtype), target)
+        return self.update_taken(target, key, self.take_item(target, key), symbol, value)
+
+    def take_item(self, target: Any, key: Any) -> Any:
+        """``target[key]`` for `update_taken`, which may come when the target has changed."""
+        if has_span(key) or (self._is_array_now(target, key) and has_mask(key)):
+            return Taken(self._array(target, key))
+        return self.get_item(target, key)
+
+    def update_taken(self, target: Any, key: Any, taken: Any, symbol: str, value: Any) -> Any:
+        """The rest of ``target[key] += value``, with what `take_item` gave."""
+        if type(taken) is not Taken:
+            return self.set_item(target, key, self.in_place(symbol, taken, value))
+
+        def update(part: Any, other: Any) -> Any:
+            return self.in_place(symbol, part, other)
+
+        def write(part: Any, rest: Any) -> Any:
+            if has_mask(rest):
+                return self.write_mask(part, rest, value, update, taken.array)
+            return self._set(part, rest, update(part[rest], value))
+
         if has_span(key):
-
-            def write(part: Any, rest: Any) -> Any:
-                return _set(part, rest, self.in_place(symbol, part[rest], value))
-
             return self.write_spans(self._array(target, key), key, write, value)
-        return self.set_item(target, key, self.in_place(symbol, self.get_item(target, key), value))
+        return write(self._array(target, key), key)
 
     def set_attr(self, target: Any, name: str, value: Any) -> None:
         """``target.name = value``, through the class's own converted property or ``__setattr__``, where it has one."""
@@ -155,6 +171,17 @@ class Items(Lookups):
             "nonlocal or global."
         )
 
+    def _set(self, array: Any, key: Any, value: Any) -> Any:
+        """``array`` with ``value`` at ``key``, in the array's dtype, as NumPy assigns."""
+        key = as_index(key)
+        if has_mask(key):
+            return self.write_mask(array, key, value, lambda _, new: new)
+        return jnp.asarray(array).at[key].set(jnp.asarray(value).astype(array.dtype))
+
+    def _is_array_now(self, target: Any, key: Any) -> bool:
+        """Whether an item write makes a new array of the target."""
+        return self.backend.is_array(target) or (isinstance(target, np.ndarray) and self._any_traced(key))
+
     def _any_traced(self, value: Any) -> bool:
         return any(self.backend.is_array(part) for part in (value if isinstance(value, tuple) else (value,)))
 
@@ -163,19 +190,3 @@ class Items(Lookups):
             f"{user_location()}\n  A {kind} cannot be written at a traced index ({key}). Make it an array (jnp.stack) or an "
             "autograph.TensorArray."
         )
-
-
-def _set(array: Any, key: Any, value: Any) -> Any:
-    """``array`` with ``value`` at ``key``, in the array's dtype, as NumPy assigns."""
-    key = as_index(key)
-    if _is_mask(key) and (np.ndim(value) == 0 or np.shape(value) == array.shape[key.ndim :]):
-        return jnp.where(_spread_mask(key, array), jnp.asarray(value).astype(array.dtype), array)
-    return jnp.asarray(array).at[key].set(jnp.asarray(value).astype(array.dtype))
-
-
-def _is_mask(key: Any) -> bool:
-    return getattr(key, "dtype", None) == np.bool_ and getattr(key, "ndim", 0) > 0
-
-
-def _spread_mask(mask: Any, array: Any) -> Any:
-    return jnp.reshape(mask, mask.shape + (1,) * (array.ndim - mask.ndim))

@@ -224,8 +224,8 @@ class Blocks(Statements):
         self.line(f"del {name}")
 
     def print_(self) -> None:
-        """``mark`` is zero, and traced: what is not, prints while tracing."""
-        if "mark" in self.scope.types:
+        """``mark`` is zero, and traced: what is not, prints while tracing. `finally` prints nothing after a raise."""
+        if "mark" in self.scope.types and self.may_jump:
             self.count += 1
             self.line(f'print("p{self.count}", {self._operand(INT)} + mark)')
 

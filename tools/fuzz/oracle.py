@@ -34,11 +34,13 @@ class Unsuitable(Exception):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a call did: its result, or the type and arguments of what it raised; and what it printed."""
+    """What a call did: its result, or the type and arguments of what it raised; and what it printed, None if the call
+    ended while it was traced, before its program could print anything.
+    """
 
     result: Any = None
     error: BaseException | None = None
-    printed: str = ""
+    printed: str | None = ""
 
     @property
     def raised(self) -> tuple[str, tuple[Any, ...]] | None:

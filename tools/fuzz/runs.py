@@ -92,7 +92,7 @@ def run_mode(mode: str, source: str, inputs: tuple[Arguments, ...], by_xla: bool
 def _difference(wanted: Outcome, found: Outcome) -> tuple[str, str] | None:
     if wanted.error is not None or found.error is not None:
         if wanted.raised == found.raised:
-            if wanted.printed == found.printed:
+            if found.printed is None or wanted.printed == found.printed:
                 return None
             return "prints", f"before {wanted.error!r}, plain Python prints {wanted.printed!r}, found {found.printed!r}"
         if wanted.error is None:
@@ -161,6 +161,8 @@ def _function(subject: Subject) -> _Outcomes:
         outcomes = _run_all(made, subject.inputs)
         programs = [made.get_concrete_function(*_as_jax(subject.inputs[0])).graph.jaxpr]
     # What is raised while tracing leaves no trace to be used again.
+    if not made.experimental_get_tracing_count():
+        outcomes = [replace(outcome, printed=None) for outcome in outcomes]
     if made.experimental_get_tracing_count() > 1 and all(outcome.error is None for outcome in outcomes):
         return [Outcome(error=RuntimeError("traced more than once"))] * len(subject.inputs), {}
     return outcomes, _staged_in(programs)

@@ -229,8 +229,13 @@ class Statements(Expressions):
 
     def _matrix_write(self, name: str) -> None:
         row, column = self.index(ROWS), self.index()
+        vectors = self.scope.readable(FLOATS)
+        mask = f"{self.random.choice(vectors)} > {self._operand(FLOAT)}" if vectors else "1:"
         index = self.random.choice(
             (
+                f":, {mask}",
+                f"{row}, {mask}",
+                f"{name} > {self._operand(FLOAT)}",
                 f"{row}, {column}",
                 f"{row}][{column}",
                 row,
@@ -242,7 +247,6 @@ class Statements(Expressions):
             )
         )
         value = self.expression(FLOAT, 1)
-        vectors = self.scope.readable(FLOATS)
         if index in (row, "[1, 0]") and vectors and self.chance(0.5):
             value = self.vector(FLOATS, 1)
         self.line(f"{name}[{index}] {self._writes()} {value}")
@@ -256,13 +260,15 @@ class Statements(Expressions):
             self.line(self.call_text(self.random.choice(callees)))
 
     def check(self, depth: int) -> None:
-        if self.chance(0.5):
+        if not self.may_jump:  # in `finally` it would replace an exception
+            self.line("pass")
+        elif self.chance(0.5):
             self.line(f'assert {self.condition()}, "a{self.random.randint(1, 9)}"')
-            return
-        error = self.random.choice(("ValueError", "KeyError", "OverflowError"))
-        self.line(f"if {self.condition()}:")
-        with self.indented():
-            self.line(f'raise {error}("e{self.random.randint(1, 9)}")')
+        else:
+            error = self.random.choice(("ValueError", "KeyError", "OverflowError"))
+            self.line(f"if {self.condition()}:")
+            with self.indented():
+                self.line(f'raise {error}("e{self.random.randint(1, 9)}")')
 
     # Statements that leave.
 
