@@ -6,7 +6,6 @@ reach out of it count.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -15,6 +14,12 @@ import gast
 FUNCTIONS = (gast.FunctionDef, gast.AsyncFunctionDef, gast.Lambda)
 COMPREHENSIONS = (gast.ListComp, gast.SetComp, gast.DictComp, gast.GeneratorExp)
 _LEAVES = frozenset({gast.Constant, gast.Pass, gast.Break, gast.Continue, gast.Global, gast.Nonlocal})
+# The fields of each kind of node that may hold nodes with names in them.
+_FIELDS = {
+    kind: tuple(field for field in getattr(kind, "_fields", ()) if field not in ("ctx", "op", "ops"))
+    for kind in vars(gast).values()
+    if isinstance(kind, type) and issubclass(kind, gast.AST)
+}
 LOOPS = (gast.For, gast.AsyncFor, gast.While)
 _SCOPES = frozenset({*FUNCTIONS, gast.ClassDef, *COMPREHENSIONS})
 _NAMED = frozenset({gast.FunctionDef, gast.AsyncFunctionDef, gast.ClassDef})
@@ -115,18 +120,13 @@ def _children_in_scope(node: gast.AST) -> list[gast.AST]:
     if kind in COMPREHENSIONS:
         return [node.generators[0].iter]
     children = []
-    for field in _fields_with_nodes(kind):
+    for field in _FIELDS[kind]:
         value = getattr(node, field, None)
         if value.__class__ is list:
             children += [part for part in value if isinstance(part, gast.AST)]
         elif isinstance(value, gast.AST):
             children.append(value)
     return children
-
-
-@functools.cache
-def _fields_with_nodes(kind: type[gast.AST]) -> tuple[str, ...]:
-    return tuple(field for field in kind._fields if field not in ("ctx", "op", "ops"))
 
 
 def definitions_in(node: gast.ClassDef) -> Iterator[gast.AST]:
