@@ -8,7 +8,7 @@ statement.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -285,6 +285,12 @@ class Staging(Protocol):
 
     def is_bound(self, program: Any) -> bool:
         """Whether a recorded program holds values of a trace around it."""
+
+    def large_constants(self, program: Any, least: int) -> dict[int, Any]:
+        """By position, the arrays of at least so many bytes that a recorded program holds; NumPy's as copies."""
+
+    def with_constants(self, program: Any, constants: Mapping[int, Any]) -> Any:
+        """A recorded program with other values for those constants."""
 
     def settings(self) -> Any:
         """The settings under which programs are recorded now, as a key."""

@@ -5,10 +5,12 @@ See `xla_state` for how their values pass through.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import jax
+import jax.numpy as jnp
+import numpy as np
 from jax.experimental import io_callback
 from jax.experimental.hijax import register_hitype
 from jax.extend.core import concrete_or_error, find_top_trace
@@ -148,6 +150,20 @@ class XlaStaging:
 
     def is_bound(self, program: Any) -> bool:
         return any(isinstance(const, jax.core.Tracer) for const in program.consts)
+
+    def large_constants(self, program: Any, least: int) -> dict[int, Any]:
+        found = {}
+        for position, const in enumerate(program.consts):
+            if getattr(const, "nbytes", 0) < least:
+                continue
+            if not hasattr(const, "sharding"):  # NumPy's, in a wrapper of JAX's; it may be written later
+                with jax.ensure_compile_time_eval():
+                    const = jnp.array(np.array(const), const.dtype)
+            found[position] = const
+        return found
+
+    def with_constants(self, program: Any, constants: Mapping[int, Any]) -> Any:
+        return program.replace(consts=[constants.get(k, const) for k, const in enumerate(program.consts)])
 
     def settings(self) -> Any:
         return (jax.sharding.get_abstract_mesh(), *(getattr(jax.config, name) for name in _SETTINGS))

@@ -47,6 +47,7 @@ class ConcreteFunction:
         run: Callable[..., Any],
         inspect: Callable[[], Any],
         variables: Callable[[], Sequence[Any]],
+        has_state: Callable[[], bool],
     ) -> None:
         self.name = name
         self._signature = signature
@@ -54,6 +55,7 @@ class ConcreteFunction:
         self._run = run
         self._inspect = inspect
         self._variables = variables
+        self._has_state = has_state
         self._made_graph: Graph | None = None
         self._inspection: Any = None
 
@@ -92,7 +94,7 @@ class ConcreteFunction:
         """The structure of the results, a `TensorSpec` in the place of each array."""
         self.graph  # noqa: B018
         results = self._inspection.out_info
-        if self._variables():  # their new values come with the results
+        if self._has_state():  # new values of Variables come with the results
             results, _ = results
         return jax.tree_util.tree_map(
             lambda leaf: leaf.value if isinstance(leaf, StaticOutput) else TensorSpec.from_array(leaf),

@@ -421,6 +421,7 @@ class Function(Called):
             lambda *arrays: entry.program(*arrays),
             inspect,
             lambda: getattr(entry.program, "variables", ()),
+            lambda: getattr(entry.program, "has_state", False),
         )
 
     def _stand_ins(self, specs: tuple[TensorSpec, ...], _: Any) -> list[Any]:

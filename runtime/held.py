@@ -11,7 +11,7 @@ import numpy as np
 from autograph.backends.base import LeafType
 from autograph.runtime.errors import StagingError
 from autograph.runtime.operators.locations import user_location
-from autograph.runtime.recording import is_recording
+from autograph.runtime.recording import JOINT, is_recording
 from autograph.runtime.variables import Variable, current_frame, outside_recordings
 
 
@@ -25,6 +25,22 @@ class Held(Variable):
             super().__init__(np.zeros(0, np.bool_), False, name)
         self._value = array
         self._type = LeafType(tuple(array.shape), array.dtype)
+
+
+class Constant(Held):
+    """A large array that a program was recorded with, and takes as an input. It never changes."""
+
+    __slots__ = ()
+
+    def __init__(self, array: Any) -> None:
+        super().__init__(array, "constant")
+
+    @property
+    def value(self) -> Any:
+        """The array; in a `Function` that is being traced, what stands for it."""
+        frame = current_frame()
+        is_recorded = frame is not None and JOINT.staging.is_within(JOINT.staging.place(), frame.place)
+        return super().value if is_recorded else self._value
 
 
 class HeldArrays:

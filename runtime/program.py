@@ -11,16 +11,17 @@ from __future__ import annotations
 import itertools
 import threading
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from autograph.runtime.commits import COMMITS, commit, commit_unless_overtaken, values_of
 from autograph.runtime.concrete import StaticOutput
 from autograph.runtime.effects import cause_of
-from autograph.runtime.held import Held
+from autograph.runtime.held import Constant, Held
 from autograph.runtime.operators.traced_lists import TracedList
 from autograph.runtime.optional import Optional
 from autograph.runtime.raising import Guarded
@@ -63,9 +64,14 @@ class StateNeeded(BaseException):
         self.key = key
 
 
+# A closure's array of so many bytes is an input of the program: baked in, XLA would read it while compiling, and hold
+# a copy. Below, a call with one more input costs more.
+_LARGE_CONSTANT = 2**20
+
+
 class _Recording:
     """What was recorded for one set of array types. Attributes: tree (of the results), touched and created
-    Variables.
+    Variables, held (for the position of each large constant, what holds it).
     """
 
     def __init__(self, program: Any, tree: Any, count: int, frame: Frame) -> None:
@@ -73,10 +79,22 @@ class _Recording:
         self.tree = tree
         self.count = count
         self.created = frame.created
-        self.touched = touched_by(program)
         self.has_effects = staging().has_effects(program)
         self.may_raise = staging().may_raise(program)
         self.is_bound = staging().is_bound(program)
+        large = {} if self.is_bound else staging().large_constants(program, _LARGE_CONSTANT)
+        self.held = {position: Constant(array) for position, array in large.items()}
+        self._variables = touched_by(program)
+        self.touched = [*self._variables, *((held, False) for held in self.held.values())]
+
+    def given(self, values: Mapping[int, Any]) -> tuple[Any, list[Any], list[Any]]:
+        """The program with values, by identity, for all it touches: itself, the Variables' stand-ins and their values."""
+        program = self.program
+        if self.held:
+            constants = {position: values[id(held)] for position, held in self.held.items()}
+            program = staging().with_constants(program, constants)
+        variables = [variable for variable, _ in self._variables]
+        return program, [v._standing() for v in variables], [values[id(v)] for v in variables]
 
 
 class Program:
@@ -116,6 +134,11 @@ class Program:
     @property
     def variables(self) -> tuple[Variable, ...]:
         return () if self._state is None else tuple(v for v in self._state.variables if not isinstance(v, Held))
+
+    @property
+    def has_state(self) -> bool:
+        """Whether what is compiled takes values of Variables, and gives new ones with the results."""
+        return self._state is not None
 
     @property
     def jitted(self) -> Program:
@@ -254,12 +277,11 @@ class Program:
         """Give the Variables that a recording created their start values, and record again, now that they exist."""
         again = self._record(arrays, may_create=False)
         starting = [(variable, start) for variable, start in recording.created if start is not None]
-        variables = [variable for variable, _ in recording.touched]
         created = {id(variable) for variable, _ in starting}
-        values = [jax.numpy.zeros(v.shape, v.dtype) if id(v) in created else v.value for v in variables]
-        stand_ins = [variable._standing() for variable in variables]
+        values = {id(v): jnp.zeros(v.shape, v.dtype) if id(v) in created else v.value for v, _ in recording.touched}
         needed = range(recording.count, recording.count + len(starting))
-        starts = staging().run_part(recording.program, arrays, stand_ins, values, needed)
+        program, stand_ins, before = recording.given(values)
+        starts = staging().run_part(program, arrays, stand_ins, before, needed)
         for (variable, _), start in zip(starting, starts, strict=True):
             variable._initialise(start)
         return again
@@ -333,13 +355,10 @@ class _State:
         for variable, value in zip(self.variables, values, strict=True):
             if value is None:
                 raise variable._unset()
-        variables = [variable for variable, _ in recording.touched]
-        positions = [self._ids[id(variable)] for variable in variables]
-        outputs, last, error = staging().run(
-            recording.program, arrays, [v._standing() for v in variables], [values[k] for k in positions]
-        )
-        for position, value in zip(positions, last, strict=True):
-            values[position] = value
+        recorded, stand_ins, before = recording.given(dict(zip(self._ids, values, strict=True)))
+        outputs, last, error = staging().run(recorded, arrays, stand_ins, before)
+        for (variable, _), value in zip(recording.touched, last, strict=False):  # large constants come last
+            values[self._ids[id(variable)]] = value
         return _with_error(jax.tree_util.tree_unflatten(recording.tree, outputs), error), values[: self._count]
 
     def __call__(self, *arrays: Any) -> Any:

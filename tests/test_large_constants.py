@@ -1,0 +1,122 @@
+"""Large arrays of a closure: inputs of the compiled program, and not to be told from constants."""
+
+import gc
+import weakref
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+import autograph as ag
+
+LARGE = jnp.arange(300_000.0) / 1e5
+LARGE_NUMPY = np.arange(300_000, dtype=np.float32) / 1e5
+
+
+@ag.function
+def scaled(x):
+    if x > 0:
+        y = jnp.sum(x * LARGE)
+    else:
+        y = jnp.max(LARGE_NUMPY) * x
+    return y / 1e5
+
+
+def test_the_program_does_not_hold_them():
+    def small(x):
+        return x + jnp.arange(10.0)
+
+    for function, limit in ((scaled, 50_000), (ag.function(small), 50_000)):
+        concrete = function.get_concrete_function(jnp.float32(1))
+        assert len(concrete.graph.as_text("stablehlo")) < limit
+    baked = jax.jit(ag.convert(scaled.python_function)).lower(jnp.float32(1)).as_text()
+    assert len(baked) > 1_000_000  # that text would show them
+
+
+def test_values_and_signatures():
+    want = scaled.python_function(jnp.float32(2))
+    np.testing.assert_allclose(scaled(jnp.float32(2)), want, rtol=1e-6)
+    np.testing.assert_allclose(scaled(jnp.float32(-2)), scaled.python_function(jnp.float32(-2)), rtol=1e-6)
+    concrete = scaled.get_concrete_function(jnp.float32(1))
+    assert not concrete.variables
+    assert [spec.name for spec in concrete.inputs] == ["x"]
+    assert concrete.structured_outputs == ag.TensorSpec((), jnp.float32)
+    np.testing.assert_allclose(concrete(jnp.float32(2)), want, rtol=1e-6)
+
+
+def test_under_transforms_and_in_other_functions():
+    x, xs = jnp.float32(2), jnp.array([2.0, -1.0, 0.5])
+    plain = ag.convert(scaled.python_function)
+    twice = ag.function(lambda x: scaled(x) + scaled(2 * x))
+    scanned = ag.function(lambda x: jax.lax.scan(lambda c, _: (scaled(c), None), x, None, length=2)[0])
+    for found, want in (
+        (jax.grad(scaled)(x), jax.grad(plain)(x)),
+        (jax.vmap(scaled)(xs), jax.vmap(plain)(xs)),
+        (jax.jit(scaled)(x), plain(x)),
+        (jax.jit(jax.grad(twice))(x), 3 * jax.grad(plain)(x)),
+        (jax.vmap(jax.grad(scaled))(xs), jax.vmap(jax.grad(plain))(xs)),
+        (twice(x), plain(x) + plain(2 * x)),
+        (scanned(x), plain(plain(x))),
+        (jax.grad(scanned)(x), jax.grad(lambda x: plain(plain(x)))(x)),
+    ):
+        np.testing.assert_allclose(found, want, rtol=1e-5)
+
+
+def test_beside_variables():
+    count, factor = ag.Variable(0), ag.Variable(2.0)
+
+    @ag.function
+    def f(x):
+        count.assign_add(1)
+        return factor * jnp.sum(LARGE) * x
+
+    with ag.GradientTape() as tape:
+        y = f(jnp.float32(1))
+    np.testing.assert_allclose(tape.gradient(y, factor), jnp.sum(LARGE), rtol=1e-6)
+    f(jnp.float32(3))
+    assert (int(count), f.experimental_get_tracing_count()) == (2, 1)
+    assert [id(v) for v in f.get_concrete_function(jnp.float32(1)).variables] == [id(count), id(factor)]
+
+
+def test_variables_made_from_them_on_the_first_call():
+    class Model:
+        w = None
+
+        @ag.function
+        def __call__(self, x):
+            if self.w is None:
+                self.w = ag.Variable(jnp.sum(LARGE) * 2)
+            return self.w * x
+
+    np.testing.assert_allclose(Model()(jnp.float32(2)), 4 * jnp.sum(LARGE), rtol=1e-6)
+
+
+def test_a_numpy_array_that_is_changed_afterwards_stays_as_it_was_traced():
+    table = np.ones(300_000, np.float32)
+
+    @ag.function
+    def f(x):
+        return jnp.sum(x * table)
+
+    before = float(f(jnp.float32(1)))
+    table[:] = 2
+    assert float(f(jnp.float32(1))) == before
+
+
+def test_they_go_when_the_function_goes():
+    def made():
+        large = jnp.ones(400_000)
+
+        @ag.function
+        def f(x):
+            return jnp.sum(x) + jnp.sum(large)
+
+        for size in range(1, 4):
+            np.testing.assert_allclose(f(jnp.ones(size)), 400_000 + size)
+        return weakref.ref(large)
+
+    alive = made()
+    gc.collect()
+    jax.clear_caches()
+    gc.collect()
+    assert alive() is None
