@@ -51,7 +51,7 @@ def _counter_of(spec: LoopSpec) -> _Counter | None:
     """The item that a loop's body computes from its index, if it uses the index for that alone."""
     jaxpr = spec.body.program.jaxpr
     index: Any = jaxpr.invars[spec.inputs]
-    if spec.arrays or index.aval.dtype != np.int32 or _is_among(index, jaxpr.outvars):
+    if spec.arrays or index.aval.dtype != np.int32:
         return None
     unchanging = {var for var, result in zip(jaxpr.invars[: spec.inputs], spec.results, strict=False) if result is None}
     unchanging.update(jaxpr.constvars)
@@ -66,7 +66,7 @@ def _counter_of(spec: LoopSpec) -> _Counter | None:
     item = index
     for name in ("mul", "add"):
         users = [equation for equation in jaxpr.eqns if _is_among(item, equation.invars)]
-        if len(users) != 1 or users[0].primitive.name not in ("mul", "add"):
+        if len(users) != 1 or users[0].primitive.name not in ("mul", "add") or _is_among(item, jaxpr.outvars):
             return None
         if users[0].primitive.name != name:
             continue

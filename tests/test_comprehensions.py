@@ -96,3 +96,47 @@ def test_unconverted_values_stay_as_they_were():
     for values in INPUTS:
         for program in PROGRAMS:
             assert list(differences(program(np.array(values)), ag.convert(program)(np.array(values)))) == []
+
+
+calls = 0
+
+
+def counted(q):
+    global calls
+    calls += 1
+    return q > 0
+
+
+def all_positive(w):
+    global calls
+    calls = 0
+    found = all(counted(q) for q in w)
+    made, calls = calls, 0
+    return found, made
+
+
+def any_positive(w):
+    global calls
+    calls = 0
+    found = any(counted(q + r) for q in w if q != 0 for r in (0, 1))
+    made, calls = calls, 0
+    return found, made
+
+
+@pytest.mark.parametrize("function", [all_positive, any_positive])
+@pytest.mark.parametrize("values", [(1, -1, 2), (-1, 1, 2), (1, 1, 1), (-3, -3, 0), (0, 0, 0)])
+def test_any_and_all_stop_at_the_element_that_decides(function, values):
+    wanted = function(np.array(values))
+    for way in (ag.function(function), jax.jit(ag.convert(function)), ag.convert(function)):
+        found = way(jnp.array(values))
+        assert (bool(found[0]), int(found[1])) == wanted
+
+
+def test_chained_comparisons_in_an_iterable():
+    def f(i, v):
+        small = sum(q * 2 for q in ((3 if i <= (i or 4 + i) < i + 1 < 9 else 5), 0))
+        return small + sum([q for q in (v if 0 < i + 1 <= 2 else -v) if 0 <= q + 1 < 3])
+
+    for i in (0, 1, 5):
+        wanted = f(i, np.arange(3))
+        assert int(ag.function(f)(jnp.int32(i), jnp.arange(3))) == wanted == ag.convert(f)(i, np.arange(3))

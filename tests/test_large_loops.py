@@ -429,3 +429,17 @@ def test_a_million_iterations_are_traced_at_once():
 
     assert is_one_loop(f, X)
     assert builtins.abs(float(ag.function(f)(X)) - 1999996.0) < 1
+
+
+def test_a_counter_that_is_a_result_as_well():
+    def f(n, w):
+        total, zero = 3, 0
+        while True:
+            if sum(n for q in w):
+                break
+            for n in range(0, n, 2):
+                total -= zero + n
+        return total, n
+
+    found = ag.function(f)(jnp.int32(1), jnp.arange(3))
+    assert tuple(map(int, found)) == (3, 1)

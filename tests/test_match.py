@@ -144,3 +144,24 @@ def test_true_false_and_none_are_told_from_traced_values():
 
     assert [ag.convert(g)(n) for n in (True, 1, None, 0, False)] == [g(n) for n in (True, 1, None, 0, False)]
     assert int(jax.jit(ag.convert(g))(1)) == 2
+
+
+def test_captures_that_only_some_paths_bind_in_an_unrolled_loop():
+    """What marks a capture as bound in one branch is not taken for what does outside of it."""
+
+    def f(n, m):
+        left = 3
+        while left:
+            left -= 1
+            if m > n:
+                match {"k": n, "l": left}:
+                    case {"k": 0}:
+                        pass
+                    case {"k": key, "l": 1}:
+                        m -= key
+                    case {"k": other, **rest}:
+                        n -= other
+        return n, m
+
+    for n, m in ((1, 2), (0, 3), (-2, 5), (3, 1)):
+        assert tuple(map(int, ag.function(f)(jnp.int32(n), jnp.int32(m)))) == f(n, m)

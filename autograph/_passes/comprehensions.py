@@ -25,7 +25,8 @@ class LowerComprehensions(gast.NodeTransformer):
                                                 y = comprehension(x)
 
     A generator that ``sum``, ``max`` or the like uses up at once is such a list; in ``any`` and ``all`` the condition
-    becomes part of the element. What binds names of its own (``:=``, ``lambda``) or suspends stays as it is, and so do sets,
+    becomes part of the element, or, where an element may run code that does something, they become a loop that
+    returns at the first element that decides. What binds names of its own (``:=``, ``lambda``) or suspends stays as it is, and so do sets,
     dicts and other generators: their conditions are Python's to ask (``ag__.python_test``).
 
     Attributes: made (the functions to stand before the present statement; None where none can).
@@ -104,9 +105,26 @@ class LowerComprehensions(gast.NodeTransformer):
                 as_list = placed(gast.ListComp(generator.elt, generator.generators), generator)
                 if self._can_move(as_list):
                     node.args[0] = as_list
-            elif name in ("any", "all") and any(part.ifs for part in generator.generators):
-                self._fold(generator, name)
+            elif name in ("any", "all"):
+                if self.made is not None and self._runs_code(generator) and not self._binds_or_suspends(generator):
+                    # Still their argument: the module may have another function by that name.
+                    node.args[0] = placed(gast.Tuple([self._decided(generator, name)], gast.Load()), generator)
+                    return node
+                if any(part.ifs for part in generator.generators):
+                    self._fold(generator, name)
         return self.generic_visit(node)
+
+    def _runs_code(self, generator: gast.AST) -> bool:
+        """Whether evaluating an element calls what may be the user's."""
+        parts = [generator.elt, *(test for each in generator.generators for test in each.ifs)]
+        calls = [part for each in parts for part in gast.walk(each) if isinstance(part, gast.Call)]
+        return any(not self.context.is_plain_call(call.func) for call in calls)
+
+    def _decided(self, generator: gast.AST, name: str) -> gast.AST:
+        """``any`` or ``all`` as a function that returns at the first element that decides."""
+        test = generator.elt if name == "any" else negation(generator.elt)
+        body = placed(gast.If(test, [gast.Return(constant(name == "any"))], []), generator.elt)
+        return self._moved(generator, body, [], gast.Return(constant(name == "all")), name)
 
     def _fold(self, generator: gast.AST, name: str) -> None:
         """Make the conditions part of the element, and each loop but the first a call of its own inside it."""
@@ -128,27 +146,35 @@ class LowerComprehensions(gast.NodeTransformer):
     def visit_ListComp(self, node: gast.AST) -> gast.AST:
         if self.made is None or not self._can_move(node):
             return self.visit_SetComp(node)
-        names = self.context.names
-        items, result, name = names.new("items"), names.new("result"), names.new("comprehension")
+        result = self.context.names.new("result")
         self.context.generated.add(result)
         append = gast.Attribute(load(result), "append", gast.Load())
-        body: gast.AST = gast.Expr(gast.Call(append, [node.elt], []))
+        body = gast.Expr(gast.Call(append, [node.elt], []))
+        start = [assign(result, gast.List([], gast.Load()))]
+        return self._moved(node, body, start, gast.Return(load(result)), "comprehension")
+
+    def _moved(self, node: gast.AST, body: gast.AST, start: list[gast.AST], end: gast.AST, base: str) -> gast.AST:
+        """The call of a function that runs ``body`` for each element."""
+        items, name = self.context.names.new("items"), self.context.names.new(base)
         first = self.visit(node.generators[0].iter)
         for k, generator in reversed(list(enumerate(node.generators))):
             for condition in reversed(generator.ifs):
                 body = placed(gast.If(condition, [body], []), condition)
             iterable = generator.iter if k else load(items)
             body = placed(gast.For(generator.target, iterable, [body], [], None), generator.target)
-        made = function(name, (items,), [assign(result, gast.List([], gast.Load())), body, gast.Return(load(result))])
-        made = placed(made, node)
+        made = placed(function(name, (items,), [*start, body, end]), node)
         outer = self.made
+        assert outer is not None
         made.body = self._block(made.body)
         self.made = [*outer, made]
         return placed(gast.Call(load(name), [first], []), node)
 
-    def _can_move(self, node: gast.AST) -> bool:
+    def _binds_or_suspends(self, node: gast.AST) -> bool:
         if any(isinstance(part, _UNMOVABLE) or getattr(part, "id", "") == "super" for part in gast.walk(node)):
-            return False
-        if any(generator.is_async for generator in node.generators) or bound_names([node]):
+            return True
+        return any(generator.is_async for generator in node.generators) or bool(bound_names([node]))
+
+    def _can_move(self, node: gast.AST) -> bool:
+        if self._binds_or_suspends(node):
             return False
         return any(not is_static_test(test) for generator in node.generators for test in generator.ifs)

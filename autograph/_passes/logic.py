@@ -8,7 +8,7 @@ from __future__ import annotations
 import gast
 
 from autograph._analysis.scopes import COMPREHENSIONS, FUNCTIONS, walk_scope
-from autograph._passes.nodes import Context, constant, function, load, names_tuple, placed, store, thunk
+from autograph._passes.nodes import Context, arguments, constant, function, load, names_tuple, placed, store, thunk
 from autograph._passes.static_tests import is_singleton_test, is_static_test
 
 
@@ -31,6 +31,7 @@ class LowerLogic(gast.NodeTransformer):
         self.context = context
         self.operands: list[gast.AST] | None = None
         self.declared: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset())
+        self.is_in_iterable = False  # of a comprehension, where Python allows no `:=`, not in a lambda either
 
     def __call__(self, node: gast.AST) -> gast.AST:
         return self.visit(node)
@@ -56,6 +57,13 @@ class LowerLogic(gast.NodeTransformer):
         return node
 
     visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = visit_ClassDef = visit_Lambda
+
+    def visit_comprehension(self, node: gast.AST) -> gast.AST:
+        outer, self.is_in_iterable = self.is_in_iterable, True
+        node.iter = self.visit(node.iter)
+        self.is_in_iterable = outer
+        node.ifs = [self.visit(test) for test in node.ifs]
+        return node
 
     def visit_Expr(self, node: gast.AST) -> gast.AST | list[gast.AST]:
         """A simple statement: the named operands of its expressions go before it."""
@@ -122,6 +130,9 @@ class LowerLogic(gast.NodeTransformer):
             return self._membership(node)
         if is_static_test(node) or not self._can_delay([node]) or self._bound_by([node]):
             return self.generic_visit(node)
+        if self.is_in_iterable:
+            operands = [self.visit(operand) for operand in (node.left, *node.comparators)]
+            return placed(self._chain_of_parameters(operands[0], node.ops, operands[1:]), node)
         left = self.visit(node.left)
         pairs = []
         for k, (op, right) in enumerate(zip(node.ops, node.comparators, strict=True)):
@@ -142,6 +153,16 @@ class LowerLogic(gast.NodeTransformer):
                 chain = self.context.call("and_", pair, thunk(chain))
             return placed(chain, node)
         return placed(self.context.call("and_", pairs[0], *(thunk(pair) for pair in pairs[1:])), node)
+
+    def _chain_of_parameters(self, left: gast.AST, ops: list[gast.AST], rest: list[gast.AST]) -> gast.AST:
+        """``(lambda a, b: and_(a < b, lambda: b < c))(a, b)``."""
+        if len(ops) == 1:
+            return self._membership(gast.Compare(left, ops, rest))
+        first, middle = self.context.names.new("left"), self.context.names.new("middle")
+        pair = self._membership(gast.Compare(load(first), [ops[0]], [load(middle)]))
+        others = self._chain_of_parameters(load(middle), ops[1:], rest[1:])
+        made = gast.Lambda(arguments([first, middle]), self.context.call("and_", pair, thunk(others)))
+        return gast.Call(made, [left, rest[0]], [])
 
     def _membership(self, node: gast.AST) -> gast.AST:
         node = self.generic_visit(node)

@@ -379,7 +379,7 @@ class Conditionals:
         if not isinstance(place, ContentsPlace):
             value = placed(value)
         if values[-1] is not True:
-            self.marks.add(value, values[-1], f"only one branch binds it at {where}")
+            value = self.marks.add(value, values[-1], f"only one branch binds it at {where}")
         place.set(value)
 
 

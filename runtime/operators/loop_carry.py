@@ -243,7 +243,7 @@ class LoopTrace(SettlesCarry, CarriesParts):
             ]
             value = self._with_parts(carried, carried.structure.build(leaves[:-1]), stand_ins, region)
             if leaves[-1] is not True:
-                self.marks.add(value, leaves[-1], f"the loop at {self.where} may not have bound it")
+                value = self.marks.add(value, leaves[-1], f"the loop at {self.where} may not have bound it")
             carried.variable.set(value)
             installed[id(carried.variable)] = (value, leaves)
         stand_ins.begin()
@@ -369,7 +369,7 @@ class LoopTrace(SettlesCarry, CarriesParts):
         value = without_reserve(carried.structure.build(leaves[:-1]), carried.entry)
         value = self._placed(carried, value)
         if leaves[-1] is not True:
-            self.marks.add(value, leaves[-1], f"no iteration may have bound it in the loop at {self.where}")
+            value = self.marks.add(value, leaves[-1], f"no iteration may have bound it in the loop at {self.where}")
         if id(carried.variable) in self.found:
             self.journal.write(carried.variable, value)
         else:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import jax
+import jax.numpy as jnp
 
 from autograph.runtime.operators.records import closed
 
@@ -369,12 +370,24 @@ class Marks:
         entry = self._lost.get(id(cell))
         return entry[1] if entry is not None and entry[0] is cell else None
 
-    def add(self, value: Any, defined: Any, reason: str) -> None:
-        """Record that ``value`` stands for a variable that is bound only where ``defined``."""
+    def add(self, value: Any, defined: Any, reason: str) -> Any:
+        """Record that a variable with this value is bound only where ``defined``. Gives the value that it is to have.
+
+        That is another array where this one already stands for a variable that is bound under another condition: the
+        one around a branch that has not touched it.
+        """
+
+        def is_another(leaf: Any) -> bool:
+            known = self._marks.get(id(leaf))
+            return known is not None and known[0]() is leaf and known[1] is not defined
+
+        if any(map(is_another, jax.tree_util.tree_leaves(value))):
+            value = jax.tree_util.tree_map(lambda leaf: jnp.array(leaf, copy=True) if is_another(leaf) else leaf, value)
         for leaf in jax.tree_util.tree_leaves(value):
             if isinstance(leaf, jax.Array):
                 reference = weakref.ref(leaf, functools.partial(self._forget, id(leaf)))
                 self._marks[id(leaf)] = (reference, defined, reason)
+        return value
 
     def _forget(self, key: int, _: Any) -> None:
         self._marks.pop(key, None)
