@@ -159,7 +159,7 @@ def test_captures_that_only_some_paths_bind_in_an_unrolled_loop():
                         pass
                     case {"k": key, "l": 1}:
                         m -= key
-                    case {"k": other, **rest}:
+                    case {"k": other, **_others}:
                         n -= other
         return n, m
 

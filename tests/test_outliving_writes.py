@@ -144,3 +144,64 @@ def test_python_values_are_trace_time_effects():
     model(jnp.ones(2))
     assert model.traces >= 1
     assert model.weight.value.tolist() == [3.0, 3.0]
+
+
+class Node:
+    def __init__(self, value, following=None):
+        self.value, self.following = value, following
+        self.before = None
+        if following is not None:
+            following.before = self
+
+
+kept = []
+
+
+def chain(v):
+    head = None
+    for k in range(3):
+        head = Node(v[k], head)
+    return head
+
+
+@ag.function
+def sum_of_chain(v):
+    node, total = chain(v), 0.0
+    while node is not None:
+        if node.value > 0:
+            total += node.value
+        node = node.following
+    return total
+
+
+@ag.function
+def keeps_one_of_a_chain(v):
+    kept.append(chain(v).following)
+    return v.sum()
+
+
+@ag.function
+def local_nodes(v):
+    class Pair:
+        def __init__(self, left, right):
+            self.left, self.right, self.both = left, right, [left, right]
+
+    a = Pair(v[0], None)
+    b = Pair(v[1], a)
+    a.right = b
+    if v[2] > 0:
+        b.left += v[2]
+    return b.left + b.right.left
+
+
+def test_objects_that_refer_to_each_other_go_with_the_trace():
+    v = jnp.array([3.0, 4.0, -1.0])
+    assert float(sum_of_chain(v)) == float(sum_of_chain.python_function(v)) == 7.0
+    for sign in (1, -1):
+        assert float(local_nodes(sign * v)) == float(local_nodes.python_function(sign * v))
+
+
+def test_one_that_is_kept_keeps_those_that_it_leads_to():
+    with pytest.raises(ag.StagingError, match="'Node.value' outlives this call"):
+        keeps_one_of_a_chain(jnp.array([3.0, 4.0, -1.0]))
+    kept.clear()

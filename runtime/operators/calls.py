@@ -205,7 +205,7 @@ class Calls(Wrappers, OutsideLists):
             converted(instance, *args, **kwargs)
             return instance
 
-        return cls if converted is init else construct
+        return construct if converted is not init or self.converter.is_converted(init) else cls
 
     def _object(self, called: Any) -> Any:
         kind = type(called)

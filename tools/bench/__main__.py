@@ -49,7 +49,8 @@ def run(options: argparse.Namespace) -> int:
     finally:
         for process in processes:
             process.close()
-    command = "python -m autograph.tools.bench " + " ".join([*options.names, *_peers(options), *_rounds(options)])
+    settings = [*_peers(options), *_rounds(options), *(["--quick"] if options.quick else [])]
+    command = "python -m autograph.tools.bench " + " ".join([*options.names, *settings])
     about = {name: workload.about for name, workload in WORKLOADS.items()}
     table = report.markdown(results, about, report.heading(versions, command.strip()))
     options.out.mkdir(parents=True, exist_ok=True)
