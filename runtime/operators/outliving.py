@@ -16,9 +16,9 @@ from typing import Any
 import jax
 
 from autograph.runtime.errors import StagingError
-from autograph.runtime.operators.journal import AttributePlace, CellVariable, GlobalVariable, Watch
+from autograph.runtime.operators.journal import AttributePlace, Watch
 from autograph.runtime.operators.libraries import is_library
-from autograph.runtime.operators.state import flatten
+from autograph.runtime.operators.state import CellVariable, GlobalVariable, flatten
 
 _MOST_OBJECTS = 20_000
 _CONTAINERS = frozenset(
