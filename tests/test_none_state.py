@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -281,3 +282,73 @@ def test_none_bound_on_one_path_only_is_refused_where_the_other_reads_it():
     for f in (only, joined_later):
         with pytest.raises(ag.StagingError, match="'best' may be undefined here"):
             ag.function(f)(jnp.float32(2.0))
+
+
+class Found(NamedTuple):
+    number: int
+    value: float
+
+
+def first_pair(a, t):
+    for i in range(len(a)):
+        for j in range(i + 1, len(a)):
+            if a[i] + a[j] == t:
+                return i, j
+    return None, None
+
+
+def either_place(a, t):
+    if t > 9:
+        return a[0], None
+    return None, a[1]
+
+
+def in_a_named_tuple(a, t):
+    found = Found(1, a[0]) if t > 9 else Found(2, None)
+    if found.value is None:
+        return -found.number
+    return found.value * found.number
+
+
+def in_nested_tuples(a, t):
+    if t > 20:
+        r = (1, (a[0], None), 3.0)
+    elif t > 9:
+        r = (2, (None, a[1]), 4.0)
+    else:
+        r = (3, (None, None), 5.0)
+    return r
+
+
+def asked_by_a_caller(a, t):
+    i, j = first_pair(a, t)
+    if i is None or j is None:
+        return -1
+    return i * 10 + j
+
+
+def best_so_far(a, t):
+    best = (None, None)
+    for i, v in enumerate(a):
+        if v < t and (best[0] is None or v > best[0]):
+            best = (v, i)
+    return best
+
+
+@pytest.mark.parametrize("t", [9, 5, 18, 22, -5])
+@pytest.mark.parametrize(
+    "f", [first_pair, either_place, in_a_named_tuple, in_nested_tuples, asked_by_a_caller, best_so_far]
+)
+def test_none_in_a_tuple_on_one_path(f, t):
+    a = np.array([2, 7, 11, 15], np.int32)
+    wanted = f(a, t)
+    assert jax.tree.map(float, ag.function(f)(jnp.asarray(a), t)) == jax.tree.map(float, wanted)
+    arrays = jnp.stack([a, a]), jnp.array([t, t])
+    lanes = jax.jit(jax.vmap(ag.convert(f)))(*arrays)
+    second = jax.tree.map(lambda leaf: leaf[1], lanes)
+    second = jax.tree.map(
+        lambda part: part.resolve() if isinstance(part, ag.Optional) else part,
+        second,
+        is_leaf=lambda part: isinstance(part, ag.Optional),
+    )
+    assert jax.tree.map(float, second) == jax.tree.map(float, wanted)

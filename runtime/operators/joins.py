@@ -75,32 +75,45 @@ def with_objects_opened(sides: list[Any], ends: Sequence[BranchEnd], key: Any) -
 
 
 def as_optional(sides: list[Any]) -> list[Any]:
-    """Both sides as `Optional`, where one returns a value and the other None (or already such)."""
-    kinds = [_kind(value) for value, _ in sides]
-    if (
-        any(value is None for value, _ in sides)
-        or kinds[0] == kinds[1]
-        or not any(kind in ("none", "optional") for kind in kinds)
-    ):
+    """Both sides with `Optional` where one holds a value and the other None (or already such), in tuples as well."""
+    if any(value is None for value, _ in sides):
         return sides
-    inner = next(
-        (value.structure.template.value if kind == "optional" else value.structure.template)
-        for (value, _), kind in zip(sides, kinds, strict=True)
-        if kind != "none"
-    )
-    indices, structure = flatten(Optional(0, inner))
-    converted = []
-    for (_, leaves), kind in zip(sides, kinds, strict=True):
-        if kind == "none":
-            leaves = [False, *[MISSING] * (len(indices) - 1), leaves[-1]]
-        elif kind == "value":
-            leaves = [True, *leaves]
-        converted.append((EndValue(structure), leaves))
-    return converted
+    templates = [value.structure.template for value, _ in sides]
+    both = _with_optionals(*templates)
+    if both is templates[0]:
+        return sides
+    structure = flatten(both)[1]
+    return [
+        (EndValue(structure), [*_leaves_for(both, template, leaves), leaves[-1]])
+        for template, (_, leaves) in zip(templates, sides, strict=True)
+    ]
 
 
-def _kind(value: EndValue | None) -> str:
-    return kind_of(None if value is None else value.structure.template)
+def _with_optionals(one: Any, other: Any) -> Any:
+    """What both are to be; ``one`` itself where nothing is to change."""
+    kinds = kind_of(one), kind_of(other)
+    if kinds[0] == kinds[1]:
+        if kinds[0] != "value" or not isinstance(one, tuple) or type(one) is not type(other) or len(one) != len(other):
+            return one
+        parts = list(map(_with_optionals, one, other))
+        if all(part is old for part, old in zip(parts, one, strict=True)):
+            return one
+        return type(one)(*parts) if hasattr(one, "_fields") else tuple(parts)
+    if "optional" in kinds:
+        return one if kinds[0] == "optional" else other
+    return Optional(0, other if one is None else one)
+
+
+def _leaves_for(both: Any, template: Any, leaves: Sequence[Any]) -> list[Any]:
+    """The leaves of a side, whose own structure has this template, in the structure of both."""
+    kinds = kind_of(both), kind_of(template)
+    if kinds == ("optional", "none"):
+        return [False, *[MISSING] * len(flatten(both.value)[0])]
+    if kinds == ("optional", "value"):
+        return [True, *_leaves_for(both.value, template, leaves)]
+    if kinds == ("value", "value") and both is not template and isinstance(both, tuple):
+        return [leaf for pair in zip(both, template, strict=True) for leaf in _leaves_for(*pair, leaves)]
+    return [leaves[k] for k in flatten(template)[0]]
 
 
 def kind_of(template: Any) -> str:
