@@ -202,7 +202,9 @@ class Calls(Wrappers, OutsideLists):
         def construct(*args: Any, **kwargs: Any) -> Any:
             instance = new(cls)
             self.journal.born(instance)
-            converted(instance, *args, **kwargs)
+            result = converted(instance, *args, **kwargs)
+            if result is not None:
+                raise TypeError(f"__init__() should return None, not {type(result).__name__!r}")
             return instance
 
         return construct if converted is not init or self.converter.is_converted(init) else cls

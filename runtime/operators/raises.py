@@ -7,7 +7,7 @@ that raises the exception when the program comes upon it. See `runtime.raising`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import jax
@@ -151,10 +151,7 @@ class Raising:
 
     def suppress(self, *kinds: type[BaseException]) -> Any:
         """`contextlib.suppress`, which catches as a ``try`` does."""
-        both = ExitStack()
-        both.enter_context(suppress(*kinds))
-        both.enter_context(self.handlers())
-        return both
+        return _Suppress(self, *kinds)
 
     def ended_by(self, error: BaseException) -> None:
         """Note that the tracing of a staged block has ended with an exception that is no ``raise`` of its own."""
@@ -191,6 +188,28 @@ class Raising:
     def end_block(self) -> None:
         """End the block that runs, or the call: all paths that are left raise."""
         raise self.raised(BothRaise())
+
+
+class _Suppress(suppress):
+    __doc__ = suppress.__doc__
+
+    def __init__(self, operators: Raising, *kinds: type[BaseException]) -> None:
+        super().__init__(*kinds)
+        self._operators = operators
+        self._entered: list[Any] = []  # one may be entered again inside itself
+
+    def __enter__(self) -> None:
+        self._entered.append(self._operators.handlers())
+        self._entered[-1].__enter__()
+
+    def __exit__(self, *error: Any) -> bool:
+        try:
+            self._entered.pop().__exit__(*error)
+        except BaseException as other:
+            if super().__exit__(type(other), other, other.__traceback__):
+                return True
+            raise
+        return bool(super().__exit__(*error))
 
 
 def _caught(error: BaseException) -> StagingError:
