@@ -1,13 +1,12 @@
 """Item writes by boolean masks, alone and among other indices: what NumPy does, though a traced mask has no known size."""
 
-import linecache
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import autograph as ag
+from autograph.tools.fuzz.oracle import load
 
 MATRIX = np.arange(12.0, dtype=np.float32).reshape(3, 4)
 ROWS = np.array([True, False, True])
@@ -29,12 +28,7 @@ KEYS = {
 
 
 def function_of(statement):
-    made = {}
-    text = f"def f(a, r, c, i):\n    {statement}\n    return a\n"
-    filename = f"<{statement}>"
-    linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
-    exec(compile(text, filename, "exec"), {"np": np, "jnp": jnp, "ag": ag}, made)
-    return made["f"]
+    return load(f"def f(a, r, c, i):\n    {statement}\n    return a\n", f"<{statement}>").f
 
 
 def agrees(f, *arguments):
@@ -98,6 +92,28 @@ def test_the_old_items_are_read_before_the_right_hand_side_runs():
 
     wanted = agrees(f, np.array([1.0, 4.0, 8.0], np.float32), np.float32(2))
     np.testing.assert_array_equal(wanted, [0.5, 4 + 6.5, 8 + 6.5])
+
+
+def test_with_windows_at_traced_places():
+    def f(a, c, i):
+        a[i : i + 2, c] += 1
+        a[i : i + 2, c] *= a.sum()
+        return a
+
+    agrees(f, MATRIX, COLUMNS, np.int32(1))
+
+
+def test_the_old_items_of_a_window():
+    def f(a, c, i):
+        def halve():
+            nonlocal a
+            a[:] = a / 2
+            return a.sum()
+
+        a[i : i + 2, c] += halve()
+        return a
+
+    agrees(f, MATRIX, COLUMNS, np.int32(1))
 
 
 def test_under_conditions_and_in_loops():

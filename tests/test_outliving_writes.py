@@ -205,3 +205,27 @@ def test_one_that_is_kept_keeps_those_that_it_leads_to():
     with pytest.raises(ag.StagingError, match="'Node.value' outlives this call"):
         keeps_one_of_a_chain(jnp.array([3.0, 4.0, -1.0]))
     kept.clear()
+
+
+class Bag:
+    """Empty, and so false."""
+
+    def __init__(self):
+        self.value = None
+        self.owner = self
+
+    def __len__(self):
+        return 0
+
+
+def test_an_object_that_is_false_is_held_all_the_same():
+    bag = Bag()
+
+    @ag.function
+    def write(x):
+        bag.value = x * 2
+        return x
+
+    with pytest.raises(ag.StagingError, match="'Bag.value' outlives this call"):
+        write(jnp.float32(1))
+    assert bag.value is None

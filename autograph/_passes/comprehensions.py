@@ -26,8 +26,8 @@ class LowerComprehensions(gast.NodeTransformer):
 
     A generator that ``sum``, ``max`` or the like uses up at once is such a list; in ``any`` and ``all`` the condition
     becomes part of the element, or, where an element may run code that does something, they become a loop that
-    returns at the first element that decides. What binds names of its own (``:=``, ``lambda``) or suspends stays as it is, and so do sets,
-    dicts and other generators: their conditions are Python's to ask (``ag__.python_test``).
+    returns at the first element that decides. What binds names of its own (``:=``, ``lambda``) or suspends stays as
+    it is, and so do sets, dicts and other generators: their conditions are Python's to ask (``ag__.python_test``).
 
     Attributes: made (the functions to stand before the present statement; None where none can).
     """

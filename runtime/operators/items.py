@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import types
 from collections.abc import Callable
 from typing import Any
@@ -94,17 +95,18 @@ class Items(Lookups, Masks):
         if type(taken) is not Taken:
             return self.set_item(target, key, self.in_place(symbol, taken, value))
 
-        def update(part: Any, other: Any) -> Any:
-            return self.in_place(symbol, part, other)
+        array = self._array(target, key)
+        update = functools.partial(self.in_place, symbol)
 
         def write(part: Any, rest: Any) -> Any:
-            if has_mask(rest):
-                return self.write_mask(part, rest, value, update, taken.array)
-            return self._set(part, rest, update(part[rest], value))
+            if not has_mask(rest):
+                return self._set(part, rest, update(part[rest], value))
+            before = None
+            if taken.array is not array:  # it has changed since
+                before = taken.array if part is array else self._window(taken.array, key)[0]
+            return self.write_mask(part, rest, value, update, before)
 
-        if has_span(key):
-            return self.write_spans(self._array(target, key), key, write, value)
-        return write(self._array(target, key), key)
+        return self.write_spans(array, key, write, value) if has_span(key) else write(array, key)
 
     def set_attr(self, target: Any, name: str, value: Any) -> None:
         """``target.name = value``, through the class's own converted property or ``__setattr__``, where it has one."""

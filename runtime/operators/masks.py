@@ -21,7 +21,7 @@ from autograph.runtime.operators.locations import user_location
 
 @dataclass(frozen=True)
 class Taken:
-    """What ``array[key]`` was before an augmented assignment, where the key holds a mask: all of the array."""
+    """What ``array[key]`` was before an augmented assignment, where its size may be traced: all of the array."""
 
     array: Any
 
@@ -37,7 +37,7 @@ class Masks:
     ) -> Any:
         """``array`` with ``combine(part, value)`` where ``key`` takes it; ``value`` has the shape of that part by then.
 
-        The part is one of ``before``, the array as it was when it was read, if it has changed since.
+        The part is one of ``before``, the array as it was when it was read, where that is given.
 
         Raises:
           StagingError: the key holds a second mask or an array of positions.
@@ -47,7 +47,7 @@ class Masks:
         part = array if basic is None else array[basic]
         aligned = self._aligned(jnp.asarray(value), mask, part, first, 0 if leads else first)
         chosen = jnp.reshape(mask, (1,) * first + mask.shape + (1,) * (part.ndim - first - mask.ndim))
-        read = part if before is None or before is array else before if basic is None else before[basic]
+        read = part if before is None else before if basic is None else before[basic]
         new = jnp.where(chosen, jnp.asarray(combine(read, aligned)).astype(array.dtype), part)
         return new if basic is None else array.at[basic].set(new)
 
@@ -97,18 +97,17 @@ class Masks:
             )
         value = value.reshape((1,) * max(0, -extra) + value.shape[max(0, extra) :])
         count = value.shape[axis]
+        places = range(first, first + mask.ndim)
         if count == 1:
-            spread = jnp.squeeze(value, axis)
-        else:
-            error = ValueError(f"{count} values are assigned where a mask takes another number of elements")
-            if self.backend.is_traced(mask):
-                self.raise_unless(jnp.sum(mask) == count, error)
-            elif np.sum(mask) != count:
-                raise error
-            position = jnp.cumsum(jnp.ravel(mask)) - 1
-            spread = jnp.take(value, jnp.clip(position.reshape(mask.shape), 0, max(count - 1, 0)), axis=axis)
-            return jnp.moveaxis(spread, range(axis, axis + mask.ndim), range(first, first + mask.ndim))
-        return jnp.expand_dims(spread, tuple(range(first, first + mask.ndim)))
+            return jnp.expand_dims(jnp.squeeze(value, axis), tuple(places))
+        error = ValueError(f"{count} values are assigned where a mask takes another number of elements")
+        if self.backend.is_traced(mask):
+            self.raise_unless(jnp.sum(mask) == count, error)
+        elif np.sum(mask) != count:
+            raise error
+        position = jnp.cumsum(jnp.ravel(mask)) - 1
+        spread = jnp.take(value, jnp.clip(position.reshape(mask.shape), 0, max(count - 1, 0)), axis=axis)
+        return jnp.moveaxis(spread, range(axis, axis + mask.ndim), places)
 
     def _mixed(self, array: Any, what: str, remedy: str) -> StagingError:
         return StagingError(

@@ -16,7 +16,7 @@ from typing import Any
 import jax
 
 from autograph.runtime.errors import StagingError
-from autograph.runtime.operators.journal import AttributePlace, Watch
+from autograph.runtime.operators.journal import AttributePlace, ContentsPlace, Watch
 from autograph.runtime.operators.libraries import is_library
 from autograph.runtime.operators.state import CellVariable, GlobalVariable, flatten
 
@@ -68,8 +68,8 @@ def _holds_traced(value: Any) -> bool:
     return any(isinstance(leaf, jax.core.Tracer) for leaf in flatten(value)[0])
 
 
-def _subject(place: Any) -> Any:
-    return getattr(place, "owner", None) or getattr(place, "cell", None)
+def _subject(place: AttributePlace | ContentsPlace | CellVariable) -> Any:
+    return place.cell if isinstance(place, CellVariable) else place.owner
 
 
 def _held_elsewhere(watch: Watch, fresh: dict[int, Any]) -> set[int] | None:
@@ -78,13 +78,11 @@ def _held_elsewhere(watch: Watch, fresh: dict[int, Any]) -> set[int] | None:
     Trial deletion, as of cyclic garbage: of all that the written places lead to, whatever has more references than come
     from within is held from elsewhere, and so is what it leads to. None if that is too much to look through.
     """
-    roots = [watch.entries(), *fresh.values()]
-    own = {id(part) for root in roots for part in (root, *(root if root is roots[0] else ()))}
-    own |= {id(place) for place, _, _ in roots[0]} | set(fresh)
-    members: dict[int, Any] = {id(root): root for root in roots}
+    entries = watch.entries()
+    own = {id(entries), *map(id, entries), *(id(place) for place, _, _ in entries), *fresh}
+    members: dict[int, Any] = {id(entries): entries, **fresh}
     inside: collections.Counter[int] = collections.Counter()
-    pending = list(roots)
-    del roots
+    pending = list(members.values())
     while pending:
         for part in gc.get_referents(pending.pop()):
             if not gc.is_tracked(part) or not _may_lead_on(part):
