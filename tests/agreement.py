@@ -66,8 +66,11 @@ def differences(wanted: Any, found: Any, *, widens: bool = False, where: str = "
 
     An `ag.Optional`, which a bare `jax.jit` gives where Python gives a value or None, counts as what it resolves to.
     """
-    if isinstance(found, ag.Optional):
-        found = found.resolve()
+    found = jax.tree.map(
+        lambda part: part.resolve() if isinstance(part, ag.Optional) else part,
+        found,
+        is_leaf=lambda part: isinstance(part, ag.Optional),
+    )
     wanted_tree, found_tree = jax.tree.structure(wanted), jax.tree.structure(found)
     if wanted_tree != found_tree:
         yield f"{where} has another structure: plain Python {wanted_tree}, found {found_tree}"

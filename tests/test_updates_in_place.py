@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import pytest
 
 import autograph as ag
+from tests.corpus.algorithms_discrete import bubble_sort, sieve
 
 SIZE = 777  # no other array of the programs is as long
 
@@ -24,24 +25,6 @@ def filtered(x):
         state = 0.9 * state + x[i]
         y[i] = state
     return y
-
-
-def sieve(x):
-    p = 2
-    while p * p < len(x):
-        if x[p] > 0:
-            for m in range(p * p, len(x), p):
-                x[m] = 0
-        p += 1
-    return x
-
-
-def bubble(x):
-    for i in range(len(x)):
-        for j in range(len(x) - 1 - i):
-            if x[j] > x[j + 1]:
-                x[j], x[j + 1] = x[j + 1], x[j]
-    return x
 
 
 def early_exit(x):
@@ -78,7 +61,7 @@ def copies_in_loops(function, x):
     return [line.strip() for each in bodies for line in each.splitlines() if re.search(rf"\[{SIZE}\]\S* copy\(", line)]
 
 
-@pytest.mark.parametrize("function", [running_sum, filtered, sieve, bubble, early_exit, by_a_method])
+@pytest.mark.parametrize("function", [running_sum, filtered, sieve, bubble_sort, early_exit, by_a_method])
 def test_no_copy_in_an_iteration(function):
     if jax.default_backend() != "cpu":
         pytest.skip("other backends print other programs")
