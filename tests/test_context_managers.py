@@ -71,7 +71,33 @@ def from_a_library(n, x):
     return y
 
 
-PROGRAMS = [entered_in_a_loop, left_by_jumps, entered_in_a_branch, swallows_an_exception, from_a_library]
+def returns_on_every_path_inside(n, x):
+    if True:
+        with Span(), Span():
+            if n == 0:
+                return x
+        match n:
+            case 3:
+                with Span():
+                    return x + 1
+            case _:
+                try:
+                    return x * 2
+                except ValueError:
+                    return x
+    else:
+        y = x
+    return y
+
+
+PROGRAMS = [
+    returns_on_every_path_inside,
+    entered_in_a_loop,
+    left_by_jumps,
+    entered_in_a_branch,
+    swallows_an_exception,
+    from_a_library,
+]
 
 
 @pytest.mark.parametrize("program", PROGRAMS)

@@ -192,8 +192,11 @@ class LowerJumps:
                 flags = self._flags_of(kinds)
                 if depth >= _DEPTH_LIMIT:
                     return out + self.flat(pending, flags)
+                # A return on every path is to be known while tracing: not all that follows may stand without it.
+                known = kinds == {"return"} and _returns(pending)
+                otherwise = [placed(assign(flags[0], constant(True)), node)] if known else []
                 body = self.structure(pending, ends_iteration, depth + 1)
-                return [*out, placed(gast.If(negation(any_of(flags)), body, []), node)]
+                return [*out, placed(gast.If(negation(any_of(flags)), body, otherwise), node)]
         return out
 
     def flat(self, statements: Sequence[gast.AST], flags: tuple[str, ...]) -> list[gast.AST]:
@@ -364,6 +367,26 @@ def _exits(statements: Sequence[gast.AST]) -> bool:
         if isinstance(node, gast.If) and _exits(node.body) and _exits(node.orelse):
             return True
     return False
+
+
+def _returns(statements: Sequence[gast.AST]) -> bool:
+    """Whether these statements end in a ``return`` on every path, if no manager suppresses an exception."""
+    if not statements:
+        return False
+    last = statements[-1]
+    if isinstance(last, gast.If):
+        return _returns(last.body) and _returns(last.orelse)
+    if isinstance(last, gast.With | gast.AsyncWith):
+        return _returns(last.body)
+    if isinstance(last, gast.Match):
+        return _is_wildcard(last.cases[-1]) and all(_returns(case.body) for case in last.cases)
+    if hasattr(last, "handlers"):
+        return _returns([*last.body, *last.orelse]) and all(_returns(handler.body) for handler in last.handlers)
+    return isinstance(last, gast.Return)
+
+
+def _is_wildcard(case: gast.AST) -> bool:
+    return isinstance(case.pattern, gast.MatchAs) and case.pattern.pattern is None and case.guard is None
 
 
 def _never_falls_through(node: gast.AST) -> bool:

@@ -21,7 +21,7 @@ from autograph.runtime.operators.journal import ContentsPlace, Journal, Place, R
 from autograph.runtime.operators.list_growth import ReadsList, list_end, without_reserve
 from autograph.runtime.operators.loop_options import NO_OPTIONS, LoopOptions
 from autograph.runtime.operators.loop_settling import SettlesCarry
-from autograph.runtime.operators.loop_state import BodyEnd, Carried, CarryChanges, Round, VariableEnd
+from autograph.runtime.operators.loop_state import BodyEnd, Carried, CarryChanges, Key, Round, VariableEnd
 from autograph.runtime.operators.part_carry import CarriesParts, StandIns
 from autograph.runtime.operators.raises import Raising
 from autograph.runtime.operators.state import (
@@ -79,6 +79,7 @@ class LoopTrace(SettlesCarry, CarriesParts):
         self.found: set[int] = set()
         self.opens: set[int] = set()
         self.shared: dict[int, Any] = {}
+        self.replaced: set[Key] = set()
         self.round = Round()
         self._made: dict[Any, Any] = {}
         self._new: dict[Any, Any] = {}

@@ -92,6 +92,8 @@ class CarriesParts:
 
     Attributes:
       shared: containers that have several names, one of which iterations write through: they are their own stand-ins.
+      replaced: the places that iterations put another container in: at the start of a later one it is not that of
+        before the loop.
       round: what the last trace of the body said.
       _raw, _marks: what each container of the state may be when an iteration ends, and when it begins (see `Identities`).
       _pairs: the places that may hold one container when an iteration begins.
@@ -110,6 +112,7 @@ class CarriesParts:
     where: str
     spec: LoopSpec | None
     shared: dict[int, Any]
+    replaced: set[Key]
     round: Round
     _raw: dict[Key, Marks]
     _marks: dict[Key, set[Hashable]]
@@ -136,6 +139,8 @@ class CarriesParts:
             entry = entries.get(path)
             if id(entry) not in self.shared or type(entry) is not type(part) or not isinstance(part, list | dict):
                 return part, True
+            if (position, path) in self.replaced:
+                return part, True
             region.install(entry)
             return entry, True
 
@@ -150,8 +155,11 @@ class CarriesParts:
         return value
 
     def _share(self, end: BodyEnd) -> bool:
-        """Let containers that iterations write to, and other names lead to, stand for themselves; True if any is new."""
+        """Let containers that iterations write to, and other names lead to, stand for themselves; True if that is new."""
         round = end.round
+        replaced = {key for key in round.entries if key not in round.kept} - self.replaced
+        self.replaced |= replaced
+        again = any(id(round.entries[key]) in self.shared for key in replaced)
         written = {id(round.entries[key]) for key in round.changed if key in round.entries}
         written |= {id(place.owner) for place in end.discovered if isinstance(place, ContentsPlace)}
         places: collections.Counter[int] = collections.Counter()
@@ -168,7 +176,7 @@ class CarriesParts:
             for lonely in set(alone) - others.keys():
                 del found[lonely]
         self.shared |= found
-        return bool(found)
+        return again or bool(found)
 
     @contextmanager
     def _emptied(self) -> Iterator[None]:

@@ -223,3 +223,16 @@ def rotated(n):
         else:
             a, b, c = b, c, a
     return a, b, c
+
+
+@hazard("items")
+def replaced_in_some_iterations(n):
+    items = [2, 3]
+    other = [items]
+    for i in range(n):  # chooses
+        if i < 2:
+            items = [3, 0]
+            other[0][1] = i  # writes
+        else:
+            items = [items[0] + 1, items[1]]
+    return items, other

@@ -484,3 +484,13 @@ def chosen_again_and_again(n):
         p = {"w": n + 1, "b": p["b"] + 1}
     p["w"] += 1
     return p
+
+
+@program
+def replaced_in_each_iteration(n):
+    items = [2, 3]
+    other = [items]
+    for i in range(n):
+        items = [3, 0]
+        other[0][1] = i
+    return items, other
