@@ -25,8 +25,6 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from autograph.backends.xla_programs import Program
-
 # Rows when the number of steps has no bound: as many as fit these bytes, within these limits.
 _BYTES = 16 << 20
 _FEWEST, _MOST = 64, 4096
@@ -44,19 +42,25 @@ class Plan:
     surely_all: bool
 
     @classmethod
-    def of(cls, program: Program) -> Plan:
-        size = sum(_bytes(aval) for aval in program.carry_avals)
-        bound = program.bound
-        if program.slots is not None:
-            count = max(program.slots, 1)
+    def of(cls, state: Sequence[Any], bound: int | None, slots: int | None) -> Plan:
+        """For states of these types, of a loop with at most ``bound`` steps; ``slots`` is how many the user wants kept."""
+        size = sum(map(_bytes, state))
+        if not size:
+            return cls(1, True)  # steps that need nothing of it but their number
+        if slots is not None:
+            count = max(slots, 1)
         elif bound is not None and bound * size <= _BOUNDED_BYTES:
             count = bound
         else:
-            count = max(_FEWEST, min(_MOST, _BYTES // max(size, 1)))
+            count = max(_FEWEST, min(_MOST, _BYTES // size))
             count = count * 9 // 8  # of the power of two that it only just misses it is to be that
         if bound is not None and bound <= count:
             return cls(max(bound, 1), True)
         return cls(1 << (max(8, count).bit_length() - 1), False)
+
+    def has_room(self, row: Sequence[Any]) -> bool:
+        """Whether as many rows of these types are not too much."""
+        return self.count * sum(map(_bytes, row)) <= (_BOUNDED_BYTES if self.surely_all else _BYTES)
 
     @property
     def rows(self) -> int:
@@ -67,29 +71,41 @@ class Plan:
         goes_on: Callable[[list[Any]], Any],
         step: Callable[[list[Any]], list[Any]],
         start: list[Any],
-        kept: Sequence[int],
+        row_of: Callable[[list[Any]], list[Any]],
+        first: Sequence[Any],
     ) -> tuple[list[Any], Record]:
-        """Run the loop; return its last carry and its states, as far as ``kept`` of them are needed."""
-        stack = [_rows_like(start[k], self.rows) for k in kept]
+        """Run the loop; return its last carry and, of its states, what ``row_of`` says (``first`` is of its types)."""
+        stack = [_rows_like(value, self.rows) for value in first]
         record = _record_all if self.surely_all else _record_some
-        return record(goes_on, step, start, kept, stack, self.count)
+        return record(goes_on, step, start, row_of, stack, self.count)
 
     def sweep(
         self,
-        step: Callable[[list[Any]], list[Any]],
-        back: Callable[[list[Any], Any], Any],
+        again: Again,
+        back: Callable[[list[Any], Any, Any], Any],
         states: Record,
         final: Any,
     ) -> Any:
-        """``final = back(state, final)`` for every state of a recorded run, from the last to the first."""
+        """``final = back(row, number, final)`` for every row of a recorded run, from the last to the first."""
         if self.surely_all:
             return _sweep_all(back, states, final)
-        return _sweep_some(step, back, states, final, self.count)
+        return _sweep_some(again, back, states, final, self.count)
 
 
 def _bytes(aval: Any) -> int:
     itemsize = getattr(aval.dtype, "itemsize", 8)
     return itemsize * math.prod(size if isinstance(size, int) else 1024 for size in aval.shape)
+
+
+class Again(NamedTuple):
+    """How iterations are run again: ``step`` goes on from a state with its number, and ``row_of`` it is what is kept.
+
+    A row begins with the values of the state, ``size`` of them.
+    """
+
+    step: Callable[[list[Any], Any], list[Any]]
+    row_of: Callable[[list[Any]], list[Any]]
+    size: int
 
 
 class Record:
@@ -104,11 +120,11 @@ class Record:
 
 
 def _record_all(
-    goes_on: Any, step: Any, start: list[Any], kept: Sequence[int], stack: list[Any], _: int
+    goes_on: Any, step: Any, start: list[Any], row_of: Any, stack: list[Any], _: int
 ) -> tuple[list[Any], Record]:
     def one_step(state: Any) -> Any:
         steps, carry, stack = state
-        return steps + 1, step(carry), _put(stack, [carry[k] for k in kept], steps)
+        return steps + 1, step(carry), _put(stack, row_of(carry), steps)
 
     zero = jnp.int32(0)
     steps, last, stack = jax.lax.while_loop(lambda state: goes_on(state[1]), one_step, (zero, start, stack))
@@ -116,7 +132,7 @@ def _record_all(
 
 
 def _record_some(
-    goes_on: Any, step: Any, start: list[Any], kept: Sequence[int], stack: list[Any], count: int
+    goes_on: Any, step: Any, start: list[Any], row_of: Any, stack: list[Any], count: int
 ) -> tuple[list[Any], Record]:
     rows = _Rows(count)
 
@@ -124,7 +140,7 @@ def _record_some(
         steps, carry, stack = state
         begins = steps & ((1 << rows.shift(steps)) - 1) == 0
         row = jnp.where(begins, rows.of_step(steps), count)  # a spare one, for what is not kept
-        return steps + 1, step(carry), _put(stack, [carry[k] for k in kept], row)
+        return steps + 1, step(carry), _put(stack, row_of(carry), row)
 
     steps, last, stack = jax.lax.while_loop(lambda state: goes_on(state[1]), one_step, (jnp.int32(0), start, stack))
     return last, Record(steps, rows.shift(steps - 1), stack)
@@ -166,15 +182,15 @@ def _length(number: Any) -> Any:
 
 
 def _sweep_all(back: Any, states: Record, final: Any) -> Any:
-    return _back_from(states.steps - 1, -1, back, states.kept, final)
+    return _back_from(states.steps - 1, -1, 0, back, states.kept, final)
 
 
-def _back_from(last: Any, before: Any, back: Any, stack: list[Any], final: Any) -> Any:
-    """Over the states in the rows from ``last`` down to the one after ``before``."""
+def _back_from(last: Any, before: Any, first: Any, back: Any, stack: list[Any], final: Any) -> Any:
+    """Over the states in the rows from ``last`` down to the one after ``before``; row 0 would have the number ``first``."""
 
     def one_step(state: Any) -> Any:
         row, value = state
-        return row - 1, back(_get(stack, row), value)
+        return row - 1, back(_get(stack, row), row + first, value)
 
     return jax.lax.while_loop(lambda state: state[0] > before, one_step, (last, final))[1]
 
@@ -213,7 +229,7 @@ class _Numbers(NamedTuple):
         return jnp.stack([jnp.asarray(number, jnp.int32) for number in self])
 
 
-def _sweep_some(step: Any, back: Any, states: Record, final: Any, count: int) -> Any:
+def _sweep_some(again: Again, back: Any, states: Record, final: Any, count: int) -> Any:
     shift = states.shift
     positions = jnp.zeros(_spare(count), jnp.int32)  # by which step, as far as spare rows hold states to go on from
 
@@ -233,11 +249,12 @@ def _sweep_some(step: Any, back: Any, states: Record, final: Any, count: int) ->
         )
         packed, positions, stack = jax.lax.while_loop(
             lambda state: _Numbers.of(state[0]).newest != _Numbers.of(state[0]).left - 1,
-            lambda state: _fill(step, state, count),
+            lambda state: _fill(again, state, count),
             (numbers.packed, positions, stack),
         )
         numbers = _Numbers.of(packed)
-        value = _back_from(numbers.row, numbers.row - numbers.run, back, stack, value)
+        first = numbers.newest - numbers.row
+        value = _back_from(numbers.row, numbers.row - numbers.run, first, back, stack, value)
         left, used = numbers.left - numbers.run, jnp.maximum(numbers.used - numbers.run, 0)
         return jnp.stack([left, used]), positions, stack, value
 
@@ -245,7 +262,7 @@ def _sweep_some(step: Any, back: Any, states: Record, final: Any, count: int) ->
     return jax.lax.while_loop(lambda state: state[0][0] > 0, one_round, state)[-1]
 
 
-def _fill(step: Any, state: Any, count: int) -> Any:
+def _fill(again: Again, state: Any, count: int) -> Any:
     """Run from the newest state towards the last one: all the way if the spare rows hold what comes between."""
     packed, positions, stack = state
     before = _Numbers.of(packed)
@@ -271,11 +288,13 @@ def _fill(step: Any, state: Any, count: int) -> Any:
     def forward(state: Any) -> Any:
         packed, carry, stack = state
         now = _Numbers.of(packed)
-        stack = _put(stack, carry, now.target)
-        return now._replace(puts=now.puts - 1, target=now.target + now.stride).packed, step(carry), stack
+        stack = _put(stack, again.row_of(carry), now.target)
+        carry = again.step(carry, now.newest + 1 - now.puts)
+        return now._replace(puts=now.puts - 1, target=now.target + now.stride).packed, carry, stack
 
+    start = _get(stack[: again.size], before.row)
     packed, _, stack = jax.lax.while_loop(
-        lambda state: _Numbers.of(state[0]).puts > 0, forward, (after.packed, _get(stack, before.row), stack)
+        lambda state: _Numbers.of(state[0]).puts > 0, forward, (after.packed, start, stack)
     )
     (positions,) = _put([positions], [after.newest], before.used)
     return packed, positions, stack

@@ -18,13 +18,13 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.extend.core import DropVar, Literal, jaxprs_in_params
+from jax.extend.core import Literal, jaxprs_in_params
 
 from autograph.backends.base import LeafType, LoopSpec, Output, RaiseSite, Traced
 from autograph.backends.xla_branches import cond as branch_of
 from autograph.backends.xla_carry import as_struct
 from autograph.backends.xla_loops import bind_loop
-from autograph.backends.xla_parts import part
+from autograph.backends.xla_parts import evaluate_equations
 from autograph.backends.xla_programs import Program, trace
 from autograph.backends.xla_raising import RAISES, find_sites, raise_if, sites_in, split_payloads
 from autograph.runtime.errors import StagingError
@@ -108,24 +108,12 @@ def _evaluate(jaxpr: Any, consts: Sequence[Any], operands: Sequence[Any], errors
         else:
             harmless.append(equation)
             continue
-        _evaluate_all(harmless, known)
+        evaluate_equations(harmless, known)
         harmless = []
         results = rule(equation, [value(atom) for atom in equation.invars], errors)
         known.update(zip(equation.outvars, results, strict=True))
-    _evaluate_all(harmless, known)
+    evaluate_equations(harmless, known)
     return [value(atom) for atom in jaxpr.outvars]
-
-
-def _evaluate_all(equations: Sequence[Any], known: dict[Any, Any]) -> None:
-    """Evaluate equations in one go: `jax.core.eval_jaxpr` keeps their places in the user's source."""
-    if not equations:
-        return
-    made = {var for equation in equations for var in equation.outvars}
-    atoms = [atom for equation in equations for atom in equation.invars]
-    taken = list(dict.fromkeys(atom for atom in atoms if not isinstance(atom, Literal) and atom not in made))
-    given = [var for equation in equations for var in equation.outvars if not isinstance(var, DropVar)]
-    own = part((), taken, given, equations)
-    known.update(zip(given, jax.core.eval_jaxpr(own, (), *(known[var] for var in taken)), strict=True))
 
 
 def _calls_python(equation: Any) -> bool:
@@ -282,7 +270,7 @@ def _natively(equation: Any, operands: Sequence[Any], _: Errors) -> list[Any]:
     known = {
         atom: operand for atom, operand in zip(equation.invars, operands, strict=True) if not isinstance(atom, Literal)
     }
-    _evaluate_all([equation], known)
+    evaluate_equations([equation], known)
     return [known.get(var) for var in equation.outvars]
 
 

@@ -4,7 +4,8 @@ Three primitives, each closed under ``jvp`` and ``vmap``:
 
 - ``while`` (`xla_loops.loop_p`) runs a `Program`; where nothing differentiates it, it is `jax.lax.while_loop`. Its
   forward derivative is the ``while`` of carry and tangents together.
-- ``while_recorded`` (`xla_loops.record_p`) also keeps states on the way (`xla_checkpoints`).
+- ``while_recorded`` (`xla_loops.record_p`) also keeps rows on the way: states, and what of an iteration's derivative it pays
+  to keep (`xla_rows`, `xla_residuals`); how many, says `xla_checkpoints`.
 - ``while_reversed`` (`xla_sweeps.sweep_p`) runs a step over those states from the last to the first: with the step
   that pulls cotangents back through one iteration, it is the reverse pass.
 
@@ -27,7 +28,6 @@ import jax
 from jax.extend.core import new_jaxpr_eqn
 from jax.interpreters import partial_eval as pe
 
-from autograph.backends.xla_checkpoints import Plan
 from autograph.backends.xla_dependence import split
 from autograph.backends.xla_linear import LinearMap
 from autograph.backends.xla_linear import linear_p as _linear_p
@@ -42,6 +42,7 @@ from autograph.backends.xla_programs import (
     replay,
     strong,
 )
+from autograph.backends.xla_rows import Rows
 from autograph.backends.xla_sweeps import Sweep, bind_sweep
 
 
@@ -107,9 +108,7 @@ class _LoopTangent(LinearMap):
         program = self.reverse.tangents.program
         consts, start, states = split(fixed, program.consts, len(program.carry_avals))
         reverse = self.reverse
-        sums, first = bind_sweep(
-            reverse.sweep, consts, reverse.part(start), cotangents, states, Plan.of(reverse.sweep.program)
-        )
+        sums, first = bind_sweep(reverse.sweep, consts, reverse.part(start), cotangents, states)
         return [*sums, *first]
 
 
@@ -148,8 +147,9 @@ class Reverse:
 
 def bind_record(reverse: Reverse, consts: Sequence[Any], start: Sequence[Any]) -> tuple[list[Any], list[Any]]:
     """Run the program; its last carry, and the states that the reverse pass takes."""
-    program = reverse.tangents.program
-    return bind_states(program, consts, start, reverse.kept, Plan.of(reverse.sweep.program))
+    own = reverse.sweep.over_rows
+    rows = Rows(tuple(reverse.kept[k] for k in own.rows.kept), own.rows.emit)
+    return bind_states(reverse.tangents.program, consts, start, rows, own.plan)
 
 
 pe.custom_partial_eval_rules[loop_p] = _loop_partial_eval

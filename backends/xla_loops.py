@@ -7,7 +7,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jax.extend.core import Primitive, unmapped_aval
+from jax.extend.core import ClosedJaxpr, Primitive, unmapped_aval
 from jax.interpreters import ad, batching, mlir
 
 from autograph.backends.xla_checkpoints import Plan
@@ -22,7 +22,9 @@ from autograph.backends.xla_programs import (
     only,
     replay,
     strong,
+    trace,
 )
+from autograph.backends.xla_rows import Rows
 
 loop_p = Primitive("while")
 loop_p.multiple_results = True
@@ -44,7 +46,8 @@ def while_loop(
     values = list(map(jnp.asarray, start))
     closed = close(step, goes_on, values, bound, slots)
     if closed is None:
-        return jax.lax.while_loop(goes_on, step, values)
+        # XLA on CPU crashes on a loop with callbacks in it whose test it finds to be false: it is not to look.
+        return jax.lax.while_loop(lambda carry: jax.lax.optimization_barrier(goes_on(carry)), step, values)
     program, consts = closed
     return bind_loop(program, consts, values)
 
@@ -98,30 +101,43 @@ record_p.multiple_results = True
 
 
 def bind_states(
-    program: Program, consts: Sequence[Any], start: Sequence[Any], kept: Sequence[int], plan: Plan
+    program: Program, consts: Sequence[Any], start: Sequence[Any], rows: Rows, plan: Plan
 ) -> tuple[list[Any], list[Any]]:
     start = conform(start, program.carry_avals)
-    outputs = record_p.bind(*consts, *start, program=program, kept=tuple(kept), plan=plan)
+    outputs = record_p.bind(*consts, *start, program=program, rows=rows, plan=plan)
     last, states = split(outputs, len(start))
     return last, states
 
 
-def _run_record(*operands: Any, program: Program, kept: Sequence[int], plan: Plan) -> list[Any]:
-    consts, start = program.split(operands)
+def _run_record(*operands: Any, program: Program, rows: Rows, plan: Plan) -> list[Any]:
+    last, states = record(program, *program.split(operands), rows, plan)
+    return [*last, *states]
+
+
+def record(
+    program: Program, consts: list[Any], start: list[Any], rows: Rows, plan: Plan
+) -> tuple[list[Any], list[Any]]:
+    """Run the loop: its last carry; how many steps there were, a number that the rows go by, and the rows."""
+    start = conform(start, program.carry_avals)
+
+    def some(carry: list[Any]) -> list[Any]:
+        return [carry[k] for k in rows.kept]
+
     last, states = plan.record(
         lambda carry: program.goes_on(consts, carry),
         lambda carry: program.step(consts, carry),
-        conform(start, program.carry_avals),
-        kept,
+        start,
+        lambda carry: rows.of(consts, some(carry)),
+        rows.first(some(start)),
     )
-    return [*last, *states.leaves]
+    return last, states.leaves
 
 
 @record_p.def_abstract_eval
-def _record_types(*_: Any, program: Program, kept: Sequence[int], plan: Plan) -> list[Any]:
+def _record_types(*_: Any, program: Program, rows: Rows, plan: Plan) -> list[Any]:
     integer = jax.typeof(jnp.int32(0))
     carry = program.carry_avals
-    stack = [unmapped_aval(plan.rows, 0, strong(carry[k])) for k in kept]
+    stack = [unmapped_aval(plan.rows, 0, aval) for aval in (*(strong(carry[k]) for k in rows.kept), *rows.residuals)]
     return [*carry, strong(integer), strong(integer), *stack]
 
 
@@ -138,20 +154,22 @@ def _record_batch(
     dims: Sequence[Any],
     *,
     program: Program,
-    kept: Sequence[int],
+    rows: Rows,
     plan: Plan,
 ) -> Any:
     consts, start = program.split([dim is not None for dim in dims])
     batch = Batch(axis, program, consts, start)
     values, start_values = program.split(leading(operands, dims))
     start_values = batch.spread(start_values, start, batch.carry)
-    last, states = bind_states(batch.program, values, start_values, kept, plan)
-    return [*last, *states], [
-        *lane_dims(batch.carry),
-        None,
-        None,
-        *(1 if batch.carry[k] else None for k in kept),
-    ]
+    some = [batch.carry[k] for k in rows.kept]
+    row_dims = [1 if lane else None for lane in rows.dependents(consts, some)]
+    rows = rows.batched(axis, consts, some)
+    if not batch.tested:
+        last, states = bind_states(batch.program, values, start_values, rows, plan)
+        return [*last, *states], [*lane_dims(batch.carry), None, None, *row_dims]
+    counts = jnp.zeros(axis.size, jnp.int32)
+    last, (_, shift, *stack) = bind_states(batch.counted(), values, [*start_values, counts], rows, plan)
+    return [*last, shift, *stack], [*lane_dims(batch.carry), 0, None, *row_dims]
 
 
 # Batches.
@@ -168,6 +186,29 @@ class Batch:
         if self.tested:
             self.carry = (True,) * len(self.carry)
         self.program = program.batched(axis, self.consts, self.carry, self.tested)
+
+    def counted(self) -> Program:
+        """The program with one more carry: how many steps each lane has run."""
+        program = self.program
+        counts = unmapped_aval(self.axis.size, 0, jax.typeof(jnp.int32(0)))
+        avals = [*program.body.in_avals, counts]
+
+        def counting(body: ClosedJaxpr) -> ClosedJaxpr:
+            def run(*operands: Any) -> list[Any]:
+                *others, counts = operands
+                active = self.truth(*program.split(others))
+                return [*replay(body, *others), counts + active.astype(counts.dtype)]
+
+            return trace(run, avals)
+
+        return Program(
+            counting(program.body),
+            trace(lambda *operands: replay(program.test, *operands[:-1]), avals),
+            program.consts,
+            program.bound,
+            program.slots,
+            lambda: counting(program.smooth),
+        )
 
     def spread(self, values: Sequence[Any], have: Sequence[bool], want: Sequence[bool]) -> list[Any]:
         """``values`` with a leading axis where one is wanted and there is none."""

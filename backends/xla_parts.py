@@ -7,7 +7,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jax.extend.core import DebugInfo, Jaxpr, Literal
+from jax.extend.core import DebugInfo, DropVar, Jaxpr, Literal
 
 from autograph.backends.base import LoopSpec, Output
 
@@ -29,6 +29,21 @@ def needed_for(jaxpr: Any, outvars: Sequence[Any]) -> tuple[Any, set[Any]]:
             kept.append(equation)
             needed.update(atom for atom in equation.invars if not isinstance(atom, Literal))
     return part(jaxpr.constvars, jaxpr.invars, list(outvars), kept[::-1]), needed
+
+
+def evaluate_equations(equations: Sequence[Any], known: dict[Any, Any]) -> None:
+    """Evaluate equations in one go: `jax.core.eval_jaxpr` keeps their places in the user's source.
+
+    Takes the values of variables from ``known`` and adds those that the equations give.
+    """
+    if not equations:
+        return
+    made = {var for equation in equations for var in equation.outvars}
+    atoms = [atom for equation in equations for atom in equation.invars]
+    taken = list(dict.fromkeys(atom for atom in atoms if not isinstance(atom, Literal) and atom not in made))
+    given = [var for equation in equations for var in equation.outvars if not isinstance(var, DropVar)]
+    own = part((), taken, given, equations)
+    known.update(zip(given, jax.core.eval_jaxpr(own, (), *(known[var] for var in taken)), strict=True))
 
 
 def known_result(spec: LoopSpec, position: int) -> int | None:

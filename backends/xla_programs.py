@@ -96,13 +96,15 @@ class Program:
         """Which results of an equation that runs this program depend on the marked operands."""
         consts, start = self.split(inputs)
         carry = list(self.closure(consts, start, smoothly=smoothly))
-        if not smoothly and self.is_tested(consts, carry):
+        tested = not smoothly and self.is_tested(consts, carry)
+        if tested:
             carry = [True] * len(carry)
-        if "kept" not in params:
+        if "rows" not in params:
             return carry
-        # With the states come two numbers, which lanes share even where they end by themselves. States are constants.
-        states = [False if smoothly else carry[k] for k in params["kept"]]
-        return [*carry, False, False, *states]
+        # With the rows come the number of steps and one that lanes share. Rows are constants.
+        rows = params["rows"]
+        states = rows.dependents(consts, [carry[k] for k in rows.kept])
+        return [*carry, tested, False, *([False] * len(states) if smoothly else states)]
 
     def is_tested(self, consts: Sequence[bool], carry: Sequence[bool]) -> bool:
         """Whether the test depends on what is marked."""
@@ -110,10 +112,13 @@ class Program:
 
     def kept(self, wanted: Iterable[int]) -> tuple[int, ...]:
         """Which of the carry iterations need so that the test and the carry in ``wanted`` can be had."""
+        _, tested = self.split(requirements(self.test.jaxpr, [True]))
+        return self.needed([*wanted, *(k for k, mark in enumerate(tested) if mark)])
+
+    def needed(self, wanted: Iterable[int]) -> tuple[int, ...]:
+        """Which of the carry iterations need so that the carry in ``wanted`` can be had, as often as they are run."""
         chosen = set(wanted)
         marked = [k in chosen for k in range(len(self.carry_avals))]
-        _, tested = self.split(requirements(self.test.jaxpr, [True]))
-        marked = [a or b for a, b in zip(marked, tested, strict=True)]
         while True:
             _, before = self.split(requirements(self.body.jaxpr, marked))
             grown = [a or b for a, b in zip(marked, before, strict=True)]

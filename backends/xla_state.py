@@ -26,7 +26,7 @@ from jax.extend.core import (
 
 from autograph.backends.base import LeafType, LoopSpec, Output, Traced
 from autograph.backends.xla_carry import as_struct
-from autograph.backends.xla_parts import part
+from autograph.backends.xla_parts import evaluate_equations, part
 
 _STAND_INS: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
 
@@ -169,7 +169,7 @@ def _evaluate(jaxpr: Any, consts: Sequence[Any], operands: Sequence[Any]) -> lis
 
     def flush() -> None:
         if stateless:
-            _evaluate_equations(stateless, known)
+            evaluate_equations(stateless, known)
             stateless.clear()
 
     for equation in jaxpr.eqns:
@@ -182,21 +182,6 @@ def _evaluate(jaxpr: Any, consts: Sequence[Any], operands: Sequence[Any]) -> lis
         known.update(zip(equation.outvars, results, strict=True))
     flush()
     return [value(atom) for atom in jaxpr.outvars]
-
-
-def _evaluate_equations(equations: Sequence[Any], known: dict[Any, Any]) -> None:
-    """Evaluate equations that touch no state, in one go: `jax.core.eval_jaxpr` keeps their places in the user's
-    source.
-    """
-    made = {var for equation in equations for var in equation.outvars}
-    taken: dict[Any, None] = {}
-    for equation in equations:
-        for atom in equation.invars:
-            if not isinstance(atom, Literal) and atom not in made:
-                taken[atom] = None
-    given = [var for equation in equations for var in equation.outvars if not isinstance(var, DropVar)]
-    own = part((), list(taken), given, equations)
-    known.update(zip(given, jax.core.eval_jaxpr(own, (), *(known[var] for var in taken)), strict=True))
 
 
 def _get(equation: Any, operands: Sequence[Any]) -> list[Any]:

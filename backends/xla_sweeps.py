@@ -11,7 +11,6 @@ from jax.extend.core import ClosedJaxpr, Primitive, new_jaxpr_eqn
 from jax.interpreters import ad
 from jax.interpreters import partial_eval as pe
 
-from autograph.backends.xla_checkpoints import Plan, Record
 from autograph.backends.xla_dependence import dependents, requirements, split
 from autograph.backends.xla_linear import LinearMap
 from autograph.backends.xla_linear import linear_p as _linear_p
@@ -23,6 +22,7 @@ from autograph.backends.xla_loops import (
     lane_dims,
     leading,
     moving_of,
+    record,
     register,
 )
 from autograph.backends.xla_programs import (
@@ -40,6 +40,7 @@ from autograph.backends.xla_programs import (
     strong,
     trace,
 )
+from autograph.backends.xla_rows import Recorded, RowSweep
 
 # The reverse pass.
 
@@ -55,12 +56,19 @@ class Sweep:
       step: the step, linear in value.
       sums: how many summands each step gives; their sums over all steps come out.
       tangents: for the derivative of another sweep, that sweep and the layout of its program's derivative.
+      over_rows: the same over rows that have been recorded.
     """
 
     def __init__(
-        self, program: Program, step: ClosedJaxpr, sums: int, tangents: tuple[Sweep, Tangents] | None = None
+        self,
+        program: Program,
+        step: ClosedJaxpr,
+        sums: int,
+        tangents: tuple[Sweep, Tangents] | None = None,
+        over_rows: RowSweep | None = None,
     ) -> None:
         self.program, self.step, self.sums, self.tangents = program, step, sums, tangents
+        self._over_rows = over_rows
 
     def __repr__(self) -> str:
         return f"Sweep({self.program}, sums={self.sums})"
@@ -93,6 +101,12 @@ class Sweep:
             return replay(traced, *consts, *program.filled(kept, some), *value)
 
         return cls(part, trace(partial, [*part.const_avals, *part.carry_avals, *values]), sums), kept
+
+    @property
+    def over_rows(self) -> RowSweep:
+        if self._over_rows is None:
+            self._over_rows = RowSweep.of(self.program, self.step)
+        return self._over_rows
 
     @property
     def sum_avals(self) -> list[Any]:
@@ -128,16 +142,25 @@ class Sweep:
         if smoothly:
             carry = self.program.closure(consts, start, smoothly=True)
         else:
-            start = [a or b for a, b in zip(start, states[2:] or start, strict=True)]
+            ended, start = self._marked(start, states)
             carry = self.program.closure(consts, start, smoothly=False)
-            if self.program.is_tested(consts, carry):
+            if ended or self.program.is_tested(consts, carry):
                 return [True] * (self.sums + len(value))
         sums, value = self.spread(consts, carry, value, smoothly)
         return [*sums, *value]
 
-    def back(self, consts: list[Any], state: list[Any], value: list[Any]) -> tuple[list[Any], list[Any]]:
-        summands, before = split(replay(self.step, *consts, *state, *value), self.sums)
-        return conform(summands, self.sum_avals), conform(before, self.value_avals)
+    def _marked(self, start: Sequence[bool], states: Sequence[bool]) -> tuple[bool, list[bool]]:
+        """Whether lanes end by themselves, and which of the carry is marked at the start or in the rows."""
+        marked = list(start)
+        if not states:
+            return False, marked
+        own = self.over_rows
+        numbers, row = split(states, 2 + own.extras)
+        if any(row[len(own.rows.kept) :]):
+            marked = [True] * len(marked)
+        for k, mark in zip(own.rows.kept, row, strict=False):
+            marked[k] = marked[k] or mark
+        return any(numbers), marked
 
     def derivative(self, consts: tuple[bool, ...], carry: tuple[bool, ...]) -> Sweep:
         program = self.program.derivative(consts, carry)
@@ -165,38 +188,23 @@ def bind_sweep(
     start: Sequence[Any],
     value: Sequence[Any],
     states: Sequence[Any] = (),
-    plan: Plan | None = None,
 ) -> tuple[list[Any], list[Any]]:
-    """The sums and the first value. Without ``states``, kept by ``plan``, the loop is run first, to have them."""
+    """The sums and the first value. Without ``states`` (see `Recorded`) the loop is run first, to have them."""
     start = conform(start, sweep.program.carry_avals)
     value = conform(value, sweep.value_avals)
-    outputs = sweep_p.bind(*consts, *start, *value, *states, sweep=sweep, plan=plan)
+    outputs = sweep_p.bind(*consts, *start, *value, *states, sweep=sweep)
     sums, first = split(outputs, sweep.sums)
     return sums, first
 
 
-def _run_sweep(*operands: Any, sweep: Sweep, plan: Plan | None) -> list[Any]:
+def _run_sweep(*operands: Any, sweep: Sweep) -> list[Any]:
     consts, start, value, states = sweep.split(operands)
-    program = sweep.program
-    if plan is not None:
-        recorded = Record(states[0], states[1], states[2:])
-    else:
-        plan = Plan.of(program)
-        _, recorded = plan.record(
-            lambda carry: program.goes_on(consts, carry),
-            lambda carry: program.step(consts, carry),
-            conform(start, program.carry_avals),
-            range(len(start)),
-        )
-
-    def back(state: list[Any], final: Any) -> Any:
-        sums, value = final
-        summands, value = sweep.back(consts, state, value)
-        return [a + b for a, b in zip(sums, summands, strict=True)], value
-
+    own = sweep.over_rows
+    if not states:
+        _, states = record(sweep.program, consts, start, own.rows, own.plan)
     sums = [jnp.zeros(aval.shape, aval.dtype) for aval in sweep.sum_avals]
     value = conform(value, sweep.value_avals)
-    sums, first = plan.sweep(lambda carry: program.step(consts, carry), back, recorded, (sums, value))
+    sums, first = own.run(sums, value, consts, Recorded(states, own.extras))
     return [*sums, *first]
 
 
@@ -221,18 +229,38 @@ def _sweep_jvp(primals: Sequence[Any], tangents: Sequence[Any], *, sweep: Sweep,
     return [*sums, *first], [*moved_sums, *moved_first]
 
 
-def _sweep_batch(axis: Any, operands: Sequence[Any], dims: Sequence[Any], *, sweep: Sweep, plan: Plan | None) -> Any:
+def _sweep_batch(axis: Any, operands: Sequence[Any], dims: Sequence[Any], *, sweep: Sweep) -> Any:
     consts, start, value, states = sweep.split([dim is not None for dim in dims])
     const_dims, start_dims, value_dims, state_dims = sweep.split(dims)
     const_values, start_values, values, state_values = sweep.split(operands)
-    in_states = [*states[2:]] if states else [False] * len(start)
-    batch = Batch(axis, sweep.program, consts, [a or b for a, b in zip(start, in_states, strict=True)])
+    ended, marked_start = sweep._marked(start, states)
+    batch = Batch(axis, sweep.program, consts, marked_start)
+    own_ends = ended or batch.tested
+    sum_flags, value_flags = sweep.spread(
+        batch.consts, batch.carry, [flag or own_ends for flag in value], smoothly=False
+    )
+    sum_flags = [flag or own_ends for flag in sum_flags]
+    over_rows: RowSweep | None = None
+    new_states: list[Any] = []
+    if states and (ended or not batch.tested):
+        over_rows, new_states = _batch_rows(axis, sweep, consts, state_values, state_dims, value_flags, sum_flags)
+    new = Sweep(batch.program, _batch_step(axis, sweep, batch, value_flags, sum_flags), sweep.sums, over_rows=over_rows)
+    sums, first = bind_sweep(
+        new,
+        leading(const_values, const_dims),
+        batch.spread(leading(start_values, start_dims), start, batch.carry),
+        batch.spread(leading(values, value_dims), value, value_flags),
+        new_states,
+    )
+    return [*sums, *first], lane_dims([*sum_flags, *value_flags])
+
+
+def _batch_step(
+    axis: Any, sweep: Sweep, batch: Batch, value_flags: Sequence[bool], sum_flags: Sequence[bool]
+) -> ClosedJaxpr:
+    """The step for a batch, on its whole state."""
     step = sweep.step
     flags = [*batch.consts, *batch.carry]
-    sum_flags, value_flags = sweep.spread(
-        batch.consts, batch.carry, [flag or batch.tested for flag in value], smoothly=False
-    )
-    sum_flags = [flag or batch.tested for flag in sum_flags]
     marked = [*flags, *value_flags]
     lanes = mapped(lambda *operands: replay(step, *operands), axis, marked, [*sum_flags, *value_flags])
 
@@ -252,31 +280,47 @@ def _sweep_batch(axis: Any, operands: Sequence[Any], dims: Sequence[Any], *, swe
         summands, before = split(run(*operands), sweep.sums)
         return [*summands, *conform(before, avals[count:])]
 
-    new = Sweep(batch.program, trace(strong_run, avals), sweep.sums)
-    new_states = []
-    if states:
-        # One count for all lanes. It comes in lanes out of a conditional that some of them did not take, as zero.
-        new_states = [
-            jnp.max(s) if dim is not None else s for s, dim in zip(state_values[:2], state_dims[:2], strict=True)
-        ]
-        for rows, dim, mark in zip(state_values[2:], state_dims[2:], batch.carry, strict=True):
-            if dim is not None:
-                rows = jnp.moveaxis(rows, dim, 1)
-            elif mark:
-                rows = jnp.broadcast_to(rows[:, None], (rows.shape[0], axis.size, *rows.shape[1:]))
-            new_states.append(rows)
-    sums, first = bind_sweep(
-        new,
-        leading(const_values, const_dims),
-        batch.spread(leading(start_values, start_dims), start, batch.carry),
-        batch.spread(leading(values, value_dims), value, value_flags),
-        new_states,
-        plan,
-    )
-    return [*sums, *first], lane_dims([*sum_flags, *value_flags])
+    return trace(strong_run, avals)
 
 
-def _sweep_partial_eval(trace: Any, *tracers: Any, sweep: Sweep, plan: Plan | None) -> Any:
+def _batch_rows(
+    axis: Any,
+    sweep: Sweep,
+    consts: Sequence[bool],
+    states: Sequence[Any],
+    dims: Sequence[Any],
+    value_flags: Sequence[bool],
+    sum_flags: Sequence[bool],
+) -> tuple[RowSweep, list[Any]]:
+    """The sweep over the rows of a batch, and those rows.
+
+    Lanes have numbers of steps of their own where they end by themselves, and where they come out of a conditional that
+    some did not take.
+    """
+    own = sweep.over_rows
+    (steps, shift), extras, rows = split(states, 2, own.extras)
+    (steps_dim, shift_dim), extra_dims, row_dims = split(dims, 2, own.extras)
+    ends = any(dim is not None for dim in dims[: 2 + own.extras])
+    extra_flags = [dim is not None for dim in extra_dims]
+    row_flags = [ends or dim is not None for dim in row_dims]
+    over_rows = own.batched(axis, [*consts, *extra_flags, *row_flags], value_flags, [*sum_flags, *value_flags], ends)
+    new_extras = leading(extras, extra_dims)
+    if ends:
+        counts = steps if steps_dim is not None else jnp.broadcast_to(steps, axis.size)
+        new_extras, steps = [*new_extras, counts], jnp.max(steps)
+    if shift_dim is not None:
+        shift = jnp.max(shift)
+    new_rows = []
+    for stack, dim, mark in zip(rows, row_dims, row_flags, strict=True):
+        if dim is not None:
+            stack = jnp.moveaxis(stack, dim, 1)
+        elif mark:
+            stack = jnp.broadcast_to(stack[:, None], (stack.shape[0], axis.size, *stack.shape[1:]))
+        new_rows.append(stack)
+    return over_rows, [steps, shift, *new_extras, *new_rows]
+
+
+def _sweep_partial_eval(trace: Any, *tracers: Any, sweep: Sweep) -> Any:
     if sweep.tangents is not None:
         base, tangents = sweep.tangents
         value_count = len(base.value_avals)
@@ -292,7 +336,7 @@ def _sweep_partial_eval(trace: Any, *tracers: Any, sweep: Sweep, plan: Plan | No
             )
             later_sums, later_first = split(later, base.sums)
             return [*sums, *later_sums, *first, *later_first]
-    return trace.default_process_primitive(sweep_p, tracers, dict(sweep=sweep, plan=plan))
+    return trace.default_process_primitive(sweep_p, tracers, dict(sweep=sweep))
 
 
 def _sweep_partial_eval_custom(_: Any, unknown: Sequence[bool], held: Sequence[bool], equation: Any) -> Any:
@@ -320,7 +364,7 @@ def _sweep_partial_eval_custom(_: Any, unknown: Sequence[bool], held: Sequence[b
                 [inputs[k] for k in fixed],
                 [*sums, *first],
                 sweep_p,
-                dict(sweep=base, plan=None),
+                dict(sweep=base),
                 equation.effects,
                 equation.source_info,
             )

@@ -1,0 +1,203 @@
+"""What of a reverse step does not depend on cotangents, computed while the loop runs forward and kept beside its states.
+
+A step over a state computes the iteration again and pulls cotangents back through it. Where the iteration is a few matrix
+products and functions like ``tanh``, it is quicker to keep what they gave, as `jax.lax.scan` does. What arithmetic
+gives is computed again from that. A body with control flow in it is run again as a whole: it would be compiled twice, once
+for the loop and once for its residuals, where XLA merges plain operations that occur in both.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from jax.extend.core import ClosedJaxpr
+
+from autograph.backends.xla_parts import evaluate_equations, part
+from autograph.backends.xla_programs import trace
+
+# Computed again: it costs less than to write and read it.
+_ARITHMETIC = frozenset(
+    {
+        *("add", "sub", "mul", "neg", "max", "min", "abs", "sign", "add_any", "integer_pow", "square", "clamp"),
+        *("eq", "ne", "lt", "le", "gt", "ge", "and", "or", "not", "xor", "select_n", "stop_gradient", "copy"),
+        *("convert_element_type", "broadcast_in_dim", "reshape", "squeeze", "expand_dims", "transpose", "rev", "slice"),
+        *("floor", "ceil", "round", "is_finite", "iota"),
+    }
+)
+# Kept where there are few elements: else it is the memory that takes time.
+_QUICK = frozenset(
+    {
+        *(
+            "exp",
+            "exp2",
+            "expm1",
+            "log",
+            "log1p",
+            "sqrt",
+            "rsqrt",
+            "cbrt",
+            "div",
+            "rem",
+            "pow",
+            "erf",
+            "erfc",
+            "erf_inv",
+        ),
+        *(
+            "sin",
+            "cos",
+            "tan",
+            "asin",
+            "acos",
+            "atan",
+            "atan2",
+            "sinh",
+            "cosh",
+            "tanh",
+            "logistic",
+            "lgamma",
+            "digamma",
+        ),
+    }
+)
+_FEW = 1024
+# Kept.
+_OTHERS = frozenset(
+    {
+        *("dot_general", "conv_general_dilated", "cumsum", "cumprod", "cumlogsumexp"),
+        *("reduce_sum", "reduce_max", "reduce_min", "reduce_prod", "argmax", "argmin"),
+    }
+)
+_PLAIN = _ARITHMETIC | _QUICK | _OTHERS
+_CALLS = ("jit", "pjit", "closed_call")
+
+
+class Residuals:
+    """A reverse step in two halves.
+
+    Attributes:
+      emit: ``(*consts, *state) -> residuals``, to be computed in the iteration.
+      step: ``(*consts, *state, *residuals, *value) -> (*summands, *value)``.
+    """
+
+    def __init__(self, emit: ClosedJaxpr, step: ClosedJaxpr) -> None:
+        self.emit, self.step = emit, step
+
+    @classmethod
+    def of(cls, step: ClosedJaxpr, consts: int, state: int) -> Residuals | None:
+        """The halves of ``(*consts, *state, *value) -> (*summands, *value)``; None if keeping anything saves nothing."""
+        step = _inlined(step)
+        first, value = step.jaxpr.invars[: consts + state], step.jaxpr.invars[consts + state :]
+        chosen = _Choice(step.jaxpr, consts, state).chosen()
+        if not chosen:
+            return None
+        emit = _part(step, first, chosen)
+        if any(equation.primitive.name not in _PLAIN for equation in emit.jaxpr.eqns):
+            return None
+        return cls(emit, _part(step, [*first, *chosen, *value], step.jaxpr.outvars))
+
+
+class _Choice:
+    """Chooses what of a step's first half to keep: where the second half begins, but for arithmetic."""
+
+    def __init__(self, jaxpr: Any, consts: int, state: int) -> None:
+        self.jaxpr = jaxpr
+        self.made_by = {variable: equation for equation in jaxpr.eqns for variable in equation.outvars}
+        invars = jaxpr.invars
+        self.later = _reached(jaxpr, invars[consts + state :])
+        self.varying = _reached(jaxpr, invars[consts : consts + state])
+        self._found: dict[Any, frozenset[Any]] = {}
+
+    def chosen(self) -> list[Any]:
+        needed = [
+            atom
+            for equation in self.jaxpr.eqns
+            if any(variable in self.later for variable in equation.outvars)
+            for atom in equation.invars
+        ]
+        found: dict[Any, None] = {}
+        for atom in [*needed, *self.jaxpr.outvars]:
+            if not hasattr(atom, "val") and atom not in self.later:
+                found |= dict.fromkeys(sorted(self._kept_for(atom), key=self._order))
+        return list(found)
+
+    def _order(self, variable: Any) -> int:
+        return self.jaxpr.eqns.index(self.made_by[variable])
+
+    def _kept_for(self, variable: Any) -> frozenset[Any]:
+        """What must be kept so that a variable can be computed."""
+        if variable not in self._found:
+            self._found[variable] = self._find(variable)
+        return self._found[variable]
+
+    def _find(self, variable: Any) -> frozenset[Any]:
+        equation = self.made_by.get(variable)
+        if equation is None or variable not in self.varying:
+            return frozenset()
+        own = frozenset([variable])
+        if not _is_cheap(equation):
+            return own
+        operands = [atom for atom in equation.invars if not hasattr(atom, "val")]
+        parts = frozenset().union(*map(self._kept_for, operands))
+        return own if _bytes(own) < _bytes(parts) else parts
+
+
+def _is_cheap(equation: Any) -> bool:
+    """Whether computing it again costs less than keeping it."""
+    if equation.primitive.name in _QUICK:
+        return math.prod(equation.outvars[0].aval.shape) > _FEW
+    return equation.primitive.name in _ARITHMETIC
+
+
+def _reached(jaxpr: Any, variables: Sequence[Any]) -> set[Any]:
+    found = set(variables)
+    for equation in jaxpr.eqns:
+        if any(not hasattr(atom, "val") and atom in found for atom in equation.invars):
+            found.update(equation.outvars)
+    return found
+
+
+def _bytes(variables: Any) -> int:
+    return sum(variable.aval.dtype.itemsize * math.prod(variable.aval.shape) for variable in variables)
+
+
+def _part(program: ClosedJaxpr, operands: Sequence[Any], results: Sequence[Any]) -> ClosedJaxpr:
+    """The equations from some of a program's variables to others."""
+    given = set(operands)
+    needed = {atom for atom in results if not hasattr(atom, "val")}
+    equations = []
+    for equation in reversed(program.jaxpr.eqns):
+        if any(variable in needed and variable not in given for variable in equation.outvars):
+            equations.append(equation)
+            needed.update(atom for atom in equation.invars if not hasattr(atom, "val"))
+    jaxpr = part(program.jaxpr.constvars, list(operands), list(results), equations[::-1])
+    return ClosedJaxpr(jaxpr, program.consts)
+
+
+def _inlined(program: ClosedJaxpr) -> ClosedJaxpr:
+    """The same program with the equations of the functions that it calls in its own."""
+    if not any(equation.primitive.name in _CALLS for equation in program.jaxpr.eqns):
+        return program
+    return trace(lambda *operands: _evaluated(program, operands), program.in_avals)
+
+
+def _evaluated(program: ClosedJaxpr, operands: Sequence[Any]) -> list[Any]:
+    jaxpr = program.jaxpr
+    known = dict(zip([*jaxpr.constvars, *jaxpr.invars], [*program.consts, *operands], strict=True))
+
+    def value(atom: Any) -> Any:
+        return atom.val if hasattr(atom, "val") else known[atom]
+
+    own: list[Any] = []
+    for equation in jaxpr.eqns:
+        if equation.primitive.name not in _CALLS:
+            own.append(equation)
+            continue
+        evaluate_equations(own, known)
+        own = []
+        inner = equation.params.get("jaxpr", equation.params.get("call_jaxpr"))
+        known.update(zip(equation.outvars, _evaluated(inner, list(map(value, equation.invars))), strict=True))
+    evaluate_equations(own, known)
+    return list(map(value, jaxpr.outvars))

@@ -1,0 +1,194 @@
+"""What is kept of the states of a loop, one row for each, and the reverse pass over rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax.extend.core import ClosedJaxpr, unmapped_aval
+
+from autograph.backends.xla_checkpoints import Again, Plan, Record
+from autograph.backends.xla_dependence import dependents, requirements, split
+from autograph.backends.xla_programs import Program, choose, conform, lifted, mapped, one_for_all, replay, strong, trace
+from autograph.backends.xla_residuals import Residuals
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What is kept of a state: the carry in ``kept`` and, if there are any, residuals: ``emit(*consts, *kept)``."""
+
+    kept: tuple[int, ...]
+    emit: ClosedJaxpr | None
+
+    def of(self, consts: Sequence[Any], some: Sequence[Any]) -> list[Any]:
+        """The row of a state of which the kept carry is given."""
+        return [*some, *([] if self.emit is None else replay(self.emit, *consts, *some))]
+
+    def first(self, some: Sequence[Any]) -> list[Any]:
+        """Values of the types of a row."""
+        return [*some, *(jnp.zeros(aval.shape, aval.dtype) for aval in self.residuals)]
+
+    @property
+    def residuals(self) -> list[Any]:
+        """Their types."""
+        return [] if self.emit is None else [strong(aval) for aval in self.emit.out_avals]
+
+    def dependents(self, consts: Sequence[bool], some: Sequence[bool]) -> list[bool]:
+        """Which values of a row depend on the marked consts and kept carry."""
+        found = [] if self.emit is None else dependents(self.emit.jaxpr, [*consts, *some], smoothly=False)
+        return [*some, *found]
+
+    def batched(self, axis: Any, consts: Sequence[bool], some: Sequence[bool]) -> Rows:
+        if self.emit is None:
+            return self
+        flags = [*consts, *some]
+        return Rows(self.kept, _lanes(self.emit, axis, flags, self.dependents(consts, some)[len(self.kept) :]))
+
+
+class RowSweep:
+    """How a reverse pass goes over rows.
+
+    A step has its number. In a batch whose lanes end by themselves, ``extras`` say at which number each did.
+
+    Attributes:
+      plan: how many rows there are.
+      rows: what a row is.
+      consts, extras: how many there are.
+      advance: ``(*consts, *extras, number, *kept) -> kept``, one iteration.
+      back: ``(*consts, *extras, number, *row, *value) -> (*summands, *value)``.
+    """
+
+    def __init__(
+        self, plan: Plan, rows: Rows, consts: int, extras: int, advance: ClosedJaxpr, back: ClosedJaxpr
+    ) -> None:
+        self.plan, self.rows, self.consts, self.extras = plan, rows, consts, extras
+        self.advance, self.back = advance, back
+
+    @classmethod
+    def of(cls, program: Program, step: ClosedJaxpr) -> RowSweep:
+        """For a step ``(*consts, *carry, *value) -> (*summands, *value)``. What only the loop's test needs is not kept."""
+        n, count = program.consts, len(program.carry_avals)
+        used = requirements(step.jaxpr, [True] * len(step.jaxpr.outvars))[n:][:count]
+        kept = program.needed(k for k, mark in enumerate(used) if mark)
+        consts, value = program.const_avals, step.in_avals[n + count :]
+        some = [strong(program.carry_avals[k]) for k in kept]
+        plan = Plan.of(some, program.bound, program.slots)
+
+        def advance(*operands: Any) -> list[Any]:
+            consts, _, some = split(operands, n, 1)
+            after = program.step(consts, program.filled(kept, some))
+            return conform([after[k] for k in kept], avals)
+
+        def whole(*operands: Any) -> list[Any]:
+            consts, some, value = split(operands, n, len(kept))
+            return replay(step, *consts, *program.filled(kept, some), *value)
+
+        avals = some
+        half = trace(whole, [*consts, *some, *value])
+        rows = Rows(kept, None)
+        ends_by_lanes = program.smooth is not program.body  # and lanes that have ended are not like the body
+        if program.slots is None and not ends_by_lanes:
+            residuals = Residuals.of(half, n, len(kept))
+            if residuals is not None and plan.has_room([*some, *residuals.emit.out_avals]):
+                rows, half = Rows(kept, residuals.emit), residuals.step
+
+        def back(*operands: Any) -> list[Any]:
+            consts, _, others = split(operands, n, 1)
+            return replay(half, *consts, *others)
+
+        number = jax.typeof(jnp.int32(0))
+        return cls(
+            plan,
+            rows,
+            n,
+            0,
+            trace(advance, [*consts, number, *some]),
+            trace(back, [*consts, number, *some, *rows.residuals, *value]),
+        )
+
+    def split(self, operands: Sequence[Any]) -> tuple[list[Any], list[Any], Any, list[Any]]:
+        """Consts, extras, number, and what follows."""
+        consts, extras, number, others = split(operands, self.consts, self.extras, 1)
+        return consts, extras, number[0], others
+
+    def run(self, sums: Sequence[Any], value: Sequence[Any], consts: list[Any], states: Recorded) -> tuple[Any, Any]:
+        """The sums over all rows and the first value."""
+        count = len(sums)
+
+        def back(row: list[Any], number: Any, final: Any) -> Any:
+            sums, value = final
+            found = replay(self.back, *consts, *states.extras, number, *row, *value)
+            summands, before = split(found, count)
+            return [a + b for a, b in zip(sums, summands, strict=True)], before
+
+        again = Again(
+            lambda some, number: replay(self.advance, *consts, *states.extras, number, *some),
+            lambda some: self.rows.of(consts, some),
+            len(self.rows.kept),
+        )
+        found: tuple[Any, Any] = self.plan.sweep(again, back, states.record, (list(sums), list(value)))
+        return found
+
+    def spread(self, marked: Sequence[bool], value: Sequence[bool]) -> list[bool]:
+        """Which results depend on the marked consts, extras and row, and the marked values."""
+        return dependents(self.back.jaxpr, [*self._numbered(marked), *value], smoothly=False)
+
+    def _numbered(self, marked: Sequence[bool]) -> list[bool]:
+        before = self.consts + self.extras
+        return [*marked[:before], False, *marked[before:]]
+
+    def batched(
+        self, axis: Any, marked: Sequence[bool], value: Sequence[bool], results: Sequence[bool], ends: bool
+    ) -> RowSweep:
+        """For a batch, in which the marked consts, extras and row have a leading axis.
+
+        ``ends``: the last of the new extras says at which number each lane has ended.
+        """
+        consts, extras, row = split(marked, self.consts, self.extras)
+        some = row[: len(self.rows.kept)]
+
+        def lanes(program: ClosedJaxpr, others: Sequence[bool], results: Sequence[bool], passive: Any) -> ClosedJaxpr:
+            flags = [*consts, *extras, False, *others]
+            run = mapped(lambda *operands: replay(program, *operands), axis, flags, results)
+
+            def active_lanes(*operands: Any) -> list[Any]:
+                own, (counts,), (number,), others = split(operands, len(consts) + len(extras), 1, 1)
+                active = number < counts
+                return choose(active, run(*one_for_all(active, [*own, number, *others], flags)), passive(others))
+
+            avals = [lifted(aval, axis, flag) for aval, flag in zip(program.in_avals, flags, strict=True)]
+            before = len(consts) + len(extras)
+            if ends:
+                counts = unmapped_aval(axis.size, 0, jax.typeof(jnp.int32(0)))
+                return trace(active_lanes, [*avals[:before], counts, *avals[before:]])
+            return trace(run, avals)
+
+        def nothing(others: Sequence[Any]) -> list[Any]:
+            value = others[len(row) :]
+            sums = [lifted(aval, axis, True) for aval in self.back.out_avals[: -len(value) or None]]
+            return [*(jnp.zeros(aval.shape, aval.dtype) for aval in sums), *value]
+
+        return RowSweep(
+            self.plan,
+            self.rows.batched(axis, consts, some),
+            self.consts,
+            self.extras + ends,
+            lanes(self.advance, some, some, lambda some: some),
+            lanes(self.back, [*row, *value], results, nothing),
+        )
+
+
+class Recorded:
+    """A run as it was recorded, and when lanes ended."""
+
+    def __init__(self, states: Sequence[Any], extras: int) -> None:
+        (steps, shift), self.extras, rows = split(states, 2, extras)
+        self.record = Record(steps, shift, rows)
+
+
+def _lanes(program: ClosedJaxpr, axis: Any, flags: Sequence[bool], results: Sequence[bool]) -> ClosedJaxpr:
+    avals = [lifted(aval, axis, flag) for aval, flag in zip(program.in_avals, flags, strict=True)]
+    return trace(mapped(lambda *operands: replay(program, *operands), axis, flags, results), avals)
