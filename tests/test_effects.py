@@ -99,6 +99,21 @@ def test_printing_under_grad_and_vmap(capsys):
     assert sorted(capsys.readouterr().out.splitlines()) == ["x 1.0", "x 2.0"]
 
 
+def test_a_loop_that_no_lane_runs(capfd):
+    def f(n, c):
+        none = n * 0
+        done = False
+        while not done and c and none > 2:  # XLA sees that it is false
+            print("never", none + none)
+            done = True
+        return done
+
+    numbers, truths = jnp.arange(2), jnp.array([True, True])
+    for transformed in (jax.jit(jax.vmap(ag.convert(f))), ag.function(lambda n, c: jax.vmap(f)(n, c))):
+        np.testing.assert_array_equal(transformed(numbers, truths), [False, False])
+    assert "never" not in capfd.readouterr().out
+
+
 def test_streams_and_summaries(capsys, tmp_path):
     file = tmp_path / "log"
 

@@ -222,3 +222,37 @@ def test_a_try_within_a_block_catches(c):
     assert int(ag.function(catches_what_surely_happens)(jnp.array(4), jnp.array(c))) == catches_what_surely_happens(
         4, c
     )
+
+
+def asserts_and_then_looks_too_far(x):
+    if x <= 0:
+        raise ArithmeticError("not positive")
+    return [x][1]
+
+
+def never_gets_a_largest(x):
+    found = []
+    for k in ag.range(3):
+        if x >= k or x <= k:
+            raise ArithmeticError(f"{k}")
+        found.append(k)
+    return max([k for k in found if False])
+
+
+@pytest.mark.parametrize("function", [asserts_and_then_looks_too_far, never_gets_a_largest])
+@pytest.mark.parametrize("x", [1.0, -1.0])
+def test_what_python_raises_later_comes_after_what_the_run_raises(function, x):
+    with pytest.raises(Exception) as plain:
+        function(x)
+    with pytest.raises(plain.type) as staged:
+        ag.function(function)(jnp.float32(x))
+    assert str(staged.value) == str(plain.value)
+
+
+def test_what_jax_raises_is_raised_while_tracing():
+    def f(x):
+        assert x > 0
+        return jnp.ones(3) + jnp.ones(4)
+
+    with pytest.raises(TypeError, match="incompatible shapes"):
+        ag.function(f)(jnp.float32(-1))

@@ -88,6 +88,13 @@ def user_position(traceback: types.TracebackType | None) -> tuple[str, int, str]
     return found
 
 
+def is_raised_by_jax(traceback: types.TracebackType | None) -> bool:
+    """Whether an exception was raised in JAX's code."""
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    return traceback is not None and is_of_jax(traceback.tb_frame.f_code.co_filename)
+
+
 def warn(message: str) -> None:
     """Issue a `StagingWarning` for the user's line that is running, shown once for each line."""
     frame = _user_frame()

@@ -19,7 +19,12 @@ from autograph.runtime.errors import StagingError
 from autograph.runtime.operators.identities import Identities
 from autograph.runtime.operators.iterables import is_symbolic_size
 from autograph.runtime.operators.journal import Journal
-from autograph.runtime.operators.locations import user_location, user_position, user_position_now
+from autograph.runtime.operators.locations import (
+    is_raised_by_jax,
+    user_location,
+    user_position,
+    user_position_now,
+)
 from autograph.runtime.operators.state import NO_SNAPSHOT
 from autograph.runtime.operators.traced_lists import with_plain_lists
 from autograph.runtime.raise_sites import DeferredText, Recipe, Site, drafted, resolved
@@ -225,6 +230,11 @@ def _caught(error: BaseException) -> StagingError:
     )
 
 
+def _is_pythons(error: BaseException) -> bool:
+    """Whether Python itself raised this, of what is known while tracing."""
+    return type(error).__module__ == "builtins" and not is_raised_by_jax(error.__traceback__)
+
+
 def _traced_value(leaf: Any) -> Any:
     """The present value of a Variable in a program, or a size that only the run knows; anything else as it is."""
     value = jnp.asarray(leaf) if is_symbolic_size(leaf) else plain(leaf)
@@ -255,7 +265,7 @@ def in_scope(call: Callable[[], Any], operators: Raising) -> Any:
         # Outside of traces there are no such lists, and results that are no pytrees: lists that hold themselves, say.
         return result if JOINT.staging.is_plain(place) else with_plain_lists(result)
     except Exception as error:
-        if error is not scope.last:
+        if error is not scope.last and not (scope.has_raised and _is_pythons(error)):
             raise
         if isinstance(error, BothRaise):
             return None
