@@ -26,43 +26,14 @@ _ARITHMETIC = frozenset(
         *("floor", "ceil", "round", "is_finite", "iota"),
     }
 )
-# Kept where there are few elements: else it is the memory that takes time.
+# Computed again from the state; kept rather than what it takes, if that is to be kept.
 _QUICK = frozenset(
     {
-        *(
-            "exp",
-            "exp2",
-            "expm1",
-            "log",
-            "log1p",
-            "sqrt",
-            "rsqrt",
-            "cbrt",
-            "div",
-            "rem",
-            "pow",
-            "erf",
-            "erfc",
-            "erf_inv",
-        ),
-        *(
-            "sin",
-            "cos",
-            "tan",
-            "asin",
-            "acos",
-            "atan",
-            "atan2",
-            "sinh",
-            "cosh",
-            "tanh",
-            "logistic",
-            "lgamma",
-            "digamma",
-        ),
+        *("exp", "exp2", "expm1", "log", "log1p", "sqrt", "rsqrt", "cbrt", "div", "rem", "pow", "erf", "erfc"),
+        *("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "logistic", "erf_inv"),
+        *("lgamma", "digamma", "concatenate", "pad", "gather", "dynamic_slice"),
     }
 )
-_FEW = 1024
 # Kept.
 _OTHERS = frozenset(
     {
@@ -94,9 +65,12 @@ class Residuals:
         if not chosen:
             return None
         emit = _part(step, first, chosen)
+        back = _part(step, [*first, *chosen, *value], step.jaxpr.outvars)
         if any(equation.primitive.name not in _PLAIN for equation in emit.jaxpr.eqns):
             return None
-        return cls(emit, _part(step, [*first, *chosen, *value], step.jaxpr.outvars))
+        if any(equation.primitive.name == "pad" for equation in back.jaxpr.eqns):
+            return None  # XLA on CPU would take the rows apart anew for each element of the padded array
+        return cls(emit, back)
 
 
 class _Choice:
@@ -137,18 +111,15 @@ class _Choice:
         if equation is None or variable not in self.varying:
             return frozenset()
         own = frozenset([variable])
-        if not _is_cheap(equation):
+        name = equation.primitive.name
+        if name not in _ARITHMETIC | _QUICK or len(equation.outvars) > 1:
             return own
         operands = [atom for atom in equation.invars if not hasattr(atom, "val")]
         parts = frozenset().union(*map(self._kept_for, operands))
-        return own if _bytes(own) < _bytes(parts) else parts
-
-
-def _is_cheap(equation: Any) -> bool:
-    """Whether computing it again costs less than keeping it."""
-    if equation.primitive.name in _QUICK:
-        return math.prod(equation.outvars[0].aval.shape) > _FEW
-    return equation.primitive.name in _ARITHMETIC
+        if not parts:
+            return parts
+        saved = _bytes(parts) - _bytes(own)
+        return own if saved > 0 or (saved == 0 and name in _QUICK) else parts
 
 
 def _reached(jaxpr: Any, variables: Sequence[Any]) -> set[Any]:

@@ -256,3 +256,33 @@ def test_what_jax_raises_is_raised_while_tracing():
 
     with pytest.raises(TypeError, match="incompatible shapes"):
         ag.function(f)(jnp.float32(-1))
+
+
+def test_a_variable_without_a_value_in_a_branch():
+    def f(x):
+        if x < 0:
+            raise ArithmeticError("negative")
+        if x > 5:
+            y += 1  # noqa: F821
+            return y
+        return x
+        y = 0
+
+    assert ag.function(f)(jnp.float32(2)) == 2
+    with pytest.raises(ArithmeticError, match="negative"):
+        ag.function(f)(jnp.float32(-1))
+    with pytest.raises(NameError, match="'y'"):
+        ag.function(f)(jnp.float32(6))
+
+
+def test_a_handler_that_takes_an_error_of_tracing_and_raises_another():
+    def f(n):
+        try:
+            for _ in ag.range(n):
+                total = total + 1  # noqa: F821, F841
+        except Exception:
+            raise ArithmeticError("in the handler") from None
+        return n
+
+    with pytest.raises(ag.StagingError, match="inside a `try` with handlers"):
+        ag.function(f)(jnp.int32(-1))

@@ -56,6 +56,7 @@ class Conditionals:
     journal: Journal
     record_raise: Callable[..., None]
     ended_by: Callable[[BaseException], None]
+    is_raised_by: Callable[[Any, BaseException], bool]
     end_block: Callable[[], None]
     tries: Callable[[], int]
     can_raise_later: Callable[[], bool]
@@ -311,7 +312,7 @@ class Conditionals:
             try:
                 returned = values_in(block()) if block is not None else None
             except Exception as error:
-                if error is not region.raising:
+                if not self.is_raised_by(region, error):
                     self.ended_by(error)
                     raise
                 self.record_raise(error, region)

@@ -86,6 +86,10 @@ class Identities(threading.local):
         known = self._known.get(key)
         return None if known is None else known.marks
 
+    def those_of(self, keys: Iterable[int]) -> dict[int, Any]:
+        """Those containers of these identities that take part."""
+        return {key: self._known[key].part for key in keys if key in self._known}
+
     def chosen_at(self, part: Any) -> str:
         """The statement that made a container what may be several; empty if none did."""
         known = self._known.get(id(part))

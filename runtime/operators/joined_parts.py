@@ -54,7 +54,7 @@ class JoinedParts:
         sides = [side for pair in self.ends for side in pair if side is not None]
         wanted = {mark for side in sides for marks in side.marks.values() for mark in marks if isinstance(mark, int)}
         wanted.update(key for side in sides for key in side.ids.values())
-        self._outer = {key: known[key] for key in wanted if key in known}
+        self._outer = self.identities.those_of(wanted) | {key: known[key] for key in wanted if key in known}
         missing = wanted - self._outer.keys()
         if missing:
             self._outer |= reached(missing, reachable)

@@ -167,7 +167,7 @@ class LoopTrace(SettlesCarry, CarriesParts):
         return True
 
     def _settled_test(self) -> Traced:
-        if self._early_test is not None:
+        if self._early_test is not None and not self.shared:
             old, traced = self._early_test
             new = self._operand_types()
             if len(old) == len(new) and all(a.strong() == b.strong() for a, b in zip(old, new, strict=True)):

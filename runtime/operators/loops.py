@@ -102,7 +102,7 @@ class Loops(Rolling, Raising):
                 return
             if is_traced or surely:
                 truth = self._truth(truth) if is_traced else True
-                self._settled_while(loop, done, test_writes, truth, surely_runs=not is_traced).emit()
+                self._staged_while(loop, done, test_writes, truth)
                 return
             if not tried:
                 tried = True
@@ -121,7 +121,12 @@ class Loops(Rolling, Raising):
         effects = effects_recorded()
         if not staged.test_is_traced() or effects_recorded() != effects:
             return False, staged.test_writes  # a test with effects runs once per iteration, in the body
-        staged.settle()
+        try:
+            staged.settle()
+        except UnboundLocalError as error:
+            if staged.test_writes or error.name not in loop.names:
+                raise
+            return False, False  # the first iteration is to be run by itself
         if staged.test_writes:
             return False, True
         staged.emit()
@@ -341,6 +346,31 @@ class Loops(Rolling, Raising):
             trace = self._while_loop(loop, done, True, truth, surely_runs)
             trace.settle()
         return trace
+
+    def _staged_while(self, loop: WhileLoop, done: int, test_writes: bool, truth: Any, peeled: bool = False) -> None:
+        """Stage a ``while`` whose test has come out as ``truth``; its first iteration by itself if others need that."""
+        surely = truth is True
+        try:
+            trace = self._settled_while(loop, done, test_writes, truth, surely_runs=surely)
+        except UnboundLocalError as error:
+            if peeled or error.name not in loop.names:
+                raise
+        else:
+            trace.emit()
+            return
+
+        def run_all() -> None:
+            loop.body()
+            truth = self._truth(loop.test())
+            if truth is not False:
+                self._staged_while(loop, done + 1, test_writes, truth, peeled=True)
+
+        if surely:
+            run_all()
+            return
+        functions = (loop.test, loop.body)
+        variables = find_variables(loop.names, functions)
+        self.staged_if(truth, run_all, None, variables, Snapshot(functions, variables), loop.result)
 
     def staged_for(self, staged: StagedIterable, loop: ForLoop, peeled: bool = False) -> None:
         """Stage a loop over what is known to stage. ``peeled``: the first iteration has run already."""

@@ -220,8 +220,9 @@ class CarriesParts:
         outer = {id(entry): entry for entry in round.entries.values()}
         known = outer.keys() | round.keys.keys()
         missing = {mark for marks in raw.values() for mark in marks if isinstance(mark, int)} - known
-        if missing:
-            outer |= reached(missing, self.snapshot.reachable())
+        outer |= identities.those_of(missing)
+        if missing - outer.keys():
+            outer |= reached(missing - outer.keys(), self.snapshot.reachable())
         fresh: dict[Hashable, Hashable] = {}
 
         def settled(mark: Hashable) -> set[Hashable]:

@@ -31,6 +31,8 @@ from autograph.runtime.raise_sites import DeferredText, Recipe, Site, drafted, r
 from autograph.runtime.raising import CURRENT, Scope, leave, leaving_refused
 from autograph.runtime.recording import JOINT, LOCAL
 
+_FREE = "cannot access free variable"
+
 
 class BothRaise(Exception):
     """Ends a block after a staged statement whose branches both raise: nothing after it runs."""
@@ -158,6 +160,17 @@ class Raising:
         """`contextlib.suppress`, which catches as a ``try`` does."""
         return _Suppress(self, *kinds)
 
+    def is_raised_by(self, region: Any, error: BaseException) -> bool:
+        """Whether the program of a branch is to raise this: a ``raise`` in it, or a variable that has no value there.
+
+        In a loop it may have one later: that is found by tracing the loop again.
+        """
+        if error is region.raising:
+            return True
+        is_unbound = isinstance(error, UnboundLocalError) or (isinstance(error, NameError) and _FREE in str(error))
+        in_loop = any(region.repeats for region in self.journal.regions) or self.journal.is_rolling
+        return is_unbound and not in_loop and self.can_raise_later()
+
     def ended_by(self, error: BaseException) -> None:
         """Note that the tracing of a staged block has ended with an exception that is no ``raise`` of its own."""
         if CURRENT.scope is not None:
@@ -265,6 +278,8 @@ def in_scope(call: Callable[[], Any], operators: Raising) -> Any:
         # Outside of traces there are no such lists, and results that are no pytrees: lists that hold themselves, say.
         return result if JOINT.staging.is_plain(place) else with_plain_lists(result)
     except Exception as error:
+        if scope.caught is not None and not isinstance(error, StagingError):
+            raise _caught(scope.caught) from None  # the handler that raised this may not have had to run
         if error is not scope.last and not (scope.has_raised and _is_pythons(error)):
             raise
         if isinstance(error, BothRaise):

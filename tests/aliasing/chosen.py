@@ -175,7 +175,7 @@ def reversed_list(n):
     return a[0], b[0]
 
 
-@hazard("d")
+@hazard("a")
 def chosen_twice(n):
     a = [0, 1]
     b = [5, 6]
@@ -394,3 +394,28 @@ def swapped_in_a_branch_with_a_third_name(n):
         a, b = b, a
     a[1] = 9  # writes
     return a, b, h
+
+
+@hazard("other")
+def chosen_twice_with_another_name(n):
+    items = [4, n]
+    other = items
+    if n > 2:
+        items = [0, 0]
+    if n > 3:  # chooses
+        items = [1, 1]
+    items[0] = 2  # writes
+    return other
+
+
+@hazard("other")
+def chosen_and_then_replaced_in_a_loop(n):
+    items = [4, n]
+    other = items
+    if n > 2:
+        items = [0, 0]
+    for i in range(n):  # chooses
+        if i > 3:
+            items = [i, 0]
+    items[0] = 2  # writes
+    return other
