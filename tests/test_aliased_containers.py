@@ -12,6 +12,7 @@ import autograph as ag
 import tests.aliasing.chosen
 import tests.aliasing.held
 import tests.aliasing.looped
+import tests.aliasing.rebound
 import tests.aliasing.staged
 from tests.aliasing import HAZARDS, PROGRAMS
 
@@ -47,7 +48,10 @@ def test_there_are_programs_of_each_kind():
         tests.aliasing.held.__name__,
         tests.aliasing.looped.__name__,
     }
-    assert {program.__module__ for program in PROGRAMS} == {tests.aliasing.staged.__name__}
+    assert {program.__module__ for program in PROGRAMS} == {
+        tests.aliasing.rebound.__name__,
+        tests.aliasing.staged.__name__,
+    }
     assert len(PROGRAMS) > 40 and len(HAZARDS) > 60
 
 
