@@ -286,3 +286,16 @@ def test_a_handler_that_takes_an_error_of_tracing_and_raises_another():
 
     with pytest.raises(ag.StagingError, match="inside a `try` with handlers"):
         ag.function(f)(jnp.int32(-1))
+
+
+def test_a_list_made_and_written_before_a_raise():
+    def f(n, t):
+        if t > 0:
+            made = [n + 1, 0]
+            made[1] += n
+            raise ArithmeticError(made[1])
+        return n
+
+    assert ag.function(f)(jnp.int32(2), jnp.int32(0)) == 2
+    with pytest.raises(ArithmeticError, match="^2$"):
+        ag.function(f)(jnp.int32(2), jnp.int32(1))

@@ -370,19 +370,20 @@ def _exits(statements: Sequence[gast.AST]) -> bool:
 
 
 def _returns(statements: Sequence[gast.AST]) -> bool:
-    """Whether these statements end in a ``return`` on every path, if no manager suppresses an exception."""
-    if not statements:
-        return False
-    last = statements[-1]
-    if isinstance(last, gast.If):
-        return _returns(last.body) and _returns(last.orelse)
-    if isinstance(last, gast.With | gast.AsyncWith):
-        return _returns(last.body)
-    if isinstance(last, gast.Match):
-        return _is_wildcard(last.cases[-1]) and all(_returns(case.body) for case in last.cases)
-    if hasattr(last, "handlers"):
-        return _returns([*last.body, *last.orelse]) and all(_returns(handler.body) for handler in last.handlers)
-    return isinstance(last, gast.Return)
+    """Whether a ``return`` is on every path through these statements, if no manager suppresses an exception."""
+    return any(map(_statement_returns, statements))
+
+
+def _statement_returns(node: gast.AST) -> bool:
+    if isinstance(node, gast.If):
+        return _returns(node.body) and _returns(node.orelse)
+    if isinstance(node, gast.With | gast.AsyncWith):
+        return _returns(node.body)
+    if isinstance(node, gast.Match):
+        return _is_wildcard(node.cases[-1]) and all(_returns(case.body) for case in node.cases)
+    if hasattr(node, "handlers"):
+        return (_returns(node.body) or _returns(node.orelse)) and all(map(_returns, (h.body for h in node.handlers)))
+    return isinstance(node, gast.Return)
 
 
 def _is_wildcard(case: gast.AST) -> bool:

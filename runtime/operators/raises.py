@@ -191,6 +191,7 @@ class Raising:
         recipe = made[1] if made is not None and made[0] is error else Recipe.of(error)
         values = Site.values(recipe.content)
         site = Site(recipe, error, user_position(error.__traceback__) or user_position_now())
+        error.__traceback__ = None  # its frames hold what the block has made
         if site.is_text_of_tracers:
             raise StagingError(
                 f"{site.where}\n  The text of this {site.name} was put together before the `raise`, from a traced value, "
