@@ -48,14 +48,38 @@ class _Current(threading.local):
       scope: the call that runs.
       recipe: the last exception that was made, and how.
       has_receiver: whether someone looks for exceptions in what is being recorded.
+      left: how many exceptions have been left in programs.
+      tried: the ``try`` statements with a ``finally`` that surround what runs.
+      after_raise: whether code runs that comes after a ``try`` that has left one.
     """
 
     scope: Scope | None = None
     recipe: tuple[BaseException, Recipe] | None = None
     has_receiver: bool = False
+    left: int = 0
+    after_raise: bool = False
+
+    def __init__(self) -> None:
+        self.tried: list[Tried] = []
 
 
 CURRENT = _Current()
+
+
+class Tried:
+    """Surrounds code after which other code runs in any case: that of a ``finally``, or of a manager's ``__exit__``."""
+
+    def __init__(self) -> None:
+        self._left = CURRENT.left
+
+    @contextmanager
+    def after(self) -> Iterator[None]:
+        """Surrounds that other code."""
+        outer, CURRENT.after_raise = CURRENT.after_raise, CURRENT.after_raise or CURRENT.left > self._left
+        try:
+            yield
+        finally:
+            CURRENT.after_raise = outer
 
 
 @jax.tree_util.register_pytree_node_class
@@ -143,6 +167,19 @@ def leaving_refused() -> Iterator[None]:
         scope.tries -= 1
 
 
+def check_finally(where: str, what: str) -> None:
+    """Refuse what would not happen in a ``finally`` or ``__exit__`` after an exception has been left in the program.
+
+    Raises:
+      StagingError: a program ends, but for what is given back, with the first exception that it comes upon.
+    """
+    if CURRENT.after_raise:
+        raise StagingError(
+            f"{where}\n  This {what} in a `finally` or `__exit__`, and what comes before may raise when the program runs: nothing "
+            "happens after that.\n  Move the statement to where nothing has raised."
+        ) from None
+
+
 def leave(code: Any, payloads: Sequence[Sequence[Any]], sites: Sequence[RaiseSite], tries: int | None = None) -> None:
     """Leave an exception in the program that is being recorded; outside of one, raise it."""
     scope = CURRENT.scope
@@ -152,7 +189,9 @@ def leave(code: Any, payloads: Sequence[Sequence[Any]], sites: Sequence[RaiseSit
             "which handler runs is not known while tracing.\n  Return a flag instead of raising, or move the `try` out "
             "of the traced function."
         ) from None
+    check_finally(sites[0].where, f"raises {sites[0].name}")
     if scope is not None:
         scope.has_raised = True
+    CURRENT.left += 1
     count_effect()
     JOINT.staging.raise_if(code, payloads, sites)

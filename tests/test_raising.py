@@ -299,3 +299,66 @@ def test_a_list_made_and_written_before_a_raise():
     assert ag.function(f)(jnp.int32(2), jnp.int32(0)) == 2
     with pytest.raises(ArithmeticError, match="^2$"):
         ag.function(f)(jnp.int32(2), jnp.int32(1))
+
+
+def raises_in_a_finally(x):
+    try:
+        if x < 5:
+            raise ArithmeticError("first")
+    finally:
+        if x < 3:
+            raise ValueError("second")
+    return x
+
+
+def prints_in_a_finally(x):
+    try:
+        if x < 5:
+            raise ArithmeticError("first")
+    finally:
+        print(x)
+    return x
+
+
+class PrintsAtTheEnd:
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        ag.print("the end")
+
+
+def prints_when_left(x):
+    with PrintsAtTheEnd():
+        if x < 5:
+            raise ArithmeticError("first")
+    return x
+
+
+@pytest.mark.parametrize("function", [raises_in_a_finally, prints_in_a_finally, prints_when_left])
+def test_nothing_happens_silently_not_after_a_raise(function):
+    with pytest.raises(ag.StagingError, match="in a `finally` or `__exit__`"):
+        ag.function(function)(jnp.float32(7))
+
+
+def test_a_finally_that_only_computes(capsys):
+    def f(x):
+        try:
+            if x < 5:
+                raise ArithmeticError("first")
+        finally:
+            x = x + 1
+        try:
+            x = x * 2
+        finally:
+            ag.print("before", x)
+            if x > 100:
+                raise ValueError("second")
+        return x
+
+    assert ag.function(f)(jnp.float32(7)) == 16
+    for x, kind in ((1, ArithmeticError), (99, ValueError)):
+        with pytest.raises(kind):
+            ag.function(f)(jnp.float32(x))
+    jax.effects_barrier()
+    assert capsys.readouterr().out == "before 16.0\nbefore 200.0\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gast
 
+from autograph._analysis.scopes import suspends
 from autograph._passes.nodes import Context, arguments, load, placed, thunk
 
 _TEXT_FUNCTIONS = frozenset(["str", "repr", "ascii", "format"])
@@ -13,7 +14,8 @@ class LowerRaises(gast.NodeTransformer):
     """Lets the operators know of exceptions, which may depend on traced conditions.
 
     ``raise E(x)`` becomes ``raise ag__.raised(ag__.exception(E, x))``; ``assert t, m`` becomes
-    ``ag__.assert_stmt(t, lambda: m)``; the body of a ``try`` that has handlers runs under ``with ag__.handlers():``.
+    ``ag__.assert_stmt(t, lambda: m)``; the body of a ``try`` that has handlers runs under ``with ag__.handlers():``, and
+    one with a ``finally`` under ``with ag__.tried():``, that under ``with ag__.finally_block():``.
     Texts among the arguments can wait for their values: ``f"{x} is bad"`` becomes
     ``ag__.text(lambda value: f"{value} is bad", x)``.
     """
@@ -51,9 +53,14 @@ class LowerRaises(gast.NodeTransformer):
     def visit_Try(self, node: gast.AST) -> gast.AST:
         self.generic_visit(node)
         if node.handlers:
-            with_node = gast.With([gast.withitem(self.context.call("handlers"), None)], node.body, None)
-            node.body = [placed(with_node, node.body[0])]
-        return node
+            node.body = [self._inside("handlers", node.body)]
+        if not node.finalbody or suspends([node]):
+            return node
+        node.finalbody = [self._inside("finally_block", node.finalbody)]
+        return self._inside("tried", [node])
+
+    def _inside(self, manager: str, body: list[gast.AST]) -> gast.AST:
+        return placed(gast.With([gast.withitem(self.context.call(manager), None)], body, None), body[0])
 
     visit_TryStar = visit_Try
 

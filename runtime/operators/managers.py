@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from autograph.runtime.operators.libraries import is_library
+from autograph.runtime.raising import Tried
 
 
 class ContextManagers:
@@ -32,7 +33,10 @@ class _Manager:
         self._manager, self._enter, self._leave = manager, enter, leave
 
     def __enter__(self) -> Any:
-        return self._enter(self._manager)
+        found = self._enter(self._manager)
+        self._tried = Tried()
+        return found
 
     def __exit__(self, *error: Any) -> Any:
-        return self._leave(self._manager, *error)
+        with self._tried.after():
+            return self._leave(self._manager, *error)

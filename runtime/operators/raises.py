@@ -28,7 +28,7 @@ from autograph.runtime.operators.locations import (
 from autograph.runtime.operators.state import NO_SNAPSHOT
 from autograph.runtime.operators.traced_lists import with_plain_lists
 from autograph.runtime.raise_sites import DeferredText, Recipe, Site, drafted, resolved
-from autograph.runtime.raising import CURRENT, Scope, leave, leaving_refused
+from autograph.runtime.raising import CURRENT, Scope, Tried, leave, leaving_refused
 from autograph.runtime.recording import JOINT, LOCAL
 
 _FREE = "cannot access free variable"
@@ -151,6 +151,19 @@ class Raising:
                     raise
         else:
             yield
+
+    @contextmanager
+    def tried(self) -> Iterator[None]:
+        """Surrounds a ``try`` that has a ``finally``."""
+        CURRENT.tried.append(Tried())
+        try:
+            yield
+        finally:
+            CURRENT.tried.pop()
+
+    def finally_block(self) -> Any:
+        """Surrounds what is in the ``finally``: where the ``try`` may have raised, nothing may be raised or printed there."""
+        return CURRENT.tried[-1].after()
 
     def tries(self) -> int:
         """How many ``try`` statements that catch staged raises surround what runs."""
