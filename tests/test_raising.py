@@ -362,3 +362,15 @@ def test_a_finally_that_only_computes(capsys):
             ag.function(f)(jnp.float32(x))
     jax.effects_barrier()
     assert capsys.readouterr().out == "before 16.0\nbefore 200.0\n"
+
+
+def test_a_variable_without_a_value_under_a_bare_jit():
+    def f(n):
+        k = 0
+        while k < n:
+            k = k + missing  # noqa: F821
+            missing = 1  # noqa: F841
+        return k
+
+    with pytest.raises(ag.StagingError, match="'missing'.*bare jax.jit"):
+        jax.jit(ag.convert(f))(3)

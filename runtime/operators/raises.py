@@ -180,9 +180,8 @@ class Raising:
         """
         if error is region.raising:
             return True
-        is_unbound = isinstance(error, UnboundLocalError) or (isinstance(error, NameError) and _FREE in str(error))
         in_loop = any(region.repeats for region in self.journal.regions) or self.journal.is_rolling
-        return is_unbound and not in_loop and self.can_raise_later()
+        return _is_unbound(error) and not in_loop and self.can_raise_later()
 
     def ended_by(self, error: BaseException) -> None:
         """Note that the tracing of a staged block has ended with an exception that is no ``raise`` of its own."""
@@ -257,6 +256,21 @@ def _caught(error: BaseException) -> StagingError:
     )
 
 
+def _is_unbound(error: BaseException) -> bool:
+    """Whether a variable of a function has no value."""
+    return isinstance(error, UnboundLocalError) or (isinstance(error, NameError) and _FREE in str(error))
+
+
+def _unbound(error: BaseException) -> StagingError:
+    where = user_position(error.__traceback__)
+    place = f"{where[0]}:{where[1]}" if where else "A staged statement"
+    return StagingError(
+        f"{place}\n  {type(error).__name__}: {error}. Whether this is reached depends on a traced condition, and a bare jax.jit around "
+        "converted code has no way to deliver the error.\n  Give the variable a value before, or call the function through "
+        "autograph.function."
+    )
+
+
 def _is_pythons(error: BaseException) -> bool:
     """Whether Python itself raised this, of what is known while tracing."""
     return type(error).__module__ == "builtins" and not is_raised_by_jax(error.__traceback__)
@@ -294,6 +308,8 @@ def in_scope(call: Callable[[], Any], operators: Raising) -> Any:
     except Exception as error:
         if scope.caught is not None and not isinstance(error, StagingError):
             raise _caught(scope.caught) from None  # the handler that raised this may not have had to run
+        if error is scope.staged and _is_unbound(error) and not operators.can_raise_later():
+            raise _unbound(error) from error
         if error is not scope.last and not (scope.has_raised and _is_pythons(error)):
             raise
         if isinstance(error, BothRaise):
