@@ -78,11 +78,15 @@ class _Choice:
 
     def __init__(self, jaxpr: Any, consts: int, state: int) -> None:
         self.jaxpr = jaxpr
-        self.made_by = {variable: equation for equation in jaxpr.eqns for variable in equation.outvars}
-        invars = jaxpr.invars
-        self.later = _reached(jaxpr, invars[consts + state :])
-        self.varying = _reached(jaxpr, invars[consts : consts + state])
-        self._found: dict[Any, frozenset[Any]] = {}
+        self.later = _reached(jaxpr, jaxpr.invars[consts + state :])
+        varying = _reached(jaxpr, jaxpr.invars[consts : consts + state])
+        self._order: dict[Any, int] = {}
+        self._kept_for: dict[Any, frozenset[Any]] = {}  # what must be kept so that a variable can be computed
+        for k, equation in enumerate(jaxpr.eqns):
+            for variable in equation.outvars:
+                self._order[variable] = k
+                if variable in varying and variable not in self.later:
+                    self._kept_for[variable] = self._find(variable, equation)
 
     def chosen(self) -> list[Any]:
         needed = [
@@ -91,31 +95,19 @@ class _Choice:
             if any(variable in self.later for variable in equation.outvars)
             for atom in equation.invars
         ]
-        found: dict[Any, None] = {}
+        found: set[Any] = set()
         for atom in [*needed, *self.jaxpr.outvars]:
-            if not hasattr(atom, "val") and atom not in self.later:
-                found |= dict.fromkeys(sorted(self._kept_for(atom), key=self._order))
-        return list(found)
+            if not hasattr(atom, "val"):
+                found |= self._kept_for.get(atom, frozenset())
+        return sorted(found, key=self._order.__getitem__)
 
-    def _order(self, variable: Any) -> int:
-        return self.jaxpr.eqns.index(self.made_by[variable])
-
-    def _kept_for(self, variable: Any) -> frozenset[Any]:
-        """What must be kept so that a variable can be computed."""
-        if variable not in self._found:
-            self._found[variable] = self._find(variable)
-        return self._found[variable]
-
-    def _find(self, variable: Any) -> frozenset[Any]:
-        equation = self.made_by.get(variable)
-        if equation is None or variable not in self.varying:
-            return frozenset()
+    def _find(self, variable: Any, equation: Any) -> frozenset[Any]:
         own = frozenset([variable])
         name = equation.primitive.name
         if name not in _ARITHMETIC | _QUICK or len(equation.outvars) > 1:
             return own
         operands = [atom for atom in equation.invars if not hasattr(atom, "val")]
-        parts = frozenset().union(*map(self._kept_for, operands))
+        parts: frozenset[Any] = frozenset().union(*(self._kept_for.get(atom, frozenset()) for atom in operands))
         if not parts:
             return parts
         saved = _bytes(parts) - _bytes(own)

@@ -109,11 +109,6 @@ class RowSweep:
             trace(back, [*consts, number, *some, *rows.residuals, *value]),
         )
 
-    def split(self, operands: Sequence[Any]) -> tuple[list[Any], list[Any], Any, list[Any]]:
-        """Consts, extras, number, and what follows."""
-        consts, extras, number, others = split(operands, self.consts, self.extras, 1)
-        return consts, extras, number[0], others
-
     def run(self, sums: Sequence[Any], value: Sequence[Any], consts: list[Any], states: Recorded) -> tuple[Any, Any]:
         """The sums over all rows and the first value."""
         count = len(sums)
@@ -131,14 +126,6 @@ class RowSweep:
         )
         found: tuple[Any, Any] = self.plan.sweep(again, back, states.record, (list(sums), list(value)))
         return found
-
-    def spread(self, marked: Sequence[bool], value: Sequence[bool]) -> list[bool]:
-        """Which results depend on the marked consts, extras and row, and the marked values."""
-        return dependents(self.back.jaxpr, [*self._numbered(marked), *value], smoothly=False)
-
-    def _numbered(self, marked: Sequence[bool]) -> list[bool]:
-        before = self.consts + self.extras
-        return [*marked[:before], False, *marked[before:]]
 
     def batched(
         self, axis: Any, marked: Sequence[bool], value: Sequence[bool], results: Sequence[bool], ends: bool
