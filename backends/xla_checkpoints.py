@@ -44,7 +44,7 @@ class Plan:
     @classmethod
     def of(cls, state: Sequence[Any], bound: int | None, slots: int | None) -> Plan:
         """For states of these types, of a loop with at most ``bound`` steps; ``slots`` is how many the user wants kept."""
-        size = sum(map(_bytes, state))
+        size = sum(map(size_in_bytes, state))
         if not size:
             return cls(1, True)  # steps that need nothing of it but their number
         if slots is not None:
@@ -60,7 +60,7 @@ class Plan:
 
     def has_room(self, row: Sequence[Any]) -> bool:
         """Whether as many rows of these types are not too much."""
-        return self.count * sum(map(_bytes, row)) <= (_BOUNDED_BYTES if self.surely_all else _BYTES)
+        return self.count * sum(map(size_in_bytes, row)) <= (_BOUNDED_BYTES if self.surely_all else _BYTES)
 
     @property
     def rows(self) -> int:
@@ -92,7 +92,8 @@ class Plan:
         return _sweep_some(again, back, states, final, self.count)
 
 
-def _bytes(aval: Any) -> int:
+def size_in_bytes(aval: Any) -> int:
+    """The size of an array of this type; a dimension that is not known while tracing counts as 1,024."""
     itemsize = getattr(aval.dtype, "itemsize", 8)
     return itemsize * math.prod(size if isinstance(size, int) else 1024 for size in aval.shape)
 

@@ -25,6 +25,12 @@ def closure(
 
 def dependents(jaxpr: Any, marked: Sequence[bool], *, smoothly: bool) -> list[bool]:
     """Which results depend on the marked operands; ``smoothly``: through values that have derivatives."""
+    known = dependent_variables(jaxpr, marked, smoothly=smoothly)
+    return [not hasattr(atom, "val") and atom in known for atom in jaxpr.outvars]
+
+
+def dependent_variables(jaxpr: Any, marked: Sequence[bool], *, smoothly: bool) -> set[Any]:
+    """The variables that depend on the marked operands, these included."""
     known = {variable for variable, mark in zip(jaxpr.invars, marked, strict=True) if mark}
     for equation in jaxpr.eqns:
         inputs = [not hasattr(atom, "val") and atom in known for atom in equation.invars]
@@ -35,7 +41,7 @@ def dependents(jaxpr: Any, marked: Sequence[bool], *, smoothly: bool) -> list[bo
                 for variable, mark in zip(equation.outvars, results, strict=True)
                 if mark and (not smoothly or is_smooth(variable.aval))
             )
-    return [not hasattr(atom, "val") and atom in known for atom in jaxpr.outvars]
+    return known
 
 
 def _equation_dependents(equation: Any, inputs: list[bool], smoothly: bool) -> Sequence[bool]:

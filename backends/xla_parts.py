@@ -20,15 +20,17 @@ def part(constvars: Any, invars: Any, outvars: Any, equations: Sequence[Any]) ->
     return Jaxpr(constvars, invars, outvars, list(equations), effects, _PART)
 
 
-def needed_for(jaxpr: Any, outvars: Sequence[Any]) -> tuple[Any, set[Any]]:
-    """The part of a jaxpr, of the same inputs, that computes some variables; and which variables it needs."""
+def needed_for(jaxpr: Any, outvars: Sequence[Any], invars: Sequence[Any] | None = None) -> tuple[Any, set[Any]]:
+    """The part of a jaxpr that computes some variables, from others or the same inputs; and which variables it needs."""
+    invars = jaxpr.invars if invars is None else list(invars)
+    given = set(invars)
     needed = {atom for atom in outvars if not isinstance(atom, Literal)}
     kept: list[Any] = []
     for equation in reversed(jaxpr.eqns):
-        if any(var in needed for var in equation.outvars):
+        if any(var in needed and var not in given for var in equation.outvars):
             kept.append(equation)
             needed.update(atom for atom in equation.invars if not isinstance(atom, Literal))
-    return part(jaxpr.constvars, jaxpr.invars, list(outvars), kept[::-1]), needed
+    return part(jaxpr.constvars, invars, list(outvars), kept[::-1]), needed
 
 
 def evaluate_equations(equations: Sequence[Any], known: dict[Any, Any]) -> None:

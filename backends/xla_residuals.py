@@ -8,13 +8,14 @@ for the loop and once for its residuals, where XLA merges plain operations that 
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from jax.extend.core import ClosedJaxpr
 
-from autograph.backends.xla_parts import evaluate_equations, part
+from autograph.backends.xla_checkpoints import size_in_bytes
+from autograph.backends.xla_dependence import dependent_variables
+from autograph.backends.xla_parts import evaluate_equations, needed_for
 from autograph.backends.xla_programs import trace
 
 # Computed again: it costs less than to write and read it.
@@ -78,8 +79,9 @@ class _Choice:
 
     def __init__(self, jaxpr: Any, consts: int, state: int) -> None:
         self.jaxpr = jaxpr
-        self.later = _reached(jaxpr, jaxpr.invars[consts + state :])
-        varying = _reached(jaxpr, jaxpr.invars[consts : consts + state])
+        count = len(jaxpr.invars)
+        self.later = dependent_variables(jaxpr, [k >= consts + state for k in range(count)], smoothly=False)
+        varying = dependent_variables(jaxpr, [consts <= k < consts + state for k in range(count)], smoothly=False)
         self._order: dict[Any, int] = {}
         self._kept_for: dict[Any, frozenset[Any]] = {}  # what must be kept so that a variable can be computed
         for k, equation in enumerate(jaxpr.eqns):
@@ -114,29 +116,13 @@ class _Choice:
         return own if saved > 0 or (saved == 0 and name in _QUICK) else parts
 
 
-def _reached(jaxpr: Any, variables: Sequence[Any]) -> set[Any]:
-    found = set(variables)
-    for equation in jaxpr.eqns:
-        if any(not hasattr(atom, "val") and atom in found for atom in equation.invars):
-            found.update(equation.outvars)
-    return found
-
-
-def _bytes(variables: Any) -> int:
-    return sum(variable.aval.dtype.itemsize * math.prod(variable.aval.shape) for variable in variables)
+def _bytes(variables: Iterable[Any]) -> int:
+    return sum(size_in_bytes(variable.aval) for variable in variables)
 
 
 def _part(program: ClosedJaxpr, operands: Sequence[Any], results: Sequence[Any]) -> ClosedJaxpr:
     """The equations from some of a program's variables to others."""
-    given = set(operands)
-    needed = {atom for atom in results if not hasattr(atom, "val")}
-    equations = []
-    for equation in reversed(program.jaxpr.eqns):
-        if any(variable in needed and variable not in given for variable in equation.outvars):
-            equations.append(equation)
-            needed.update(atom for atom in equation.invars if not hasattr(atom, "val"))
-    jaxpr = part(program.jaxpr.constvars, list(operands), list(results), equations[::-1])
-    return ClosedJaxpr(jaxpr, program.consts)
+    return ClosedJaxpr(needed_for(program.jaxpr, results, operands)[0], program.consts)
 
 
 def _inlined(program: ClosedJaxpr) -> ClosedJaxpr:

@@ -109,23 +109,26 @@ class RowSweep:
             trace(back, [*consts, number, *some, *rows.residuals, *value]),
         )
 
-    def run(self, sums: Sequence[Any], value: Sequence[Any], consts: list[Any], states: Recorded) -> tuple[Any, Any]:
-        """The sums over all rows and the first value."""
+    def run(
+        self, sums: Sequence[Any], value: Sequence[Any], consts: list[Any], states: Sequence[Any]
+    ) -> tuple[list[Any], list[Any]]:
+        """The sums over all rows and the first value. ``states``: what `xla_loops.record` gives, the extras in its midst."""
+        (steps, shift), extras, rows = split(states, 2, self.extras)
         count = len(sums)
 
         def back(row: list[Any], number: Any, final: Any) -> Any:
             sums, value = final
-            found = replay(self.back, *consts, *states.extras, number, *row, *value)
+            found = replay(self.back, *consts, *extras, number, *row, *value)
             summands, before = split(found, count)
             return [a + b for a, b in zip(sums, summands, strict=True)], before
 
         again = Again(
-            lambda some, number: replay(self.advance, *consts, *states.extras, number, *some),
+            lambda some, number: replay(self.advance, *consts, *extras, number, *some),
             lambda some: self.rows.of(consts, some),
             len(self.rows.kept),
         )
-        found: tuple[Any, Any] = self.plan.sweep(again, back, states.record, (list(sums), list(value)))
-        return found
+        last, first = self.plan.sweep(again, back, Record(steps, shift, rows), (list(sums), list(value)))
+        return last, first
 
     def batched(
         self, axis: Any, marked: Sequence[bool], value: Sequence[bool], results: Sequence[bool], ends: bool
@@ -137,21 +140,22 @@ class RowSweep:
         consts, extras, row = split(marked, self.consts, self.extras)
         some = row[: len(self.rows.kept)]
 
+        before = len(consts) + len(extras)
+
         def lanes(program: ClosedJaxpr, others: Sequence[bool], results: Sequence[bool], passive: Any) -> ClosedJaxpr:
             flags = [*consts, *extras, False, *others]
-            run = mapped(lambda *operands: replay(program, *operands), axis, flags, results)
+            each = _lanes(program, axis, flags, results)
+            if not ends:
+                return each
 
             def active_lanes(*operands: Any) -> list[Any]:
-                own, (counts,), (number,), others = split(operands, len(consts) + len(extras), 1, 1)
+                own, (counts,), (number,), others = split(operands, before, 1, 1)
                 active = number < counts
-                return choose(active, run(*one_for_all(active, [*own, number, *others], flags)), passive(others))
+                found = replay(each, *one_for_all(active, [*own, number, *others], flags))
+                return choose(active, found, passive(others))
 
-            avals = [lifted(aval, axis, flag) for aval, flag in zip(program.in_avals, flags, strict=True)]
-            before = len(consts) + len(extras)
-            if ends:
-                counts = unmapped_aval(axis.size, 0, jax.typeof(jnp.int32(0)))
-                return trace(active_lanes, [*avals[:before], counts, *avals[before:]])
-            return trace(run, avals)
+            counts = unmapped_aval(axis.size, 0, jax.typeof(jnp.int32(0)))
+            return trace(active_lanes, [*each.in_avals[:before], counts, *each.in_avals[before:]])
 
         def nothing(others: Sequence[Any]) -> list[Any]:
             value = others[len(row) :]
@@ -166,14 +170,6 @@ class RowSweep:
             lanes(self.advance, some, some, lambda some: some),
             lanes(self.back, [*row, *value], results, nothing),
         )
-
-
-class Recorded:
-    """A run as it was recorded, and when lanes ended."""
-
-    def __init__(self, states: Sequence[Any], extras: int) -> None:
-        (steps, shift), self.extras, rows = split(states, 2, extras)
-        self.record = Record(steps, shift, rows)
 
 
 def _lanes(program: ClosedJaxpr, axis: Any, flags: Sequence[bool], results: Sequence[bool]) -> ClosedJaxpr:

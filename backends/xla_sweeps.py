@@ -40,7 +40,7 @@ from autograph.backends.xla_programs import (
     strong,
     trace,
 )
-from autograph.backends.xla_rows import Recorded, RowSweep
+from autograph.backends.xla_rows import RowSweep
 
 # The reverse pass.
 
@@ -142,14 +142,14 @@ class Sweep:
         if smoothly:
             carry = self.program.closure(consts, start, smoothly=True)
         else:
-            ended, start = self._marked(start, states)
+            ended, start = self.marked(start, states)
             carry = self.program.closure(consts, start, smoothly=False)
             if ended or self.program.is_tested(consts, carry):
                 return [True] * (self.sums + len(value))
         sums, value = self.spread(consts, carry, value, smoothly)
         return [*sums, *value]
 
-    def _marked(self, start: Sequence[bool], states: Sequence[bool]) -> tuple[bool, list[bool]]:
+    def marked(self, start: Sequence[bool], states: Sequence[bool]) -> tuple[bool, list[bool]]:
         """Whether lanes end by themselves, and which of the carry is marked at the start or in the rows."""
         marked = list(start)
         if not states:
@@ -189,7 +189,7 @@ def bind_sweep(
     value: Sequence[Any],
     states: Sequence[Any] = (),
 ) -> tuple[list[Any], list[Any]]:
-    """The sums and the first value. Without ``states`` (see `Recorded`) the loop is run first, to have them."""
+    """The sums and the first value. Without ``states`` (see `RowSweep.run`) the loop is run first, to have them."""
     start = conform(start, sweep.program.carry_avals)
     value = conform(value, sweep.value_avals)
     outputs = sweep_p.bind(*consts, *start, *value, *states, sweep=sweep)
@@ -204,7 +204,7 @@ def _run_sweep(*operands: Any, sweep: Sweep) -> list[Any]:
         _, states = record(sweep.program, consts, start, own.rows, own.plan)
     sums = [jnp.zeros(aval.shape, aval.dtype) for aval in sweep.sum_avals]
     value = conform(value, sweep.value_avals)
-    sums, first = own.run(sums, value, consts, Recorded(states, own.extras))
+    sums, first = own.run(sums, value, consts, states)
     return [*sums, *first]
 
 
@@ -233,7 +233,7 @@ def _sweep_batch(axis: Any, operands: Sequence[Any], dims: Sequence[Any], *, swe
     consts, start, value, states = sweep.split([dim is not None for dim in dims])
     const_dims, start_dims, value_dims, state_dims = sweep.split(dims)
     const_values, start_values, values, state_values = sweep.split(operands)
-    ended, marked_start = sweep._marked(start, states)
+    ended, marked_start = sweep.marked(start, states)
     batch = Batch(axis, sweep.program, consts, marked_start)
     own_ends = ended or batch.tested
     sum_flags, value_flags = sweep.spread(

@@ -62,7 +62,7 @@ def print(  # noqa: A001  the name is the contract's
 
     arrays = [leaf for leaf, array in zip(leaves, is_array, strict=True) if array]
     if is_recording():
-        check_finally(user_location(), "prints")
+        check_finally(user_location, "prints")
         count_effect()
         JOINT.staging.show(show, arrays)
     elif any(isinstance(array, jax.core.Tracer) for array in arrays):
@@ -141,7 +141,7 @@ def _called(func: Callable[..., Any], inp: Sequence[Any], result: Any, convert: 
     arrays = [leaf for leaf, value in zip(leaves, is_value, strict=True) if value]
     if not is_recording():
         return jax.tree_util.tree_map(jnp.asarray, call(*arrays))
-    check_finally(user_location(), "calls Python")
+    check_finally(user_location, "calls Python")
     count_effect()
     return JOINT.staging.call_python(_remembering(call), types, [jnp.asarray(array) for array in arrays])
 

@@ -167,7 +167,7 @@ def leaving_refused() -> Iterator[None]:
         scope.tries -= 1
 
 
-def check_finally(where: str, what: str) -> None:
+def check_finally(where: Callable[[], str], what: str) -> None:
     """Refuse what would not happen in a ``finally`` or ``__exit__`` after an exception has been left in the program.
 
     Raises:
@@ -175,7 +175,7 @@ def check_finally(where: str, what: str) -> None:
     """
     if CURRENT.after_raise:
         raise StagingError(
-            f"{where}\n  This {what} in a `finally` or `__exit__`, and what comes before may raise when the program runs: nothing "
+            f"{where()}\n  This {what} in a `finally` or `__exit__`, and what comes before may raise when the program runs: nothing "
             "happens after that.\n  Move the statement to where nothing has raised."
         ) from None
 
@@ -189,7 +189,7 @@ def leave(code: Any, payloads: Sequence[Sequence[Any]], sites: Sequence[RaiseSit
             "which handler runs is not known while tracing.\n  Return a flag instead of raising, or move the `try` out "
             "of the traced function."
         ) from None
-    check_finally(sites[0].where, f"raises {sites[0].name}")
+    check_finally(lambda: sites[0].where, f"raises {sites[0].name}")
     if scope is not None:
         scope.has_raised = True
     CURRENT.left += 1

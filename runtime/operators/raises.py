@@ -247,13 +247,16 @@ def _caught(error: BaseException) -> StagingError:
     """What to raise at the end of a call in which a handler took ``error`` for one of the program's own."""
     if isinstance(error, StagingError):
         return error
-    where = user_position(error.__traceback__)
-    place = f"{where[0]}:{where[1]}" if where else "A staged statement"
     return StagingError(
-        f"{place}\n  {type(error).__name__} is raised here while a block of a staged statement is traced, inside a `try` with handlers: "
-        f"whether this runs, and so which handler does, is only known when the program runs.\n    {error}\n"
+        f"{_place(error)}\n  {type(error).__name__} is raised here while a block of a staged statement is traced, inside a `try` with "
+        f"handlers: whether this runs, and so which handler does, is only known when the program runs.\n    {error}\n"
         "  Move the `try` into the block, or out of the traced function."
     )
+
+
+def _place(error: BaseException) -> str:
+    where = user_position(error.__traceback__)
+    return f"{where[0]}:{where[1]}" if where else "A staged statement"
 
 
 def _is_unbound(error: BaseException) -> bool:
@@ -262,11 +265,9 @@ def _is_unbound(error: BaseException) -> bool:
 
 
 def _unbound(error: BaseException) -> StagingError:
-    where = user_position(error.__traceback__)
-    place = f"{where[0]}:{where[1]}" if where else "A staged statement"
     return StagingError(
-        f"{place}\n  {type(error).__name__}: {error}. Whether this is reached depends on a traced condition, and a bare jax.jit around "
-        "converted code has no way to deliver the error.\n  Give the variable a value before, or call the function through "
+        f"{_place(error)}\n  {type(error).__name__}: {error}. Whether this is reached depends on a traced condition, and a bare jax.jit "
+        "around converted code has no way to deliver the error.\n  Give the variable a value before, or call the function through "
         "autograph.function."
     )
 
