@@ -50,6 +50,36 @@ def test_return_in_finally_wins():
         same(f, (0,), (1,), (2,))
 
 
+def test_else_of_a_loop_in_a_function_that_returns_in_finally():
+    def f(log, n, x):
+        try:
+            for k in range(n):
+                log.append(k)
+            else:
+                x += 1
+        finally:
+            while n > 3:
+                n -= 1
+                if n == 5:
+                    break
+            else:
+                x -= 10
+            while n:
+                n -= 1
+            else:
+                for k in range(2):
+                    x *= 2
+                else:
+                    log.append("else")
+            return x  # noqa: B012
+
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SyntaxWarning)
+        same(f, (0, 1.0), (2, 1.0), (4, 1.0), (7, 1.0))
+
+
 def test_loop_else():
     def f(log, items):
         for item in items:

@@ -57,6 +57,7 @@ class LowerJumps:
             self._escapes_of(part.finalbody) for part in walk_scope(node.body) if hasattr(part, "finalbody")
         ):
             self.context.keeps_jumps.add(node)
+            node.body = self._without_else(node.body)
             for part in walk_scope(node.body):
                 if isinstance(part, gast.FunctionDef | gast.AsyncFunctionDef | gast.ClassDef):
                     self.inner(part)
@@ -66,6 +67,23 @@ class LowerJumps:
             start = 1 if gast.get_docstring(node) is not None else 0
             body.insert(start, placed(assign(self.return_flag, constant(False)), node.body[0]))
         node.body = body
+
+    def _without_else(self, statements: Sequence[gast.AST]) -> list[gast.AST]:
+        """Statements whose jumps stay, with the ``else`` of each loop that no ``break`` leaves after the loop."""
+        out: list[gast.AST] = []
+        for node in statements:
+            out.append(node)
+            if isinstance(node, gast.FunctionDef | gast.AsyncFunctionDef | gast.ClassDef):
+                continue
+            for part in [node, *getattr(node, "handlers", ()), *getattr(node, "cases", ())]:
+                for field in ("body", "orelse", "finalbody"):
+                    block = getattr(part, field, None)
+                    if isinstance(block, list):
+                        setattr(part, field, self._without_else(block))
+            if isinstance(node, LOOPS) and "break" not in self._inside(node):
+                out += node.orelse
+                node.orelse = []
+        return out
 
     # Blocks at whose end the function ends: here a return stays a return.
 
