@@ -94,7 +94,11 @@ class RaiseSite(Protocol):
       types: of the values that it carries, each with ``shape`` and ``dtype``.
       name: the exception's class, for messages.
       where: the user's line, for messages.
+      is_check: whether a program that cannot raise may do without.
     """
+
+    @property
+    def is_check(self) -> bool: ...
 
     @property
     def types(self) -> Sequence[Any]: ...

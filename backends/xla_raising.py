@@ -79,8 +79,11 @@ def _batch(operands: Sequence[Any], dims: Sequence[Any], *, sites: Sequence[Rais
 
 
 def _lower(_: Any, *__: Any, sites: Sequence[RaiseSite]) -> Any:
+    site = next((site for site in sites if not site.is_check), None)
+    if site is None:
+        return []
     raise StagingError(
-        f"{sites[0].where}\n  {sites[0].name} is raised under a traced condition here, and nobody looks for it: a program "
+        f"{site.where}\n  {site.name} is raised under a traced condition here, and nobody looks for it: a program "
         "that XLA runs by itself cannot raise.\n  Call the function through autograph.function."
     )
 

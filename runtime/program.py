@@ -22,7 +22,7 @@ from autograph.runtime.commits import COMMITS, commit, commit_unless_overtaken, 
 from autograph.runtime.concrete import StaticOutput
 from autograph.runtime.effects import cause_of
 from autograph.runtime.held import Constant, Held
-from autograph.runtime.operators.traced_lists import TracedList
+from autograph.runtime.operators.traced_lists import CountedList, TracedList
 from autograph.runtime.optional import Optional
 from autograph.runtime.raising import Guarded
 from autograph.runtime.recording import HELD, LOCAL
@@ -469,6 +469,10 @@ def _type_key(array: Any) -> Any:
     return tuple(aval.shape), aval.dtype, bool(getattr(aval, "weak_type", False))
 
 
+# What stands for something else in a program's results.
+_RESOLVED = (Optional, Guarded, TracedList, CountedList)
+
+
 def _with_error(result: Any, error: Any) -> Any:
     return result if error is None else Guarded(result, *error)
 
@@ -481,7 +485,7 @@ def _as_output(leaf: Any) -> Any:
 
 
 def _from_output(leaf: Any) -> Any:
-    if isinstance(leaf, Optional | Guarded | TracedList):
+    if isinstance(leaf, _RESOLVED):
         resolved = leaf.resolve()
         if resolved is leaf:
             return leaf
@@ -490,4 +494,4 @@ def _from_output(leaf: Any) -> Any:
 
 
 def _is_static_output(leaf: Any) -> bool:
-    return isinstance(leaf, StaticOutput | Optional | Guarded | TracedList)
+    return isinstance(leaf, (StaticOutput, *_RESOLVED))

@@ -99,17 +99,19 @@ class Recipe:
       kind: its class.
       content: what it is made from: arguments and keywords for a call; ``args`` and attributes of a copy.
       is_call: which of the two.
+      is_check: whether a program that cannot raise does without.
     """
 
-    def __init__(self, kind: type[BaseException], content: Any, is_call: bool) -> None:
+    def __init__(self, kind: type[BaseException], content: Any, is_call: bool, is_check: bool = False) -> None:
         self.kind = kind
         self.content = content
         self.is_call = is_call
+        self.is_check = is_check
 
     @classmethod
-    def of(cls, error: BaseException) -> Recipe:
+    def of(cls, error: BaseException, is_check: bool = False) -> Recipe:
         """For an exception that is there."""
-        return cls(type(error), (error.args, dict(vars(error))), False)
+        return cls(type(error), (error.args, dict(vars(error))), False, is_check)
 
     def make(self, content: Any) -> BaseException:
         first, second = resolved(content)
@@ -145,6 +147,10 @@ class Site:
     @property
     def name(self) -> str:
         return self._recipe.kind.__name__
+
+    @property
+    def is_check(self) -> bool:
+        return self._recipe.is_check
 
     @property
     def where(self) -> str:

@@ -11,6 +11,7 @@ import pytest
 import autograph as ag
 import tests.aliasing.chosen
 import tests.aliasing.held
+import tests.aliasing.looked_up
 import tests.aliasing.looped
 import tests.aliasing.rebound
 import tests.aliasing.staged
@@ -49,6 +50,7 @@ def test_there_are_programs_of_each_kind():
         tests.aliasing.looped.__name__,
     }
     assert {program.__module__ for program in PROGRAMS} == {
+        tests.aliasing.looked_up.__name__,
         tests.aliasing.rebound.__name__,
         tests.aliasing.staged.__name__,
     }

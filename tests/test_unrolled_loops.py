@@ -39,7 +39,7 @@ def test_the_index_as_a_python_int():
 
     stays_python(calls, X, why="list is indexed by a traced value")
     stays_python(shapes, X, why="")
-    stays_python(keys, X, why="unhashable")
+    stays_python(keys, X, why="written at a traced key")
 
 
 def test_text_of_the_index():

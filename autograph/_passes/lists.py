@@ -7,6 +7,7 @@ import gast
 from autograph._passes.nodes import Context, placed
 
 GROWING_METHODS = frozenset({"append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse"})
+_SEARCHING_METHODS = frozenset({"index", "count"})
 
 
 class LowerLists(gast.NodeTransformer):
@@ -15,10 +16,11 @@ class LowerLists(gast.NodeTransformer):
         found = []            →   found = ag__.new_list([])
         found.append(x)           found.append(x)
 
-    Those are empty ones, and those assigned to a name, or an attribute, whose ``append`` (or a like method) is
-    written somewhere in the function.
+    Those are empty ones, and those assigned to a name, or an attribute, whose ``append`` (or a like method, or one
+    that searches) is written somewhere in the function. So are repeated ones, ``[0] * n``, where items are written at computed indices:
+    what is written at a traced one is carried as one array then.
 
-    Attributes: growing (names and attributes whose growing methods are called).
+    Attributes: growing (names and attributes whose growing methods are called), tables (those whose items are written).
     """
 
     applies_to: frozenset[type] | None = frozenset({gast.List, gast.ListComp, gast.Call})
@@ -27,20 +29,22 @@ class LowerLists(gast.NodeTransformer):
     def __init__(self, context: Context) -> None:
         self.context = context
         self.growing: frozenset[str] = frozenset()
+        self.tables: frozenset[str] = frozenset()
 
     def __call__(self, node: gast.AST) -> gast.AST:
         self.growing = frozenset(_grown(node))
+        self.tables = frozenset(_written(node))
         return self.visit(node)
 
     def visit_Assign(self, node: gast.AST) -> gast.AST:
         self.generic_visit(node)
-        if any(_name(target) in self.growing for target in node.targets) and self._makes_list(node.value):
+        if any(self._may_hold(_name(target), node.value) for target in node.targets):
             node.value = self._new(node.value)
         return node
 
     def visit_AnnAssign(self, node: gast.AST) -> gast.AST:
         self.generic_visit(node)
-        if node.value is not None and _name(node.target) in self.growing and self._makes_list(node.value):
+        if node.value is not None and self._may_hold(_name(node.target), node.value):
             node.value = self._new(node.value)
         return node
 
@@ -60,6 +64,12 @@ class LowerLists(gast.NodeTransformer):
         node.body = [self.visit(part) if isinstance(part, gast.FunctionDef) else part for part in node.body]
         return node
 
+    def _may_hold(self, name: str | None, value: gast.AST) -> bool:
+        """Whether a variable or attribute of this name is to hold a list that `_new` makes of the value."""
+        if _is_repeated(value):
+            return name in self.growing or name in self.tables
+        return name in self.growing and self._makes_list(value)
+
     def _makes_list(self, node: gast.AST) -> bool:
         if isinstance(node, gast.Call):
             return isinstance(node.func, gast.Name) and node.func.id == "list" and not self.context.is_own_name("list")
@@ -72,11 +82,34 @@ class LowerLists(gast.NodeTransformer):
 def _grown(node: gast.AST) -> set[str]:
     names = set()
     for part in gast.walk(node):
-        if isinstance(part, gast.Attribute) and part.attr in GROWING_METHODS:
+        if isinstance(part, gast.Attribute) and part.attr in GROWING_METHODS | _SEARCHING_METHODS:
             names.add(_name(part.value))
         elif isinstance(part, gast.AugAssign) and isinstance(part.op, gast.Add):
             names.add(_name(part.target))
+        elif isinstance(part, gast.Delete):
+            names.update(_name(target.value) for target in part.targets if isinstance(target, gast.Subscript))
     return {name for name in names if name is not None}
+
+
+def _written(node: gast.AST) -> set[str]:
+    """The names and attributes that are written at computed indices."""
+    return {
+        name
+        for part in gast.walk(node)
+        if isinstance(part, gast.Subscript)
+        and isinstance(part.ctx, gast.Store)
+        and not isinstance(part.slice, gast.Constant | gast.Slice)
+        and (name := _name(part.value)) is not None
+    }
+
+
+def _is_repeated(node: gast.AST) -> bool:
+    """Whether this is a display times something."""
+    return (
+        isinstance(node, gast.BinOp)
+        and isinstance(node.op, gast.Mult)
+        and any(isinstance(part, gast.List) and part.elts for part in (node.left, node.right))
+    )
 
 
 def _name(node: gast.AST) -> str | None:

@@ -7,6 +7,7 @@ import gast
 from autograph._passes.lists import GROWING_METHODS
 from autograph._passes.nodes import Context, placed
 
+_WRITES = frozenset(["set_item", "update_item", "put_back_item", "take_item", "update_taken"])
 _NUMPY = ("np", "numpy", "onp")
 
 
@@ -17,11 +18,12 @@ class LowerLookups(gast.NodeTransformer):
 
     Python's own sequences and NumPy's arrays cannot be read at a traced index. The function's own variables are left
     alone otherwise: most hold arrays, which can. So are constant indices. An index that is a list is NumPy's, which
-    JAX does not take.
+    JAX does not take. What an item is written to, as in ``rows[i][j] = v``, is read so in any case.
 
     Attributes:
       tables: the function's own variables that hold such tables.
       written: names from outside whose writing methods are called: what they hold may not be known while tracing.
+      targets: by identity, the nodes that read what an item is then written to.
     """
 
     applies_to: frozenset[type] | None = frozenset({gast.Subscript})
@@ -31,11 +33,15 @@ class LowerLookups(gast.NodeTransformer):
         self.context = context
         self.tables: set[str] = set()
         self.written: set[str] = set()
+        self.targets: set[int] = set()
 
     def __call__(self, node: gast.AST) -> gast.AST:
         for part in gast.walk(node):
-            if isinstance(part, gast.Assign) and _makes_table(part.value):
-                self.tables.update(target.id for target in part.targets if isinstance(target, gast.Name))
+            if isinstance(part, gast.Assign):
+                for target in part.targets:
+                    self.tables.update(_bound_to_tables(target, part.value))
+            elif isinstance(part, gast.AnnAssign) and part.value is not None:
+                self.tables.update(_bound_to_tables(part.target, part.value))
             elif (
                 isinstance(part, gast.Attribute) and part.attr in GROWING_METHODS and isinstance(part.value, gast.Name)
             ):
@@ -57,12 +63,21 @@ class LowerLookups(gast.NodeTransformer):
             node.value = self.visit(node.value)
         return node
 
+    def visit_Call(self, node: gast.AST) -> gast.AST:
+        """Marks what an item is written to."""
+        if self.context.is_operator_call(node) and node.func.attr in _WRITES:
+            part = node.args[0]
+            while isinstance(part, gast.Subscript):
+                self.targets.add(id(part))
+                part = part.value
+        return self.generic_visit(node)
+
     def visit_Subscript(self, node: gast.AST) -> gast.AST:
         wanted = isinstance(node.ctx, gast.Load) and (
             "__getitem__" in self.context.special_methods
             or has_list(node.slice)
             or (isinstance(node.value, gast.Name) and node.value.id in self.written)
-            or (self._may_be_table(node.value) and not _is_known(node.slice))
+            or ((id(node) in self.targets or self._may_be_table(node.value)) and not _is_known(node.slice))
         )
         node = self.generic_visit(node)
         if not wanted:
@@ -77,7 +92,18 @@ class LowerLookups(gast.NodeTransformer):
             return not (isinstance(node.value, gast.Name) and node.value.id == self.context.operators)
         if isinstance(node, gast.Name):
             return node.id in self.tables or not self.context.is_own_name(node.id)
+        if isinstance(node, gast.Subscript):
+            return self._may_be_table(node.value)
         return isinstance(node, gast.List | gast.Tuple | gast.Dict)
+
+
+def _bound_to_tables(target: gast.AST, value: gast.AST) -> set[str]:
+    """The variables that an assignment binds to tables, as far as that can be seen."""
+    if isinstance(target, gast.Name):
+        return {target.id} if _makes_table(value) else set()
+    if isinstance(target, gast.Tuple | gast.List) and isinstance(value, gast.Tuple | gast.List):
+        return {name for pair in zip(target.elts, value.elts, strict=False) for name in _bound_to_tables(*pair)}
+    return set()
 
 
 def _makes_table(node: gast.AST) -> bool:
@@ -85,7 +111,12 @@ def _makes_table(node: gast.AST) -> bool:
         return bool(node.elts)
     if isinstance(node, gast.Dict):
         return bool(node.keys)
-    return isinstance(node, gast.ListComp) or (isinstance(node, gast.Call) and _is_of_numpy(node))
+    if isinstance(node, gast.BinOp):  # [0] * n, [1] + others
+        return isinstance(node.op, gast.Mult | gast.Add) and (_makes_table(node.left) or _makes_table(node.right))
+    if isinstance(node, gast.Call):
+        is_list = isinstance(node.func, gast.Name) and node.func.id in ("list", "sorted", "tuple")
+        return (is_list and bool(node.args)) or _is_of_numpy(node)
+    return isinstance(node, gast.ListComp)
 
 
 def _is_of_numpy(node: gast.AST) -> bool:

@@ -29,7 +29,7 @@ from autograph.runtime.operators.locations import user_location
 from autograph.runtime.operators.operations import user_method
 from autograph.runtime.operators.orderings import Orderings, all_scalars_some_traced
 from autograph.runtime.operators.state import value_of
-from autograph.runtime.operators.traced_lists import TracedList, is_traced_list
+from autograph.runtime.operators.traced_lists import TracedList, is_array_list, is_traced_list
 from autograph.runtime.raise_sites import DeferredText
 
 # What calls the functions it is given, and is not written in Python.
@@ -100,7 +100,7 @@ class Builtins(Orderings):
         """``item in container``."""
         self.refuse_pending(container)
         traced = self.backend.is_traced
-        if is_traced_list(container):
+        if is_array_list(container):
             return container.has(item)
         if traced(container):
             return (container == item).any()
@@ -188,18 +188,18 @@ class Builtins(Orderings):
 
     def _sum(self, iterable: Any, /, start: Any = 0) -> Any:
         self.refuse_pending(iterable)
-        if is_traced_list(iterable):
+        if is_array_list(iterable):
             return start + self.reduced("sum", iterable)
         return sum(iterable, start)
 
     def _list(self, *args: Any) -> Any:
         if args:
             self.refuse_pending(args[0])
-        return args[0].copy() if args and is_traced_list(args[0]) else list(*args)
+        return args[0].copy() if args and is_array_list(args[0]) else list(*args)
 
     def _sorted(self, iterable: Any, /, *, key: Any = None, reverse: bool = False) -> Any:
         self.refuse_pending(iterable)
-        if is_traced_list(iterable):
+        if is_traced_list(iterable) or (is_array_list(iterable) and key is None):
             found = iterable.copy()
             found.sort(key=key, reverse=reverse)
             return found
@@ -214,7 +214,7 @@ class Builtins(Orderings):
         def extreme(*args: Any, **kwargs: Any) -> Any:
             self.refuse_pending(args[0] if args else None)
             values: Any = value_of(args[0]) if len(args) == 1 else tuple(map(value_of, args))
-            if is_traced_list(values):
+            if is_traced_list(values) or (is_array_list(values) and kwargs.get("key") is None):
                 return self.reduced(plain.__name__, values, **kwargs)
             if self.backend.is_traced(values) and not kwargs.get("key"):
                 return plain(*args) if values.ndim != 1 or not len(values) else reduce(values)
@@ -265,7 +265,7 @@ class Builtins(Orderings):
 
     def _reduce(self, iterable: Any, plain: Any, reduce: Any, combine: Any) -> Any:
         self.refuse_pending(iterable)
-        if is_traced_list(iterable):
+        if is_array_list(iterable):
             return self.reduced(plain.__name__, iterable)
         iterable = value_of(iterable)
         if self.backend.is_traced(iterable) and iterable.ndim == 1:

@@ -24,6 +24,7 @@ from autograph.runtime.operators.operations import class_attribute
 from autograph.runtime.operators.outside_lists import OutsideLists
 from autograph.runtime.operators.state import has_contents
 from autograph.runtime.operators.streams import check_not_advanced
+from autograph.runtime.operators.traced_lists import as_argument
 from autograph.runtime.operators.wrappers import CACHE, Wrappers
 from autograph.runtime.raising import through_control_flow
 
@@ -76,6 +77,7 @@ _TAKES_FUNCTIONS = frozenset(
         "call",
     ]
 )
+_TAKE_PYTREES = frozenset(["optax", "chex", "equinox", "flax", "haiku", "diffrax", "optimistix", "lineax", "orbax"])
 _CONTROL_FLOW = frozenset(["cond", "switch", "while_loop", "fori_loop"])
 _UNCONVERTED = "__autograph_do_not_convert__"
 
@@ -227,9 +229,13 @@ class Calls(Wrappers, OutsideLists):
         if not _calls_its_arguments(called):
             return called
         takes_function = _is_transform(called)
+        takes_pytrees = takes_function or _package_of(called) in _TAKE_PYTREES
 
         @functools.wraps(called, updated=())
         def call(*args: Any, **kwargs: Any) -> Any:
+            if takes_pytrees:  # to which a list is not what a subclass of it is
+                args = tuple(map(as_argument, args))
+                kwargs = {key: as_argument(value) for key, value in kwargs.items()}
             if takes_function and args and not isinstance(args[0], type):
                 args = (self._object_converted(args[0]), *args[1:])
             args = self._functions_converted(args)
@@ -259,11 +265,13 @@ class Calls(Wrappers, OutsideLists):
 
 def _calls_its_arguments(called: Any) -> bool:
     """Whether this library function or object may call functions that it is given."""
-    name = called.__globals__.get("__name__") if type(called) is types.FunctionType else _module_of(called)
-    if not isinstance(name, str):
-        return True
-    package = name.partition(".")[0]
+    package = _package_of(called)
     return package not in sys.stdlib_module_names or package in _CALLING_MODULES
+
+
+def _package_of(called: Any) -> str:
+    name = called.__globals__.get("__name__") if type(called) is types.FunctionType else _module_of(called)
+    return name.partition(".")[0] if isinstance(name, str) else ""
 
 
 def _module_of(value: Any) -> Any:

@@ -60,7 +60,7 @@ class Conditionals:
     end_block: Callable[[], None]
     tries: Callable[[], int]
     can_raise_later: Callable[[], bool]
-    raise_unless: Callable[[Any, BaseException], None]
+    raise_unless: Callable[..., None]
 
     def if_stmt(
         self, test: Any, body: Thunk, orelse: Thunk | None, names: Sequence[str], result: str | None = None

@@ -11,8 +11,10 @@ all that it may be. Two that have a mark in common may be one.
 from __future__ import annotations
 
 import itertools
+import sys
 import threading
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +28,18 @@ from autograph.runtime.operators.reach import CONTAINERS, contents
 Marks = frozenset[Hashable]
 
 
+@dataclass(frozen=True)
+class Choice:
+    """What a traced index chose among.
+
+    Attributes: place (the index, not negative), candidates (what is there), block (the region that was being traced).
+    """
+
+    place: Any
+    candidates: Sequence[Any]
+    block: Any
+
+
 @dataclass
 class _Known:
     """A container or object.
@@ -36,6 +50,7 @@ class _Known:
       where: the statement that chose; empty for one that was there before.
       same_as: the one whose stand-in it is.
       held: its contents, as they were when last looked at; None if they may change unreported.
+      choice: what a traced index chose it among, if one did.
     """
 
     part: Any
@@ -43,6 +58,7 @@ class _Known:
     where: str = ""
     same_as: Any = None
     held: Any = None
+    choice: Choice | None = None
 
 
 class Identities(threading.local):
@@ -118,15 +134,35 @@ class Identities(threading.local):
         """Whether that has been noted."""
         return frozenset([one, other]) in self._apart
 
-    def looked_up(self, value: Any, candidates: Iterable[Any]) -> None:
-        """Note that a new value is one of several, which a traced index chose."""
+    def looked_up(self, value: Any, candidates: Sequence[Any], place: Any, block: Any) -> None:
+        """Note that a new value, of the candidates' structure, is one of them, which a traced index chose."""
         found = parts_of(value)
         if not found:
             return
-        choices = [parts_of(candidate) for candidate in candidates]
+        for key in [key for key, known in self._known.items() if known.choice and _is_gone(known)]:
+            del self._known[key]
+        columns = [parts_of(candidate) for candidate in candidates]
         for path, part in found.items():
-            marks = [self.own_mark(choice[path]) for choice in choices if path in choice]
-            self.relate(part, frozenset().union(*marks), user_location())
+            originals = [column[path] for column in columns]
+            self.relate(part, frozenset().union(*map(self.own_mark, originals)), user_location())
+            if id(part) in self._known:
+                self._known[id(part)].choice = Choice(place, originals, block)
+
+    def choice_of(self, part: Any) -> Choice | None:
+        """What a traced index chose a container among, if one did."""
+        known = self._known.get(id(part))
+        return None if known is None else known.choice
+
+    @contextmanager
+    def writing_through(self, part: Any) -> Iterator[None]:
+        """Surrounds a write to a container and to all that it may be, one after another."""
+        known = self._known.pop(id(part))
+        try:
+            yield
+        finally:
+            self._known[id(part)] = known
+            for each in (part, *(known.choice.candidates if known.choice else ())):
+                self._entry(each).held = _held_by(each)
 
     def watch(self, part: Any) -> None:
         """Keep the line of the first write to a container."""
@@ -201,6 +237,11 @@ class Identities(threading.local):
                 where = known.where or next((other.where for other in others if other.where), "")
                 known.held = None
                 raise _unreported(known.part, where)
+
+
+def _is_gone(known: _Known) -> bool:
+    """Whether nothing else refers to the container; beside what is known, `getrefcount` counts its argument."""
+    return sys.getrefcount(known.part) <= 2
 
 
 def _identity(known: _Known) -> int:

@@ -14,6 +14,7 @@ from autograph.backends.base import Backend
 from autograph.runtime.errors import StagingError
 from autograph.runtime.operators.journal import MUTABLE_CONTAINERS, AttributePlace, ContentsPlace, Journal
 from autograph.runtime.operators.libraries import is_library
+from autograph.runtime.operators.list_writes import ListWrites
 from autograph.runtime.operators.locations import user_location
 from autograph.runtime.operators.lookups import Lookups, as_index
 from autograph.runtime.operators.masks import Masks, Taken, has_mask
@@ -31,7 +32,7 @@ class _Index:
         return key
 
 
-class Items(Lookups, Masks):
+class Items(Lookups, Masks, ListWrites):
     """The operators for writes. Needs ``backend`` from the object it is mixed into."""
 
     backend: Backend
@@ -54,12 +55,17 @@ class Items(Lookups, Masks):
             return self._set(target, key, value)
         if isinstance(target, np.ndarray) and (self._any_traced(value) or self._any_traced(key)):
             return self._set(jnp.asarray(target), key, value)
-        if isinstance(target, list) and not has_contents(target) and self._any_traced(key):
-            raise self._traced_key("list", key)
         if isinstance(target, MUTABLE_CONTAINERS):
+            if self.write_through(target, key, value):
+                return target
             self.identities.check(target)
             if self.journal.is_open:
                 self.journal.touch(ContentsPlace(target))
+            if isinstance(target, list) and self.is_chosen_anew(target, key, value):
+                target[:] = self.with_one_replaced(target, key, value)
+                return target
+            if isinstance(target, dict) and self.backend.is_traced(key):
+                raise _traced_key(f"A {type(target).__name__} is written at a traced key")
         method = getattr(type(target), "__setitem__", None)
         if isinstance(method, types.FunctionType):
             self.call(method)(target, key, value)
@@ -78,6 +84,8 @@ class Items(Lookups, Masks):
         if isinstance(target, MUTABLE_CONTAINERS):
             self.identities.check(target)
             self.journal.touch(ContentsPlace(target))
+            if self.backend.is_traced(key) and not has_contents(target):
+                raise _traced_key(f"An item of a {type(target).__name__} is deleted at a traced index or key")
         del target[key]
 
     def update_item(self, target: Any, key: Any, symbol: str, value: Any) -> Any:
@@ -158,7 +166,9 @@ class Items(Lookups, Masks):
 
         Returns the target from then on.
         """
-        if not self.backend.is_array(value) or (not self.backend.is_array(target) and target[key] is value):
+        if not self.backend.is_array(value):
+            return target
+        if not (self.backend.is_array(target) or self.backend.is_traced(key)) and target[key] is value:
             return target
         return self.set_item(target, key, value)
 
@@ -187,8 +197,9 @@ class Items(Lookups, Masks):
     def _any_traced(self, value: Any) -> bool:
         return any(self.backend.is_array(part) for part in (value if isinstance(value, tuple) else (value,)))
 
-    def _traced_key(self, kind: str, key: Any) -> StagingError:
-        return StagingError(
-            f"{user_location()}\n  A {kind} cannot be written at a traced index ({key}). Make it an array (jnp.stack) or an "
-            "autograph.TensorArray."
-        )
+
+def _traced_key(what: str) -> StagingError:
+    return StagingError(
+        f"{user_location()}\n  {what}: which item that is will only be known when the program runs.\n"
+        "  Compare the key with each of them (if/elif, or match), or keep the values in an array."
+    )

@@ -12,7 +12,10 @@ from typing import Any
 import jax.numpy as jnp
 
 from autograph.backends.base import Backend, LeafType
-from autograph.runtime.operators.traced_lists import TracedList, is_traced_list
+from autograph.runtime.operators.traced_lists import TracedList, is_array_list, is_traced_list
+
+# A loop in Python of more iterations is rolled if that can be done, and warned of if not.
+UNROLLED_AT_MOST = 64
 
 
 @dataclass(frozen=True)
@@ -147,7 +150,7 @@ def as_staged(iterable: Any, backend: Backend, force: bool = False) -> StagedIte
         return _staged_range(iterable, backend, force)
     if isinstance(iterable, StagedItems):
         return _staged_items(iterable, backend)
-    if isinstance(iterable, TracedList) and is_traced_list(iterable):
+    if is_traced_list(iterable) or (is_array_list(iterable) and len(iterable) > UNROLLED_AT_MOST):
         held = iterable.contents()
         return StagedIterable(
             held.length, held.buffers, lambda index, slices: held.kind.build(slices), limit=held.capacity

@@ -292,6 +292,11 @@ class Journal(threading.local):
         return bool(self.regions)
 
     @property
+    def block(self) -> Region | None:
+        """The innermost region."""
+        return self.regions[-1] if self.regions else None
+
+    @property
     def repeats(self) -> bool:
         """Whether what is being traced is inside a staged loop."""
         return any(region.repeats for region in self.regions)

@@ -14,7 +14,7 @@ from autograph.runtime.operators.array_functions import array_overloads
 from autograph.runtime.operators.journal import Journal
 from autograph.runtime.operators.locations import user_location
 from autograph.runtime.operators.padded import Padded
-from autograph.runtime.operators.traced_lists import EmptyListError, TracedList, is_traced_list
+from autograph.runtime.operators.traced_lists import EmptyListError, TracedList, is_array_list
 from autograph.runtime.recording import JOINT
 
 
@@ -24,7 +24,7 @@ class Lists:
     backend: Backend
     journal: Journal
     refuse_pending: Callable[[Any], None]
-    raise_unless: Callable[[Any, BaseException], None]
+    raise_unless: Callable[..., None]
     can_raise_later: Callable[[], bool]
 
     def new_list(self, values: list[Any]) -> list[Any]:
@@ -50,7 +50,7 @@ class Lists:
     def _stacking(self, plain: Callable[..., Any], padded: Callable[..., Any]) -> Callable[..., Any]:
         def stack(arrays: Any, *args: Any, **kwargs: Any) -> Any:
             self.refuse_pending(arrays)
-            if is_traced_list(arrays):
+            if is_array_list(arrays):
                 return padded(arrays.contents().stacked(), *args, **kwargs)
             return plain(arrays, *args, **kwargs)
 

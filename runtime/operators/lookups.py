@@ -12,8 +12,10 @@ import numpy as np
 from autograph.backends.base import Backend
 from autograph.runtime.errors import StagingError
 from autograph.runtime.operators.identities import Identities
+from autograph.runtime.operators.journal import Journal
 from autograph.runtime.operators.locations import user_location
 from autograph.runtime.operators.operations import user_method
+from autograph.runtime.operators.padded import are_alike
 from autograph.runtime.operators.slices import Slices, Span, has_span
 from autograph.runtime.operators.state import has_contents
 
@@ -24,6 +26,7 @@ class Lookups(Slices):
     """The operator for reads of items. Needs ``backend``, ``call`` and ``identities`` from the object it is mixed into."""
 
     backend: Backend
+    journal: Journal
     call: Callable[[Any], Any]
     refuse_pending: Callable[[Any], None]
     identities: Identities
@@ -39,6 +42,9 @@ class Lookups(Slices):
         if (kind is int or kind is str) and type(target) in _CONTAINERS:
             return target[key]
         if has_contents(target):
+            contents = target.contents() if self.backend.is_traced(key) else None
+            if isinstance(contents, tuple) and not are_alike(contents):
+                return self._looked_up(list(contents), key)
             return target[slice(key.start, key.stop, key.step) if isinstance(key, Span) else key]
         if self.backend.is_array(target):
             key = as_index(key)
@@ -63,7 +69,7 @@ class Lookups(Slices):
             raise self._unsuitable(target)
         columns = list(zip(*leaves, strict=True))
         found = jax.tree.unflatten(structures[0], [self._column(column, target)[key] for column in columns])
-        self.identities.looked_up(found, target)
+        self.identities.looked_up(found, target, counted_from_start(key, len(target)), self.journal.block)
         return found
 
     def _column(self, leaves: tuple[Any, ...], target: Any) -> Any:
@@ -92,6 +98,11 @@ def _plain(key: Any) -> Any:
     if isinstance(key, tuple):
         return tuple(map(_plain, key))
     return slice(key.start, key.stop, key.step) if isinstance(key, Span) else key
+
+
+def counted_from_start(key: Any, count: int) -> Any:
+    """An index into ``count`` items as one that is not negative."""
+    return jnp.where(key < 0, key + count, key)
 
 
 def as_index(key: Any) -> Any:

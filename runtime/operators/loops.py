@@ -10,7 +10,7 @@ from typing import Any
 
 from autograph.backends.base import Backend, NotRollable
 from autograph.runtime.errors import StagingError
-from autograph.runtime.operators.iterables import StagedIterable, StagedRange, as_staged, to_be_staged
+from autograph.runtime.operators.iterables import UNROLLED_AT_MOST, StagedIterable, StagedRange, as_staged, to_be_staged
 from autograph.runtime.operators.journal import Journal
 from autograph.runtime.operators.locations import user_location
 from autograph.runtime.operators.loop_carry import LoopTrace
@@ -18,7 +18,7 @@ from autograph.runtime.operators.loop_options import NO_OPTIONS, LoopOptions, ma
 from autograph.runtime.operators.loop_state import CarryChanges, ForLoop, Thunk, WhileLoop
 from autograph.runtime.operators.operations import user_method
 from autograph.runtime.operators.raises import Raising
-from autograph.runtime.operators.rolling import UNROLLED_AT_MOST, Rolling, Watch, is_used_up, why
+from autograph.runtime.operators.rolling import Rolling, Watch, is_used_up, why
 from autograph.runtime.operators.state import (
     Marks,
     Slot,

@@ -30,7 +30,7 @@ class Masks:
     """The operators for masks. Needs ``backend`` and ``raise_unless`` from the object it is mixed into."""
 
     backend: Backend
-    raise_unless: Callable[[Any, BaseException], None]
+    raise_unless: Callable[..., None]
 
     def write_mask(
         self, array: Any, key: Any, value: Any, combine: Callable[[Any, Any], Any], before: Any = None

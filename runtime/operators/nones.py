@@ -53,7 +53,7 @@ class Nones:
     backend: Backend
     facts: TestFacts
     can_raise_later: Callable[[], bool]
-    raise_unless: Callable[[Any, BaseException], None]
+    raise_unless: Callable[..., None]
     and_: Callable[..., Any]
 
     def is_none(self, value: Any) -> Any:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.sharding import SingleDeviceSharding
 
 from autograph.runtime.errors import StagingError
 from autograph.runtime.operators.locations import user_location
@@ -132,6 +133,11 @@ class Padded:
         """The element at an index that is not negative."""
         return self.kind.build([buffer[index] for buffer in self.buffers])
 
+    def elements(self, count: int) -> list[Any]:
+        """The first so many elements."""
+        columns = [_rows(buffer, count) for buffer in self.buffers]
+        return [self.kind.build([column[k] for column in columns]) for k in range(count)]
+
     def appended(self, element: Any) -> Padded:
         """With one element more."""
         grown = self if self.reserved else self.with_room(self.capacity + 1)
@@ -189,6 +195,27 @@ class Padded:
         return leaves
 
 
+def _rows(buffer: Any, count: int) -> list[Any]:
+    """The first rows of an array, each an array."""
+    is_known = isinstance(buffer, jax.Array) and not isinstance(buffer, jax.core.Tracer)
+    if not is_known or buffer.dtype.kind not in "biufc" or not isinstance(buffer.sharding, SingleDeviceSharding):
+        return [buffer[k] for k in range(count)]
+    # An operation for each row takes a millisecond, and one program for all of them seconds to compile.
+    on_host = np.asarray(buffer)
+    rows = jax.device_put([on_host[k, ...] for k in range(count)], buffer.sharding if buffer.committed else None)
+    return list(rows)
+
+
+def are_alike(elements: Iterable[Any]) -> bool:
+    """Whether these elements can be in one `Padded`."""
+    try:
+        kinds, leaves = zip(*(taken_apart(element, _is_array) for element in elements), strict=True)
+    except StagingError:
+        return False
+    shapes = [list(map(np.shape, each)) for each in leaves]
+    return all(kind == kinds[0] for kind in kinds) and all(each == shapes[0] for each in shapes)
+
+
 def check_kinds(one: Kind, other: Kind) -> None:
     """``StagingError`` if elements of these kinds cannot be in one list of traced length."""
     if one != other:
@@ -215,7 +242,9 @@ def chosen(condition: Any, one: Padded, other: Padded) -> Padded:
     for a, b in zip(one.buffers, other.buffers, strict=True):
         _check_shapes(a.shape[1:], b.shape[1:])
         buffers.append(jnp.where(condition, a, b))
-    return one.with_(length=jnp.where(condition, one.length, other.length), buffers=buffers)
+    lengths = one.length, other.length
+    is_known = all(isinstance(length, int) for length in lengths) and lengths[0] == lengths[1]
+    return one.with_(length=lengths[0] if is_known else jnp.where(condition, *lengths), buffers=buffers)
 
 
 def as_padded(contents: Any) -> Padded | None:

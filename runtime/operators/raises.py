@@ -26,7 +26,7 @@ from autograph.runtime.operators.locations import (
     user_position_now,
 )
 from autograph.runtime.operators.state import NO_SNAPSHOT
-from autograph.runtime.operators.traced_lists import with_plain_lists
+from autograph.runtime.operators.traced_lists import CountedList, with_plain_lists
 from autograph.runtime.raise_sites import DeferredText, Recipe, Site, drafted, resolved
 from autograph.runtime.raising import CURRENT, Scope, Tried, leave, leaving_refused
 from autograph.runtime.recording import JOINT, LOCAL
@@ -119,11 +119,17 @@ class Raising:
         outermost = regions[0].place if regions else JOINT.staging.place()
         return not JOINT.staging.is_recording(outermost)
 
-    def raise_unless(self, condition: Any, error: BaseException) -> None:
-        """Raise ``error`` at run time where ``condition`` is false."""
+    def raise_unless(self, condition: Any, error: BaseException, is_check: bool = False) -> None:
+        """Raise ``error`` at run time where ``condition`` is false.
+
+        A check is left out of programs that cannot raise: indices that are out of range are clamped there, as JAX does.
+        """
 
         def fail() -> None:
-            raise self.raised(error)
+            raised = self.raised(error)
+            if is_check:
+                CURRENT.recipe = raised, Recipe.of(raised, is_check=True)
+            raise raised
 
         self.staged_if(condition, None, fail, [], NO_SNAPSHOT)
 
@@ -305,7 +311,10 @@ def in_scope(call: Callable[[], Any], operators: Raising) -> Any:
         if scope.caught is not None:
             raise _caught(scope.caught)
         # Outside of traces there are no such lists, and results that are no pytrees: lists that hold themselves, say.
-        return result if JOINT.staging.is_plain(place) else with_plain_lists(result)
+        if JOINT.staging.is_plain(place):
+            return result
+        is_program = scope.frame is not None and (outer is None or outer.frame is not scope.frame)
+        return with_plain_lists(result, CountedList.of if is_program else None)
     except Exception as error:
         if scope.caught is not None and not isinstance(error, StagingError):
             raise _caught(scope.caught) from None  # the handler that raised this may not have had to run

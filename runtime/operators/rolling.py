@@ -14,15 +14,12 @@ from typing import Any
 
 from autograph.backends.base import Backend, NotRollable
 from autograph.runtime.errors import ConversionError, StagingError
-from autograph.runtime.operators.iterables import as_staged, to_be_staged
+from autograph.runtime.operators.iterables import UNROLLED_AT_MOST, as_staged, to_be_staged
 from autograph.runtime.operators.journal import Journal
 from autograph.runtime.operators.libraries import is_library
 from autograph.runtime.operators.locations import is_internal, user_location, warn
 from autograph.runtime.operators.loop_carry import LoopTrace
 from autograph.runtime.operators.loop_state import CarryChanges, ForLoop
-
-# A loop in Python of more iterations is rolled if that can be done, and warned of if not.
-UNROLLED_AT_MOST = 64
 
 _FRESH_ITERATORS = (builtins.zip, builtins.enumerate, builtins.map, builtins.filter, builtins.reversed)
 

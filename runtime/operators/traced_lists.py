@@ -14,7 +14,7 @@ import numpy as np
 
 from autograph.runtime.errors import StagingError
 from autograph.runtime.operators.locations import user_location
-from autograph.runtime.operators.padded import Padded, as_padded
+from autograph.runtime.operators.padded import Padded, are_alike, as_padded
 
 _ELSEWHERE: Any = type("_Elsewhere", (), {"__repr__": lambda self: "<the elements of a list of traced length>"})()
 
@@ -83,7 +83,7 @@ class TracedList(list[Any]):
         if not is_known or length.ndim:
             return True
         self.padded = None
-        list.__setitem__(self, slice(None), [padded.element(k) for k in range(operator.index(length))])
+        list.__setitem__(self, slice(None), padded.elements(operator.index(length)))
         return False
 
     @property
@@ -103,24 +103,37 @@ class TracedList(list[Any]):
 
     def resolve(self) -> Any:
         """A plain list, where the length is known; else this one."""
-        return self if self._is_padded() else list(self)
+        if self._is_padded():
+            length = self._held.length
+            return self._held.elements(length) if isinstance(length, int) else self
+        return list(self)
 
     def size(self) -> Any:
         """``len``, which may be traced."""
         return self._held.length if self._is_padded() else list.__len__(self)
 
+    def _items(self) -> Iterator[Any] | None:
+        """The elements one by one, if their number is known, though one array holds them; None if there is no array."""
+        if not self._is_padded():
+            return None
+        length = self._held.length
+        if not isinstance(length, int):
+            raise _unknown()
+        return (self._held.element(k) for k in range(length))
+
     def __len__(self) -> int:
         if self._is_padded():
-            raise _unknown()
+            length = self._held.length
+            if not isinstance(length, int):
+                raise _unknown()
+            return length
         return list.__len__(self)
 
     def __bool__(self) -> bool:
         return len(self) > 0
 
     def __iter__(self) -> Iterator[Any]:
-        if self._is_padded():
-            raise _unknown()
-        return list.__iter__(self)
+        return self._items() or list.__iter__(self)
 
     def __reversed__(self) -> Iterator[Any]:
         return iter(self[::-1])
@@ -148,7 +161,7 @@ class TracedList(list[Any]):
     def _index(self, key: Any, message: str) -> Any:
         length = self.size()
         if self.checks is not None and self.checks.can_raise_later():
-            self.checks.raise_unless((key < length) & (key >= -length), IndexError(message))
+            self.checks.raise_unless((key < length) & (key >= -length), IndexError(message), is_check=True)
         return key + jnp.where(key < 0, length, 0)
 
     def _traces(self, key: Any) -> bool:
@@ -171,6 +184,14 @@ class TracedList(list[Any]):
             if not isinstance(key, slice) and not list.__len__(self):
                 raise EmptyListError("list index out of range")
             return list.__getitem__(self, key)
+        length = self._held.length
+        if isinstance(length, int) and not _is_traced_key(key):
+            places = range(length)[key]
+            return (
+                self.holding([self._held.element(k) for k in places])
+                if isinstance(places, range)
+                else self._held.element(places)
+            )
         if isinstance(key, slice):
             return self.holding(self._slice(key))
         return self._held.element(self._index(key, "list index out of range"))
@@ -200,7 +221,11 @@ class TracedList(list[Any]):
         if not self._traces(key):
             list.__setitem__(self, key, value)
         elif isinstance(key, slice):
-            raise self._refused("Assigning to a slice")
+            items, new = self._one_by_one("Assigning to a slice"), list(value)
+            if _is_traced_key(key) or len(items[key]) != len(new):
+                raise self._refused("Assigning another number of items to a slice")
+            items[key] = new
+            self._hold(items)
         else:
             index = self._index(key, "list assignment index out of range")
             self.padded = self._held.replaced(index, value)
@@ -250,7 +275,7 @@ class TracedList(list[Any]):
         message = "pop from empty list" if isinstance(index, int) and index == -1 else "pop index out of range"
         place = self._index(index, message)
         value = held.element(place)
-        length = jnp.maximum(held.length - 1, 0)
+        length = max(held.length - 1, 0) if isinstance(held.length, int) else jnp.maximum(held.length - 1, 0)
         if isinstance(index, int) and index == -1:
             self.padded = held.with_(length=length)
         else:
@@ -279,9 +304,12 @@ class TracedList(list[Any]):
             else:
                 self[:] = found
             return
+        if key is not None or self._held.stacked().ndim != 1:
+            items = self._one_by_one("Sorting by a key")
+            found = self.checks and self.checks.ordered(tuple(items), key, reverse)
+            self._hold(sorted(items, key=key, reverse=reverse) if found is None else list(found))
+            return
         values = self._held.stacked()
-        if key is not None or values.ndim != 1:
-            raise self._refused("Sorting by a key")
         order = jnp.argsort(values, stable=True, descending=reverse)
         beyond = ~self._held.filled()
         order = order[jnp.argsort(beyond[order], stable=True)]
@@ -290,26 +318,36 @@ class TracedList(list[Any]):
     def copy(self) -> TracedList:
         return self.holding(self.contents())
 
+    def _searched(self, value: Any) -> Padded | None:
+        """The contents to search for a value; None if Python can."""
+        if self._is_padded():
+            return self._held
+        leaves = jax.tree_util.tree_leaves((tuple(self), value))
+        is_traced = any(isinstance(leaf, jax.core.Tracer) for leaf in leaves)
+        return self.as_padded() if is_traced and are_alike((*self, value)) else None
+
     def count(self, value: Any) -> Any:
-        if not self._is_padded():
+        searched = self._searched(value)
+        if searched is None:
             return list.count(self, value)
-        return jnp.sum(self._held.filled() & (self._held.stacked() == value))
+        return jnp.sum(searched.filled() & (searched.stacked() == value))
 
     def index(self, value: Any, *bounds: Any) -> Any:
-        if not self._is_padded():
+        searched = self._searched(value)
+        if searched is None:
             return list.index(self, value, *bounds)
         if bounds:
             raise self._refused("`index` between bounds")
-        found = self._held.filled() & (self._held.stacked() == value)
+        found = searched.filled() & (searched.stacked() == value)
         if self.checks is not None and self.checks.can_raise_later():
             self.checks.raise_unless(jnp.any(found), ValueError("the value is not in list"))
         return jnp.argmax(found)
 
     def remove(self, value: Any) -> None:
-        if self._is_padded():
-            self.pop(self.index(value))
-        else:
+        if self._searched(value) is None:
             list.remove(self, value)
+        else:
+            self.pop(self.index(value))
 
     def has(self, value: Any) -> Any:
         """``value in self``, where the length is traced."""
@@ -341,12 +379,20 @@ class TracedList(list[Any]):
         return self
 
     def __mul__(self, count: Any) -> Any:
-        if self._is_padded():
-            raise self._refused("Multiplying")
-        return list.__mul__(self, count)
+        return self._one_by_one("Multiplying") * count if self._is_padded() else list.__mul__(self, count)
 
     __rmul__ = __mul__
     __imul__ = __mul__
+
+    def _one_by_one(self, what: str) -> list[Any]:
+        """The elements that one array holds."""
+        if not isinstance(self._held.length, int):
+            raise self._refused(what)
+        return list(self)
+
+    def _hold(self, items: list[Any]) -> None:
+        """Hold other elements, as many as now, in arrays like those of now."""
+        self.padded = Padded.holding(items).with_room(self._held.capacity, self._held.reserved)
 
     def _refused(self, what: str) -> StagingError:
         return StagingError(
@@ -355,23 +401,80 @@ class TracedList(list[Any]):
         )
 
 
+_MAY_HOLD_LISTS = frozenset([TracedList, list, tuple, dict])
+
+
 class EmptyListError(IndexError):
     """An element was asked of a list that is empty while tracing."""
 
 
 def is_traced_list(value: Any) -> bool:
     """Whether this is a list whose length is traced."""
+    return is_array_list(value) and not isinstance(value.contents().length, int)
+
+
+def is_array_list(value: Any) -> bool:
+    """Whether this is a list whose elements one array holds; its length may be known."""
     return isinstance(value, TracedList) and value._is_padded()
 
 
-def with_plain_lists(value: Any) -> Any:
-    """A result with Python's lists in the place of those whose length is known."""
+def with_plain_lists(value: Any, as_array: Callable[[TracedList], Any] | None = None) -> Any:
+    """A result with Python's lists in the place of those whose length is known; ``as_array`` gives others for some."""
     leaves, treedef = jax.tree_util.tree_flatten(value, is_leaf=lambda part: isinstance(part, TracedList))
     if not any(isinstance(leaf, TracedList) for leaf in leaves):
         return value
-    resolved = [leaf.resolve() if isinstance(leaf, TracedList) else leaf for leaf in leaves]
-    inner = [[with_plain_lists(part) for part in leaf] if type(leaf) is list else leaf for leaf in resolved]
-    return jax.tree_util.tree_unflatten(treedef, inner)
+    resolved = []
+    for leaf in leaves:
+        if isinstance(leaf, TracedList):
+            leaf = (as_array(leaf) if as_array is not None else None) or leaf.resolve()
+        resolved.append([with_plain_lists(part, as_array) for part in leaf] if type(leaf) is list else leaf)
+    return jax.tree_util.tree_unflatten(treedef, resolved)
+
+
+@jax.tree_util.register_pytree_node_class
+class CountedList:
+    """A list of known length as the result of a compiled function: one array for what its items have in one place.
+
+    Attributes: list (which holds the arrays).
+    """
+
+    def __init__(self, made: TracedList) -> None:
+        self.list = made
+
+    @classmethod
+    def of(cls, made: TracedList) -> CountedList | None:
+        """The list as such, if it is held in arrays and its length is known."""
+        held = made.contents()
+        return cls(made) if isinstance(held, Padded) and isinstance(held.length, int) else None
+
+    def resolve(self) -> Any:
+        """The list: Python's own outside of a trace."""
+        held = self.list._held
+        is_traced = any(isinstance(buffer, jax.core.Tracer) for buffer in held.buffers)
+        return self.list if is_traced else held.elements(held.length)
+
+    def tree_flatten(self) -> tuple[tuple[Any, ...], Any]:
+        held = self.list._held
+        return held.buffers, (held.length, held.kind, held.capacity, held.reserved, self.list.checks)
+
+    @classmethod
+    def tree_unflatten(cls, facts: Any, children: Any) -> CountedList:
+        length, kind, capacity, reserved, checks = facts
+        made = TracedList((), checks)
+        made.set_contents(Padded(length, children, kind, capacity, reserved))
+        return cls(made)
+
+
+def as_argument(value: Any) -> Any:
+    """An argument of a library that takes pytrees, with Python's lists in the place of those whose length is known."""
+    return with_plain_lists(value) if type(value) in _MAY_HOLD_LISTS and _holds_list(value) else value
+
+
+def _holds_list(value: Any) -> bool:
+    if type(value) is TracedList:
+        return True
+    parts = value.values() if type(value) is dict else value if type(value) in (list, tuple) else ()
+    return any(type(part) in _MAY_HOLD_LISTS and _holds_list(part) for part in parts)
 
 
 def _is_traced_key(key: Any) -> bool:

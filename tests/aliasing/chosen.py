@@ -233,14 +233,6 @@ def traced_index(n):
     return row[0]
 
 
-@hazard("a")
-def row_of_a_traced_index_written(n):
-    a = [[0, 1], [2, 3]]
-    row = a[n % 2]  # chooses
-    row[0] = 7  # writes
-    return a[0][0], a[1][0]
-
-
 @hazard("tree")
 def subtree_written(n):
     tree = {"l": {"v": 1}, "r": {"v": 2}}

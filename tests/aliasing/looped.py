@@ -47,15 +47,6 @@ def object_bound_in_one_iteration(n):
     return o.v, q.v
 
 
-@hazard("a")
-def row_of_a_loop_at_a_traced_index(n):
-    a = [[0, 1], [2, 3]]
-    for i in range(n):
-        row = a[i % 2]  # chooses
-        row[0] += 1  # writes
-    return a[0][0], a[1][0]
-
-
 @hazard("b")
 def rebound_after_a_write(n):
     a = [0, 1]

@@ -1,0 +1,112 @@
+"""Writes to lists at a traced index, and to what a traced index chose: each item becomes one of two values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax.numpy as jnp
+
+from autograph.backends.base import Backend
+from autograph.runtime.errors import StagingError
+from autograph.runtime.operators.identities import Identities
+from autograph.runtime.operators.iterables import UNROLLED_AT_MOST
+from autograph.runtime.operators.journal import ContentsPlace, Journal
+from autograph.runtime.operators.locations import user_location, warn
+from autograph.runtime.operators.lookups import counted_from_start
+from autograph.runtime.operators.padded import are_alike
+from autograph.runtime.operators.traced_lists import TracedList
+
+
+class ListWrites:
+    """The part of `Items` that writes lists at traced indices. Needs the rest from the object it is mixed into."""
+
+    backend: Backend
+    journal: Journal
+    identities: Identities
+    if_exp: Callable[..., Any]
+    raise_unless: Callable[..., None]
+    can_raise_later: Callable[[], bool]
+    get_item: Callable[[Any, Any], Any]
+    set_item: Callable[[Any, Any, Any], Any]
+
+    def is_chosen_anew(self, target: Any, key: Any, value: Any) -> bool:
+        """Whether ``target[key] = value`` is for `with_one_replaced`: lists that are carried as one array write that."""
+        if not isinstance(target, list) or not self.backend.is_traced(key):
+            return False
+        if not isinstance(target, TracedList):
+            return True
+        contents = target.contents()
+        return isinstance(contents, tuple) and not are_alike((*contents, value))
+
+    def with_one_replaced(self, items: list[Any], key: Any, value: Any) -> list[Any]:
+        """The items, ``value`` at a traced index.
+
+        Raises:
+          IndexError: there is no such item; when the program runs, if only then that is known.
+          TypeError: the index is no integer.
+        """
+        if jnp.ndim(key) or not jnp.issubdtype(jnp.result_type(key), jnp.integer):
+            raise TypeError(f"list indices must be integers or slices, not {self.backend.type_of(key)}")
+        if not items:
+            raise IndexError("list assignment index out of range")
+        if self.journal.is_rolling and len(items) > UNROLLED_AT_MOST:
+            # Iterations that know the index write one item each.
+            raise StagingError(f"{user_location()}\n  A list of {len(items)} items is written at the loop's index.")
+        if len(items) > UNROLLED_AT_MOST:
+            _warn_of(len(items))
+        place = counted_from_start(key, len(items))
+        self._check_range(place, len(items), "list assignment index out of range")
+        return [self._either(place == k, value, item) for k, item in enumerate(items)]
+
+    def write_through(self, target: Any, key: Any, value: Any) -> bool:
+        """``target[key] = value`` for what a traced index chose, written to what it was chosen among as well.
+
+        False if it was not chosen so, or outside the block that is being traced.
+        """
+        choice = self.identities.choice_of(target)
+        if choice is None or choice.block is not self.journal.block:
+            return False
+        self._check_range(choice.place, len(choice.candidates), "list index out of range")
+        if len(choice.candidates) > UNROLLED_AT_MOST:
+            _warn_of(len(choice.candidates))
+        with self.identities.writing_through(target):
+            for k, candidate in enumerate(choice.candidates):
+                self.set_item(candidate, key, self._either(choice.place == k, value, self.get_item(candidate, key)))
+            if self.journal.is_open:
+                self.journal.touch(ContentsPlace(target))
+            if self.is_chosen_anew(target, key, value):
+                target[:] = self.with_one_replaced(target, key, value)
+            else:
+                target[key] = value
+        return True
+
+    def _check_range(self, place: Any, count: int, message: str) -> None:
+        if self.can_raise_later():
+            self.raise_unless((place >= 0) & (place < count), IndexError(message), is_check=True)
+
+    def _either(self, condition: Any, new: Any, old: Any) -> Any:
+        """One of two items."""
+        one, other = map(self.backend.type_of, (new, old))
+        if one is not None and other is not None and one.shape == other.shape:
+            return jnp.where(condition, new, old)
+        try:
+            return self.if_exp(condition, lambda: new, lambda: old)
+        except StagingError as error:
+            _, _, *facts = str(error).splitlines()
+            raise StagingError(
+                "\n".join(
+                    [
+                        f"{user_location()}\n  A list is written at a traced index: only when the program runs is it known "
+                        "which item gets the new value (if true) and which stay what they are (if false).",
+                        *facts,
+                    ]
+                )
+            ) from None
+
+
+def _warn_of(count: int) -> None:
+    warn(
+        f"Any of {count} items may be the one that is written here, so each of them is chosen anew: so many operations.\n"
+        "  An array (np.zeros, jnp.stack) is written in place."
+    )
