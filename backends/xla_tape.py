@@ -29,6 +29,13 @@ class TapeTrace(jax.core.Trace):
         self.requires_low = getattr(parent, "requires_low", True)
         self.entries: list[tuple[Any, Any, Sequence[Any], Sequence[Any]]] = []
 
+    def stage_value(self, value: Any) -> Any:
+        with set_current_trace(self.parent_trace):
+            staged = self.parent_trace.stage_value(value)
+        if staged is not value:
+            self.entries.append(("stage", lambda same: [same], [value], [staged]))
+        return staged
+
     def process_primitive(self, primitive: Any, operands: Any, params: Any, /) -> Any:
         effects = any(jaxpr.effects for jaxpr in jaxprs_in_params(params))
         if effects and primitive.name in _CALLS:  # its parts one by one, so that effects are not done again

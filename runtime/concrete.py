@@ -11,6 +11,8 @@ import jax
 from autograph.runtime.errors import InvalidArgumentError
 from autograph.runtime.graph import Graph
 from autograph.runtime.input_signature import as_input, check
+from autograph.runtime.operators.traced_lists import CountedList
+from autograph.runtime.raising import Guarded
 from autograph.runtime.signature import CallSignature, as_tree
 from autograph.runtime.static_values import static_leaf
 from autograph.runtime.tensor_spec import TensorSpec
@@ -96,10 +98,16 @@ class ConcreteFunction:
         results = self._inspection.out_info
         if self._has_state():  # new values of Variables come with the results
             results, _ = results
+        if isinstance(results, Guarded):
+            results = results.result
+
+        def described(leaf: Any) -> Any:
+            if isinstance(leaf, CountedList):
+                return leaf.with_rows(TensorSpec.from_array)
+            return leaf.value if isinstance(leaf, StaticOutput) else TensorSpec.from_array(leaf)
+
         return jax.tree_util.tree_map(
-            lambda leaf: leaf.value if isinstance(leaf, StaticOutput) else TensorSpec.from_array(leaf),
-            results,
-            is_leaf=lambda leaf: isinstance(leaf, StaticOutput),
+            described, results, is_leaf=lambda leaf: isinstance(leaf, StaticOutput | CountedList)
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

@@ -82,6 +82,21 @@ def test_functions_custom_derivatives_and_transforms(run):
     close([by_w, by_x], [9, 12 + 1 + 2])
 
 
+def test_arrays_made_in_the_block(run):
+    w, constant = ag.Variable(2.0), jnp.array(5.0)
+
+    def f(x):
+        with ag.GradientTape(persistent=True) as tape:
+            tape.watch([x, constant])
+            made = jnp.array(3.0)
+            tape.watch(made)
+            pair, copied = jnp.array([made, w]), jnp.array(constant)
+            y = made * (jnp.array([1.0, 2.0]).sum() + jnp.asarray(2) * x) + pair[0] * pair[1] + copied * copied * w
+        return tape.gradient(y, [made, x, w, constant])
+
+    close(run(f, jnp.array(7.0)), [3 + 14 + 2, 6, 3 + 25, 20])
+
+
 def test_persistent_and_used_up(run):
     w = ag.Variable(2.0)
 

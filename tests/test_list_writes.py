@@ -243,6 +243,50 @@ def test_gradients(index):
     np.testing.assert_allclose(jax.grad(ag.convert(squared))(x, jnp.array(index)), expected, rtol=1e-4)
 
 
+def test_gradients_by_a_tape():
+    @ag.function
+    def write(x, i):
+        items = [x] * 3
+        items[i] = x * x
+        return items
+
+    x = jnp.array(3.0)
+    with ag.GradientTape() as tape:
+        tape.watch(x)
+        items = write(x, jnp.array(1))
+        y = items[0] + items[1]
+    np.testing.assert_allclose(tape.gradient(y, x), 7.0)
+
+
+def test_what_a_concrete_function_returns():
+    @ag.function
+    def write(i):
+        items = [(0, 0.0)] * 2
+        items[i] = (1, 2.0)
+        return {"items": items}
+
+    number, value = ag.TensorSpec((), jnp.int32), ag.TensorSpec((), jnp.float32)
+    concrete = write.get_concrete_function(jnp.array(1))
+    assert concrete.structured_outputs == {"items": [(number, value)] * 2}
+    check_same(concrete(jnp.array(1)), {"items": [(0, 0.0), (1, 2.0)]})
+
+
+def test_results_of_functions_in_functions():
+    @ag.function
+    def write(i):
+        items = [0] * 3
+        items[i] = 1
+        return items
+
+    @ag.function
+    def outer(i):
+        a, b, c = write(i)
+        return a + 2 * b + 3 * c, jax.vmap(write)(jnp.stack([i, i + 1]))
+
+    check_same(outer(jnp.array(1)), (2, list(np.array([[0, 0], [1, 0], [0, 1]]))))
+    check_same(jax.jit(write)(jnp.array(2)), [0, 0, 1])
+
+
 @pytest.mark.parametrize("index", [3, -4, 7])
 @pytest.mark.parametrize(
     "make",

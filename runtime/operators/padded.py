@@ -13,6 +13,7 @@ from jax.sharding import SingleDeviceSharding
 from autograph.runtime.errors import StagingError
 from autograph.runtime.operators.locations import user_location
 from autograph.runtime.operators.state import Structure, flatten, is_mutable_container
+from autograph.runtime.recording import JOINT
 
 _NUMBERS = (bool, int, float, complex)
 
@@ -198,7 +199,13 @@ class Padded:
 def _rows(buffer: Any, count: int) -> list[Any]:
     """The first rows of an array, each an array."""
     is_known = isinstance(buffer, jax.Array) and not isinstance(buffer, jax.core.Tracer)
-    if not is_known or buffer.dtype.kind not in "biufc" or not isinstance(buffer.sharding, SingleDeviceSharding):
+    is_recorded = not JOINT.staging.is_plain(JOINT.staging.place())  # by a tape, say
+    if (
+        not is_known
+        or is_recorded
+        or buffer.dtype.kind not in "biufc"
+        or not isinstance(buffer.sharding, SingleDeviceSharding)
+    ):
         return [buffer[k] for k in range(count)]
     # An operation for each row takes a millisecond, and one program for all of them seconds to compile.
     on_host = np.asarray(buffer)

@@ -453,6 +453,12 @@ class CountedList:
         is_traced = any(isinstance(buffer, jax.core.Tracer) for buffer in held.buffers)
         return self.list if is_traced else held.elements(held.length)
 
+    def with_rows(self, describe: Callable[[Any], Any]) -> list[Any]:
+        """The list with what ``describe`` gives for the types of arrays in their place."""
+        held = self.list._held
+        rows = [describe(jax.ShapeDtypeStruct(buffer.shape[1:], buffer.dtype)) for buffer in held.buffers]
+        return [held.kind.build(rows) for _ in range(operator.index(held.length))]
+
     def tree_flatten(self) -> tuple[tuple[Any, ...], Any]:
         held = self.list._held
         return held.buffers, (held.length, held.kind, held.capacity, held.reserved, self.list.checks)
