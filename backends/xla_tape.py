@@ -7,8 +7,9 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jax.extend.core import find_top_trace, jaxpr_as_fun, jaxprs_in_params, set_current_trace
+from jax.extend.core import Literal, find_top_trace, jaxpr_as_fun, jaxprs_in_params, set_current_trace
 
+from autograph.backends.xla_parts import evaluate_equations
 from autograph.runtime.errors import StagingError
 
 _CALLS = ("jit", "pjit", "closed_call", "core_call")
@@ -49,11 +50,18 @@ class TapeTrace(jax.core.Trace):
         if effects or name in _OUTWARD:
             name = "effects"
 
+        closed = params.get("jaxpr", params.get("call_jaxpr")) if name in _CALLS else None
+        constants = [] if closed is None else list(_constants_of(closed).values())
+
         def again(*values: Any) -> list[Any]:
+            if constants:
+                instead = dict(zip(map(id, constants), values[len(operands) :], strict=True))
+                return _evaluated(closed, values[: len(operands)], instead)
             redone = primitive.bind(*values, **params)
             return list(redone) if primitive.multiple_results else [redone]
 
-        self.entries.append((name, again, list(operands), outputs))
+        # What a compiled function closes over is an operand as well.
+        self.entries.append((name, again, [*operands, *constants], outputs))
         return results
 
     def process_custom_jvp_call(
@@ -83,6 +91,36 @@ class TapeTrace(jax.core.Trace):
             outputs = list(program(*operands))
         self.entries.append(("call", program, list(operands), outputs))
         return outputs
+
+
+def _constants_of(closed: Any) -> dict[int, Any]:
+    """The floating-point arrays that a program and those it calls close over, by their identity."""
+    found = {id(const): const for const in closed.consts if jnp.issubdtype(jnp.result_type(const), jnp.inexact)}
+    for equation in closed.jaxpr.eqns:
+        if equation.primitive.name in _CALLS:
+            found |= _constants_of(_called(equation))
+    return found
+
+
+def _called(equation: Any) -> Any:
+    return equation.params["jaxpr"] if "jaxpr" in equation.params else equation.params["call_jaxpr"]
+
+
+def _evaluated(closed: Any, operands: Sequence[Any], instead: dict[int, Any]) -> list[Any]:
+    """What a program gives, with other arrays in the place of those it closes over."""
+    known = dict(zip(closed.jaxpr.constvars, [instead.get(id(const), const) for const in closed.consts], strict=True))
+    known |= dict(zip(closed.jaxpr.invars, operands, strict=True))
+
+    def value(atom: Any) -> Any:
+        return atom.val if isinstance(atom, Literal) else known[atom]
+
+    for equation in closed.jaxpr.eqns:
+        if equation.primitive.name in _CALLS:
+            made = _evaluated(_called(equation), list(map(value, equation.invars)), instead)
+            known |= dict(zip(equation.outvars, made, strict=True))
+        else:
+            evaluate_equations([equation], known)
+    return list(map(value, closed.jaxpr.outvars))
 
 
 class XlaTape:

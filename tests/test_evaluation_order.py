@@ -87,11 +87,31 @@ def dict_dead_after_the_outer_if(n, x):
     return x
 
 
+def value_before_an_index_that_writes(n, x):
+    y = x
+    items = [0.0, 0.0, 0.0]
+    table = {"a": [0.0, 0.0, 0.0]}
+    mask = np.zeros(3)
+
+    def place(k):
+        nonlocal y
+        y += 1
+        return k % 3
+
+    items[place(n)] = y * 2
+    items[place(n + 1)] = y
+    table["a"][place(n)] = y if n > 0 else -y
+    mask[mask < place(1)] = y and y
+    mask[place(2)] += y
+    return items[0], items[1], items[2], table["a"][0], table["a"][1], table["a"][2], mask[0], mask[2], y
+
+
 @pytest.mark.parametrize(
     "function, arguments",
     [
         (nonlocal_before_a_return, [(-2.75, True), (-2.75, False)]),
         (captured_before_a_return, [(2.0, 1.0), (2.0, 0.0)]),
+        (value_before_an_index_that_writes, [(1, 2.0), (0, 3.0)]),
         (closure_write_in_an_inner_if, [(1, 1), (1, 0), (0, 1)]),
         (closure_write_in_an_inner_loop, [(3, 0), (0, 0)]),
         (dict_dead_after_the_outer_if, [(1, 2.0), (1, 0.0), (0, 2.0)]),

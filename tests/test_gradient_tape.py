@@ -97,6 +97,21 @@ def test_arrays_made_in_the_block(run):
     close(run(f, jnp.array(7.0)), [3 + 14 + 2, 6, 3 + 25, 20])
 
 
+def test_what_compiled_functions_close_over(run):
+    def f(x):
+        with ag.GradientTape() as tape:
+            tape.watch(x)
+            z = x * x
+            scaled = jax.jit(lambda u: u * z + jax.jit(lambda v: v * x)(u))
+            chosen = ag.function(lambda u: u * z if u > 0 else z)
+            scanned = jax.jit(lambda u: jax.lax.scan(lambda c, _: (c * z, None), u, None, length=2)[0])
+            y = scaled(jnp.array(3.0)) + chosen(x) + scanned(x) + jax.checkpoint(lambda u: u * z)(x)
+        return tape.gradient(y, x)
+
+    x = 2.0
+    close(run(f, jnp.array(x)), 6 * x + 3 + 3 * x**2 + 5 * x**4 + 3 * x**2)
+
+
 def test_persistent_and_used_up(run):
     w = ag.Variable(2.0)
 

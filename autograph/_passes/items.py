@@ -203,6 +203,9 @@ class _Rewriter:
         """Whether it can be seen that Python evaluates the value before the target."""
         if _has_call(value):
             return not isinstance(target.value, gast.Name) or not self._is_steady(target)
+        if _has_call(target):  # which may change what the value reads
+            is_steady = isinstance(value, gast.Name) and value.id in self.steady_names
+            return not is_steady and not isinstance(value, gast.Constant)
         names = {part.id for part in gast.walk(target) if isinstance(part, gast.Name)}
         return not isinstance(value, gast.Name | gast.Constant) and not all(map(self.context.is_own_name, names))
 
