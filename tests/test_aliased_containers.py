@@ -13,6 +13,7 @@ import tests.aliasing.chosen
 import tests.aliasing.held
 import tests.aliasing.looked_up
 import tests.aliasing.looped
+import tests.aliasing.made
 import tests.aliasing.rebound
 import tests.aliasing.staged
 from tests.aliasing import HAZARDS, PROGRAMS
@@ -51,6 +52,7 @@ def test_there_are_programs_of_each_kind():
     }
     assert {program.__module__ for program in PROGRAMS} == {
         tests.aliasing.looked_up.__name__,
+        tests.aliasing.made.__name__,
         tests.aliasing.rebound.__name__,
         tests.aliasing.staged.__name__,
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gast
 
+from autograph._analysis.scopes import COMPREHENSIONS
 from autograph._passes.nodes import Context, placed
 
 GROWING_METHODS = frozenset({"append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse"})
@@ -104,12 +105,12 @@ def _written(node: gast.AST) -> set[str]:
 
 
 def _is_repeated(node: gast.AST) -> bool:
-    """Whether this is a display times something."""
-    return (
-        isinstance(node, gast.BinOp)
-        and isinstance(node.op, gast.Mult)
-        and any(isinstance(part, gast.List) and part.elts for part in (node.left, node.right))
-    )
+    """Whether this is a display times something, whose items can be one array: not lists, say."""
+    if not isinstance(node, gast.BinOp) or not isinstance(node.op, gast.Mult):
+        return False
+    displays = [part for part in (node.left, node.right) if isinstance(part, gast.List) and part.elts]
+    containers = (gast.List, gast.Dict, gast.Set, *COMPREHENSIONS)
+    return bool(displays) and not any(isinstance(item, containers) for item in displays[0].elts)
 
 
 def _name(node: gast.AST) -> str | None:

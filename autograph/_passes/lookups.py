@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import gast
 
 from autograph._passes.lists import GROWING_METHODS
@@ -36,18 +38,23 @@ class LowerLookups(gast.NodeTransformer):
         self.targets: set[int] = set()
 
     def __call__(self, node: gast.AST) -> gast.AST:
-        for part in gast.walk(node):
-            if isinstance(part, gast.Assign):
-                for target in part.targets:
-                    self.tables.update(_bound_to_tables(target, part.value))
-            elif isinstance(part, gast.AnnAssign) and part.value is not None:
-                self.tables.update(_bound_to_tables(part.target, part.value))
-            elif (
-                isinstance(part, gast.Attribute) and part.attr in GROWING_METHODS and isinstance(part.value, gast.Name)
-            ):
+        parts = list(gast.walk(node))
+        bindings = [binding for part in parts for binding in _bindings(part)]
+        while found := {target.id for target, value in bindings if self._is_table(value)} - self.tables:
+            self.tables |= found
+        for part in parts:
+            if isinstance(part, gast.Attribute) and part.attr in GROWING_METHODS and isinstance(part.value, gast.Name):
                 if not self.context.is_own_name(part.value.id):
                     self.written.add(part.value.id)
         return self.visit(node)
+
+    def _is_table(self, node: gast.AST) -> bool:
+        """Whether this makes a table, is one of the function's own, or is taken from one."""
+        while isinstance(node, gast.Subscript):
+            node = node.value
+        if self.context.is_operator_call(node) and node.func.attr == "new_list":
+            node = node.args[0]
+        return (isinstance(node, gast.Name) and node.id in self.tables) or _makes_table(node)
 
     def visit_FunctionDef(self, node: gast.AST) -> gast.AST:
         """Annotations are no reads."""
@@ -97,13 +104,23 @@ class LowerLookups(gast.NodeTransformer):
         return isinstance(node, gast.List | gast.Tuple | gast.Dict)
 
 
-def _bound_to_tables(target: gast.AST, value: gast.AST) -> set[str]:
-    """The variables that an assignment binds to tables, as far as that can be seen."""
-    if isinstance(target, gast.Name):
-        return {target.id} if _makes_table(value) else set()
-    if isinstance(target, gast.Tuple | gast.List) and isinstance(value, gast.Tuple | gast.List):
-        return {name for pair in zip(target.elts, value.elts, strict=False) for name in _bound_to_tables(*pair)}
-    return set()
+def _bindings(node: gast.AST) -> Iterator[tuple[gast.AST, gast.AST]]:
+    """Variables that a statement binds, each with what it comes from."""
+    if isinstance(node, gast.Assign):
+        pending = [(target, node.value) for target in node.targets]
+    elif isinstance(node, gast.AnnAssign) and node.value is not None:
+        pending = [(node.target, node.value)]
+    elif isinstance(node, gast.For):
+        pending = [(node.target, node.iter)]
+    else:
+        return
+    while pending:
+        target, value = pending.pop()
+        if isinstance(target, gast.Name):
+            yield target, value
+        elif isinstance(target, gast.Tuple | gast.List):
+            is_display = isinstance(value, gast.Tuple | gast.List) and len(value.elts) == len(target.elts)
+            pending += zip(target.elts, value.elts if is_display else [value] * len(target.elts), strict=True)
 
 
 def _makes_table(node: gast.AST) -> bool:

@@ -24,7 +24,7 @@ from autograph.runtime.operators.joins import (
 from autograph.runtime.operators.journal import ContentsPlace, Journal, Place, holds_list, key_of
 from autograph.runtime.operators.locations import user_location
 from autograph.runtime.operators.nones import Facts, TestFacts, narrowed
-from autograph.runtime.operators.parts import parts_of
+from autograph.runtime.operators.parts import parts_of, take_lists_apart
 from autograph.runtime.operators.reach import CONTAINERS
 from autograph.runtime.operators.state import (
     UNBOUND,
@@ -323,6 +323,7 @@ class Conditionals:
                     end.values.append(None)
                     end.spans.append(slice(0, 0))
                     continue
+                take_lists_apart(value)
                 leaves, structure = flatten(value)
                 end.values.append(EndValue(structure, isinstance(value, list)))
                 leaves.append(self.marks.defined(value))
@@ -358,7 +359,7 @@ class Conditionals:
             self.journal.paths.pop()
             self.identities.leave(known)
             snapshot.restore()
-            living = [key_of(place) for place in self.journal.close(region)]
+            living = [key_of(place) for place in self.journal.close(region, end.traced.leaves)]
             self.identities.refresh()
         end.written = {key: entry for key, entry in end.written.items() if key in living}
         return end

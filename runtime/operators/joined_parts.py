@@ -13,7 +13,7 @@ from typing import Any
 
 from autograph.runtime.operators.holders import reached
 from autograph.runtime.operators.identities import Identities, Marks
-from autograph.runtime.operators.journal import ContentsPlace, Journal
+from autograph.runtime.operators.journal import MUTABLE_CONTAINERS, ContentsPlace, Journal
 from autograph.runtime.operators.parts import WHOLE, Path, parts_of, placed
 
 
@@ -103,6 +103,8 @@ class JoinedParts:
             if isinstance(part, WHOLE):
                 part = copy.copy(part)
             self._placed[pair] = part
+            if isinstance(part, MUTABLE_CONTAINERS):
+                self.journal.born(part)
             self._relate(part, self._sides(sides, path))
             return part, True
 

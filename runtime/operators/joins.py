@@ -240,9 +240,12 @@ class Join:
         count = len(left_leaves) - 1
         start = len(self.pairs)
         pairs = [(leaf, MISSING) for leaf in left_leaves[:-1]] + [(MISSING, leaf) for leaf in right_leaves[:-1]]
-        for a, b in [*pairs, (left_leaves[-1], right_leaves[-1])]:
+        for a, b in pairs:
+            leaf = b if a is MISSING else a
             self.pairs.append((a, b))
-            self.types.append(self._settle(name, a, b))
+            self.types.append(self._settle(name, a, b) if isinstance(leaf, Output) else None)
+        self.pairs.append((left_leaves[-1], right_leaves[-1]))
+        self.types.append(self._settle(name, left_leaves[-1], right_leaves[-1]))
         structure = ChosenList(left.structure, right.structure, count, self.predicate)
         self.variables.append(JoinedVariable(structure, list(range(start, len(self.pairs)))))
         return True

@@ -350,8 +350,11 @@ class Journal(threading.local):
         self.regions.append(region)
         return region
 
-    def close(self, region: Region) -> list[Place]:
-        """End a region: undo its writes, and give the places that the statement has to take as state."""
+    def close(self, region: Region, leaves: Iterable[Any] = ()) -> list[Place]:
+        """End a region: undo its writes, and give the places that the statement has to take as state.
+
+        ``leaves``, what the block leaves behind, may refer to objects that it made.
+        """
         assert self.regions[-1] is region
         region.roll_back()
         self.regions.pop()
@@ -360,6 +363,7 @@ class Journal(threading.local):
             for place, _ in each.before.values():
                 if isinstance(place, AttributePlace | ContentsPlace):
                     holders[id(place.owner)] += 1
+        holders.update(id(leaf) for leaf in leaves if isinstance(leaf, MUTABLE_CONTAINERS))
         for key, (place, _) in list(region.before.items()):
             # Beside the places themselves, `getrefcount` counts its argument.
             if isinstance(place, AttributePlace | ContentsPlace) and (

@@ -23,6 +23,7 @@ from autograph.runtime.operators.loop_options import NO_OPTIONS, LoopOptions
 from autograph.runtime.operators.loop_settling import SettlesCarry
 from autograph.runtime.operators.loop_state import BodyEnd, Carried, CarryChanges, Key, Round, VariableEnd
 from autograph.runtime.operators.part_carry import CarriesParts, StandIns
+from autograph.runtime.operators.parts import take_lists_apart
 from autograph.runtime.operators.raises import Raising
 from autograph.runtime.operators.state import (
     UNBOUND,
@@ -284,6 +285,7 @@ class LoopTrace(SettlesCarry, CarriesParts):
                     end.ends.append(None)
                     continue
                 if not isinstance(variable, ContentsPlace):
+                    take_lists_apart(value)
                     stand_ins.end(k, value)
                 leaves, structure = self._flattened(variable, value)
                 leaves.append(self.marks.defined(value))
@@ -314,7 +316,7 @@ class LoopTrace(SettlesCarry, CarriesParts):
         finally:
             self.raising.identities.leave(known)
             self.snapshot.restore()
-            living = self.journal.close(region)
+            living = self.journal.close(region, end.traced.leaves)
             self.raising.identities.refresh()
         end.discovered = [place for place in living if key_of(place) in end.written]
         return end

@@ -18,7 +18,7 @@ from autograph.backends.base import Backend, LoopSpec, Output
 from autograph.runtime.operators.holders import reached
 from autograph.runtime.operators.identities import Identities, Marks, refused
 from autograph.runtime.operators.joined_parts import EndParts
-from autograph.runtime.operators.journal import AttributePlace, ContentsPlace, Journal, Region
+from autograph.runtime.operators.journal import MUTABLE_CONTAINERS, AttributePlace, ContentsPlace, Journal, Region
 from autograph.runtime.operators.loop_state import BodyEnd, Carried, Key, Round
 from autograph.runtime.operators.parts import WHOLE, Path, parts_of, placed
 from autograph.runtime.operators.plain_objects import attributes_of, is_plain_object
@@ -386,6 +386,8 @@ class CarriesParts:
             if isinstance(part, WHOLE):
                 part = copy.copy(part)
             self._made[pair] = part
+            if isinstance(part, MUTABLE_CONTAINERS):
+                self.journal.born(part)
             marks = self._marks.get(key, set())
             if any(self._count[mark] > 1 or mark not in self._fresh for mark in marks):
                 self.raising.identities.relate(part, marks, self.where)

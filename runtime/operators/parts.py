@@ -12,16 +12,25 @@ import numpy as np
 from autograph.runtime.operators.libraries import is_library
 from autograph.runtime.operators.plain_objects import attributes_of, is_plain_object
 from autograph.runtime.operators.state import has_contents, write_into
+from autograph.runtime.operators.traced_lists import is_array_list, is_traced_list
 from autograph.runtime.optional import Optional
 
 Path = tuple[Any, ...]
 WHOLE = (set, collections.deque, bytearray)  # which are one leaf to JAX
+_MOST_ONE_BY_ONE = 64
 _NO_PARTS = (jax.Array, np.ndarray, np.generic, str, bytes, int, float, complex, type(None), type)
 
 
 def parts_of(value: Any) -> dict[Path, Any]:
     """What is mutable in a value: containers and objects, outer ones first. An `Optional` is what it may hold."""
     return dict(_parts(value, (), frozenset()))
+
+
+def take_lists_apart(value: Any) -> None:
+    """Let lists inside a value hold their elements one by one, as on paths where no traced index has been written."""
+    for part in parts_of(value).values():
+        if part is not value and is_array_list(part) and not is_traced_list(part) and len(part) <= _MOST_ONE_BY_ONE:
+            part.set_contents(tuple(part))
 
 
 def _parts(value: Any, path: Path, around: frozenset[int]) -> Iterator[tuple[Path, Any]]:
