@@ -185,10 +185,39 @@ def searched(values):
     return items.index(values[1]), items.count(0)
 
 
+def in_other_containers(values):
+    items = [0] * 3
+    state = {"items": items, "sum": 0}
+    pair = ([0] * 3, 1)
+    for k in range(values[0] + 1):
+        state["items"][values[1] % 3] += k
+        state["sum"] += sum(items)
+        held, count = pair
+        held[values[2] % 3] += count
+        pair = (held, count + held[k % 3])
+    if values[0] > 1:
+        items[values[0]] = 7
+        return state, pair
+    return {"items": items, "sum": 1}, pair
+
+
+def in_arrays_before_a_branch(values):
+    items = [0] * 3
+    state = {"items": items, "sum": 0}
+    items[values[0]] = 4
+    if values[1] > 0:
+        items[values[2] % 3] += 3
+    elif values[1] < 5:
+        state["items"][0] += 1
+        state["sum"] = items[1]
+    return state
+
+
 PROGRAMS = [
     *(histogram, histogram_until, in_a_long_loop, sorted_by_counting, adjacency, deeper, one_row_under_several_indices),
     *(through_a_row_with_a_name, dicts_in_a_list, arrays_and_tuples, none_until_found, a_list_put_into_a_list, swaps),
     *(attribute, two_names, written_by_a_callee, dynamic_programming, removed, searched),
+    *(in_other_containers, in_arrays_before_a_branch),
 ]
 INPUTS = [np.array([1, 2, 1, 2]), np.array([2, 0, 3, 0]), np.array([0, 0, 3, 2])]
 

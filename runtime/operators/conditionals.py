@@ -24,7 +24,7 @@ from autograph.runtime.operators.joins import (
 from autograph.runtime.operators.journal import ContentsPlace, Journal, Place, holds_list, key_of
 from autograph.runtime.operators.locations import user_location
 from autograph.runtime.operators.nones import Facts, TestFacts, narrowed
-from autograph.runtime.operators.parts import parts_of, take_lists_apart
+from autograph.runtime.operators.parts import lists_in_arrays, parts_of, take_lists_apart
 from autograph.runtime.operators.reach import CONTAINERS
 from autograph.runtime.operators.state import (
     UNBOUND,
@@ -307,6 +307,7 @@ class Conditionals:
                 if isinstance(part, CONTAINERS):
                     region.keep(part)
         known = self.identities.inside()
+        in_arrays = lists_in_arrays(entry)
 
         def run() -> list[Any]:
             try:
@@ -323,7 +324,7 @@ class Conditionals:
                     end.values.append(None)
                     end.spans.append(slice(0, 0))
                     continue
-                take_lists_apart(value)
+                take_lists_apart(value, lambda part: id(part) not in in_arrays and region.writes(part))
                 leaves, structure = flatten(value)
                 end.values.append(EndValue(structure, isinstance(value, list)))
                 leaves.append(self.marks.defined(value))

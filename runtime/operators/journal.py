@@ -171,6 +171,10 @@ class Region:
     def has_made(self, place: Place) -> bool:
         return id(getattr(place, "owner", None)) in self._made_ids
 
+    def writes(self, owner: Any) -> bool:
+        """Whether the block has made this container, or reported a write to it."""
+        return id(owner) in self._made_ids or ContentsPlace(owner).key in self.before
+
     def install(self, owner: Any) -> None:
         """Let a container be its own stand-in: it gets back what it holds, and writes to it are the statement's state."""
         self.keep(owner)

@@ -23,7 +23,7 @@ from autograph.runtime.operators.loop_options import NO_OPTIONS, LoopOptions
 from autograph.runtime.operators.loop_settling import SettlesCarry
 from autograph.runtime.operators.loop_state import BodyEnd, Carried, CarryChanges, Key, Round, VariableEnd
 from autograph.runtime.operators.part_carry import CarriesParts, StandIns
-from autograph.runtime.operators.parts import take_lists_apart
+from autograph.runtime.operators.parts import lists_in_arrays, take_lists_apart
 from autograph.runtime.operators.raises import Raising
 from autograph.runtime.operators.state import (
     UNBOUND,
@@ -267,6 +267,7 @@ class LoopTrace(SettlesCarry, CarriesParts):
             count = len(self._operand_types())
             stand_ins = StandIns(self.raising.identities)
             installed = self._install(operands[:count], region, stand_ins)
+            in_arrays = lists_in_arrays(variable.get() for variable in self.variables)
             for growing in self.growing:
                 growing.before_iteration()
             try:
@@ -285,7 +286,7 @@ class LoopTrace(SettlesCarry, CarriesParts):
                     end.ends.append(None)
                     continue
                 if not isinstance(variable, ContentsPlace):
-                    take_lists_apart(value)
+                    take_lists_apart(value, lambda part: id(part) not in in_arrays and region.writes(part))
                     stand_ins.end(k, value)
                 leaves, structure = self._flattened(variable, value)
                 leaves.append(self.marks.defined(value))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import collections
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import jax
@@ -26,11 +26,20 @@ def parts_of(value: Any) -> dict[Path, Any]:
     return dict(_parts(value, (), frozenset()))
 
 
-def take_lists_apart(value: Any) -> None:
-    """Let lists inside a value hold their elements one by one, as on paths where no traced index has been written."""
+def lists_in_arrays(values: Iterable[Any]) -> set[int]:
+    """The identities of the lists in these values whose elements one array holds."""
+    return {id(part) for value in values for part in parts_of(value).values() if is_array_list(part)}
+
+
+def take_lists_apart(value: Any, is_own: Callable[[Any], bool]) -> None:
+    """Let lists inside a value hold their elements one by one, as on paths where no traced index has been written.
+
+    Those of them that ``is_own`` says are the block's to change.
+    """
     for part in parts_of(value).values():
-        if part is not value and is_array_list(part) and not is_traced_list(part) and len(part) <= _MOST_ONE_BY_ONE:
-            part.set_contents(tuple(part))
+        if part is not value and is_array_list(part) and not is_traced_list(part) and is_own(part):
+            if len(part) <= _MOST_ONE_BY_ONE:
+                part.set_contents(tuple(part))
 
 
 def _parts(value: Any, path: Path, around: frozenset[int]) -> Iterator[tuple[Path, Any]]:
