@@ -41,7 +41,7 @@ class TapeTrace(jax.core.Trace):
         effects = any(jaxpr.effects for jaxpr in jaxprs_in_params(params))
         if effects and primitive.name in _CALLS:  # its parts one by one, so that effects are not done again
             with set_current_trace(self):
-                closed = params["jaxpr"] if "jaxpr" in params else params["call_jaxpr"]
+                closed = _called(params)
                 return jax.core.eval_jaxpr(closed.jaxpr, closed.consts, *operands)
         with set_current_trace(self.parent_trace):
             results = primitive.bind(*operands, **params)
@@ -50,7 +50,7 @@ class TapeTrace(jax.core.Trace):
         if effects or name in _OUTWARD:
             name = "effects"
 
-        closed = params.get("jaxpr", params.get("call_jaxpr")) if name in _CALLS else None
+        closed = _called(params) if name in _CALLS else None
         constants = [] if closed is None else list(_constants_of(closed).values())
 
         def again(*values: Any) -> list[Any]:
@@ -98,12 +98,13 @@ def _constants_of(closed: Any) -> dict[int, Any]:
     found = {id(const): const for const in closed.consts if jnp.issubdtype(jnp.result_type(const), jnp.inexact)}
     for equation in closed.jaxpr.eqns:
         if equation.primitive.name in _CALLS:
-            found |= _constants_of(_called(equation))
+            found |= _constants_of(_called(equation.params))
     return found
 
 
-def _called(equation: Any) -> Any:
-    return equation.params["jaxpr"] if "jaxpr" in equation.params else equation.params["call_jaxpr"]
+def _called(params: Any) -> Any:
+    """The program that a call with these parameters runs."""
+    return params["jaxpr"] if "jaxpr" in params else params["call_jaxpr"]
 
 
 def _evaluated(closed: Any, operands: Sequence[Any], instead: dict[int, Any]) -> list[Any]:
@@ -116,7 +117,7 @@ def _evaluated(closed: Any, operands: Sequence[Any], instead: dict[int, Any]) ->
 
     for equation in closed.jaxpr.eqns:
         if equation.primitive.name in _CALLS:
-            made = _evaluated(_called(equation), list(map(value, equation.invars)), instead)
+            made = _evaluated(_called(equation.params), list(map(value, equation.invars)), instead)
             known |= dict(zip(equation.outvars, made, strict=True))
         else:
             evaluate_equations([equation], known)

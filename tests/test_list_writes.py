@@ -336,6 +336,41 @@ def test_beyond_the_end(make, index):
         write(jnp.array(index))
 
 
+def test_beyond_the_end_of_an_array_of_known_length():
+    @ag.function
+    def read(i):
+        items = [0.0] * 3
+        items[i] = 1.0
+        return items[5]
+
+    with pytest.raises(IndexError, match="^list index out of range$"):
+        read(jnp.array(1))
+
+
+def test_an_empty_list_has_no_items():
+    @ag.function
+    def read(i):
+        tables = {"k": []}
+        return tables["k"][i]
+
+    with pytest.raises(IndexError, match="list index out of range"):
+        read(jnp.array(0))
+
+
+def test_a_class_of_the_users_writes_its_own_items():
+    class Doubling(list):
+        def __setitem__(self, key, value):
+            super().append((key, value * 2))
+
+    @ag.function
+    def write(i):
+        items = Doubling([1.0])
+        items[i] = 3.0
+        return len(items), items[1][1]
+
+    check_same(write(jnp.array(0)), (2, 6.0))
+
+
 def test_a_list_of_the_module():
     @ag.function
     def read(i):

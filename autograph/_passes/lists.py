@@ -8,7 +8,7 @@ from autograph._analysis.scopes import COMPREHENSIONS
 from autograph._passes.nodes import Context, placed
 
 GROWING_METHODS = frozenset({"append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse"})
-_SEARCHING_METHODS = frozenset({"index", "count"})
+_METHODS = GROWING_METHODS | {"index", "count"}  # growing, or searching, which a traced element needs an array for
 
 
 class LowerLists(gast.NodeTransformer):
@@ -83,7 +83,7 @@ class LowerLists(gast.NodeTransformer):
 def _grown(node: gast.AST) -> set[str]:
     names = set()
     for part in gast.walk(node):
-        if isinstance(part, gast.Attribute) and part.attr in GROWING_METHODS | _SEARCHING_METHODS:
+        if isinstance(part, gast.Attribute) and part.attr in _METHODS:
             names.add(_name(part.value))
         elif isinstance(part, gast.AugAssign) and isinstance(part.op, gast.Add):
             names.add(_name(part.target))

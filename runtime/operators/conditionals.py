@@ -324,7 +324,7 @@ class Conditionals:
                     end.values.append(None)
                     end.spans.append(slice(0, 0))
                     continue
-                take_lists_apart(value, lambda part: id(part) not in in_arrays and region.writes(part))
+                take_lists_apart(value, in_arrays, region.writes)
                 leaves, structure = flatten(value)
                 end.values.append(EndValue(structure, isinstance(value, list)))
                 leaves.append(self.marks.defined(value))

@@ -32,10 +32,10 @@ Marks = frozenset[Hashable]
 class Choice:
     """What a traced index chose among.
 
-    Attributes: place (the index, not negative), candidates (what is there), block (the region that was being traced).
+    Attributes: key (the index), candidates (what is there), block (the region that was being traced).
     """
 
-    place: Any
+    key: Any
     candidates: Sequence[Any]
     block: Any
 
@@ -134,19 +134,19 @@ class Identities(threading.local):
         """Whether that has been noted."""
         return frozenset([one, other]) in self._apart
 
-    def looked_up(self, value: Any, candidates: Sequence[Any], place: Any, block: Any) -> None:
+    def looked_up(self, value: Any, candidates: Sequence[Any], key: Any, block: Any) -> None:
         """Note that a new value, of the candidates' structure, is one of them, which a traced index chose."""
         found = parts_of(value)
         if not found:
             return
-        for key in [key for key, known in self._known.items() if known.choice and _is_gone(known)]:
-            del self._known[key]
+        for gone in [each for each, known in self._known.items() if known.choice and _is_gone(known)]:
+            del self._known[gone]
         columns = [parts_of(candidate) for candidate in candidates]
         for path, part in found.items():
             originals = [column[path] for column in columns]
             self.relate(part, frozenset().union(*map(self.own_mark, originals)), user_location())
             if id(part) in self._known:
-                self._known[id(part)].choice = Choice(place, originals, block)
+                self._known[id(part)].choice = Choice(key, originals, block)
 
     def choice_of(self, part: Any) -> Choice | None:
         """What a traced index chose a container among, if one did."""

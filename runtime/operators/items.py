@@ -61,7 +61,7 @@ class Items(Lookups, Masks, ListWrites):
             self.identities.check(target)
             if self.journal.is_open:
                 self.journal.touch(ContentsPlace(target))
-            if isinstance(target, list) and self.is_chosen_anew(target, key, value):
+            if self.is_chosen_anew(target, key, value):
                 target[:] = self.with_one_replaced(target, key, value)
                 return target
             if isinstance(target, dict) and self.backend.is_traced(key):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeGuard
 
 import jax.numpy as jnp
 
@@ -14,6 +14,7 @@ from autograph.runtime.operators.iterables import UNROLLED_AT_MOST
 from autograph.runtime.operators.journal import ContentsPlace, Journal
 from autograph.runtime.operators.locations import user_location, warn
 from autograph.runtime.operators.lookups import counted_from_start
+from autograph.runtime.operators.operations import user_method
 from autograph.runtime.operators.padded import are_alike
 from autograph.runtime.operators.traced_lists import TracedList
 
@@ -30,9 +31,11 @@ class ListWrites:
     get_item: Callable[[Any, Any], Any]
     set_item: Callable[[Any, Any, Any], Any]
 
-    def is_chosen_anew(self, target: Any, key: Any, value: Any) -> bool:
+    def is_chosen_anew(self, target: Any, key: Any, value: Any) -> TypeGuard[list[Any]]:
         """Whether ``target[key] = value`` is for `with_one_replaced`: lists that are carried as one array write that."""
         if not isinstance(target, list) or not self.backend.is_traced(key):
+            return False
+        if user_method(type(target), "__setitem__") is not None:
             return False
         if not isinstance(target, TracedList):
             return True
@@ -67,12 +70,13 @@ class ListWrites:
         choice = self.identities.choice_of(target)
         if choice is None or choice.block is not self.journal.block:
             return False
-        self._check_range(choice.place, len(choice.candidates), "list index out of range")
+        place = counted_from_start(choice.key, len(choice.candidates))
+        self._check_range(place, len(choice.candidates), "list index out of range")
         if len(choice.candidates) > UNROLLED_AT_MOST:
             _warn_of(len(choice.candidates))
         with self.identities.writing_through(target):
             for k, candidate in enumerate(choice.candidates):
-                self.set_item(candidate, key, self._either(choice.place == k, value, self.get_item(candidate, key)))
+                self.set_item(candidate, key, self._either(place == k, value, self.get_item(candidate, key)))
             if self.journal.is_open:
                 self.journal.touch(ContentsPlace(target))
             if self.is_chosen_anew(target, key, value):

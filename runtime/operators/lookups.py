@@ -69,7 +69,7 @@ class Lookups(Slices):
             raise self._unsuitable(target)
         columns = list(zip(*leaves, strict=True))
         found = jax.tree.unflatten(structures[0], [self._column(column, target)[key] for column in columns])
-        self.identities.looked_up(found, target, counted_from_start(key, len(target)), self.journal.block)
+        self.identities.looked_up(found, target, key, self.journal.block)
         return found
 
     def _column(self, leaves: tuple[Any, ...], target: Any) -> Any:

@@ -286,7 +286,7 @@ class LoopTrace(SettlesCarry, CarriesParts):
                     end.ends.append(None)
                     continue
                 if not isinstance(variable, ContentsPlace):
-                    take_lists_apart(value, lambda part: id(part) not in in_arrays and region.writes(part))
+                    take_lists_apart(value, in_arrays, region.writes)
                     stand_ins.end(k, value)
                 leaves, structure = self._flattened(variable, value)
                 leaves.append(self.marks.defined(value))

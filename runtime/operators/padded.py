@@ -216,11 +216,11 @@ def _rows(buffer: Any, count: int) -> list[Any]:
 def are_alike(elements: Iterable[Any]) -> bool:
     """Whether these elements can be in one `Padded`."""
     try:
-        kinds, leaves = zip(*(taken_apart(element, _is_array) for element in elements), strict=True)
+        taken = [taken_apart(element, _is_array) for element in elements]
     except StagingError:
         return False
-    shapes = [list(map(np.shape, each)) for each in leaves]
-    return all(kind == kinds[0] for kind in kinds) and all(each == shapes[0] for each in shapes)
+    found = [(kind, list(map(np.shape, leaves))) for kind, leaves in taken]
+    return all(each == found[0] for each in found)
 
 
 def check_kinds(one: Kind, other: Kind) -> None:

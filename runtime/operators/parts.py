@@ -9,6 +9,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from autograph.runtime.operators.iterables import UNROLLED_AT_MOST
 from autograph.runtime.operators.libraries import is_library
 from autograph.runtime.operators.plain_objects import attributes_of, is_plain_object
 from autograph.runtime.operators.state import has_contents, write_into
@@ -17,7 +18,6 @@ from autograph.runtime.optional import Optional
 
 Path = tuple[Any, ...]
 WHOLE = (set, collections.deque, bytearray)  # which are one leaf to JAX
-_MOST_ONE_BY_ONE = 64
 _NO_PARTS = (jax.Array, np.ndarray, np.generic, str, bytes, int, float, complex, type(None), type)
 
 
@@ -31,15 +31,16 @@ def lists_in_arrays(values: Iterable[Any]) -> set[int]:
     return {id(part) for value in values for part in parts_of(value).values() if is_array_list(part)}
 
 
-def take_lists_apart(value: Any, is_own: Callable[[Any], bool]) -> None:
+def take_lists_apart(value: Any, in_arrays: set[int], writes: Callable[[Any], bool]) -> None:
     """Let lists inside a value hold their elements one by one, as on paths where no traced index has been written.
 
-    Those of them that ``is_own`` says are the block's to change.
+    Those that the block ``writes``, and that were not ``in_arrays`` when it began.
     """
     for part in parts_of(value).values():
-        if part is not value and is_array_list(part) and not is_traced_list(part) and is_own(part):
-            if len(part) <= _MOST_ONE_BY_ONE:
-                part.set_contents(tuple(part))
+        if part is value or not is_array_list(part) or is_traced_list(part) or len(part) > UNROLLED_AT_MOST:
+            continue
+        if id(part) not in in_arrays and writes(part):
+            part.set_contents(tuple(part))
 
 
 def _parts(value: Any, path: Path, around: frozenset[int]) -> Iterator[tuple[Path, Any]]:

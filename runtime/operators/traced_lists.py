@@ -112,15 +112,6 @@ class TracedList(list[Any]):
         """``len``, which may be traced."""
         return self._held.length if self._is_padded() else list.__len__(self)
 
-    def _items(self) -> Iterator[Any] | None:
-        """The elements one by one, if their number is known, though one array holds them; None if there is no array."""
-        if not self._is_padded():
-            return None
-        length = self._held.length
-        if not isinstance(length, int):
-            raise _unknown()
-        return (self._held.element(k) for k in range(length))
-
     def __len__(self) -> int:
         if self._is_padded():
             length = self._held.length
@@ -133,7 +124,7 @@ class TracedList(list[Any]):
         return len(self) > 0
 
     def __iter__(self) -> Iterator[Any]:
-        return self._items() or list.__iter__(self)
+        return iter(self._held.elements(len(self))) if self._is_padded() else list.__iter__(self)
 
     def __reversed__(self) -> Iterator[Any]:
         return iter(self[::-1])
@@ -186,12 +177,10 @@ class TracedList(list[Any]):
             return list.__getitem__(self, key)
         length = self._held.length
         if isinstance(length, int) and not _is_traced_key(key):
-            places = range(length)[key]
-            return (
-                self.holding([self._held.element(k) for k in places])
-                if isinstance(places, range)
-                else self._held.element(places)
-            )
+            places = list(range(length))[key]
+            if isinstance(places, list):
+                return self.holding([self._held.element(k) for k in places])
+            return self._held.element(places)
         if isinstance(key, slice):
             return self.holding(self._slice(key))
         return self._held.element(self._index(key, "list index out of range"))
@@ -304,12 +293,12 @@ class TracedList(list[Any]):
             else:
                 self[:] = found
             return
-        if key is not None or self._held.stacked().ndim != 1:
+        values = self._held.stacked() if key is None else None
+        if values is None or values.ndim != 1:
             items = self._one_by_one("Sorting by a key")
             found = self.checks and self.checks.ordered(tuple(items), key, reverse)
             self._hold(sorted(items, key=key, reverse=reverse) if found is None else list(found))
             return
-        values = self._held.stacked()
         order = jnp.argsort(values, stable=True, descending=reverse)
         beyond = ~self._held.filled()
         order = order[jnp.argsort(beyond[order], stable=True)]
