@@ -76,6 +76,83 @@ def test_a_traced_index_reads_what_python_reads(program, n):
         assert np.asarray(found).dtype.kind == np.asarray(wanted).dtype.kind
 
 
+def argument(rows, n):
+    return rows[n]
+
+
+def argument_in_loop(rows, n):
+    total = 0.0
+    i = 0
+    while i < n:
+        total += rows[i][0] * rows[n - i][1]
+        i += 1
+    return total
+
+
+def argument_taken_apart(rows, n):
+    total = 0.0
+    for row, weight in zip(rows, (1.0, 10.0, 100.0)):
+        total += row[n % 2] * weight
+    first, *others = rows
+    return total + others[n - 1][n % 2] + first[n // 2]
+
+
+def argument_in_containers(rows, n):
+    model = {"rows": rows, "pair": (rows, n)}
+    held, index = model["pair"]
+    return model["rows"][n], held[index - 1], [row[n % 2] for row in rows], (lambda table: table[n])(rows)
+
+
+def made_by_call(rows, n):
+    columns = list(map(list, zip(*rows)))
+    return columns[n % 2][n], sorted([5, 3, 4])[n], dict(columns=columns)["columns"][n - 1]
+
+
+def chosen_branch(rows, n):
+    if n > 1:
+        found = rows[n - 1]
+    else:
+        found = rows[-n]
+    return found[0] if found[n % 2] > 2 else found[1]
+
+
+@pytest.mark.parametrize(
+    "program",
+    [argument, argument_in_loop, argument_taken_apart, argument_in_containers, made_by_call, chosen_branch],
+)
+@pytest.mark.parametrize("n", [1, 2])
+def test_lists_that_are_arguments_or_come_out_of_calls(program, n):
+    rows = [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]
+    wanted = program(rows, n)
+    for found in (
+        ag.function(program)(rows, jnp.asarray(n)),
+        jax.jit(ag.convert(program))(rows, n),
+        jax.tree.map(lambda lanes: lanes[1], jax.vmap(ag.convert(program), (None, 0))(rows, jnp.array([0, n]))),
+    ):
+        jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-6), found, wanted)
+
+
+def test_layers_in_a_list_of_parameters_are_read_in_a_staged_loop_and_differentiated():
+    def network(layers, x, depth):
+        i = 0
+        while i < depth:
+            x = jnp.tanh(layers[i]["w"] @ x + layers[i]["b"])
+            i += 1
+        return x.sum()
+
+    def by_hand(layers, x, depth):
+        for layer in layers[:depth]:
+            x = jnp.tanh(layer["w"] @ x + layer["b"])
+        return x.sum()
+
+    keys = jax.random.split(jax.random.key(0), 3)
+    layers = [{"w": jax.random.normal(key, (4, 4)), "b": jnp.arange(4.0) / 4} for key in keys]
+    x = jnp.linspace(-1, 1, 4)
+    found = jax.jit(jax.value_and_grad(ag.convert(network)))(layers, x, 2)
+    wanted = jax.value_and_grad(by_hand)(layers, x, 2)
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5), found, wanted)
+
+
 def test_a_state_machine_in_a_table():
     bits = np.array([0, 1, 1, 0, 1])
     assert int(ag.function(machine)(jnp.asarray(bits))) == machine(bits)

@@ -75,14 +75,15 @@ class Context:
         named = [gast.keyword(name, value) for name, value in keywords.items()]
         return gast.Call(self.operator(operator), list(arguments), named)
 
+    def is_operator(self, node: gast.AST) -> bool:
+        """Whether ``node`` is ``ag__.something``."""
+        return (
+            isinstance(node, gast.Attribute) and isinstance(node.value, gast.Name) and node.value.id == self.operators
+        )
+
     def is_operator_call(self, node: gast.AST) -> bool:
         """Whether ``node`` is ``ag__.something(...)``."""
-        return (
-            isinstance(node, gast.Call)
-            and isinstance(node.func, gast.Attribute)
-            and isinstance(node.func.value, gast.Name)
-            and node.func.value.id == self.operators
-        )
+        return isinstance(node, gast.Call) and self.is_operator(node.func)
 
     def mangled(self, attribute: str) -> str:
         """The attribute name as Python mangles it in the class this function is written in."""

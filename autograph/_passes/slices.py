@@ -66,13 +66,7 @@ class LowerSlices(gast.NodeTransformer):
         return self.context.call("span", *parts, **keywords)
 
     def _is_index(self, node: gast.AST) -> bool:
-        value = node.value
-        return (
-            isinstance(value, gast.Attribute)
-            and value.attr == "index"
-            and isinstance(value.value, gast.Name)
-            and value.value.id == self.context.operators
-        )
+        return self.context.is_operator(node.value) and node.value.attr == "index"
 
     def _has_span(self, node: gast.AST) -> bool:
         return any(_may_be_traced(part) for part in (node.elts if isinstance(node, gast.Tuple) else [node]))
