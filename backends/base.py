@@ -136,6 +136,9 @@ class Backend(Protocol):
     def is_traced(self, value: Any) -> bool:
         """Whether ``value`` has no concrete value now, so that a statement on it must be staged."""
 
+    def is_eager(self) -> bool:
+        """Whether this is outside of all transforms, so that every value is known."""
+
     def is_tracing(self) -> bool:
         """Whether array operations are being recorded rather than run."""
 

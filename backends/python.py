@@ -17,6 +17,9 @@ class PythonBackend:
     def is_traced(self, value: Any) -> bool:
         return False
 
+    def is_eager(self) -> bool:
+        return True
+
     def is_tracing(self) -> bool:
         return False
 

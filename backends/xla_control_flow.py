@@ -41,8 +41,11 @@ class XlaBackend:
         # as much, at the price of an error that describes the whole program.
         return value.to_concrete_value() is None
 
+    def is_eager(self) -> bool:
+        return type(find_top_trace(None)).__name__ == "EvalTrace"
+
     def is_tracing(self) -> bool:
-        if type(find_top_trace(None)).__name__ == "EvalTrace":  # outside all transforms, and asked at every loop there
+        if self.is_eager():  # asked at every loop there
             return False
         return isinstance(jnp.zeros(()), jax.core.Tracer)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import gast
 
 from autograph._analysis.scopes import FUNCTIONS, bound_names
-from autograph._passes.nodes import Context, assign, constant, function, load, negation, placed
+from autograph._passes.nodes import Context, arguments, assign, constant, function, load, negation, placed
+from autograph._passes.reductions import REDUCTIONS, Reduction, reduction_of
 from autograph._passes.static_tests import is_static_test
 
 _BLOCKS = ("body", "orelse", "finalbody")
@@ -24,10 +25,21 @@ class LowerComprehensions(gast.NodeTransformer):
                                                     return result
                                                 y = comprehension(x)
 
-    A generator that ``sum``, ``max`` or the like uses up at once is such a list; in ``any`` and ``all`` the condition
-    becomes part of the element, or, where an element may run code that does something, they become a loop that
-    returns at the first element that decides. What binds names of its own (``:=``, ``lambda``) or suspends stays as
-    it is, and so do sets, dicts and other generators: their conditions are Python's to ask (``ag__.python_test``).
+    A generator that ``sorted`` or the like uses up at once is such a list. With ``sum``, ``max``, ``min``, ``any`` and
+    ``all`` it is a loop that does what they do, which is run where it would be staged:
+
+        y = sum(v * 2 for v in x)          →    def reduction(items):
+                                                    total = ag__.total()
+                                                    for v in items:
+                                                        total = ag__.added(total, v * 2)
+                                                    return ag__.total_of(total)
+                                                y = ag__.reduce(sum, reduction, lambda items: sum(v * 2 for v in items), x)
+
+    In other places the conditions of ``any`` and ``all`` become part of the element, or, where an element may run
+    code that does something, they are always the loop, which returns at the first element that decides.
+
+    What binds names of its own (``:=``, ``lambda``) or suspends stays as it is, and so do sets, dicts and other
+    generators: their conditions are Python's to ask (``ag__.python_test``).
 
     Attributes: made (the functions to stand before the present statement; None where none can).
     """
@@ -101,6 +113,9 @@ class LowerComprehensions(gast.NodeTransformer):
         name = node.func.id if isinstance(node.func, gast.Name) and not self.context.is_own_name(node.func.id) else None
         if name is not None and node.args and isinstance(node.args[0], gast.GeneratorExp):
             generator = node.args[0]
+            reduction = reduction_of(node) if name in REDUCTIONS and self.made is not None else None
+            if reduction is not None and self._can_reduce(reduction):
+                return self._reduced(reduction)
             if name in _EAGER and self.made is not None:
                 as_list = placed(gast.ListComp(generator.elt, generator.generators), generator)
                 if self._can_move(as_list):
@@ -119,6 +134,28 @@ class LowerComprehensions(gast.NodeTransformer):
         parts = [generator.elt, *(test for each in generator.generators for test in each.ifs)]
         calls = [part for each in parts for part in gast.walk(each) if isinstance(part, gast.Call)]
         return any(not self.context.is_plain_call(call.func) for call in calls)
+
+    def _can_reduce(self, reduction: Reduction) -> bool:
+        if self._binds_or_suspends(reduction.generator) or not reduction.may_stage():
+            return False
+        return reduction.name not in ("any", "all") or not self._runs_code(reduction.generator)
+
+    def _reduced(self, reduction: Reduction) -> gast.AST:
+        """The choice between the loop and the call as it was."""
+        generator = reduction.generator
+        items, option = (self.context.names.new(base) for base in ("items", "option"))
+        given = [] if reduction.option is None else [self.visit(reduction.option)]
+        parameters = [items, option][: 1 + len(given)]
+        as_it_was = reduction.as_it_was(items, option)
+        first = self.visit(generator.generators[0].iter)
+        start, body, end = reduction.loop(self.context, option)
+        name = self._function(generator, parameters, placed(body, generator.elt), start, end, "reduction")
+        outer, self.made = self.made, None
+        as_it_was = gast.Lambda(arguments(parameters), self.visit_Call(as_it_was))
+        self.made = outer
+        flag = {"always": constant(True)} if reduction.is_nested_or_conditional() else {}
+        choice = self.context.call("reduce", load(reduction.name), load(name), as_it_was, first, *given, **flag)
+        return placed(choice, reduction.call)
 
     def _decided(self, generator: gast.AST, name: str) -> gast.AST:
         """``any`` or ``all`` as a function that returns at the first element that decides."""
@@ -155,19 +192,26 @@ class LowerComprehensions(gast.NodeTransformer):
 
     def _moved(self, node: gast.AST, body: gast.AST, start: list[gast.AST], end: gast.AST, base: str) -> gast.AST:
         """The call of a function that runs ``body`` for each element."""
-        items, name = self.context.names.new("items"), self.context.names.new(base)
         first = self.visit(node.generators[0].iter)
+        name = self._function(node, [self.context.names.new("items")], body, start, end, base)
+        return placed(gast.Call(load(name), [first], []), node)
+
+    def _function(
+        self, node: gast.AST, parameters: list[str], body: gast.AST, start: list[gast.AST], end: gast.AST, base: str
+    ) -> str:
+        """The name of a function, made before this statement, that runs ``body`` for each element of its argument."""
+        name = self.context.names.new(base)
         for k, generator in reversed(list(enumerate(node.generators))):
             for condition in reversed(generator.ifs):
                 body = placed(gast.If(condition, [body], []), condition)
-            iterable = generator.iter if k else load(items)
+            iterable = generator.iter if k else load(parameters[0])
             body = placed(gast.For(generator.target, iterable, [body], [], None), generator.target)
-        made = placed(function(name, (items,), [*start, body, end]), node)
+        made = placed(function(name, parameters, [*start, body, end]), node)
         outer = self.made
         assert outer is not None
         made.body = self._block(made.body)
         self.made = [*outer, made]
-        return placed(gast.Call(load(name), [first], []), node)
+        return name
 
     def _binds_or_suspends(self, node: gast.AST) -> bool:
         if any(isinstance(part, _UNMOVABLE) or getattr(part, "id", "") == "super" for part in gast.walk(node)):

@@ -22,10 +22,13 @@ from autograph.runtime.operators.managers import ContextManagers
 from autograph.runtime.operators.nones import Nones, TestFacts
 from autograph.runtime.operators.operations import Operations
 from autograph.runtime.operators.python_tests import PythonTests
+from autograph.runtime.operators.reductions import Reductions
 from autograph.runtime.operators.state import Marks
 
 
-class Operators(Conditionals, Loops, Items, Calls, Builtins, Lists, ContextManagers, Nones, PythonTests, Operations):
+class Operators(
+    Conditionals, Loops, Items, Calls, Builtins, Lists, Reductions, ContextManagers, Nones, PythonTests, Operations
+):
     """What ``ag__`` names in converted code, for one backend and one set of options.
 
     Attributes:

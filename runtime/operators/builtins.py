@@ -23,6 +23,7 @@ from autograph.runtime.operators.iterables import (
     can_stage,
     is_symbolic_size,
     make_range,
+    to_be_staged,
 )
 from autograph.runtime.operators.journal import Journal
 from autograph.runtime.operators.locations import user_location
@@ -30,6 +31,7 @@ from autograph.runtime.operators.operations import user_method
 from autograph.runtime.operators.orderings import Orderings, all_scalars_some_traced
 from autograph.runtime.operators.state import value_of
 from autograph.runtime.operators.traced_lists import TracedList, is_array_list, is_traced_list
+from autograph.runtime.optional import Optional
 from autograph.runtime.raise_sites import DeferredText
 
 # What calls the functions it is given, and is not written in Python.
@@ -57,6 +59,7 @@ class Builtins(Orderings):
     suppress: Callable[..., Any]
     list_overloads: Callable[[], Mapping[Any, Callable[..., Any]]]
     reduced: Callable[..., Any]
+    best_of: Callable[..., Any]
     new_list: Callable[[list[Any]], list[Any]]
     python_test: Callable[[Any, str], Any]
     asked: Callable[[Any], Any]
@@ -111,10 +114,10 @@ class Builtins(Orderings):
             for part in container:
                 found = found | jnp.all(jnp.asarray(part == item))
             return found
-        if traced(item) and isinstance(container, range | StagedRange):
-            offset = (item - container.start) * (1 if container.step > 0 else -1)
-            span = (container.stop - container.start) * (1 if container.step > 0 else -1)
-            return (offset >= 0) & (offset < span) & (offset % abs(container.step) == 0)
+        if isinstance(container, range) and traced(item):
+            container = to_be_staged(container)
+        if isinstance(container, StagedRange) and (traced(item) or container.is_traced()):
+            return container.has(item)
         if (method := user_method(type(container), "__contains__")) is not None:
             return self._bool(self.call(method)(container, item))
         return item in container
@@ -129,6 +132,8 @@ class Builtins(Orderings):
         if isinstance(value, TracedList):
             return value.size()
         self.refuse_pending(value)
+        if isinstance(value, StagedRange):
+            return value.size()
         if self.backend.is_traced(value) and value.ndim and is_symbolic_size(value.shape[0]):
             return value.shape[0]
         method = user_method(type(value), "__len__")
@@ -190,6 +195,8 @@ class Builtins(Orderings):
         self.refuse_pending(iterable)
         if is_array_list(iterable):
             return start + self.reduced("sum", iterable)
+        if isinstance(iterable, StagedRange) and iterable.is_traced():
+            return start + iterable.total()
         return sum(iterable, start)
 
     def _list(self, *args: Any) -> Any:
@@ -216,6 +223,9 @@ class Builtins(Orderings):
             values: Any = value_of(args[0]) if len(args) == 1 else tuple(map(value_of, args))
             if is_traced_list(values) or (is_array_list(values) and kwargs.get("key") is None):
                 return self.reduced(plain.__name__, values, **kwargs)
+            if isinstance(values, StagedRange) and values.is_traced() and kwargs.get("key") is None:
+                ends = values[0], values[-1]
+                return self.best_of(plain, Optional(values.size() > 0, pairwise(*ends)), *kwargs.values())
             if self.backend.is_traced(values) and not kwargs.get("key"):
                 return plain(*args) if values.ndim != 1 or not len(values) else reduce(values)
             if len(args) == 1 and isinstance(values, Iterable) and not isinstance(values, str | bytes):

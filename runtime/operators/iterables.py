@@ -9,9 +9,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 
 from autograph.backends.base import Backend, LeafType
+from autograph.runtime.errors import StagingError
+from autograph.runtime.operators.locations import user_location
 from autograph.runtime.operators.traced_lists import TracedList, is_array_list, is_traced_list
 
 # A loop in Python of more iterations is rolled if that can be done, and warned of if not.
@@ -37,6 +40,11 @@ class StagedIterable:
     surely: bool = False
     limit: Any = None
     stride: Any = None
+
+    @property
+    def is_peelable(self) -> bool:
+        """Whether the items after the first can be taken. JAX cannot tell of arrays of a symbolic size less one if they have any."""
+        return not (self.arrays and is_symbolic_size(self.length))
 
     def first(self) -> Any:
         """The first item."""
@@ -85,11 +93,52 @@ class StagedRange:
         return f"autograph.range({self.start}, {self.stop}, {self.step})"
 
     def __iter__(self) -> Any:
-        """Plain Python's iteration, for code that is not converted. ``TypeError`` if a bound is traced."""
-        return iter(builtins.range(*(part.__index__() for part in (self.start, self.stop, self.step))))
+        """Plain Python's iteration, for code that is not converted. `StagingError` if a bound is traced."""
+        return iter(self._as_python())
 
     def __len__(self) -> int:
-        return len(builtins.range(*(part.__index__() for part in (self.start, self.stop, self.step))))
+        return len(self._as_python())
+
+    def _as_python(self) -> range:
+        if self.is_traced():
+            raise StagingError(
+                f"{user_location()}\n  A range whose bounds are traced is used here by what needs to know how many items it has: a list, "
+                "or code that is not converted.\n  Loop over it with `for`, or with sum, max, min, any or all of a generator "
+                "expression; for the items themselves, use an autograph.TensorArray(max_size=…)."
+            )
+        return builtins.range(*(bound.__index__() for bound in (self.start, self.stop, self.step)))
+
+    def __getitem__(self, index: Any) -> Any:
+        """An item, at an index that may be traced. One out of range is clamped then, as by JAX."""
+        if isinstance(index, slice) or not (self.is_traced() or isinstance(index, jax.core.Tracer)):
+            return self._as_python()[index]
+        size = self.size()
+        counted = jnp.clip(jnp.where(index < 0, index + size, index), 0, size - 1)
+        return _arithmetic(self.start, counted, self.step)
+
+    def __contains__(self, item: Any) -> bool:
+        return item in self._as_python()
+
+    def is_traced(self) -> bool:
+        """Whether a bound is traced."""
+        return any(isinstance(bound, jax.core.Tracer) for bound in (self.start, self.stop, self.step))
+
+    def size(self) -> Any:
+        """How many items there are, an int or a traced integer."""
+        if not self.is_traced():
+            return len(self)
+        return jnp.maximum(_traced_length(self.start, self.stop, self.step), 0)
+
+    def has(self, item: Any) -> Any:
+        """Whether ``item`` is one of these."""
+        steps = item - self.start
+        return (steps % self.step == 0) & (steps // self.step >= 0) & (steps // self.step < self.size())
+
+    def total(self) -> Any:
+        """The sum of all. No product is taken that wraps around where the sum does not, but for the ends'."""
+        size = self.size()
+        ends = 2 * self.start + (size - 1) * self.step
+        return jnp.where(size % 2 == 0, size // 2 * ends, size * (ends // 2))
 
 
 def is_symbolic_size(value: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 from autograph.backends.base import Backend
 from autograph.runtime.errors import StagingError
 from autograph.runtime.operators.identities import Identities
+from autograph.runtime.operators.iterables import to_be_staged
 from autograph.runtime.operators.journal import Journal
 from autograph.runtime.operators.locations import user_location
 from autograph.runtime.operators.operations import user_method
@@ -55,13 +57,15 @@ class Lookups(Slices):
         if isinstance(target, np.ndarray):
             is_traced = any(map(self.backend.is_traced, key if kind is tuple else (key,)))
             return jnp.asarray(target)[key] if is_traced else target[key]
-        if isinstance(target, list | tuple | dict | str | bytes | range) and self.backend.is_traced(key):
+        if isinstance(target, range) and self.backend.is_traced(key):
+            return to_be_staged(target)[key]
+        if isinstance(target, list | tuple | deque | dict | str | bytes) and self.backend.is_traced(key):
             return self._looked_up(target, key)
         return target[key]
 
     def _looked_up(self, target: Any, key: Any) -> Any:
-        if isinstance(target, range):
-            return jnp.arange(target.start, target.stop, target.step)[key]
+        if isinstance(target, deque):
+            target = list(target)
         if not isinstance(target, list | tuple) or not target or np.ndim(key):
             raise self._unsuitable(target)
         leaves, structures = zip(*map(jax.tree.flatten, target), strict=True)

@@ -377,10 +377,11 @@ class Loops(Rolling, Raising):
         if isinstance(staged.length, int) and staged.length <= 0:
             return
         trace = self.for_loop(staged, loop)
+        may_peel = staged.is_peelable and not peeled
         try:
-            trace.settle(may_peel=not peeled)
+            trace.settle(may_peel)
         except (CarryChanges, UnboundLocalError, EmptyListError) as error:
-            if peeled or (isinstance(error, UnboundLocalError) and error.name not in loop.names):
+            if not may_peel or (isinstance(error, UnboundLocalError) and error.name not in loop.names):
                 raise
             self._peeled_for(staged, loop)
         else:

@@ -52,14 +52,14 @@ class Orderings:
             order = len(keys) - 1 - order[::-1]
         return [self.get_item(list(values), place) for place in order]
 
-    def best(self, values: Sequence[Any], key: Any, is_better: Callable[[Any, Any], Any]) -> tuple[bool, Any]:
+    def best(self, values: Sequence[Any], key: Any, compare: Callable[[Any, Any], Any]) -> tuple[bool, Any]:
         """Whether the comparisons are traced; if so, the first of the values that none is better than."""
         keys = self.keys_of(values, key)
         if keys is None:
             return False, None
         best, place = keys[0], jnp.int32(0)
         for k, other in enumerate(keys[1:], 1):
-            better = _decided(_columns(other), _columns(best), is_better)
+            better = is_better(other, best, compare)
             best = jax.tree.map(lambda a, b, better=better: jnp.where(better, a, b), other, best)
             place = jnp.where(better, k, place)
         return True, best if key is None else self.get_item(list(values), place)
@@ -68,6 +68,11 @@ class Orderings:
 def all_scalars_some_traced(values: Sequence[Any], backend: Backend) -> bool:
     """Whether these are numbers, and one of them is traced."""
     return all(map(_is_number, values)) and any(map(backend.is_traced, values))
+
+
+def is_better(one: Any, other: Any, compare: Callable[[Any, Any], Any]) -> Any:
+    """``compare(one, other)`` of two numbers, or of two tuples of numbers."""
+    return _decided(_columns(one), _columns(other), compare)
 
 
 def _columns(key: Any) -> tuple[Any, ...]:
@@ -84,9 +89,9 @@ def _shown(key: Any) -> str:
     return str(jax.tree.map(lambda leaf: str(jax.typeof(leaf)) if isinstance(leaf, jax.Array) else leaf, key))
 
 
-def _decided(one: tuple[Any, ...], other: tuple[Any, ...], is_better: Callable[[Any, Any], Any]) -> Any:
+def _decided(one: tuple[Any, ...], other: tuple[Any, ...], compare: Callable[[Any, Any], Any]) -> Any:
     """Whether the first that differs is better."""
     if len(one) == 1:
-        return is_better(one[0], other[0])
-    first = is_better(one[0], other[0])
-    return first | ((one[0] == other[0]) & _decided(one[1:], other[1:], is_better))
+        return compare(one[0], other[0])
+    first = compare(one[0], other[0])
+    return first | ((one[0] == other[0]) & _decided(one[1:], other[1:], compare))
