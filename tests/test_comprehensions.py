@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -9,6 +11,7 @@ import pytest
 
 import autograph as ag
 from tests.agreement import differences
+from tests.jaxprs import Counts
 
 
 def with_condition(x):
@@ -140,3 +143,58 @@ def test_chained_comparisons_in_an_iterable():
     for i in (0, 1, 5):
         wanted = f(i, np.arange(3))
         assert int(ag.function(f)(jnp.int32(i), jnp.arange(3))) == wanted == ag.convert(f)(i, np.arange(3))
+
+
+def test_in_the_items_of_with_in_targets_and_in_guards():
+    @contextlib.contextmanager
+    def holding(value):
+        yield value
+
+    def f(x, k):
+        counts = jnp.zeros(4)
+        with holding([v for v in x if v > 0]) as kept, holding(sum(v for v in kept if v < 9)) as total:
+            counts[sum(1 for v in x if v > 1)] = total
+        match k:
+            case 1 if sum(v for v in x if v > 0) > 3:
+                return counts
+            case _:
+                return counts + 1
+
+    for values in ([1.0, 2.0, -3.0], [4.0, 2.0, 1.0]):
+        for k in (1, 2):
+            expected = np.zeros(4)
+            expected[sum(v > 1 for v in values)] = sum(v for v in values if v > 0)
+            expected += not (k == 1 and sum(v for v in values if v > 0) > 3)
+            np.testing.assert_allclose(ag.function(f)(jnp.array(values), jnp.int32(k)), expected)
+
+
+def powers(x, n):
+    return [x**k for k in range(n)]
+
+
+def mixed(x, n):
+    sizes = [k % 3 for k in range(n)]
+    shapes = [jnp.zeros(k % 2) for k in range(n)]
+    return [x[k % 3] + sizes[k] + shapes[k].size for k in range(n)], tuple(sizes)
+
+
+@pytest.mark.parametrize("program", [powers, mixed])
+@pytest.mark.parametrize("n", [3, 90])
+@pytest.mark.filterwarnings("ignore::autograph.StagingWarning")
+def test_lists_over_a_range(program, n):
+    x = np.array([0.5, 0.9, 1.01], np.float32)
+    wanted = program(x, n)
+    for way in (ag.function, lambda f: jax.jit(ag.convert(f), static_argnums=1), ag.convert):
+        found = way(program)(jnp.asarray(x), n)
+        if program is mixed:
+            found = list(found[0]), found[1]
+        assert list(differences(wanted, list(found) if program is powers else found, widens=True)) == []
+
+
+def test_long_lists_over_a_range_are_one_loop():
+    def stacked(x):
+        return jnp.stack([jnp.tanh(x) * jnp.cos(x + k) for k in range(500)])
+
+    counts = Counts(ag.convert(stacked), jnp.ones(3))
+    assert counts.loops == 1 and str(counts.jaxpr).count(" tanh ") == str(counts.jaxpr).count(" cos ") == 1
+    np.testing.assert_allclose(ag.function(stacked)(jnp.ones(3))[499], np.tanh(1) * np.cos(500) * np.ones(3), rtol=1e-4)

@@ -53,6 +53,21 @@ def test_outside_a_trace_nothing_is_staged():
     assert indices == list(range(N)) and all(type(i) is int for i in indices)
 
 
+def test_a_break_under_a_test_that_a_helper_makes_of_what_it_closes_over():
+    def first_above(xs, limit):
+        def is_above(i):
+            return xs[i] > limit
+
+        for i in range(N):
+            if is_above(i):
+                break
+        return i
+
+    assert Counts(ag.convert(first_above), XS, 0.5).loops == 1
+    for limit in (-1.0, 0.5, 2.0):
+        assert int(ag.function(first_above)(XS, limit)) == first_above(XS, limit)
+
+
 @pytest.mark.parametrize("start, stop, step", [(5, 205, 2), (200, 0, -1), (-50, 50, 1), (0, 100_000, 1000)])
 def test_any_range(start, stop, step):
     def f(x):

@@ -5,11 +5,12 @@ from __future__ import annotations
 import gast
 
 from autograph._analysis.scopes import FUNCTIONS, bound_names
-from autograph._passes.nodes import Context, arguments, assign, constant, function, load, negation, placed
-from autograph._passes.reductions import REDUCTIONS, Reduction, reduction_of
+from autograph._passes.generators import REDUCTIONS, can_be_taken_apart, is_range, listed, may_be_long, taken_apart
+from autograph._passes.nodes import Context, assign, constant, function, load, negation, placed
 from autograph._passes.static_tests import is_static_test
 
 _BLOCKS = ("body", "orelse", "finalbody")
+_EXPRESSIONS = ("items", "targets")  # of statements
 _EAGER = frozenset({"sum", "max", "min", "list", "tuple", "sorted"})
 _UNMOVABLE = (*FUNCTIONS, gast.NamedExpr, gast.Await, gast.Yield, gast.YieldFrom)
 
@@ -25,18 +26,13 @@ class LowerComprehensions(gast.NodeTransformer):
                                                     return result
                                                 y = comprehension(x)
 
-    A generator that ``sorted`` or the like uses up at once is such a list. With ``sum``, ``max``, ``min``, ``any`` and
-    ``all`` it is a loop that does what they do, which is run where it would be staged:
+    A generator that ``sorted`` or the like uses up at once is such a list. One that ``sum``, ``max``, ``min``, ``any``
+    or ``all`` uses up is taken apart, so that they can be a staged loop; so is a list over a ``range``:
 
-        y = sum(v * 2 for v in x)          →    def reduction(items):
-                                                    total = ag__.total()
-                                                    for v in items:
-                                                        total = ag__.added(total, v * 2)
-                                                    return ag__.total_of(total)
-                                                y = ag__.reduce(sum, reduction, lambda items: sum(v * 2 for v in items), x)
+        y = sum(v * 2 for v in x if v > 0)    →    y = sum(ag__.generator(lambda v: v * 2, x, condition=lambda v: v > 0))
 
-    In other places the conditions of ``any`` and ``all`` become part of the element, or, where an element may run
-    code that does something, they are always the loop, which returns at the first element that decides.
+    In ``any`` and ``all`` the condition becomes part of the element, or, where an element may run code that does
+    something, they become a loop that returns at the first element that decides.
 
     What binds names of its own (``:=``, ``lambda``) or suspends stays as it is, and so do sets, dicts and other
     generators: their conditions are Python's to ask (``ag__.python_test``).
@@ -105,57 +101,45 @@ class LowerComprehensions(gast.NodeTransformer):
                 setattr(node, field, self._block(value))
             elif isinstance(value, gast.AST):
                 setattr(node, field, self.visit(value))
+            elif field in _EXPRESSIONS and isinstance(value, list):
+                setattr(node, field, [self.visit(part) for part in value])
         for part in [*getattr(node, "handlers", ()), *getattr(node, "cases", ())]:
             part.body = self._block(part.body)
+            if getattr(part, "guard", None) is not None:
+                part.guard = self.visit(part.guard)
         return node
 
     def visit_Call(self, node: gast.AST) -> gast.AST:
         name = node.func.id if isinstance(node.func, gast.Name) and not self.context.is_own_name(node.func.id) else None
         if name is not None and node.args and isinstance(node.args[0], gast.GeneratorExp):
             generator = node.args[0]
-            reduction = reduction_of(node) if name in REDUCTIONS and self.made is not None else None
-            if reduction is not None and self._can_reduce(reduction):
-                return self._reduced(reduction)
-            if name in _EAGER and self.made is not None:
-                as_list = placed(gast.ListComp(generator.elt, generator.generators), generator)
-                if self._can_move(as_list):
-                    node.args[0] = as_list
-            elif name in ("any", "all"):
+            if name in ("any", "all"):
                 if self.made is not None and self._runs_code(generator) and not self._binds_or_suspends(generator):
                     # Still their argument: the module may have another function by that name.
                     node.args[0] = placed(gast.Tuple([self._decided(generator, name)], gast.Load()), generator)
                     return node
                 if any(part.ifs for part in generator.generators):
                     self._fold(generator, name)
+            if name in REDUCTIONS and self._can_take_apart(generator):
+                node.args[0] = taken_apart(self.context, generator)
+            elif name in _EAGER and self.made is not None:
+                as_list = placed(gast.ListComp(generator.elt, generator.generators), generator)
+                if self._can_move(as_list):
+                    node.args[0] = as_list
         return self.generic_visit(node)
+
+    def _can_take_apart(self, generator: gast.AST) -> bool:
+        """Whether there is reason to take this apart, and it can be."""
+        if self._binds_or_suspends(generator) or not can_be_taken_apart(generator):
+            return False
+        first, *inner = generator.generators
+        return self._is_conditional(generator) or may_be_long(first.iter) or any(is_range(each.iter) for each in inner)
 
     def _runs_code(self, generator: gast.AST) -> bool:
         """Whether evaluating an element calls what may be the user's."""
         parts = [generator.elt, *(test for each in generator.generators for test in each.ifs)]
         calls = [part for each in parts for part in gast.walk(each) if isinstance(part, gast.Call)]
         return any(not self.context.is_plain_call(call.func) for call in calls)
-
-    def _can_reduce(self, reduction: Reduction) -> bool:
-        if self._binds_or_suspends(reduction.generator) or not reduction.may_stage():
-            return False
-        return reduction.name not in ("any", "all") or not self._runs_code(reduction.generator)
-
-    def _reduced(self, reduction: Reduction) -> gast.AST:
-        """The choice between the loop and the call as it was."""
-        generator = reduction.generator
-        items, option = (self.context.names.new(base) for base in ("items", "option"))
-        given = [] if reduction.option is None else [self.visit(reduction.option)]
-        parameters = [items, option][: 1 + len(given)]
-        as_it_was = reduction.as_it_was(items, option)
-        first = self.visit(generator.generators[0].iter)
-        start, body, end = reduction.loop(self.context, option)
-        name = self._function(generator, parameters, placed(body, generator.elt), start, end, "reduction")
-        outer, self.made = self.made, None
-        as_it_was = gast.Lambda(arguments(parameters), self.visit_Call(as_it_was))
-        self.made = outer
-        flag = {"always": constant(True)} if reduction.is_nested_or_conditional() else {}
-        choice = self.context.call("reduce", load(reduction.name), load(name), as_it_was, first, *given, **flag)
-        return placed(choice, reduction.call)
 
     def _decided(self, generator: gast.AST, name: str) -> gast.AST:
         """``any`` or ``all`` as a function that returns at the first element that decides."""
@@ -182,6 +166,10 @@ class LowerComprehensions(gast.NodeTransformer):
 
     def visit_ListComp(self, node: gast.AST) -> gast.AST:
         if self.made is None or not self._can_move(node):
+            first, *inner = node.generators
+            is_plain = is_range(first.iter) and not inner and not first.ifs and can_be_taken_apart(node)
+            if is_plain and not self._binds_or_suspends(node):
+                return self.generic_visit(listed(self.context, node))
             return self.visit_SetComp(node)
         result = self.context.names.new("result")
         self.context.generated.add(result)
@@ -192,26 +180,19 @@ class LowerComprehensions(gast.NodeTransformer):
 
     def _moved(self, node: gast.AST, body: gast.AST, start: list[gast.AST], end: gast.AST, base: str) -> gast.AST:
         """The call of a function that runs ``body`` for each element."""
+        items, name = self.context.names.new("items"), self.context.names.new(base)
         first = self.visit(node.generators[0].iter)
-        name = self._function(node, [self.context.names.new("items")], body, start, end, base)
-        return placed(gast.Call(load(name), [first], []), node)
-
-    def _function(
-        self, node: gast.AST, parameters: list[str], body: gast.AST, start: list[gast.AST], end: gast.AST, base: str
-    ) -> str:
-        """The name of a function, made before this statement, that runs ``body`` for each element of its argument."""
-        name = self.context.names.new(base)
         for k, generator in reversed(list(enumerate(node.generators))):
             for condition in reversed(generator.ifs):
                 body = placed(gast.If(condition, [body], []), condition)
-            iterable = generator.iter if k else load(parameters[0])
+            iterable = generator.iter if k else load(items)
             body = placed(gast.For(generator.target, iterable, [body], [], None), generator.target)
-        made = placed(function(name, parameters, [*start, body, end]), node)
+        made = placed(function(name, (items,), [*start, body, end]), node)
         outer = self.made
         assert outer is not None
         made.body = self._block(made.body)
         self.made = [*outer, made]
-        return name
+        return placed(gast.Call(load(name), [first], []), node)
 
     def _binds_or_suspends(self, node: gast.AST) -> bool:
         if any(isinstance(part, _UNMOVABLE) or getattr(part, "id", "") == "super" for part in gast.walk(node)):
@@ -219,6 +200,7 @@ class LowerComprehensions(gast.NodeTransformer):
         return any(generator.is_async for generator in node.generators) or bool(bound_names([node]))
 
     def _can_move(self, node: gast.AST) -> bool:
-        if self._binds_or_suspends(node):
-            return False
+        return self._is_conditional(node) and not self._binds_or_suspends(node)
+
+    def _is_conditional(self, node: gast.AST) -> bool:
         return any(not is_static_test(test) for generator in node.generators for test in generator.ifs)

@@ -29,6 +29,7 @@ from autograph.runtime.operators.journal import Journal
 from autograph.runtime.operators.locations import user_location
 from autograph.runtime.operators.operations import user_method
 from autograph.runtime.operators.orderings import Orderings, all_scalars_some_traced
+from autograph.runtime.operators.reductions import NUMBERS
 from autograph.runtime.operators.state import value_of
 from autograph.runtime.operators.traced_lists import TracedList, is_array_list, is_traced_list
 from autograph.runtime.optional import Optional
@@ -59,6 +60,10 @@ class Builtins(Orderings):
     suppress: Callable[..., Any]
     list_overloads: Callable[[], Mapping[Any, Callable[..., Any]]]
     reduced: Callable[..., Any]
+    is_loop: Callable[[Any], bool]
+    summed: Callable[..., Any]
+    decided: Callable[..., Any]
+    extreme: Callable[..., Any]
     best_of: Callable[..., Any]
     new_list: Callable[[list[Any]], list[Any]]
     python_test: Callable[[Any, str], Any]
@@ -193,6 +198,8 @@ class Builtins(Orderings):
 
     def _sum(self, iterable: Any, /, start: Any = 0) -> Any:
         self.refuse_pending(iterable)
+        if self.is_loop(iterable) and isinstance(value_of(start), NUMBERS):
+            return self.summed(iterable, start)
         if is_array_list(iterable):
             return start + self.reduced("sum", iterable)
         if isinstance(iterable, StagedRange) and iterable.is_traced():
@@ -220,6 +227,8 @@ class Builtins(Orderings):
     def _extreme(self, plain: Any, pairwise: Any, reduce: Any, is_better: Any) -> Callable[..., Any]:
         def extreme(*args: Any, **kwargs: Any) -> Any:
             self.refuse_pending(args[0] if args else None)
+            if len(args) == 1 and kwargs.get("key") is None and self.is_loop(args[0]):
+                return self.extreme(args[0], plain, *kwargs.values())
             values: Any = value_of(args[0]) if len(args) == 1 else tuple(map(value_of, args))
             if is_traced_list(values) or (is_array_list(values) and kwargs.get("key") is None):
                 return self.reduced(plain.__name__, values, **kwargs)
@@ -275,6 +284,8 @@ class Builtins(Orderings):
 
     def _reduce(self, iterable: Any, plain: Any, reduce: Any, combine: Any) -> Any:
         self.refuse_pending(iterable)
+        if self.is_loop(iterable):
+            return self.decided(iterable, plain)
         if is_array_list(iterable):
             return self.reduced(plain.__name__, iterable)
         iterable = value_of(iterable)

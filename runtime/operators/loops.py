@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import itertools
+import types
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -23,6 +24,7 @@ from autograph.runtime.operators.state import (
     Marks,
     Slot,
     Snapshot,
+    contents_of_cells,
     find_variables,
     flatten,
 )
@@ -292,7 +294,7 @@ class Loops(Rolling, Raising):
         """Whether anything the loop's functions reach directly is traced now, so that trying to stage is worth
         while.
         """
-        return any(self.backend.is_traced(leaf) for leaf in _leaves_reached(functions))
+        return not self.backend.is_eager() and any(map(self.backend.is_traced, _leaves_reached(functions)))
 
     def traced_leaves(self, functions: Sequence[Callable[..., Any]]) -> list[Any]:
         """What the loop's functions reach directly and is traced now."""
@@ -480,15 +482,17 @@ def _cell_values(function: Callable[..., Any]) -> list[int]:
 
 
 def _leaves_reached(functions: Sequence[Callable[..., Any]]) -> Iterator[Any]:
-    """What the functions' cells hold, containers and objects taken apart."""
-    for function in functions:
-        for cell in function.__closure__ or ():
+    """What the functions' cells hold, and those of functions in them; containers and objects taken apart."""
+    pending, seen = list(functions), set(map(id, functions))
+    while pending:
+        for content in contents_of_cells(pending.pop().__closure__):
             try:
-                content = cell.cell_contents
                 leaves = flatten(content)[0] if isinstance(content, list | tuple | dict) else [content]
-            except (TypeError, ValueError):  # an empty cell, or what is no pytree
+            except (TypeError, ValueError):  # no pytree
                 continue
             for leaf in leaves:
-                yield leaf
-                if hasattr(leaf, "__dict__") and not callable(leaf):
-                    yield from vars(leaf).values()
+                parts = [leaf, *vars(leaf).values()] if hasattr(leaf, "__dict__") and not callable(leaf) else [leaf]
+                yield from parts
+                inner = [part for part in parts if isinstance(part, types.FunctionType) and id(part) not in seen]
+                pending += inner
+                seen.update(map(id, inner))

@@ -1,10 +1,13 @@
-"""What ``sum``, ``max``, ``min``, ``any`` and ``all`` do with generator expressions whose loops are staged."""
+"""Generator expressions in traces, and what ``sum``, ``max``, ``min``, ``any`` and ``all`` do with them: staged loops."""
 
 from __future__ import annotations
 
 import builtins
+import functools
+import itertools
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -14,11 +17,9 @@ import numpy as np
 from autograph.backends.base import Backend
 from autograph.runtime.operators.iterables import UNROLLED_AT_MOST, as_staged
 from autograph.runtime.operators.orderings import is_better
-from autograph.runtime.operators.state import value_of
 from autograph.runtime.optional import Optional, used
 
-_BUILTINS = (builtins.sum, builtins.max, builtins.min, builtins.any, builtins.all)
-_NUMBERS = (int, float, complex, np.ndarray, np.generic, jax.Array)
+NUMBERS = (int, float, complex, np.ndarray, np.generic, jax.Array)
 
 
 @jax.tree_util.register_pytree_node_class
@@ -42,36 +43,110 @@ class Total:
         del bound
         return self
 
+    def added(self, value: Any) -> Total:
+        """This and one value more."""
+        return Total((0 if self.value is None else self.value) + used(value))
+
+
+@dataclass(frozen=True)
+class Generator:
+    """A generator expression in a trace, for a builtin to use up; Python's iteration over it is Python's.
+
+    Attributes:
+      element: makes an element, or the next clause's `Generator` if this ``is_nested``, of an item.
+      items: what it runs over.
+      condition: whether there is an element for an item.
+      unpack: how many arguments an item is unpacked to; None if it is the argument.
+      is_nested: whether there is another clause.
+      python_only: what in the element, if anything, needs each index as a Python int.
+      operators: whose it is.
+    """
+
+    element: Callable[..., Any]
+    items: Any
+    condition: Callable[..., Any] | None
+    unpack: int | None
+    is_nested: bool
+    python_only: str | None
+    operators: Reductions
+
+    def arguments(self, item: Any) -> tuple[Any, ...]:
+        """What the functions take for an item."""
+        return (item,) if self.unpack is None else unpacked(item, self.unpack)
+
+    def __iter__(self) -> Iterator[Any]:
+        for item in self.items:
+            arguments = self.arguments(item)
+            if self.condition is None or self.operators.python_test(self.condition(*arguments), "comprehension"):
+                value = self.element(*arguments)
+                yield from value if self.is_nested else (value,)
+
+
+def unpacked(item: Any, count: int) -> tuple[Any, ...]:
+    """The parts of an item.
+
+    Raises:
+      ValueError: there are more or fewer.
+    """
+    parts = tuple(itertools.islice(item, count + 1))
+    if len(parts) > count:
+        raise ValueError(f"too many values to unpack (expected {count})")
+    if len(parts) < count:
+        raise ValueError(f"not enough values to unpack (expected {count}, got {len(parts)})")
+    return parts
+
 
 class Reductions:
-    """The operators. Needs ``backend`` and those for raising from the object it is mixed into."""
+    """Operators for generator expressions, and the loops that builtins make of them.
+
+    Needs ``backend`` and the operators for statements and for raising from the object it is mixed into.
+    """
 
     backend: Backend
+    call: Callable[[Any], Any]
     can_raise_later: Callable[[], bool]
     raise_unless: Callable[..., None]
+    python_test: Callable[[Any, str], Any]
+    truth: Callable[[Any], Any]
+    not_: Callable[[Any], Any]
+    if_stmt: Callable[..., Any]
+    for_stmt: Callable[..., Any]
+    new_list: Callable[[list[Any]], list[Any]]
 
-    def reduce(
+    def generator(
         self,
-        function: Any,
-        loop: Callable[..., Any],
-        as_it_was: Callable[..., Any],
+        element: Callable[..., Any],
         items: Any,
-        *option: Any,
-        always: bool = False,
+        *,
+        condition: Callable[..., Any] | None = None,
+        unpack: int | None = None,
+        is_nested: bool = False,
+        python_only: str | None = None,
     ) -> Any:
-        """``function`` of what a generator expression makes of ``items``.
+        """A generator expression: one of Python's outside of transforms."""
+        found = Generator(element, items, condition, unpack, is_nested, python_only, self)
+        return iter(found) if self.backend.is_eager() else found
 
-        Args:
-          function: what the name of a builtin stands for, the builtin or something else.
-          loop: does what the builtin does.
-          as_it_was: the call as Python runs it.
-          option: what ``sum`` starts with, or ``max`` and ``min`` give of nothing.
-          always: whether, in a trace, the loop is to be run whatever the items are.
-        """
-        wanted = any(function is each for each in _BUILTINS) and not self.backend.is_eager()
-        if wanted and function is builtins.sum:
-            wanted = all(isinstance(value_of(start), _NUMBERS) for start in option)
-        return (loop if wanted and (always or self._is_long(items)) else as_it_was)(items, *option)
+    def list_of(
+        self, element: Callable[..., Any], items: Any, unpack: int | None = None, python_only: str | None = None
+    ) -> list[Any]:
+        """A list comprehension: a loop that appends, if it is long."""
+        found = Generator(element, items, None, unpack, False, python_only, self)
+        if self.backend.is_eager() or type(items) is not range or not self._is_long(items):
+            return [element(*found.arguments(item)) for item in items]
+        kept = self.new_list([])
+
+        def loop_body(item: Any) -> None:
+            self.call(kept.append)(element(*found.arguments(item)))
+
+        self.for_stmt(items, loop_body, (), python_only=python_only)
+        return kept
+
+    def is_loop(self, iterable: Any) -> bool:
+        """Whether to run a loop over this, in place of what Python does with what it gives."""
+        if not isinstance(iterable, Generator):
+            return False
+        return iterable.condition is not None or iterable.is_nested or self._is_long(iterable.items)
 
     def _is_long(self, items: Any) -> bool:
         """Whether a loop over this would be a staged one, and has more iterations than may well stand one by one."""
@@ -80,17 +155,57 @@ class Reductions:
         staged = as_staged(items, self.backend)
         return staged is not None and not (isinstance(staged.length, int) and staged.length <= UNROLLED_AT_MOST)
 
-    total = Total
+    def folded(
+        self,
+        generator: Generator,
+        found: Any,
+        join: Callable[[Any, Any], Any],
+        go_on: Callable[[Any], Any] | None = None,
+    ) -> Any:
+        """``found`` joined with each element, as long as what comes of it lets it ``go_on``."""
 
-    def added(self, total: Total, value: Any) -> Total:
-        """The total and one value more."""
-        return Total((0 if total.value is None else total.value) + used(value))
+        def run(generator: Generator) -> None:
+            def loop_body(item: Any) -> None:
+                arguments = generator.arguments(item)
 
-    def total_of(self, total: Total, start: Any = 0) -> Any:
-        """What ``sum`` gives, once everything is added."""
+                def if_body() -> None:
+                    nonlocal found
+                    value = generator.element(*arguments)
+                    if generator.is_nested:
+                        run(value)
+                    else:
+                        found = join(found, value)
+
+                if generator.condition is None:
+                    if_body()
+                else:
+                    self.if_stmt(generator.condition(*arguments), if_body, None, ("found",))
+
+            def loop_test() -> Any:
+                assert go_on is not None
+                return go_on(found)
+
+            test = None if go_on is None else loop_test
+            self.for_stmt(generator.items, loop_body, ("found",), test, python_only=generator.python_only)
+
+        run(generator)
+        return found
+
+    def summed(self, generator: Generator, start: Any) -> Any:
+        """What ``sum`` gives."""
+        total = self.folded(generator, Total(), Total.added)
         return start if total.value is None else start + total.value
 
-    def better(self, function: Any, best: Any, value: Any) -> Any:
+    def decided(self, generator: Generator, function: Any) -> Any:
+        """What ``any`` or ``all`` gives."""
+        go_on = self.not_ if function is builtins.any else self.truth
+        return self.folded(generator, function(()), lambda _, value: self.truth(value), go_on)
+
+    def extreme(self, generator: Generator, function: Any, *default: Any) -> Any:
+        """What ``max`` or ``min`` gives."""
+        return self.best_of(function, self.folded(generator, None, functools.partial(self._better, function)), *default)
+
+    def _better(self, function: Any, best: Any, value: Any) -> Any:
         """The greater (for ``max``) of the best value yet, None if there is none, and another; the best if neither is."""
         value = used(value)
         if best is None:

@@ -1,0 +1,82 @@
+"""Generator expressions taken apart, for the builtins that use them up: ``sum``, ``max``, ``min``, ``any`` and ``all``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import gast
+
+from autograph._analysis.python_only import python_only
+from autograph._passes.nodes import Context, arguments, constant, placed
+
+REDUCTIONS = frozenset({"sum", "max", "min", "any", "all"})
+_VIEWS = ("items", "keys", "values")
+_DISPLAYS = (gast.List, gast.Tuple, gast.Set, gast.Dict, gast.Constant, gast.JoinedStr)
+_COMPREHENSIONS = (gast.ListComp, gast.SetComp, gast.DictComp)
+
+
+def taken_apart(context: Context, generator: gast.AST) -> gast.AST:
+    """``ag__.generator(lambda v: element, items, lambda v: condition)``: what gives the same elements as this expression."""
+    element = generator.elt
+    for k, clause in reversed(list(enumerate(generator.generators))):
+        keywords = _keywords(clause, element)
+        if k < len(generator.generators) - 1:
+            keywords["is_nested"] = constant(True)
+        if clause.ifs:
+            test = clause.ifs[0] if len(clause.ifs) == 1 else gast.BoolOp(gast.And(), clause.ifs)
+            keywords["condition"] = placed(_function(clause.target, test), clause.ifs[0])
+        element = placed(context.call("generator", _function(clause.target, element), clause.iter, **keywords), element)
+    return element
+
+
+def listed(context: Context, comprehension: gast.AST) -> gast.AST:
+    """``ag__.list_of(lambda v: element, items)``: what gives the same list as this expression of one clause."""
+    (clause,) = comprehension.generators
+    element = comprehension.elt
+    return placed(
+        context.call("list_of", _function(clause.target, element), clause.iter, **_keywords(clause, element)), element
+    )
+
+
+def _keywords(clause: gast.AST, element: gast.AST) -> dict[str, gast.AST]:
+    keywords = {}
+    if not isinstance(clause.target, gast.Name):
+        keywords["unpack"] = constant(len(clause.target.elts))
+    if (reason := python_only([element, *clause.ifs])) is not None:
+        keywords["python_only"] = constant(reason)
+    return keywords
+
+
+def _function(target: gast.AST, body: gast.AST) -> gast.AST:
+    return gast.Lambda(arguments([part.id for part in _parts(target)]), body)
+
+
+def _parts(target: gast.AST) -> Sequence[gast.AST]:
+    return target.elts if isinstance(target, gast.Tuple | gast.List) else [target]
+
+
+def can_be_taken_apart(generator: gast.AST) -> bool:
+    """Whether each item is bound to a name, or its parts to a name each."""
+    for clause in generator.generators:
+        parts = _parts(clause.target)
+        if len({part.id for part in parts if isinstance(part, gast.Name)}) < len(parts):
+            return False
+    return True
+
+
+def may_be_long(node: gast.AST) -> bool:
+    """Whether, as far as can be seen, this may be an array, or a range that is not short."""
+    if isinstance(node, gast.Call):
+        if isinstance(node.func, gast.Attribute) and node.func.attr in _VIEWS:
+            return False
+        return is_range(node) or any(not isinstance(arg, gast.Constant) for arg in node.args)
+    return not isinstance(node, (*_DISPLAYS, *_COMPREHENSIONS))
+
+
+def is_range(node: gast.AST) -> bool:
+    """Whether this is a call of ``range`` that may not be short."""
+    if not (isinstance(node, gast.Call) and isinstance(node.func, gast.Name) and node.func.id == "range"):
+        return False
+    return any(
+        not isinstance(arg, gast.Constant) or (isinstance(arg.value, int) and arg.value > 64) for arg in node.args
+    )
