@@ -172,9 +172,7 @@ class Program:
         if self._waits and staging().is_plain(staging().place()):
             staging().wait(result)
         self._first_call.is_over = True
-        if isinstance(result, jax.Array):
-            return result
-        return jax.tree_util.tree_map(_from_output, result, is_leaf=_is_static_output)
+        return result if isinstance(result, jax.Array) else _from_outputs(result)
 
     def trace(self, *arrays: Any) -> Any:
         """The program for these arrays (or types of arrays), as `jax.stages.Traced`.
@@ -484,12 +482,16 @@ def _as_output(leaf: Any) -> Any:
     return leaf if is_value else StaticOutput(leaf)
 
 
+def _from_outputs(result: Any) -> Any:
+    leaves, treedef = jax.tree_util.tree_flatten(result, is_leaf=_is_static_output)
+    # A list: a StopIteration that a program raises would be another error out of a generator, as `tree_map` has one.
+    return treedef.unflatten([_from_output(leaf) for leaf in leaves])
+
+
 def _from_output(leaf: Any) -> Any:
     if isinstance(leaf, _RESOLVED):
         resolved = leaf.resolve()
-        if resolved is leaf:
-            return leaf
-        return jax.tree_util.tree_map(_from_output, resolved, is_leaf=_is_static_output)
+        return leaf if resolved is leaf else _from_outputs(resolved)
     return leaf.value if isinstance(leaf, StaticOutput) else leaf
 
 

@@ -193,3 +193,33 @@ def test_what_needs_the_value_itself_says_where_and_what_to_do():
     with pytest.raises(jax.errors.TracerIntegerConversionError) as error:
         ag.function(build)(jnp.asarray(2))
     assert any("test_lookups.py:" in note and "py_function" in note for note in error.value.__notes__)
+
+
+def sliced(values, n):
+    smallest = sorted(values)[:n]
+    return sum(smallest), len(values[n:]), [v for v in values[-n:] if v > 2], max(values[n - 1 : n + 1])
+
+
+def searched(values, n):
+    row = (values[n], values[0])
+    return values.index(values[n]), values.count(values[n] * 1), row.index(values[n] + 0), row.count(values[0])
+
+
+@pytest.mark.parametrize("program", [sliced, searched])
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_lists_that_are_arguments_are_sliced_and_searched(program, n):
+    values = [5, 3, 5, 1]
+    wanted = program(values, n)
+    for found in (ag.function(program)(values, jnp.asarray(n)), ag.convert(program)(values, n)):
+        assert jax.tree.map(int, found) == wanted
+    found = jax.jit(ag.convert(program))(values, n)
+    assert int(found[0]) == wanted[0] and int(found[1]) == wanted[1]
+
+
+def test_what_is_not_in_a_list_is_an_error_of_the_run():
+    def place(values, wanted):
+        return values.index(wanted)
+
+    assert int(ag.function(place)([4, 5], 5)) == 1
+    with pytest.raises(ValueError, match="not in list"):
+        ag.function(place)([4, 5], jnp.asarray(6))

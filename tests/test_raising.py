@@ -374,3 +374,16 @@ def test_a_variable_without_a_value_under_a_bare_jit():
 
     with pytest.raises(ag.StagingError, match="'missing'.*bare jax.jit"):
         jax.jit(ag.convert(f))(3)
+
+
+def test_stop_iteration_is_raised_as_it_is():
+    @ag.function
+    def f(x):
+        if x > 1:
+            raise StopIteration(3)
+        return [x, {"x": x}]
+
+    assert float(f(jnp.float32(0))[1]["x"]) == 0
+    with pytest.raises(StopIteration) as error:
+        f(jnp.float32(2))
+    assert error.value.value == 3

@@ -1,4 +1,4 @@
-"""``sum``, ``max``, ``min``, ``any`` and ``all`` of generator expressions that are staged loops, and of ranges."""
+"""``sum``, ``max``, ``min``, ``any``, ``all`` and ``next`` of generator expressions that are staged loops, and of ranges."""
 
 from __future__ import annotations
 
@@ -106,12 +106,19 @@ def calling(n):
     )
 
 
+def first_found(n):
+    divisor = next((d for d in range(2, n) if n % d == 0), None)
+    if divisor is None:
+        divisor = n
+    return divisor, next((i * j for i in range(n) for j in range(i) if i + j == 9), -1), next((i for i in range(n)), 7)
+
+
 in_a_lambda = lambda n: sum(max((i * j % 5 for i in range(j)), default=0) for j in range(n))  # noqa: E731
 
 
 PROGRAMS = [
     perfect, prime, products, pairs, triangle, started, extremes, of_pairs, in_a_loop, in_a_test, in_a_branch, of_ranges, in_ranges,
-    calling, in_a_lambda,
+    calling, first_found, in_a_lambda,
 ]  # fmt: skip
 
 
@@ -148,6 +155,25 @@ def test_an_empty_range_raises_what_python_raises():
         with pytest.raises(ValueError) as found:
             ag.function(empty)(jnp.int32(0))
         assert found.value.args == wanted.value.args
+
+
+def test_next_stops_where_python_stops_and_raises_what_python_raises(capfd):
+    def search(n, least):
+        def looked(i):
+            print("at", i)
+            return i * i >= least
+
+        return next(i for i in range(n) if looked(i))
+
+    found = ag.function(search)
+    for n, least in ((9, 10), (3, 0)):
+        wanted = search(n, least)
+        printed = capfd.readouterr().out
+        assert int(found(jnp.int32(n), least)) == wanted
+        jax.effects_barrier()
+        assert capfd.readouterr().out == printed
+    with pytest.raises(StopIteration):
+        found(jnp.int32(2), 10)
 
 
 def squares(x):

@@ -26,8 +26,8 @@ class LowerComprehensions(gast.NodeTransformer):
                                                     return result
                                                 y = comprehension(x)
 
-    A generator that ``sorted`` or the like uses up at once is such a list. One that ``sum``, ``max``, ``min``, ``any``
-    or ``all`` uses up is taken apart, so that they can be a staged loop; so is a list over a ``range``:
+    A generator that ``sorted`` or the like uses up at once is such a list. One that ``sum``, ``max``, ``min``, ``any``,
+    ``all`` or ``next`` uses up is taken apart, so that they can be a staged loop; so is a list over a ``range``:
 
         y = sum(v * 2 for v in x if v > 0)    →    y = sum(ag__.generator(lambda v: v * 2, x, condition=lambda v: v > 0))
 

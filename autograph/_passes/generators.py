@@ -1,4 +1,4 @@
-"""Generator expressions taken apart, for the builtins that use them up: ``sum``, ``max``, ``min``, ``any`` and ``all``."""
+"""Generator expressions taken apart, for the builtins that use them up: ``sum``, ``max``, ``next`` and their like."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import gast
 from autograph._analysis.python_only import python_only
 from autograph._passes.nodes import Context, arguments, constant, placed
 
-REDUCTIONS = frozenset({"sum", "max", "min", "any", "all"})
+REDUCTIONS = frozenset({"sum", "max", "min", "any", "all", "next"})
 _VIEWS = ("items", "keys", "values")
 _DISPLAYS = (gast.List, gast.Tuple, gast.Set, gast.Dict, gast.Constant, gast.JoinedStr)
 _COMPREHENSIONS = (gast.ListComp, gast.SetComp, gast.DictComp)

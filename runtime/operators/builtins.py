@@ -29,7 +29,7 @@ from autograph.runtime.operators.journal import Journal
 from autograph.runtime.operators.locations import user_location
 from autograph.runtime.operators.operations import user_method
 from autograph.runtime.operators.orderings import Orderings, all_scalars_some_traced
-from autograph.runtime.operators.reductions import NUMBERS
+from autograph.runtime.operators.reductions import NUMBERS, Generator
 from autograph.runtime.operators.state import value_of
 from autograph.runtime.operators.traced_lists import TracedList, is_array_list, is_traced_list
 from autograph.runtime.optional import Optional
@@ -64,6 +64,7 @@ class Builtins(Orderings):
     summed: Callable[..., Any]
     decided: Callable[..., Any]
     extreme: Callable[..., Any]
+    first: Callable[..., Any]
     best_of: Callable[..., Any]
     new_list: Callable[[list[Any]], list[Any]]
     python_test: Callable[[Any, str], Any]
@@ -148,6 +149,10 @@ class Builtins(Orderings):
         return len(value)
 
     def _next(self, *args: Any) -> Any:
+        if args and self.is_loop(args[0]):
+            return self.first(*args)
+        if args and isinstance(args[0], Generator):
+            return next(iter(args[0]), *args[1:])
         if self.journal.is_open:
             raise StagingError(
                 f"{user_location()}\n  `next` inside a staged statement advances the iterator once, while tracing, and not on each "

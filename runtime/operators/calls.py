@@ -24,7 +24,7 @@ from autograph.runtime.operators.operations import class_attribute
 from autograph.runtime.operators.outside_lists import OutsideLists
 from autograph.runtime.operators.state import has_contents
 from autograph.runtime.operators.streams import check_not_advanced
-from autograph.runtime.operators.traced_lists import as_argument
+from autograph.runtime.operators.traced_lists import TracedList, as_argument
 from autograph.runtime.operators.wrappers import CACHE, Wrappers
 from autograph.runtime.raising import through_control_flow
 
@@ -189,6 +189,9 @@ class Calls(Wrappers, OutsideLists):
             return called
         if overload is not None:
             return overload
+        owner = getattr(called, "__self__", None)
+        if type(owner) in (list, tuple) and called.__name__ in ("index", "count") and not self.backend.is_eager():
+            return getattr(TracedList(owner, self), called.__name__)
         return self._class(called) if isinstance(called, type) else called
 
     def _class(self, cls: type) -> Any:

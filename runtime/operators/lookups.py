@@ -20,6 +20,7 @@ from autograph.runtime.operators.operations import user_method
 from autograph.runtime.operators.padded import are_alike
 from autograph.runtime.operators.slices import Slices, Span, has_span
 from autograph.runtime.operators.state import has_contents
+from autograph.runtime.operators.traced_lists import TracedList
 
 _CONTAINERS = frozenset([list, tuple, dict, str, np.ndarray])
 
@@ -47,11 +48,13 @@ class Lookups(Slices):
             contents = target.contents() if self.backend.is_traced(key) else None
             if isinstance(contents, tuple) and not are_alike(contents):
                 return self._looked_up(list(contents), key)
-            return target[slice(key.start, key.stop, key.step) if isinstance(key, Span) else key]
+            return target[_plain(key)]
         if self.backend.is_array(target):
             key = as_index(key)
         elif (method := user_method(type(target), "__getitem__")) is not None:
             return self.call(method)(target, _plain(key))
+        if kind is Span and type(target) is list:
+            return TracedList(target, self)[_plain(key)]
         if has_span(key):
             return self.read_spans(self._array(target, key), key)
         if isinstance(target, np.ndarray):

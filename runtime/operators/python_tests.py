@@ -30,8 +30,9 @@ _REASONS = {
         "Use a list comprehension (`[v for v in values if …]`), whose length the run may decide.",
     ),
     "comprehension": (
-        "This condition decides whether a comprehension has an element, and it is traced. Only a list comprehension, in a "
-        "statement, without `:=`, `lambda` or `await`, can have a length that the run decides.",
+        "This condition decides whether a comprehension has an element, and it is traced. Only a list comprehension in a "
+        "statement, and what `sum`, `max`, `min`, `any`, `all` or `next` uses up at once, may have such a condition, without `:=`, "
+        "`lambda` or `await` in it.",
         "Make it such a list, or keep every element and choose its value (`v if test else 0`).",
     ),
 }

@@ -1,4 +1,4 @@
-"""Generator expressions in traces, and what ``sum``, ``max``, ``min``, ``any`` and ``all`` do with them: staged loops."""
+"""Generator expressions in traces, and what ``sum``, ``max``, ``next`` and their like do with them: staged loops."""
 
 from __future__ import annotations
 
@@ -109,6 +109,7 @@ class Reductions:
     python_test: Callable[[Any, str], Any]
     truth: Callable[[Any], Any]
     not_: Callable[[Any], Any]
+    is_none: Callable[[Any], Any]
     if_stmt: Callable[..., Any]
     for_stmt: Callable[..., Any]
     new_list: Callable[[list[Any]], list[Any]]
@@ -218,14 +219,20 @@ class Reductions:
             return value if decided else best
         return jax.tree.map(lambda new, old: jnp.where(decided, new, old), value, best)
 
+    def first(self, generator: Generator, *default: Any) -> Any:
+        """What ``next`` gives."""
+        return self.best_of(
+            builtins.next, self.folded(generator, None, lambda _, value: used(value), self.is_none), *default
+        )
+
     def best_of(self, function: Any, best: Any, *default: Any) -> Any:
-        """What ``max`` or ``min`` gives, once the best value, if there is one, is known.
+        """What ``max``, ``min`` or ``next`` gives, once the value that it looks for, if there is one, is known.
 
         Raises:
-          ValueError: there is none, and no default.
+          ValueError, StopIteration: there is none, and no default.
         """
         if best is None:
-            return default[0] if default else function(())
+            return default[0] if default else function(iter(()))
         if not isinstance(best, Optional):
             return best
         if not default:
@@ -237,9 +244,9 @@ class Reductions:
         return jax.tree.map(lambda found, other: jnp.where(best.present, found, other), best.value, default[0])
 
 
-def _error_of_empty(function: Callable[..., Any]) -> ValueError:
+def _error_of_empty(function: Callable[..., Any]) -> Exception:
     try:
-        function(())
-    except ValueError as error:
-        return ValueError(*error.args)
+        function(iter(()))
+    except (ValueError, StopIteration) as error:
+        return type(error)(*error.args)
     raise AssertionError(function)
