@@ -485,7 +485,7 @@ def _as_output(leaf: Any) -> Any:
 def _from_outputs(result: Any) -> Any:
     leaves, treedef = jax.tree_util.tree_flatten(result, is_leaf=_is_static_output)
     # A list: a StopIteration that a program raises would be another error out of a generator, as `tree_map` has one.
-    return treedef.unflatten([_from_output(leaf) for leaf in leaves])
+    return jax.tree_util.tree_unflatten(treedef, [_from_output(leaf) for leaf in leaves])
 
 
 def _from_output(leaf: Any) -> Any:
