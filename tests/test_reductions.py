@@ -231,6 +231,15 @@ def test_over_arrays_of_symbolic_size():
         jax.tree.map(np.testing.assert_allclose, resolve(exported.call(x)), measure(x))
 
 
+def test_the_first_element_may_be_none():
+    def first(n, c):
+        return next((None for i in range(n) if i > c), 7)
+
+    found = ag.function(first)
+    for n, c in ((4, 2), (4, 9), (0, 0)):
+        assert resolve(found(jnp.int32(n), c)) == first(n, c)
+
+
 def test_elements_that_may_be_none_are_an_error_of_the_run():
     def greatest(n):
         return max((None if i == 2 else i) for i in range(n))

@@ -110,6 +110,7 @@ class Reductions:
     truth: Callable[[Any], Any]
     not_: Callable[[Any], Any]
     is_none: Callable[[Any], Any]
+    if_exp: Callable[..., Any]
     if_stmt: Callable[..., Any]
     for_stmt: Callable[..., Any]
     new_list: Callable[[list[Any]], list[Any]]
@@ -221,9 +222,12 @@ class Reductions:
 
     def first(self, generator: Generator, *default: Any) -> Any:
         """What ``next`` gives."""
-        return self.best_of(
-            builtins.next, self.folded(generator, None, lambda _, value: used(value), self.is_none), *default
-        )
+        found = self.folded(generator, None, lambda _, value: (used(value),), self.is_none)  # the value may be None
+        if isinstance(found, Optional):
+            found = Optional(found.present, found.value[0])
+        elif found is not None:
+            return found[0]
+        return self.best_of(builtins.next, found, *default)
 
     def best_of(self, function: Any, best: Any, *default: Any) -> Any:
         """What ``max``, ``min`` or ``next`` gives, once the value that it looks for, if there is one, is known.
@@ -239,9 +243,7 @@ class Reductions:
             if self.can_raise_later():
                 self.raise_unless(best.present, _error_of_empty(function))
             return best.value
-        if default[0] is None:
-            return best
-        return jax.tree.map(lambda found, other: jnp.where(best.present, found, other), best.value, default[0])
+        return best if default[0] is None else self.if_exp(best.present, lambda: best.value, lambda: default[0])
 
 
 def _error_of_empty(function: Callable[..., Any]) -> Exception:
