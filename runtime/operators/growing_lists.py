@@ -15,8 +15,11 @@ import numpy as np
 
 from autograph.backends.base import Backend, LeafType
 from autograph.runtime.errors import StagingError
+from autograph.runtime.operators.iterables import UNROLLED_AT_MOST
 from autograph.runtime.operators.journal import ContentsPlace, Journal
-from autograph.runtime.operators.state import Slot, flatten
+from autograph.runtime.operators.padded import ARRAY, Kind, Padded, taken_apart
+from autograph.runtime.operators.state import Slot, flatten, is_mutable_container
+from autograph.runtime.operators.traced_lists import TracedList
 
 
 class GrowingList:
@@ -72,7 +75,11 @@ class GrowingList:
             slot.set(buffer.astype(dtype).at[index].set(element.astype(dtype)))
 
     def bind(self, journal: Journal) -> None:
-        """Give the list what all iterations have appended."""
+        """Give the list what all iterations have appended: if that is much, as the arrays that hold it."""
+        if self.is_array():
+            arrays = [jnp.asarray(slot.get()) for slot in self.slots]
+            journal.write(self.place, Padded(self.length, arrays, self._kind_of_element(), self.length))
+            return
         contents = list(self.entry)
         for k in range(self.length):
             buffers = iter(self.slots)
@@ -82,6 +89,25 @@ class GrowingList:
             ]
             contents += self.structure.build(leaves)
         journal.write(self.place, tuple(contents))
+
+    def is_array(self) -> bool:
+        """Whether the list is to be held in arrays: it was empty, and got many elements of one kind that nobody can write to."""
+        if (
+            not isinstance(self.place.owner, TracedList)
+            or self.entry
+            or not self.slots
+            or self.length <= UNROLLED_AT_MOST
+        ):
+            return False
+        elements = self.structure.template
+        held, _ = flatten(elements, keep_containers=True)
+        return len(elements) == 1 and not any(map(is_mutable_container, held))
+
+    def _kind_of_element(self) -> Kind:
+        element = self.structure.build(
+            [ARRAY if type is not None else s for s, type in zip(self.statics, self.types, strict=True)]
+        )[0]
+        return taken_apart(element, lambda leaf: leaf is ARRAY)[0]
 
 
 def appended_to(place: Any, before: Any) -> tuple[Any, ...] | None:

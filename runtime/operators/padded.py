@@ -152,6 +152,16 @@ class Padded:
             buffers.append(buffer.astype(dtype).at[index].set(jnp.asarray(leaf, dtype)))
         return self.with_(buffers=buffers)
 
+    def takes(self, element: Any, may_promote: bool) -> bool:
+        """Whether this can hold such an element, without another type for all if it ``may_promote`` none."""
+        try:
+            leaves = self._fitting(element)
+        except StagingError:
+            return False
+        return may_promote or all(
+            jnp.result_type(leaf) == b.dtype for leaf, b in zip(leaves, self.buffers, strict=True)
+        )
+
     def gathered(self, indices: Any, length: Any) -> Padded:
         """The elements at these indices; so many of them count."""
         return self.with_(

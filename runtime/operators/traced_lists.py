@@ -130,12 +130,12 @@ class TracedList(list[Any]):
         return iter(self[::-1])
 
     def __eq__(self, other: object) -> bool:
-        return list(self) == other
+        return self is other or list(self) == other
 
     __hash__ = None
 
     def __ne__(self, other: object) -> bool:
-        return list(self) != other
+        return self is not other and list(self) != other
 
     def __repr__(self) -> str:
         return repr(self._held) if self._is_padded() else list.__repr__(self)
@@ -206,7 +206,19 @@ class TracedList(list[Any]):
         count = jnp.maximum(0, -((start - stop) // step) if step > 0 else (start - stop - step - 1) // -step)
         return self._held.gathered(jnp.clip(start + step * jnp.arange(capacity), 0, capacity - 1), count)
 
+    def _make_room_for(self, *elements: Any, is_slice: bool = False) -> None:
+        """Be Python's own list again, where the length is known, if its arrays cannot hold these elements as they are.
+
+        In a staged block, which may carry the arrays, types are promoted.
+        """
+        if self._is_padded() and isinstance(self._held.length, int):
+            is_carried = self.checks is not None and self.checks.journal.is_open
+            if (is_slice and not is_carried) or not all(self._held.takes(element, is_carried) for element in elements):
+                self.set_contents(tuple(self))
+
     def __setitem__(self, key: Any, value: Any) -> None:
+        if not _is_traced_key(key):
+            self._make_room_for(*(() if isinstance(key, slice) else (value,)), is_slice=isinstance(key, slice))
         if not self._traces(key):
             list.__setitem__(self, key, value)
         elif isinstance(key, slice):
@@ -220,12 +232,15 @@ class TracedList(list[Any]):
             self.padded = self._held.replaced(index, value)
 
     def __delitem__(self, key: Any) -> None:
+        if isinstance(key, slice) and not _is_traced_key(key):
+            self._make_room_for(is_slice=True)
         if self._traces(key):
             self.pop(key)
         else:
             list.__delitem__(self, key)
 
     def append(self, value: Any) -> None:
+        self._make_room_for(value)
         if self._is_padded():
             self.padded = self._held.appended(value)
         else:
@@ -234,15 +249,21 @@ class TracedList(list[Any]):
 
     def extend(self, values: Any) -> None:
         if isinstance(values, TracedList) and values._is_padded():
-            mine = self.as_padded()
-            self.padded = values._held.with_(reserved=False) if mine is None else mine.followed_by(values._held)
-            list.__setitem__(self, slice(None), (_ELSEWHERE,))
-            self.peak = max(self.peak, self._size())
-            return
+            is_known = isinstance(values._held.length, int)
+            if is_known and values._held.length:
+                self._make_room_for(values[0])
+            if not is_known or self._is_padded() or not list.__len__(self):
+                mine = self.as_padded()
+                self.padded = values._held.with_(reserved=False) if mine is None else mine.followed_by(values._held)
+                list.__setitem__(self, slice(None), (_ELSEWHERE,))
+                self.peak = max(self.peak, self._size())
+                return
         for value in list(values):
             self.append(value)
 
     def insert(self, index: Any, value: Any) -> None:
+        if not _is_traced_key(index):
+            self._make_room_for(value)
         if not self._traces(index):
             list.insert(self, index, value)
             self.peak = max(self.peak, self._size())
