@@ -25,6 +25,26 @@ def first_above(x, limit):
     return where
 
 
+def first_of_three_above(x, limit):
+    found = None
+    for v in (x[0], x[1] + 1, x[2]):
+        if found is not None:
+            break
+        if v > limit:
+            found = v
+    return found
+
+
+def pair_of_three_above(x, limit):
+    found = None
+    for v in (x[0], x[1] + 1, x[2]):
+        if found is not None:
+            break
+        if v > limit:
+            found = v, limit
+    return 0.0 if found is None else found[0] + found[1]
+
+
 def last_above(x, limit):
     where = None
     for i in range(len(x)):
@@ -183,8 +203,9 @@ def as_argument(x, limit):
 
 
 PROGRAMS = [
-    first_above, last_above, best_above, nested_ifs, in_a_while, one_branch, reset_to_none, result_of_a_helper, pairs,
-    default_by_or, truth, attribute, early_return, compared_with_equals, conditional_expression, as_argument,
+    first_above, first_of_three_above, pair_of_three_above, last_above, best_above, nested_ifs, in_a_while, one_branch,
+    reset_to_none, result_of_a_helper,
+    pairs, default_by_or, truth, attribute, early_return, compared_with_equals, conditional_expression, as_argument,
 ]  # fmt: skip
 ROWS = [[1.0, 2.0, 2.5, 3.0], [-1.0, 2.0, -3.0, 4.0], [3.0, 0.0, 2.0, -2.0], [2.5, 4.0, 1.0, 2.0]]
 LIMITS = [0.5, 2.0, 3.5, 10.0]

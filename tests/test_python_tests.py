@@ -83,7 +83,7 @@ def set_comprehension(x):
 
 
 def generator_expression(x):
-    return next(v for v in (x, -x) if v > 0)  # here
+    return next(iter(v for v in (x, -x) if v > 0))  # here
 
 
 def comprehension_in_a_lambda(x):

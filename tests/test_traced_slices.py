@@ -164,7 +164,7 @@ def test_bounds_are_evaluated_once_and_in_order():
         (lambda x, n: x[n : n * n], ["only known when the program runs"]),
         (lambda x, n: x[n : n + 40], ["40 elements", "12"]),
         (lambda x, n: x[n : n + 4 : -1], ["positive Python int", "x[::-1]"]),
-        (lambda x, n: [1, 2, 3][:n], ["list", "jnp.stack"]),
+        (lambda x, n: (1, 2, 3)[:n], ["tuple", "jnp.stack"]),
     ],
 )
 def test_sizes_that_only_the_run_knows_are_refused_in_words(body, words):

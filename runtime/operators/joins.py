@@ -80,7 +80,7 @@ def as_optional(sides: list[Any]) -> list[Any]:
         return sides
     templates = [value.structure.template for value, _ in sides]
     both = _with_optionals(*templates)
-    if both is templates[0]:
+    if both is templates[0] and _with_optionals(*templates[::-1]) is templates[1]:
         return sides
     structure = flatten(both)[1]
     return [
