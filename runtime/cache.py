@@ -13,8 +13,7 @@ import jax
 import numpy as np
 
 from autograph.runtime.operators.locations import warn
-from autograph.runtime.operators.traced_lists import TracedList
-from autograph.runtime.optional import Optional
+from autograph.runtime.program import is_stand_in
 from autograph.runtime.signature import CallSignature
 from autograph.runtime.tensor_spec import TensorSpec
 
@@ -54,7 +53,7 @@ class Entry:
         before.
         """
         self.direct = None
-        leaves = jax.tree_util.tree_leaves(result, is_leaf=lambda leaf: isinstance(leaf, Optional | TracedList))
+        leaves = jax.tree_util.tree_leaves(result, is_leaf=is_stand_in)
         self.is_simple = self.is_simple and all(isinstance(leaf, _RESULTS) for leaf in leaves)
 
 

@@ -11,7 +11,7 @@ import jax
 from autograph.runtime.errors import InvalidArgumentError
 from autograph.runtime.graph import Graph
 from autograph.runtime.input_signature import as_input, check
-from autograph.runtime.operators.traced_lists import CountedList
+from autograph.runtime.operators.list_outputs import CountedList
 from autograph.runtime.raising import Guarded
 from autograph.runtime.signature import CallSignature, as_tree
 from autograph.runtime.static_values import static_leaf

@@ -22,7 +22,8 @@ from autograph.runtime.commits import COMMITS, commit, commit_unless_overtaken, 
 from autograph.runtime.concrete import StaticOutput
 from autograph.runtime.effects import cause_of
 from autograph.runtime.held import Constant, Held
-from autograph.runtime.operators.traced_lists import CountedList, TracedList
+from autograph.runtime.operators.list_outputs import CountedList
+from autograph.runtime.operators.traced_lists import TracedList
 from autograph.runtime.optional import Optional
 from autograph.runtime.raising import Guarded
 from autograph.runtime.recording import HELD, LOCAL
@@ -467,7 +468,6 @@ def _type_key(array: Any) -> Any:
     return tuple(aval.shape), aval.dtype, bool(getattr(aval, "weak_type", False))
 
 
-# What stands for something else in a program's results.
 _RESOLVED = (Optional, Guarded, TracedList, CountedList)
 
 
@@ -483,7 +483,7 @@ def _as_output(leaf: Any) -> Any:
 
 
 def _from_outputs(result: Any) -> Any:
-    leaves, treedef = jax.tree_util.tree_flatten(result, is_leaf=_is_static_output)
+    leaves, treedef = jax.tree_util.tree_flatten(result, is_leaf=is_stand_in)
     # A list: a StopIteration that a program raises would be another error out of a generator, as `tree_map` has one.
     return jax.tree_util.tree_unflatten(treedef, [_from_output(leaf) for leaf in leaves])
 
@@ -495,5 +495,6 @@ def _from_output(leaf: Any) -> Any:
     return leaf.value if isinstance(leaf, StaticOutput) else leaf
 
 
-def _is_static_output(leaf: Any) -> bool:
+def is_stand_in(leaf: Any) -> bool:
+    """Whether this, in a program's results, stands for something else, which `Program.finish` gives."""
     return isinstance(leaf, (StaticOutput, *_RESOLVED))

@@ -129,6 +129,14 @@ def in_branches(out, x, i):
     return out[0], out[-1], len(out)
 
 
+def shortened_in_a_branch(out, x, i):
+    if x > 1:
+        del out[2:60]
+    else:
+        out[1:4] = [x, x]
+    return out[1], out[3], len(out)
+
+
 def held_elsewhere(out, x, i):
     class Box:
         pass
@@ -158,7 +166,7 @@ def by_pytrees(out, x, i):
 
 OPERATIONS = [
     read, reduced, stacked, looped_over, appended, appended_in_a_loop, of_another_kind, shortened, sliced, ordered, together, copied,
-    in_branches, held_elsewhere, handed_over, by_pytrees,
+    in_branches, shortened_in_a_branch, held_elsewhere, handed_over, by_pytrees,
 ]  # fmt: skip
 
 
@@ -169,8 +177,15 @@ def test_they_do_what_lists_do(operation):
         return operation(numbers(x), x, i)
 
     wanted = program(np.float32(2.0), 2)
-    assert list(differences(wanted, ag.function(program)(jnp.float32(2.0), jnp.int32(2)), widens=True)) == []
-    if operation not in (of_another_kind, in_branches):  # a text, and a length that is traced: not for a bare jit
+    compiled = ag.function(program)
+    assert list(differences(wanted, compiled(jnp.float32(2.0), jnp.int32(2)), widens=True)) == []
+    other = compiled(jnp.float32(0.5), jnp.int32(2))
+    assert list(differences(program(np.float32(0.5), 2), other, widens=True)) == []
+    if operation not in (
+        of_another_kind,
+        in_branches,
+        shortened_in_a_branch,
+    ):  # a text, and a length that is traced: not for a bare jit
         lanes = jax.jit(jax.vmap(ag.convert(program), (0, None)))(jnp.array([2.0, 0.5]), 2)
         assert list(differences(wanted, jax.tree.map(lambda lane: lane[0], lanes), widens=True)) == []
 
@@ -233,3 +248,10 @@ def test_inside_other_loops_and_differentiated():
         jax.jit(jax.value_and_grad(ag.convert(program)))(0.3, 3),
     ):
         np.testing.assert_allclose(found, wanted, rtol=1e-4)
+
+
+def test_each_call_returns_a_list():
+    f = ag.function(numbers)
+    for x in (1.0, 2.0, 3.0):
+        found = f(jnp.float32(x))
+        assert type(found) is list and len(found) == N and float(found[3]) == 3 * x

@@ -325,6 +325,19 @@ def test_outside_of_traces_it_is_pythons_own():
     assert seen == [1, 0]
 
 
+@pytest.mark.parametrize("items", [[1, 2], [(1, 2, 3)], [(1,)]])
+def test_items_that_cannot_be_unpacked_raise_what_python_raises(items):
+    def total(x):
+        return sum(a + b for a, b in items) + x
+
+    with pytest.raises((TypeError, ValueError)) as wanted:
+        total(0)
+    for way in (ag.function, ag.convert):
+        with pytest.raises(wanted.type) as found:
+            way(total)(jnp.int32(0))
+        assert str(found.value) == str(wanted.value)
+
+
 def test_lists_of_unknown_length_are_refused_in_words():
     def listed(n):
         return [i * i for i in range(n)]

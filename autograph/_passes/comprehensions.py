@@ -167,7 +167,7 @@ class LowerComprehensions(gast.NodeTransformer):
     def visit_ListComp(self, node: gast.AST) -> gast.AST:
         if self.made is None or not self._can_move(node):
             first, *inner = node.generators
-            is_plain = is_range(first.iter) and not inner and not first.ifs and can_be_taken_apart(node)
+            is_plain = is_range(first.iter) and isinstance(first.target, gast.Name) and not (inner or first.ifs)
             if is_plain and not self._binds_or_suspends(node):
                 return self.generic_visit(listed(self.context, node))
             return self.visit_SetComp(node)

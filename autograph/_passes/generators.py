@@ -10,6 +10,7 @@ from autograph._analysis.python_only import python_only
 from autograph._passes.nodes import Context, arguments, constant, placed
 
 REDUCTIONS = frozenset({"sum", "max", "min", "any", "all", "next"})
+_SHORT = 64  # ranges of so many stay as they are, as loops over them
 _VIEWS = ("items", "keys", "values")
 _DISPLAYS = (gast.List, gast.Tuple, gast.Set, gast.Dict, gast.Constant, gast.JoinedStr)
 _COMPREHENSIONS = (gast.ListComp, gast.SetComp, gast.DictComp)
@@ -30,12 +31,11 @@ def taken_apart(context: Context, generator: gast.AST) -> gast.AST:
 
 
 def listed(context: Context, comprehension: gast.AST) -> gast.AST:
-    """``ag__.list_of(lambda v: element, items)``: what gives the same list as this expression of one clause."""
+    """``ag__.list_of(lambda v: element, items)``: what gives the same list as this expression of one name."""
     (clause,) = comprehension.generators
     element = comprehension.elt
-    return placed(
-        context.call("list_of", _function(clause.target, element), clause.iter, **_keywords(clause, element)), element
-    )
+    keywords = _keywords(clause, element)
+    return placed(context.call("list_of", _function(clause.target, element), clause.iter, **keywords), element)
 
 
 def _keywords(clause: gast.AST, element: gast.AST) -> dict[str, gast.AST]:
@@ -78,5 +78,5 @@ def is_range(node: gast.AST) -> bool:
     if not (isinstance(node, gast.Call) and isinstance(node.func, gast.Name) and node.func.id == "range"):
         return False
     return any(
-        not isinstance(arg, gast.Constant) or (isinstance(arg.value, int) and arg.value > 64) for arg in node.args
+        not isinstance(arg, gast.Constant) or (isinstance(arg.value, int) and arg.value > _SHORT) for arg in node.args
     )

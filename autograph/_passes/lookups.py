@@ -13,7 +13,7 @@ class LowerLookups(gast.NodeTransformer):
 
         table[state]       →   ag__.get_item(table, state)
 
-    Constant indices stay as they are, but in a class's methods if they may be read by its own ``__getitem__``.
+    Constant indices stay as they are, except where a class around has its own ``__getitem__``.
 
     Attributes:
       written: names from outside whose writing methods are called: what they hold may not be known while tracing.

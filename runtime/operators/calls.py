@@ -18,13 +18,14 @@ from autograph.runtime.operators.array_functions import has_twin
 from autograph.runtime.operators.identities import Identities
 from autograph.runtime.operators.journal import ContentsPlace, Journal, is_mutating_method
 from autograph.runtime.operators.libraries import is_library
+from autograph.runtime.operators.list_outputs import as_argument
 from autograph.runtime.operators.locations import is_internal
 from autograph.runtime.operators.loop_options import set_loop_options
 from autograph.runtime.operators.operations import class_attribute
 from autograph.runtime.operators.outside_lists import OutsideLists
 from autograph.runtime.operators.state import has_contents
 from autograph.runtime.operators.streams import check_not_advanced
-from autograph.runtime.operators.traced_lists import TracedList, as_argument
+from autograph.runtime.operators.traced_lists import TracedList
 from autograph.runtime.operators.wrappers import CACHE, Wrappers
 from autograph.runtime.raising import through_control_flow
 
@@ -189,10 +190,15 @@ class Calls(Wrappers, OutsideLists):
             return called
         if overload is not None:
             return overload
-        owner = getattr(called, "__self__", None)
-        if type(owner) in (list, tuple) and called.__name__ in ("index", "count") and not self.backend.is_eager():
-            return getattr(TracedList(owner, self), called.__name__)
-        return self._class(called) if isinstance(called, type) else called
+        if isinstance(called, type):
+            return self._class(called)
+        if (
+            called.__name__ in ("index", "count")
+            and type(called.__self__) in (list, tuple)
+            and not self.backend.is_eager()
+        ):
+            return getattr(TracedList(called.__self__, self), called.__name__)
+        return called
 
     def _class(self, cls: type) -> Any:
         """A user's class, called so that its ``__init__`` is converted; others as they are."""

@@ -17,8 +17,8 @@ from autograph.backends.base import Backend, LeafType
 from autograph.runtime.errors import StagingError
 from autograph.runtime.operators.iterables import UNROLLED_AT_MOST
 from autograph.runtime.operators.journal import ContentsPlace, Journal
-from autograph.runtime.operators.padded import ARRAY, Kind, Padded, taken_apart
-from autograph.runtime.operators.state import Slot, flatten, is_mutable_container
+from autograph.runtime.operators.padded import ARRAY, Kind, Padded, holds_containers, taken_apart
+from autograph.runtime.operators.state import Slot, flatten
 from autograph.runtime.operators.traced_lists import TracedList
 
 
@@ -76,7 +76,7 @@ class GrowingList:
 
     def bind(self, journal: Journal) -> None:
         """Give the list what all iterations have appended: if that is much, as the arrays that hold it."""
-        if self.is_array():
+        if self._is_array():
             arrays = [jnp.asarray(slot.get()) for slot in self.slots]
             journal.write(self.place, Padded(self.length, arrays, self._kind_of_element(), self.length))
             return
@@ -90,18 +90,12 @@ class GrowingList:
             contents += self.structure.build(leaves)
         journal.write(self.place, tuple(contents))
 
-    def is_array(self) -> bool:
+    def _is_array(self) -> bool:
         """Whether the list is to be held in arrays: it was empty, and got many elements of one kind that nobody can write to."""
-        if (
-            not isinstance(self.place.owner, TracedList)
-            or self.entry
-            or not self.slots
-            or self.length <= UNROLLED_AT_MOST
-        ):
+        if self.length <= UNROLLED_AT_MOST or self.entry or not self.slots:
             return False
         elements = self.structure.template
-        held, _ = flatten(elements, keep_containers=True)
-        return len(elements) == 1 and not any(map(is_mutable_container, held))
+        return isinstance(self.place.owner, TracedList) and len(elements) == 1 and not holds_containers(elements[0])
 
     def _kind_of_element(self) -> Kind:
         element = self.structure.build(

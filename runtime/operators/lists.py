@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -13,6 +14,7 @@ from autograph.runtime.errors import StagingError
 from autograph.runtime.operators.array_functions import array_overloads
 from autograph.runtime.operators.journal import Journal
 from autograph.runtime.operators.locations import user_location
+from autograph.runtime.operators.orderings import error_of_empty
 from autograph.runtime.operators.padded import Padded
 from autograph.runtime.operators.traced_lists import EmptyListError, TracedList, is_array_list
 from autograph.runtime.recording import JOINT
@@ -71,8 +73,7 @@ class Lists:
         if name == "sum":
             return held.stacked().sum(0)
         if not default and self.can_raise_later():
-            error = ValueError(f"{name}() arg is an empty sequence")
-            self.raise_unless(held.length > 0, error)
+            self.raise_unless(held.length > 0, error_of_empty(getattr(builtins, name)))
         rows = held.stacked()
         if rows.ndim != 1:
             raise TypeError(f"{name} of arrays that are no scalars; take it of the stacked array")
@@ -80,7 +81,7 @@ class Lists:
         if first is None:
             if default:
                 return default["default"]
-            raise EmptyListError(f"{name}() arg is an empty sequence")
+            raise EmptyListError(*error_of_empty(getattr(builtins, name)).args)
         reduce = jnp.max if name == "max" else jnp.min
         found = reduce(jnp.where(held.filled(), rows, first))
         return jnp.where(held.length > 0, found, default["default"]) if default else found

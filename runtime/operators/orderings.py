@@ -75,6 +75,15 @@ def is_better(one: Any, other: Any, compare: Callable[[Any, Any], Any]) -> Any:
     return _decided(_columns(one), _columns(other), compare)
 
 
+def error_of_empty(function: Callable[..., Any]) -> Exception:
+    """What a builtin that chooses one of what it is given raises if that is nothing."""
+    try:
+        function(iter(()))
+    except (ValueError, StopIteration) as error:
+        return type(error)(*error.args)
+    raise AssertionError(function)
+
+
 def _columns(key: Any) -> tuple[Any, ...]:
     return key if isinstance(key, tuple) else (key,)
 

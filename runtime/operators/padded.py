@@ -58,8 +58,7 @@ def taken_apart(element: Any, is_array: Callable[[Any], bool]) -> tuple[Kind, li
     Raises:
       StagingError: it holds a list or dict, which other names may write to.
     """
-    held, _ = flatten(element, keep_containers=True)
-    if is_mutable_container(element) or any(is_mutable_container(part) for part in held):
+    if holds_containers(element):
         raise StagingError(
             f"{user_location()}\n  A list gets lists or dicts as elements, as often as only run time knows.\n  Append tuples or "
             "arrays, or write into an array of known size."
@@ -67,6 +66,11 @@ def taken_apart(element: Any, is_array: Callable[[Any], bool]) -> tuple[Kind, li
     leaves, structure = flatten(element)
     statics = tuple(ARRAY if is_array(leaf) else leaf for leaf in leaves)
     return Kind(structure, statics), [leaf for leaf, s in zip(leaves, statics, strict=True) if s is ARRAY]
+
+
+def holds_containers(element: Any) -> bool:
+    """Whether this is, or holds, a list or dict."""
+    return any(map(is_mutable_container, [element, *flatten(element, keep_containers=True)[0]]))
 
 
 def _is_array(leaf: Any) -> bool:

@@ -19,6 +19,7 @@ from autograph.runtime.errors import StagingError
 from autograph.runtime.operators.identities import Identities
 from autograph.runtime.operators.iterables import is_symbolic_size
 from autograph.runtime.operators.journal import Journal
+from autograph.runtime.operators.list_outputs import CountedList, with_plain_lists
 from autograph.runtime.operators.locations import (
     is_raised_by_jax,
     user_location,
@@ -26,7 +27,6 @@ from autograph.runtime.operators.locations import (
     user_position_now,
 )
 from autograph.runtime.operators.state import NO_SNAPSHOT
-from autograph.runtime.operators.traced_lists import CountedList, with_plain_lists
 from autograph.runtime.raise_sites import DeferredText, Recipe, Site, drafted, resolved
 from autograph.runtime.raising import CURRENT, Scope, Tried, leave, leaving_refused
 from autograph.runtime.recording import JOINT, LOCAL

@@ -6,7 +6,7 @@ import builtins
 import functools
 import itertools
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ import numpy as np
 
 from autograph.backends.base import Backend
 from autograph.runtime.operators.iterables import UNROLLED_AT_MOST, as_staged
-from autograph.runtime.operators.orderings import is_better
+from autograph.runtime.operators.orderings import error_of_empty, is_better
 from autograph.runtime.optional import Optional, used
 
 NUMBERS = (int, float, complex, np.ndarray, np.generic, jax.Array)
@@ -86,8 +86,10 @@ def unpacked(item: Any, count: int) -> tuple[Any, ...]:
     """The parts of an item.
 
     Raises:
-      ValueError: there are more or fewer.
+      TypeError, ValueError: it has none; there are more or fewer.
     """
+    if not isinstance(item, Iterable) and not hasattr(type(item), "__getitem__"):
+        raise TypeError(f"cannot unpack non-iterable {type(item).__name__} object")
     parts = tuple(itertools.islice(item, count + 1))
     if len(parts) > count:
         raise ValueError(f"too many values to unpack (expected {count})")
@@ -129,17 +131,14 @@ class Reductions:
         found = Generator(element, items, condition, unpack, is_nested, python_only, self)
         return iter(found) if self.backend.is_eager() else found
 
-    def list_of(
-        self, element: Callable[..., Any], items: Any, unpack: int | None = None, python_only: str | None = None
-    ) -> list[Any]:
-        """A list comprehension: a loop that appends, if it is long."""
-        found = Generator(element, items, None, unpack, False, python_only, self)
+    def list_of(self, element: Callable[[Any], Any], items: Any, *, python_only: str | None = None) -> list[Any]:
+        """A list comprehension: a loop that appends, if it is over a long range."""
         if self.backend.is_eager() or type(items) is not range or not self._is_long(items):
-            return [element(*found.arguments(item)) for item in items]
+            return [element(item) for item in items]
         kept = self.new_list([])
 
         def loop_body(item: Any) -> None:
-            self.call(kept.append)(element(*found.arguments(item)))
+            self.call(kept.append)(element(item))
 
         self.for_stmt(items, loop_body, (), python_only=python_only)
         return kept
@@ -241,14 +240,6 @@ class Reductions:
             return best
         if not default:
             if self.can_raise_later():
-                self.raise_unless(best.present, _error_of_empty(function))
+                self.raise_unless(best.present, error_of_empty(function))
             return best.value
         return best if default[0] is None else self.if_exp(best.present, lambda: best.value, lambda: default[0])
-
-
-def _error_of_empty(function: Callable[..., Any]) -> Exception:
-    try:
-        function(iter(()))
-    except (ValueError, StopIteration) as error:
-        return type(error)(*error.args)
-    raise AssertionError(function)

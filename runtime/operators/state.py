@@ -242,7 +242,7 @@ def values_in(value: Any) -> Any:
 
 
 def _fills_up(value: Any) -> bool:
-    """Whether this is an `autograph.TensorArray`."""
+    """Whether this is an `autograph.TensorArray`, or a `Total`, which have leaves only once something is in them."""
     return hasattr(type(value), "before_loop")
 
 

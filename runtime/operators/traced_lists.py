@@ -206,35 +206,42 @@ class TracedList(list[Any]):
         count = jnp.maximum(0, -((start - stop) // step) if step > 0 else (start - stop - step - 1) // -step)
         return self._held.gathered(jnp.clip(start + step * jnp.arange(capacity), 0, capacity - 1), count)
 
-    def _make_room_for(self, *elements: Any, is_slice: bool = False) -> None:
-        """Be Python's own list again, where the length is known, if its arrays cannot hold these elements as they are.
+    def _make_room_for(self, value: Any, key: Any = None) -> None:
+        """Be Python's own list again, where the length is known, if its arrays cannot hold this value, at ``key``, as it is.
 
-        In a staged block, which may carry the arrays, types are promoted.
+        In a staged block, which may carry the arrays, types are promoted. A ``value`` for a slice is a list, None to delete.
         """
-        if self._is_padded() and isinstance(self._held.length, int):
-            is_carried = self.checks is not None and self.checks.journal.is_open
-            if (is_slice and not is_carried) or not all(self._held.takes(element, is_carried) for element in elements):
-                self.set_contents(tuple(self))
+        if not self._is_padded() or not isinstance(self._held.length, int) or _is_traced_key(key):
+            return
+        is_carried = self.checks is not None and self.checks.journal.is_open
+        if isinstance(key, slice):
+            fits = is_carried and value is not None and len(range(self._held.length)[key]) == len(value)
+        else:
+            fits = self._held.takes(value, is_carried)
+        if not fits:
+            self.set_contents(tuple(self))
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        if not _is_traced_key(key):
-            self._make_room_for(*(() if isinstance(key, slice) else (value,)), is_slice=isinstance(key, slice))
+        value = list(value) if isinstance(key, slice) else value
+        self._make_room_for(value, key)
         if not self._traces(key):
             list.__setitem__(self, key, value)
         elif isinstance(key, slice):
-            items, new = self._one_by_one("Assigning to a slice"), list(value)
-            if _is_traced_key(key) or len(items[key]) != len(new):
+            items = self._one_by_one("Assigning to a slice")
+            if _is_traced_key(key) or len(items[key]) != len(value):
                 raise self._refused("Assigning another number of items to a slice")
-            items[key] = new
+            items[key] = value
             self._hold(items)
         else:
             index = self._index(key, "list assignment index out of range")
             self.padded = self._held.replaced(index, value)
 
     def __delitem__(self, key: Any) -> None:
-        if isinstance(key, slice) and not _is_traced_key(key):
-            self._make_room_for(is_slice=True)
+        if isinstance(key, slice):
+            self._make_room_for(None, key)
         if self._traces(key):
+            if isinstance(key, slice):
+                raise self._refused("Deleting a slice")
             self.pop(key)
         else:
             list.__delitem__(self, key)
@@ -262,8 +269,7 @@ class TracedList(list[Any]):
             self.append(value)
 
     def insert(self, index: Any, value: Any) -> None:
-        if not _is_traced_key(index):
-            self._make_room_for(value)
+        self._make_room_for(value, index)
         if not self._traces(index):
             list.insert(self, index, value)
             self.peak = max(self.peak, self._size())
@@ -411,9 +417,6 @@ class TracedList(list[Any]):
         )
 
 
-_MAY_HOLD_LISTS = frozenset([TracedList, list, tuple, dict])
-
-
 class EmptyListError(IndexError):
     """An element was asked of a list that is empty while tracing."""
 
@@ -426,71 +429,6 @@ def is_traced_list(value: Any) -> bool:
 def is_array_list(value: Any) -> bool:
     """Whether this is a list whose elements one array holds; its length may be known."""
     return isinstance(value, TracedList) and value._is_padded()
-
-
-def with_plain_lists(value: Any, as_array: Callable[[TracedList], Any] | None = None) -> Any:
-    """A result with Python's lists in the place of those whose length is known; ``as_array`` gives others for some."""
-    leaves, treedef = jax.tree_util.tree_flatten(value, is_leaf=lambda part: isinstance(part, TracedList))
-    if not any(isinstance(leaf, TracedList) for leaf in leaves):
-        return value
-    resolved = []
-    for leaf in leaves:
-        if isinstance(leaf, TracedList):
-            leaf = (as_array(leaf) if as_array is not None else None) or leaf.resolve()
-        resolved.append([with_plain_lists(part, as_array) for part in leaf] if type(leaf) is list else leaf)
-    return jax.tree_util.tree_unflatten(treedef, resolved)
-
-
-@jax.tree_util.register_pytree_node_class
-class CountedList:
-    """A list of known length as the result of a compiled function: one array for what its items have in one place.
-
-    Attributes: list (which holds the arrays).
-    """
-
-    def __init__(self, made: TracedList) -> None:
-        self.list = made
-
-    @classmethod
-    def of(cls, made: TracedList) -> CountedList | None:
-        """The list as such, if it is held in arrays and its length is known."""
-        held = made.contents()
-        return cls(made) if isinstance(held, Padded) and isinstance(held.length, int) else None
-
-    def resolve(self) -> Any:
-        """The list: Python's own outside of a trace."""
-        held = self.list._held
-        is_traced = any(isinstance(buffer, jax.core.Tracer) for buffer in held.buffers)
-        return self.list if is_traced else held.elements(held.length)
-
-    def with_rows(self, describe: Callable[[Any], Any]) -> list[Any]:
-        """The list with what ``describe`` gives for the types of arrays in their place."""
-        held = self.list._held
-        rows = [describe(jax.ShapeDtypeStruct(buffer.shape[1:], buffer.dtype)) for buffer in held.buffers]
-        return [held.kind.build(rows) for _ in range(operator.index(held.length))]
-
-    def tree_flatten(self) -> tuple[tuple[Any, ...], Any]:
-        held = self.list._held
-        return held.buffers, (held.length, held.kind, held.capacity, held.reserved, self.list.checks)
-
-    @classmethod
-    def tree_unflatten(cls, facts: Any, children: Any) -> CountedList:
-        length, kind, capacity, reserved, checks = facts
-        made = TracedList((), checks)
-        made.set_contents(Padded(length, children, kind, capacity, reserved))
-        return cls(made)
-
-
-def as_argument(value: Any) -> Any:
-    """An argument of a library that takes pytrees, with Python's lists in the place of those whose length is known."""
-    return with_plain_lists(value) if type(value) in _MAY_HOLD_LISTS and _holds_list(value) else value
-
-
-def _holds_list(value: Any) -> bool:
-    if type(value) is TracedList:
-        return True
-    parts = value.values() if type(value) is dict else value if type(value) in (list, tuple) else ()
-    return any(type(part) in _MAY_HOLD_LISTS and _holds_list(part) for part in parts)
 
 
 def _is_traced_key(key: Any) -> bool:
