@@ -1,8 +1,7 @@
 """Lists that a staged loop appends to: each iteration's elements go to a buffer, and come out as Python's list.
 
 A loop of N iterations that each append k elements leaves a list of known length, so the list is Python's own again
-after the loop. An iteration must not look at the list: it would see what was there before the loop. Whether it does
-is found by tracing it once more with other contents; the programs must be the same.
+after the loop. An iteration must not look at the list: it would see what was there before the loop.
 """
 
 from __future__ import annotations
@@ -25,37 +24,28 @@ from autograph.runtime.operators.traced_lists import TracedList
 class GrowingList:
     """One list, what each iteration appends to it, and the buffers that hold it.
 
-    Attributes: place (the list's contents), slots (one buffer for each array leaf of what an iteration appends).
+    Attributes: place (the list's contents), slots (one buffer for each array leaf of what an iteration appends), end (what an
+    iteration made of the list, for the case that it is carried after all; None if that is not known).
     """
 
     def __init__(self, place: ContentsPlace, appended: Sequence[Any], length: int, backend: Backend) -> None:
         self.place = place
         self.length = length
         self.entry = place.get()[: len(place.get()) - len(appended)]
+        self.end: Any = None
         leaves, self.structure = flatten(tuple(appended))
         types = [backend.type_of(leaf) for leaf in leaves]
         # Of array leaves only the types may outlive the trace; other leaves are the same in every iteration.
         self.statics = [leaf if type is None else None for leaf, type in zip(leaves, types, strict=True)]
         self.types: list[LeafType | None] = types
         self.slots = [Slot(f"elements of {place.name}", self._buffer(type)) for type in types if type is not None]
-        self.dummies = False
 
     def _buffer(self, type: LeafType) -> Any:
         return np.zeros((self.length, *type.shape), type.dtype)
 
-    def before_iteration(self) -> None:
-        """On the trial trace, give the list other contents than it has."""
-        if self.dummies:
-            made = [
-                static if type is None else np.zeros(type.shape, type.dtype)
-                for static, type in zip(self.statics, self.types, strict=True)
-            ]
-            self.place.owner.extend(self.structure.build(made))
-
     def after_iteration(self, index: Any, where: str) -> None:
         """Move what the iteration has appended into the buffers."""
-        start = len(self.entry) + (len(self.structure.template) if self.dummies else 0)
-        appended = tuple(self.place.owner[start:])
+        appended = tuple(self.place.owner[len(self.entry) :])
         del self.place.owner[len(self.entry) :]
         leaves, structure = flatten(appended)
         if structure.treedef != self.structure.treedef:

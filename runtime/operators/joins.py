@@ -10,7 +10,7 @@ from autograph.backends.base import MISSING, Backend, LeafType, Output, Traced
 from autograph.runtime.errors import StagingError
 from autograph.runtime.operators.joined_parts import EndParts
 from autograph.runtime.operators.journal import Place
-from autograph.runtime.operators.padded import Padded, as_padded, chosen, emptied
+from autograph.runtime.operators.padded import Padded, as_padded, chosen, emptied, with_joined_extents
 from autograph.runtime.operators.plain_objects import differ, opened
 from autograph.runtime.operators.state import UNBOUND, CellVariable, GlobalVariable, Structure, adopted, flatten
 from autograph.runtime.operators.traced_lists import TracedList
@@ -227,7 +227,10 @@ class Join:
         for label, a, b in zip(labels, left_leaves, right_leaves, strict=True):
             self.pairs.append((a, b))
             self.types.append(self._settle(label, a, b))
-        self.variables.append(JoinedVariable(present.structure, list(range(start, len(self.pairs)))))
+        structure = present.structure
+        if left is not None and right is not None and left.structure.treedef == right.structure.treedef:
+            structure = with_joined_extents(left.structure, right.structure)
+        self.variables.append(JoinedVariable(structure, list(range(start, len(self.pairs)))))
 
     def _add_lists(
         self, name: str, left: EndValue, left_leaves: list[Any], right: EndValue, right_leaves: list[Any]

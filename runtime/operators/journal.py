@@ -270,6 +270,7 @@ class Journal(threading.local):
       paths: the branches that are being traced, outermost first: each its predicate, and whether it runs where that holds.
       is_rolling: whether a loop that Python could run is being tried as one staged loop.
       pending: by id, the containers outside the function that what is recorded writes when it runs.
+      reads: by id, the lists whose length or elements the innermost loop's iteration has asked for.
       is_stepping: whether the ``__next__`` of a user's iterator runs for a loop in Python.
     """
 
@@ -280,6 +281,7 @@ class Journal(threading.local):
         self.is_rolling = False
         self.is_stepping = False
         self.pending: dict[int, Any] = {}
+        self.reads: dict[int, Any] = {}
 
     @contextmanager
     def rolling(self) -> Iterator[None]:
@@ -330,6 +332,20 @@ class Journal(threading.local):
         key = key_of(place)
         if key not in region.own and key not in region.before and not region.has_made(place):
             region.before[key] = (place, place.get())
+
+    def note_read(self, owner: Any) -> None:
+        """Report that the length or the elements of a list are asked for."""
+        if self.regions:
+            self.reads[id(owner)] = owner
+
+    @contextmanager
+    def reading(self) -> Iterator[dict[int, Any]]:
+        """Collect the lists that a loop's iteration asks for, which those around it ask for too."""
+        outer, self.reads = self.reads, {}
+        try:
+            yield self.reads
+        finally:
+            self.reads = outer | self.reads
 
     def born(self, owner: Any) -> None:
         """Report that an object has just been made."""

@@ -5,14 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from autograph.backends.base import Backend, NotRollable, Output
-from autograph.runtime.operators.growing_lists import GrowingList, refuse_reading
-from autograph.runtime.operators.iterables import StagedIterable
-from autograph.runtime.operators.joins import agree
+from autograph.backends.base import Backend, NotRollable
+from autograph.runtime.operators.growing_lists import GrowingList
+from autograph.runtime.operators.iterables import UNROLLED_AT_MOST, StagedIterable
 from autograph.runtime.operators.journal import ContentsPlace, Place
-from autograph.runtime.operators.list_growth import ListEnd, ReadsList, needs_room, with_room
+from autograph.runtime.operators.list_growth import (
+    ListEnd,
+    ListKey,
+    contents_after,
+    contents_of_lists,
+    fitted,
+    list_end,
+    lists_in,
+    needs_room,
+    room_for,
+)
 from autograph.runtime.operators.loop_state import BodyEnd, Carried
 from autograph.runtime.operators.padded import Padded
+from autograph.runtime.operators.parts import Path
 from autograph.runtime.operators.state import UNBOUND, Snapshot, Variable
 from autograph.runtime.operators.traced_lists import TracedList
 
@@ -21,11 +31,10 @@ class CarriesLists:
     """The part of a `LoopTrace` that is about lists.
 
     A list that each iteration appends the same number of elements to, and none reads, gets them from buffers that
-    are filled by the iteration's index. Any other is carried as a buffer and a length.
+    are filled by the iteration's index. Any other whose length iterations change is carried as a buffer and a length.
 
     Attributes:
       growing: the lists of the first sort.
-      buffers_lists: whether there shall be none of it.
     """
 
     backend: Backend
@@ -34,73 +43,134 @@ class CarriesLists:
     carried: list[Carried]
     found: set[int]
     growing: list[GrowingList]
-    buffers_lists: bool
     iterable: StagedIterable
     from_python: bool
     test: Callable[[], Any] | None
     where: str
     _start: Callable[..., Carried]
-    _trace_body: Callable[[], BodyEnd]
+
+    def _bound(self) -> Any:
+        """How often the loop runs at most; None if that is not known."""
+        bound = self.iterable.length if self.iterable.limit is None else self.iterable.limit
+        return None if self.backend.is_traced(bound) else bound
 
     def _carry_list(self, place: Place, ended: ListEnd) -> None:
         """Carry the contents of a list, with room for all that the iterations append."""
         self.snapshot.add(place)
         self.variables.append(place)
         self.found.add(id(place))
-        entry = place.get()
-        if needs_room(entry, ended):
-            self._refuse_from_python()
-        self.carried.append(self._start(place, self._roomy(entry, ended) if needs_room(entry, ended) else UNBOUND))
+        carried = self._start(place)
+        self._widen_lists(carried, {(): ended})
+        self.carried.append(carried)
 
     def _refuse_from_python(self) -> None:
         """Leave to Python a loop that it could run, with a list whose length would be traced."""
         if self.from_python:
             raise NotRollable("it appends to a list by conditions, or reads a list that it appends to")
 
-    def _roomy(self, entry: Any, ended: ListEnd) -> Padded:
-        bound = self.iterable.length if self.iterable.limit is None else self.iterable.limit
-        return with_room(entry, ended, None if self.backend.is_traced(bound) else bound, self.where)
-
     def _growing_list(self, place: Any, appended: tuple[Any, ...]) -> GrowingList | None:
         """The list as one that grows by a known amount; None if it is not known how often the loop runs."""
-        if not isinstance(self.iterable.length, int) or self.test is not None or self.buffers_lists:
+        if not isinstance(self.iterable.length, int) or self.test is not None:
             return None
         return GrowingList(place, appended, self.iterable.length, self.backend)
 
-    def _check_growing(self, end: BodyEnd) -> None:
-        """Make sure that no iteration reads a list that iterations append to."""
-        if not self.growing:
-            return
-        for growing in self.growing:
-            growing.dummies = True
-        try:
-            other = self._trace_body()
-        except Exception as error:
-            raise self._reads_list() from error
-        finally:
-            for growing in self.growing:
-                growing.dummies = False
-                growing.place.set(growing.entry)
-        pairs = zip(other.traced.leaves, end.traced.leaves, strict=False)
-        same = all(agree(a, b) or (isinstance(a, Output) and a == b) for a, b in pairs)
-        if not same or str(other.traced.program) != str(end.traced.program):
-            raise self._reads_list()
+    def _carry_read_lists(self, end: BodyEnd) -> bool:
+        """Carry the lists that an iteration appends to and asks something of; True if there are any such."""
+        read = [growing for growing in self.growing if id(growing.place.owner) in end.reads]
+        for growing in read:
+            self.growing.remove(growing)
+            slots = set(map(id, growing.slots))
+            self.variables[:] = [variable for variable in self.variables if id(variable) not in slots]
+            self.carried[:] = [carried for carried in self.carried if id(carried.variable) not in slots]
+            growing.place.set(growing.entry)
+            self._carry_list(growing.place, growing.end)
+        return bool(read)
 
-    def _reads_list(self) -> Exception:
-        if all(isinstance(growing.place.owner, TracedList) for growing in self.growing):
-            return ReadsList()
-        return refuse_reading(self.where)
+    # The lists in carried variables.
 
-    def _make_roomy(self, carried: Carried, ended: ListEnd) -> bool:
-        """Carry a list that iterations were seen to change the length of as a buffer; False if it is one."""
-        entry = carried.entry
-        is_place = isinstance(carried.variable, ContentsPlace)
-        contents = entry if is_place else entry.contents() if isinstance(entry, TracedList) else None
-        if contents is None or isinstance(carried.structure.template, Padded) or not needs_room(contents, ended):
+    def _list_starts(self, carried: Carried, value: Any) -> dict[Path, Any]:
+        """What the lists in a variable's value hold when an iteration begins; their lengths are relative to these from now on."""
+        if isinstance(carried.variable, ContentsPlace):
+            value = carried.variable.owner
+            if not isinstance(value, TracedList):
+                return {}
+        for path, part in lists_in(value).items():
+            held = part.contents()
+            if isinstance(held, Padded):
+                part.padded = held.starting((id(carried.variable), path))
+            else:
+                part.forget_peak()
+        return contents_of_lists(value)
+
+    def _fit_lists(self, variable: Variable, starts: dict[Path, Any]) -> dict[Path, ListEnd]:
+        """Give the lists in a variable's value the room of those it is carried with; what they are like."""
+        value = variable.owner if isinstance(variable, ContentsPlace) else variable.get()
+        lists = lists_in(value) if value is not UNBOUND else {}
+        if type(value) is list and isinstance(starts.get(()), Padded) and not isinstance(variable, ContentsPlace):
+            value = lists[()] = TracedList(value, self._checks())
+            variable.set(value)
+        found = {}
+        for path, part in lists.items():
+            key: ListKey = (id(variable), path)
+            start = starts.get(path)
+            if isinstance(start, Padded):
+                held = fitted(part.contents(), start)
+                if held is not part.contents():
+                    part.set_contents(held)
+                    self._refreshed()
+            found[path] = list_end(part, start, key, self.backend)
+        return found
+
+    def _checks(self) -> Any:
+        raise NotImplementedError
+
+    def _refreshed(self) -> None:
+        """Note that a list holds what it held, in other room."""
+        raise NotImplementedError
+
+    def _widen_lists(self, carried: Carried, ends: dict[Path, ListEnd]) -> bool:
+        """Give the lists of a variable the room that an iteration has shown they need; True if they had less."""
+        entries = self._entry_contents(carried)
+        value = carried.structure.build(carried.start[:-1])
+        mine = {(): value} if isinstance(carried.variable, ContentsPlace) else contents_of_lists(value)
+        wider = {}
+        for path, ended in ends.items():
+            if path in mine and path in entries:
+                room = room_for(entries[path], mine[path], ended, self._bound(), self.where)
+                if room is not None:
+                    wider[path] = room
+        if not wider:
             return False
-        if not is_place and isinstance(carried.structure.template.contents(), Padded):
-            return False
-        value: Any = self._roomy(contents, ended)
-        new = self._start(carried.variable, value if is_place else entry.holding(value))
+        if any(needs_room(entries[path], ends[path]) for path in wider):
+            self._refuse_from_python()
+        if isinstance(carried.variable, ContentsPlace):
+            value = wider[()]
+        else:
+            lists = lists_in(value)
+            for path, room in wider.items():
+                lists[path].set_contents(room)
+        new = self._start(carried.variable, value)
         carried.structure, carried.start, carried.types = new.structure, new.start, new.types
         return True
+
+    def _entry_contents(self, carried: Carried) -> dict[Path, Any]:
+        """What the lists in a variable held before the loop."""
+        if carried.entry is UNBOUND:
+            return {}
+        return {(): carried.entry} if isinstance(carried.variable, ContentsPlace) else contents_of_lists(carried.entry)
+
+
+    def _lists_after(self, carried: Carried, value: Any) -> Any:
+        """A variable's value after the loop, with what is known of its lists."""
+        entries = self._entry_contents(carried)
+        is_place = isinstance(carried.variable, ContentsPlace)
+        held = {(): value} if is_place else contents_of_lists(value)
+        for path, contents in held.items():
+            if not isinstance(contents, Padded) or path not in entries or path not in carried.lists:
+                continue
+            extent = carried.lists[path].extent
+            after = contents_after(contents, entries[path], extent, self._bound(), UNROLLED_AT_MOST)
+            if is_place:
+                return after
+            lists_in(value)[path].set_contents(after)
+        return value

@@ -1,4 +1,4 @@
-"""How much room a staged loop needs for a list that its iterations append to."""
+"""What a staged loop knows of the lists in its state: how long they are, and how much room they need."""
 
 from __future__ import annotations
 
@@ -9,80 +9,149 @@ from typing import Any
 import jax.numpy as jnp
 
 from autograph.backends.base import Backend, LeafType
+from autograph.runtime.errors import StagingError
+from autograph.runtime.operators.extents import Extent, exactly
 from autograph.runtime.operators.growing_lists import refuse_growth
-from autograph.runtime.operators.padded import Kind, Padded, as_padded, taken_apart
+from autograph.runtime.operators.padded import Kind, Padded, as_padded, check_kinds, emptied, taken_apart
+from autograph.runtime.operators.parts import Path, parts_of
 from autograph.runtime.operators.traced_lists import TracedList
+
+ListKey = tuple[int, Path]  # a list of the state: the variable, by identity, and where in its value
 
 
 @dataclass(frozen=True)
 class ListEnd:
-    """A list after one iteration.
+    """A list after one iteration, without what may not outlive the trace.
 
     Attributes:
-      kind: what its elements are like; None if there are none.
+      kind: what its elements are like; None if there are none, or the error that says why they cannot be one array.
       types: the types of an element's array leaves.
-      room: the most elements that it held, or had room for.
+      extent: how long it may be, relative to its length before.
       length: its length, None if that is traced.
+      is_array: whether one array holds its elements.
     """
 
-    kind: Kind | None
+    kind: Kind | StagingError | None
     types: tuple[LeafType, ...]
-    room: Any
+    extent: Extent
     length: int | None
+    is_array: bool = False
 
 
-def list_end(owner: TracedList, backend: Backend) -> ListEnd:
-    """What the list is like now, without what may not outlive the trace."""
+def list_end(owner: TracedList, start: Any, key: ListKey, backend: Backend) -> ListEnd:
+    """What a list is like now that began the iteration with the contents ``start`` (None: it was not there)."""
     contents = owner.contents()
     if isinstance(contents, Padded):
         whole = [backend.type_of(buffer) for buffer in contents.buffers]
         types = tuple(LeafType(t.shape[1:], t.dtype, t.weak_type) for t in whole if t is not None)
-        return ListEnd(contents.kind, types, owner.peak, None)
+        extent = contents.extent.relative_to(key, contents.capacity)
+        if isinstance(start, tuple):
+            extent = contents.extent.since(len(start))
+        length = contents.length if isinstance(contents.length, int) else None
+        return ListEnd(contents.kind, types, extent, length, True)
+    extent = exactly(len(contents))
+    if isinstance(start, tuple):
+        extent = Extent().plus(owner.peak - len(start)).plus(len(contents) - owner.peak)
     if not contents:
-        return ListEnd(None, (), owner.peak, 0)
-    kind, leaves = taken_apart(contents[-1], lambda leaf: backend.type_of(leaf) is not None)
+        return ListEnd(None, (), extent, 0)
+    try:
+        kind, leaves = taken_apart(contents[-1], lambda leaf: backend.type_of(leaf) is not None)
+    except StagingError as error:
+        return ListEnd(error, (), extent, len(contents))
     found = [backend.type_of(leaf) for leaf in leaves]
-    return ListEnd(kind, tuple(t for t in found if t is not None), owner.peak, len(contents))
+    return ListEnd(kind, tuple(t for t in found if t is not None), extent, len(contents))
+
+
+def lists_in(value: Any) -> dict[Path, TracedList]:
+    """The lists of a value that may come to have a traced length, by the way that leads to each."""
+    return {path: part for path, part in parts_of(value).items() if isinstance(part, TracedList)}
+
+
+def contents_of_lists(value: Any) -> dict[Path, Any]:
+    """What they hold."""
+    return {path: part.contents() for path, part in lists_in(value).items()}
 
 
 def needs_room(entry: Any, end: ListEnd) -> bool:
     """Whether a loop must carry the list as a buffer: iterations change its length."""
-    if isinstance(entry, Padded):
-        return not entry.reserved
-    return end.length != len(entry)
+    return not isinstance(entry, Padded) and end.length != len(entry)
 
 
-def with_room(entry: Any, end: ListEnd, bound: Any, where: str) -> Padded:
-    """The contents before the loop, with room for what ``bound`` iterations append.
+def room_for(entry: Any, current: Any, end: ListEnd, bound: Any, where: str) -> Padded | None:
+    """Contents for a list to begin the loop with, in room for all that ``bound`` iterations (None: not known) leave in it.
+
+    Args:
+      entry: what it holds before the loop. current: what it was carried with, or `entry`.
+      end: what an iteration made of it.
+
+    Returns:
+      None where ``current`` is such contents.
 
     Raises:
-      StagingError: iterations append, and their number has no bound.
+      StagingError: iterations lengthen the list, and their number has no bound; or its elements cannot be one array.
     """
-    before = entry.capacity if isinstance(entry, Padded) else len(entry)
-    grows = max(0, end.room - before)
-    if grows and bound is None:
+    if isinstance(entry, Padded):
+        if entry.reserved or not (current.reserved or end.extent.grows):
+            return None
+        before = entry.extent.limit(entry.capacity)
+    else:
+        before = len(entry)
+        if isinstance(current, tuple) and end.length == before and not end.is_array:
+            return None
+    capacity = end.extent.room(before, bound)
+    if capacity is None:
         raise refuse_growth(where)
-    capacity = max(1, before + grows * (bound if grows else 0))
+    if isinstance(current, Padded) and current.reserved and _is_at_most(capacity, current.capacity):
+        return None
     padded = as_padded(entry)
+    if isinstance(end.kind, StagingError):
+        raise end.kind
     if padded is None:
         assert end.kind is not None
         padded = Padded(0, _empty(end.types), end.kind, 0)
-    return padded.with_room(capacity, reserved=True)
+    elif end.kind is not None and padded.fits(end.kind, end.types):
+        padded = padded.of_types(end.types)
+    if not _is_at_most(capacity, padded.capacity):
+        padded = padded.with_room(capacity)
+    elif not _is_at_most(1, padded.capacity):
+        padded = padded.with_room(1)
+    return padded.with_(reserved=True)
+
+
+def _is_at_most(one: Any, other: Any) -> bool:
+    known = isinstance(one, int) and isinstance(other, int)
+    return one <= other if known else bool(one == other)
+
+
+def fitted(contents: Any, like: Padded) -> Padded:
+    """The contents of a list in the room of ``like``, whether that is enough or not.
+
+    Raises:
+      StagingError: the elements are of another structure or shape.
+    """
+    if isinstance(contents, tuple):
+        if not contents:
+            return emptied(like)
+        contents = Padded.holding(contents)
+        check_kinds(like.kind, contents.kind)
+    if contents.capacity is not like.capacity and contents.capacity != like.capacity:
+        fits = _is_at_most(contents.capacity, like.capacity)
+        contents = contents.with_room(like.capacity) if fits else contents.within(like.capacity)
+    return contents if contents.reserved == like.reserved else contents.with_(reserved=like.reserved)
 
 
 def _empty(types: Sequence[LeafType]) -> list[Any]:
     return [jnp.zeros((0, *type.shape), type.dtype) for type in types]
 
 
-class ReadsList(Exception):
-    """An iteration reads a list that iterations append to."""
+def contents_after(held: Padded, entry: Any, body: Extent, bound: Any, limit: int) -> Any:
+    """What a list holds after the loop, where it held ``entry`` before.
 
-
-def without_reserve(value: Any, entry: Any) -> Any:
-    """What a list holds after the loop: the room that the loop reserved is nobody's promise any more."""
-    padded = value.contents() if isinstance(value, TracedList) else value
-    before = entry.contents() if isinstance(entry, TracedList) else entry
-    if not isinstance(padded, Padded) or (isinstance(before, Padded) and before.reserved):
-        return value
-    padded = padded.with_(reserved=False)
-    return value.holding(padded) if isinstance(value, TracedList) else padded
+    The room that the loop reserved is nobody's promise any more. A list of known length is Python's again, but for long
+    ones, of more than ``limit`` elements.
+    """
+    if isinstance(held.length, int) and held.length <= limit:
+        return tuple(held.elements(held.length))
+    before = entry.extent if isinstance(entry, Padded) else exactly(len(entry))
+    reserved = isinstance(entry, Padded) and entry.reserved
+    return held.with_(reserved=reserved, extent=before.after(body, bound))

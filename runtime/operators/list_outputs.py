@@ -57,13 +57,13 @@ class CountedList:
 
     def tree_flatten(self) -> tuple[tuple[Any, ...], Any]:
         held = self.list._held
-        return held.buffers, (held.length, held.kind, held.capacity, held.reserved, self.list.checks)
+        return held.buffers, (held.length, held.kind, held.capacity, held.reserved, held.extent, self.list.checks)
 
     @classmethod
     def tree_unflatten(cls, facts: Any, children: Any) -> CountedList:
-        length, kind, capacity, reserved, checks = facts
+        length, kind, capacity, reserved, extent, checks = facts
         made = TracedList((), checks)
-        made.set_contents(Padded(length, children, kind, capacity, reserved))
+        made.set_contents(Padded(length, children, kind, capacity, reserved, extent))
         return cls(made)
 
 

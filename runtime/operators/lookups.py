@@ -45,6 +45,7 @@ class Lookups(Slices):
         if (kind is int or kind is str) and type(target) in _CONTAINERS:
             return target[key]
         if has_contents(target):
+            target.note_read()
             contents = target.contents() if self.backend.is_traced(key) else None
             if isinstance(contents, tuple) and not are_alike(contents):
                 return self._looked_up(list(contents), key)

@@ -18,12 +18,13 @@ from autograph.runtime.operators.growing_lists import (
 )
 from autograph.runtime.operators.iterables import StagedIterable, slice_type
 from autograph.runtime.operators.journal import ContentsPlace, Journal, Place, Region, key_of
-from autograph.runtime.operators.list_growth import ReadsList, list_end, without_reserve
+from autograph.runtime.operators.list_growth import list_end
 from autograph.runtime.operators.loop_options import NO_OPTIONS, LoopOptions
 from autograph.runtime.operators.loop_settling import SettlesCarry
 from autograph.runtime.operators.loop_state import BodyEnd, Carried, CarryChanges, Key, Round, VariableEnd
 from autograph.runtime.operators.part_carry import CarriesParts, StandIns
-from autograph.runtime.operators.parts import lists_in_arrays, take_lists_apart
+from autograph.runtime.operators.padded import lengths_in
+from autograph.runtime.operators.parts import Path, lists_in_arrays, take_lists_apart
 from autograph.runtime.operators.raises import Raising
 from autograph.runtime.operators.state import (
     UNBOUND,
@@ -84,7 +85,6 @@ class LoopTrace(SettlesCarry, CarriesParts):
         self.round = Round()
         self._made: dict[Any, Any] = {}
         self._new: dict[Any, Any] = {}
-        self.buffers_lists = False
         self.may_peel = False
         self.spec: LoopSpec | None = None
         self._index_type: Any = backend.type_of(0)
@@ -109,27 +109,12 @@ class LoopTrace(SettlesCarry, CarriesParts):
 
     def _settle(self) -> None:
         self.raising.identities.check_unreported()
-        own = len(self.variables)
-        try:
-            self._settle_once()
-        except ReadsList:
-            self._refuse_from_python()
-            # An iteration looks at a list that iterations append to: it is carried with all that it holds.
-            self.buffers_lists = True
-            for growing in self.growing:
-                growing.place.set(growing.entry)
-            del self.variables[own:]
-            self.growing, self.found = [], set()
-            self._settle_once()
-
-    def _settle_once(self) -> None:
         self.carried = [self._start(variable) for variable in self.variables if variable.get() is not UNBOUND]
         for _ in range(_MAX_ROUNDS):
             traced = self._trace_body()
             if self._share(traced):
                 continue
             if not self._widened(traced) or self._only_strengthened(traced):
-                self._check_growing(traced)
                 break
         else:
             raise StagingError(f"{self.where}\n  The types of this loop's variables do not settle.")
@@ -193,7 +178,7 @@ class LoopTrace(SettlesCarry, CarriesParts):
         position = 0
         for carried in self._inputs_first():
             leaves = []
-            counts = counts_in(carried.structure)
+            counts = counts_in(carried.structure) | lengths_in(carried.structure)
             for k, (start, type, result) in enumerate(zip(carried.start, carried.types, carried.results, strict=True)):
                 if type is None:
                     leaves.append(start)
@@ -228,10 +213,14 @@ class LoopTrace(SettlesCarry, CarriesParts):
 
     def _install(
         self, operands: Sequence[Any], region: Region, stand_ins: StandIns
-    ) -> dict[int, tuple[Any, list[Any]]]:
-        """Give each variable its stand-in; return by variable the value installed and its leaves."""
+    ) -> tuple[dict[int, tuple[Any, list[Any]]], dict[int, dict[Path, Any]]]:
+        """Give each variable its stand-in.
+
+        Returns:
+          By variable, the value installed and its leaves; and what the lists in it hold.
+        """
         pending = iter(operands)
-        installed = {}
+        installed, starts = {}, {}
         inputs = {id(carried.variable) for carried in self.carried if carried.is_input}
         for variable in self.variables:
             if id(variable) not in inputs:
@@ -248,8 +237,9 @@ class LoopTrace(SettlesCarry, CarriesParts):
                 value = self.marks.add(value, leaves[-1], f"the loop at {self.where} may not have bound it")
             carried.variable.set(value)
             installed[id(carried.variable)] = (value, leaves)
+            starts[id(carried.variable)] = self._list_starts(carried, value)
         stand_ins.begin()
-        return installed
+        return installed, starts
 
     def _trace_body(self) -> BodyEnd:
         end = BodyEnd()
@@ -266,12 +256,12 @@ class LoopTrace(SettlesCarry, CarriesParts):
         def run(*operands: Any) -> list[Any]:
             count = len(self._operand_types())
             stand_ins = StandIns(self.raising.identities)
-            installed = self._install(operands[:count], region, stand_ins)
+            installed, starts = self._install(operands[:count], region, stand_ins)
             in_arrays = lists_in_arrays(variable.get() for variable in self.variables)
-            for growing in self.growing:
-                growing.before_iteration()
             try:
-                self.body(self.iterable.item(operands[count], operands[count + 1 :]))
+                with self.journal.reading() as reads:
+                    self.body(self.iterable.item(operands[count], operands[count + 1 :]))
+                    end.reads = dict(reads)
             except Exception as error:
                 if error is not region.raising or self.from_python:
                     self.raising.ended_by(error)
@@ -281,6 +271,7 @@ class LoopTrace(SettlesCarry, CarriesParts):
                 growing.after_iteration(operands[count], self.where)
             flat: list[Any] = []
             for k, variable in enumerate(self.variables):
+                lists = self._fit_lists(variable, starts.get(id(variable), {}))
                 value = variable.get()
                 if value is UNBOUND:
                     end.ends.append(None)
@@ -292,16 +283,15 @@ class LoopTrace(SettlesCarry, CarriesParts):
                 leaves.append(self.marks.defined(value))
                 _, operands_of = installed.get(id(variable), (None, []))
                 same = [k < len(operands_of) and leaf is operands_of[k] for k, leaf in enumerate(leaves)]
-                owner = variable.owner if isinstance(variable, ContentsPlace) else value
-                ended = list_end(owner, self.backend) if isinstance(owner, TracedList) else None
                 span = slice(len(flat), len(flat) + len(leaves))
-                end.ends.append(VariableEnd(structure, span, same, ended))
+                end.ends.append(VariableEnd(structure, span, same, lists))
                 flat += leaves
             for place in region.written():
                 end.written.append(key_of(place))
+                before = region.before[key_of(place)][1]
                 if isinstance(place, ContentsPlace) and isinstance(place.owner, TracedList):
-                    end.lists[key_of(place)] = list_end(place.owner, self.backend)
-                if (appended := appended_to(place, region.before[key_of(place)][1])) is not None:
+                    end.lists[key_of(place)] = list_end(place.owner, before, (id(place), ()), self.backend)
+                if (appended := appended_to(place, before)) is not None:
                     end.growing[key_of(place)] = self._growing_list(place, appended)
             end.round = stand_ins.finish()
             self.raising.identities.check_unreported()
@@ -332,7 +322,7 @@ class LoopTrace(SettlesCarry, CarriesParts):
 
         def run(*operands: Any) -> list[Any]:
             nonlocal wrote
-            installed = self._install(operands, region, StandIns(self.raising.identities))
+            installed, _ = self._install(operands, region, StandIns(self.raising.identities))
             truth = test()
             if self.iterable.length is None:
                 # Under `jax.vmap` a branch runs for lanes that do not take it, on values for which the loop may not
@@ -353,6 +343,12 @@ class LoopTrace(SettlesCarry, CarriesParts):
             self.journal.close(region)
             self.raising.identities.refresh()
 
+    def _checks(self) -> Any:
+        return self.raising
+
+    def _refreshed(self) -> None:
+        self.raising.identities.refresh()
+
     # Binding.
 
     def _leaves(self) -> list[tuple[Any, LeafType, Any]]:
@@ -370,7 +366,7 @@ class LoopTrace(SettlesCarry, CarriesParts):
         unchanged = carried.results and all(result is None for result in carried.results) and carried.is_input
         if unchanged and self._all_kept(carried):
             return  # nothing changed: the variable keeps its value, identity included
-        value = without_reserve(carried.structure.build(leaves[:-1]), carried.entry)
+        value = self._lists_after(carried, carried.structure.build(leaves[:-1]))
         value = self._placed(carried, value)
         if leaves[-1] is not True:
             value = self.marks.add(value, leaves[-1], f"no iteration may have bound it in the loop at {self.where}")

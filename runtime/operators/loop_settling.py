@@ -30,7 +30,8 @@ class SettlesCarry(CarriesLists, CarriesNones, CarriesObjects):
 
     def _widened(self, end: BodyEnd) -> bool:
         """Compare the state after an iteration with that before; True if the body must be traced again."""
-        again = self._take_discovered(end)
+        again = self._carry_read_lists(end)
+        again |= self._take_discovered(end)
         by_variable = {id(carried.variable): carried for carried in self.carried}
         for variable, last in zip(self.variables, end.ends, strict=False):
             carried = by_variable.get(id(variable))
@@ -72,12 +73,13 @@ class SettlesCarry(CarriesLists, CarriesNones, CarriesObjects):
         for place in end.discovered:
             growing = end.growing.get(key_of(place))
             ended = end.lists.get(key_of(place))
-            if ended is not None and growing is None:
+            if ended is not None and (growing is None or id(place.owner) in end.reads):
                 self._carry_list(place, ended)
                 continue
             if growing is None and key_of(place) in end.growing:
                 raise refuse_growth(self.where)
             if growing is not None:
+                growing.end = ended
                 self.growing.append(growing)
                 for slot in growing.slots:
                     self.variables.append(slot)
@@ -121,11 +123,12 @@ class SettlesCarry(CarriesLists, CarriesNones, CarriesObjects):
     def _compare(self, carried: Carried, last: VariableEnd, leaves: list[Any]) -> bool:
         if self._open_objects(carried, leaves):
             return True
+        carried.lists = last.lists
+        if last.lists and self._widen_lists(carried, last.lists):
+            return True
         last, leaves = self._as_carried_optional(carried, last, leaves)
         if last.structure.treedef != carried.structure.treedef:
             if self._fill_up(carried, last, leaves) or self._make_optional(carried, last, leaves):
-                return True
-            if last.list_end is not None and not self.from_python and self._make_roomy(carried, last.list_end):
                 return True
             raise self._changed(
                 carried.variable.name,

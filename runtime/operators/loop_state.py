@@ -97,6 +97,7 @@ class Carried:
       types: their types; None for a leaf that is no array and must stay what it is.
       entry: the value before the loop.
       is_input: whether iterations see it; a variable that each iteration binds anew need only come out.
+      lists: what an iteration makes of the lists in it, by the way that leads to each.
     """
 
     variable: Variable
@@ -106,6 +107,7 @@ class Carried:
     entry: Any
     is_input: bool = True
     results: list[Any] = field(default_factory=list)
+    lists: dict[Path, ListEnd] = field(default_factory=dict)
 
 
 @dataclass
@@ -115,7 +117,7 @@ class VariableEnd:
     structure: Structure
     span: slice
     same: list[bool]
-    list_end: ListEnd | None = None
+    lists: dict[Path, ListEnd] = field(default_factory=dict)
 
 
 Key = tuple[int, Path]  # a carried variable, by its position, and where in its value
@@ -154,4 +156,5 @@ class BodyEnd:
         self.discovered: list[Place] = []
         self.growing: dict[Any, GrowingList | None] = {}
         self.lists: dict[Any, ListEnd] = {}
+        self.reads: dict[int, Any] = {}
         self.round = Round()

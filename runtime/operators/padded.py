@@ -10,9 +10,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import SingleDeviceSharding
 
+from autograph.backends.base import LeafType
 from autograph.runtime.errors import StagingError
+from autograph.runtime.operators.extents import Extent, exactly
 from autograph.runtime.operators.locations import user_location
-from autograph.runtime.operators.state import Structure, flatten, is_mutable_container
+from autograph.runtime.operators.state import Structure, flatten, in_order, is_mutable_container
 from autograph.runtime.recording import JOINT
 
 _NUMBERS = (bool, int, float, complex)
@@ -91,17 +93,27 @@ class Padded:
       kind: what the elements are like.
       capacity: for how many there is room.
       reserved: whether that is room for all that will be appended.
+      extent: how long it may be.
     """
 
-    def __init__(self, length: Any, buffers: Sequence[Any], kind: Kind, capacity: Any, reserved: bool = False) -> None:
+    def __init__(
+        self,
+        length: Any,
+        buffers: Sequence[Any],
+        kind: Kind,
+        capacity: Any,
+        reserved: bool = False,
+        extent: Extent | None = None,
+    ) -> None:
         self.length = length
         self.buffers = tuple(buffers)
         self.kind = kind
         self.capacity = capacity
         self.reserved = reserved
+        self.extent = exactly(capacity) if extent is None else extent
 
     def tree_flatten(self) -> tuple[tuple[Any, ...], Any]:
-        return (self.length, *self.buffers), (self.kind, self.capacity, self.reserved)
+        return (self.length, *self.buffers), (self.kind, self.capacity, self.reserved, self.extent)
 
     @classmethod
     def tree_unflatten(cls, facts: Any, children: Any) -> Padded:
@@ -146,7 +158,7 @@ class Padded:
     def appended(self, element: Any) -> Padded:
         """With one element more."""
         grown = self if self.reserved else self.with_room(self.capacity + 1)
-        return grown.replaced(self.length, element).with_(length=self.length + 1)
+        return grown.replaced(self.length, element).with_(length=self.length + 1, extent=self.extent.plus(1))
 
     def replaced(self, index: Any, element: Any) -> Padded:
         """With another element at an index that is not negative."""
@@ -165,6 +177,26 @@ class Padded:
         return may_promote or all(
             jnp.result_type(leaf) == b.dtype for leaf, b in zip(leaves, self.buffers, strict=True)
         )
+
+    def fits(self, kind: Kind, types: Sequence[LeafType]) -> bool:
+        """Whether elements of this kind, whose leaves have these types, are like those held."""
+        return self.kind == kind and [b.shape[1:] for b in self.buffers] == [tuple(t.shape) for t in types]
+
+    def starting(self, origin: object) -> Padded:
+        """The same when a block begins: lengths are relative to that of now."""
+        return self.with_(extent=Extent(origin=origin))
+
+    def of_types(self, types: Sequence[LeafType]) -> Padded:
+        """The same with buffers that take elements of these types as well."""
+        buffers = [
+            buffer.astype(jnp.promote_types(buffer.dtype, type.dtype))
+            for buffer, type in zip(self.buffers, types, strict=True)
+        ]
+        return self.with_(buffers=tuple(buffers))
+
+    def within(self, capacity: int) -> Padded:
+        """The same in less room, which must be enough."""
+        return self.with_(capacity=capacity, buffers=tuple(buffer[:capacity] for buffer in self.buffers))
 
     def gathered(self, indices: Any, length: Any) -> Padded:
         """The elements at these indices; so many of them count."""
@@ -186,7 +218,8 @@ class Padded:
             _check_shapes(a.shape[1:], b.shape[1:])
             dtype = jnp.promote_types(a.dtype, b.dtype)
             buffers.append(a.astype(dtype).at[places].set(b.astype(dtype), mode="drop"))
-        return whole.with_(length=self.length + other.length, buffers=buffers)
+        extent = self.extent.plus(other.extent.limit(other.capacity))
+        return whole.with_(length=self.length + other.length, buffers=buffers, extent=extent)
 
     def filled(self) -> Any:
         """For each place of the buffers, whether there is an element."""
@@ -265,7 +298,38 @@ def chosen(condition: Any, one: Padded, other: Padded) -> Padded:
         buffers.append(jnp.where(condition, a, b))
     lengths = one.length, other.length
     is_known = all(isinstance(length, int) for length in lengths) and lengths[0] == lengths[1]
-    return one.with_(length=lengths[0] if is_known else jnp.where(condition, *lengths), buffers=buffers)
+    length = lengths[0] if is_known else jnp.where(condition, *lengths)
+    reserved = one.reserved or other.reserved
+    return one.with_(length=length, buffers=buffers, reserved=reserved, extent=joined_extent(one, other))
+
+
+def joined_extent(one: Padded, other: Padded) -> Extent:
+    """How long a list may be that is one of two."""
+    origin = one.extent.origin
+    return one.extent.join(other.extent.relative_to(origin, other.capacity))
+
+
+def with_joined_extents(one: Structure, other: Structure) -> Structure:
+    """The structure of two values that differ at most in how long their lists may be."""
+    mine, treedef = jax.tree_util.tree_flatten(one.template, is_leaf=_is_padded)
+    if not any(map(_is_padded, mine)):
+        return one
+    theirs = jax.tree_util.tree_leaves(other.template, is_leaf=_is_padded)
+    parts = [
+        a.with_(extent=joined_extent(a, b)) if isinstance(a, Padded) else a for a, b in zip(mine, theirs, strict=True)
+    ]
+    template = in_order(one.template, jax.tree_util.tree_unflatten(treedef, parts))
+    return Structure(jax.tree_util.tree_structure(template), template, one.has_records)
+
+
+def lengths_in(structure: Structure) -> set[int]:
+    """Which leaves are the lengths of lists."""
+    parts = jax.tree_util.tree_leaves(structure.template, is_leaf=_is_padded)
+    return {part.length for part in parts if isinstance(part, Padded)}
+
+
+def _is_padded(part: Any) -> bool:
+    return isinstance(part, Padded)
 
 
 def as_padded(contents: Any) -> Padded | None:
@@ -277,4 +341,4 @@ def as_padded(contents: Any) -> Padded | None:
 
 def emptied(padded: Padded) -> Padded:
     """No elements, of the kind of these."""
-    return padded.with_(length=0)
+    return padded.with_(length=0, extent=padded.extent.emptied())

@@ -187,7 +187,7 @@ class Structure:
     has_records: bool = False
 
     def build(self, leaves: Sequence[Any]) -> Any:
-        value = _in_order(self.template, jax.tree_util.tree_unflatten(self.treedef, leaves))
+        value = in_order(self.template, jax.tree_util.tree_unflatten(self.treedef, leaves))
         return closed(value) if self.has_records else value
 
     def leaf_names(self, name: str) -> list[str]:
@@ -206,16 +206,16 @@ def flatten(value: Any, keep_containers: bool = False, has_records: bool = False
         return keep_containers and part is not value and is_mutable_container(part)
 
     leaves, treedef = jax.tree_util.tree_flatten(value, is_leaf=is_leaf)
-    template = _in_order(value, jax.tree_util.tree_unflatten(treedef, range(len(leaves))))
+    template = in_order(value, jax.tree_util.tree_unflatten(treedef, range(len(leaves))))
     return leaves, Structure(treedef, template, has_records)
 
 
-def _in_order(template: Any, value: Any) -> Any:
+def in_order(template: Any, value: Any) -> Any:
     """``value`` with its dicts in the key order of ``template``."""
     if type(template) is dict and type(value) is dict and template.keys() == value.keys():
-        return {key: _in_order(part, value[key]) for key, part in template.items()}
+        return {key: in_order(part, value[key]) for key, part in template.items()}
     if type(template) in (list, tuple) and type(value) is type(template) and len(value) == len(template):
-        return type(value)(_in_order(a, b) for a, b in zip(template, value, strict=True))
+        return type(value)(in_order(a, b) for a, b in zip(template, value, strict=True))
     return value
 
 

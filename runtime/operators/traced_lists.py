@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from autograph.runtime.errors import StagingError
+from autograph.runtime.operators.extents import exactly
 from autograph.runtime.operators.locations import user_location
 from autograph.runtime.operators.padded import Padded, are_alike, as_padded
 
@@ -44,7 +45,13 @@ class TracedList(list[Any]):
         self.checks = checks
         self.set_contents(values.contents() if isinstance(values, TracedList) else tuple(values))
 
+    def note_read(self) -> None:
+        """Report that what follows depends on the length, or on the elements: a loop that appends must carry both."""
+        if self.checks is not None:
+            self.checks.journal.note_read(self)
+
     def tree_flatten(self) -> tuple[tuple[Any, ...], Any]:
+        self.note_read()
         # As it is: JAX flattens what `jit` returns once more, and compares.
         if self.padded is not None:
             return (self.padded,), (True, self.checks)
@@ -97,12 +104,17 @@ class TracedList(list[Any]):
 
     @property
     def __autograph_truth__(self) -> Callable[[], Any]:
-        return lambda: self._held.length > 0 if self._is_padded() else self
+        def truth() -> Any:
+            self.note_read()
+            return self._held.length > 0 if self._is_padded() else self
+
+        return truth
 
     # Python's methods.
 
     def resolve(self) -> Any:
         """A plain list, where the length is known; else this one."""
+        self.note_read()
         if self._is_padded():
             length = self._held.length
             return self._held.elements(length) if isinstance(length, int) else self
@@ -110,9 +122,11 @@ class TracedList(list[Any]):
 
     def size(self) -> Any:
         """``len``, which may be traced."""
+        self.note_read()
         return self._held.length if self._is_padded() else list.__len__(self)
 
     def __len__(self) -> int:
+        self.note_read()
         if self._is_padded():
             length = self._held.length
             if not isinstance(length, int):
@@ -124,6 +138,7 @@ class TracedList(list[Any]):
         return len(self) > 0
 
     def __iter__(self) -> Iterator[Any]:
+        self.note_read()
         return iter(self._held.elements(len(self))) if self._is_padded() else list.__iter__(self)
 
     def __reversed__(self) -> Iterator[Any]:
@@ -141,9 +156,11 @@ class TracedList(list[Any]):
         return repr(self._held) if self._is_padded() else list.__repr__(self)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        self.note_read()
         return np.asarray(self._held.stacked() if self._is_padded() else list(self), dtype)
 
     def __jax_array__(self) -> Any:
+        self.note_read()
         return self._held.stacked() if self._is_padded() else jnp.asarray(list(self))
 
     def __reduce_ex__(self, _: Any) -> Any:
@@ -164,6 +181,7 @@ class TracedList(list[Any]):
         return False
 
     def __getitem__(self, key: Any) -> Any:
+        self.note_read()
         if not self._is_padded() and isinstance(key, slice) and _is_traced_key(key):
             padded = self.as_padded()
             return self.holding(()) if padded is None else self.holding(padded)[key]
@@ -193,6 +211,7 @@ class TracedList(list[Any]):
 
     def _slice(self, key: slice) -> Padded:
         length, capacity = self._held.length, self._held.capacity
+        count_at_most = _at_most(key, capacity)
         step = 1 if key.step is None else operator.index(key.step)
 
         def bound(value: Any, default: Any) -> Any:
@@ -204,7 +223,9 @@ class TracedList(list[Any]):
         start = bound(key.start, 0 if step > 0 else length - 1)
         stop = bound(key.stop, length if step > 0 else -1)
         count = jnp.maximum(0, -((start - stop) // step) if step > 0 else (start - stop - step - 1) // -step)
-        return self._held.gathered(jnp.clip(start + step * jnp.arange(capacity), 0, capacity - 1), count)
+        places = jnp.clip(start + step * jnp.arange(count_at_most), 0, capacity - 1)
+        extent = self._held.extent if count_at_most is capacity else exactly(count_at_most)
+        return self._held.gathered(places, count).with_(extent=extent)
 
     def _make_room_for(self, value: Any, key: Any = None) -> None:
         """Be Python's own list again, where the length is known, if its arrays cannot hold this value, at ``key``, as it is.
@@ -222,6 +243,7 @@ class TracedList(list[Any]):
             self.set_contents(tuple(self))
 
     def __setitem__(self, key: Any, value: Any) -> None:
+        self.note_read()
         value = list(value) if isinstance(key, slice) else value
         self._make_room_for(value, key)
         if not self._traces(key):
@@ -237,6 +259,7 @@ class TracedList(list[Any]):
             self.padded = self._held.replaced(index, value)
 
     def __delitem__(self, key: Any) -> None:
+        self.note_read()
         if isinstance(key, slice):
             self._make_room_for(None, key)
         if self._traces(key):
@@ -269,6 +292,7 @@ class TracedList(list[Any]):
             self.append(value)
 
     def insert(self, index: Any, value: Any) -> None:
+        self.note_read()
         self._make_room_for(value, index)
         if not self._traces(index):
             list.insert(self, index, value)
@@ -283,6 +307,7 @@ class TracedList(list[Any]):
         self.padded = new.gathered(order, new.length)
 
     def pop(self, index: Any = -1) -> Any:
+        self.note_read()
         if not self._traces(index):
             if not list.__len__(self):
                 raise EmptyListError("pop from empty list")
@@ -293,26 +318,30 @@ class TracedList(list[Any]):
         value = held.element(place)
         length = max(held.length - 1, 0) if isinstance(held.length, int) else jnp.maximum(held.length - 1, 0)
         if isinstance(index, int) and index == -1:
-            self.padded = held.with_(length=length)
+            self.padded = held.with_(length=length, extent=held.extent.plus(-1))
         else:
             order = jnp.arange(held.capacity)
             order = jnp.minimum(jnp.where(order < place, order, order + 1), held.capacity - 1)
-            self.padded = held.gathered(order, length)
+            self.padded = held.gathered(order, length).with_(extent=held.extent.plus(-1))
         return value
 
     def clear(self) -> None:
+        self.note_read()
         if self._is_padded():
-            self.padded = self._held.with_(length=jnp.zeros_like(self._held.length))
+            held = self._held
+            self.padded = held.with_(length=jnp.zeros_like(held.length), extent=held.extent.emptied())
         else:
             list.clear(self)
 
     def reverse(self) -> None:
+        self.note_read()
         if self._is_padded():
             self.padded = self._slice(slice(None, None, -1)).with_(reserved=self._held.reserved)
         else:
             list.reverse(self)
 
     def sort(self, *, key: Any = None, reverse: bool = False) -> None:
+        self.note_read()
         if not self._is_padded():
             found = self.checks and self.checks.ordered(tuple(self), key, reverse)
             if found is None:
@@ -332,10 +361,12 @@ class TracedList(list[Any]):
         self.padded = self._held.gathered(order, self._held.length)
 
     def copy(self) -> TracedList:
+        self.note_read()
         return self.holding(self.contents())
 
     def _searched(self, value: Any) -> Padded | None:
         """The contents to search for a value; None if Python can."""
+        self.note_read()
         if self._is_padded():
             return self._held
         leaves = jax.tree_util.tree_leaves((tuple(self), value))
@@ -367,11 +398,13 @@ class TracedList(list[Any]):
 
     def has(self, value: Any) -> Any:
         """``value in self``, where the length is traced."""
+        self.note_read()
         held = self._held
         same = self._held.stacked() == value
         return jnp.any(held.filled() & jnp.reshape(same, (held.capacity, -1)).all(1))
 
     def __contains__(self, value: Any) -> bool:
+        self.note_read()
         return bool(self.has(value)) if self._is_padded() else list.__contains__(self, value)
 
     def __add__(self, other: Any) -> Any:
@@ -395,6 +428,7 @@ class TracedList(list[Any]):
         return self
 
     def __mul__(self, count: Any) -> Any:
+        self.note_read()
         return self._one_by_one("Multiplying") * count if self._is_padded() else list.__mul__(self, count)
 
     __rmul__ = __mul__
@@ -402,6 +436,7 @@ class TracedList(list[Any]):
 
     def _one_by_one(self, what: str) -> list[Any]:
         """The elements that one array holds."""
+        self.note_read()
         if not isinstance(self._held.length, int):
             raise self._refused(what)
         return list(self)
@@ -429,6 +464,18 @@ def is_traced_list(value: Any) -> bool:
 def is_array_list(value: Any) -> bool:
     """Whether this is a list whose elements one array holds; its length may be known."""
     return isinstance(value, TracedList) and value._is_padded()
+
+
+def _at_most(key: slice, capacity: Any) -> Any:
+    """How many elements a slice takes at most, of a list with so much room."""
+    start, stop = key.start, key.stop
+    is_known = all(part is None or type(part) is int for part in (start, stop))
+    if not isinstance(capacity, int) or not is_known or key.step is not None:
+        return capacity
+    start = 0 if start is None else start
+    if stop is None:
+        return min(capacity, -start) if start < 0 else capacity
+    return min(capacity, max(0, stop - start)) if (start < 0) == (stop < 0) else capacity
 
 
 def _is_traced_key(key: Any) -> bool:
