@@ -43,25 +43,29 @@ class Bound(_Neutral):
 class Extent(_Neutral):
     """How long a list may be now, and at most since the block began: by default, as long as then.
 
-    Attributes: origin (which list's length it is that ``rise`` is relative to, by identity).
+    Attributes: net (how many more elements there are now, where all paths agree on it), origin (which list's length it is
+    that ``rise`` and ``net`` are relative to).
     """
 
     now: Bound = Bound(rise=0)
     peak: Bound = Bound(rise=0)
+    net: int | None = 0
     origin: object = None
 
     def plus(self, count: float) -> Extent:
         """After ``count`` elements more; fewer where that is negative."""
         now = self.now.plus(count)
-        return replace(self, now=now, peak=self.peak.join(now))
+        net = None if self.net is None or math.isinf(count) else self.net + int(count)
+        return replace(self, now=now, peak=self.peak.join(now), net=net)
 
     def emptied(self) -> Extent:
         """After all elements were removed."""
-        return replace(self, now=Bound(most=0), peak=self.peak.join(Bound(most=0)))
+        return replace(self, now=Bound(most=0), peak=self.peak.join(Bound(most=0)), net=None)
 
     def join(self, other: Extent) -> Extent:
         """Of a list that is one of two, whose lengths are relative to that of one list."""
-        return replace(self, now=self.now.join(other.now), peak=self.peak.join(other.peak))
+        net = self.net if self.net == other.net else None
+        return replace(self, now=self.now.join(other.now), peak=self.peak.join(other.peak), net=net)
 
     def relative_to(self, origin: object, capacity: Any) -> Extent:
         """The same relative to the length of ``origin``, for a list that has this capacity."""
@@ -82,7 +86,7 @@ class Extent(_Neutral):
 
     def since(self, length: int) -> Extent:
         """The same, for a block that began with a list of this known length, relative to that length."""
-        return replace(self, now=_relative(self.now, length), peak=_relative(self.peak, length))
+        return replace(self, now=_relative(self.now, length), peak=_relative(self.peak, length), net=None)
 
     def room(self, before: Any, iterations: Any) -> Any:
         """The room for a list of ``before`` elements in a loop of so many iterations (None: not known), of which this is one.
@@ -100,21 +104,32 @@ class Extent(_Neutral):
             return None
         return start + int(self.now.rise) * (iterations - 1) + int(highest)
 
-    def after(self, body: Extent, iterations: Any) -> Extent:
-        """After a loop in the block, each of whose iterations does what ``body`` says."""
+    def net_of(self, iterations: int | None) -> int | None:
+        """How many more elements exactly so many iterations (None: not known) leave, each of which does what this says."""
+        return None if self.net is None or iterations is None else self.net * iterations
+
+    def after(self, body: Extent, iterations: Any, exactly: int | None = None) -> Extent:
+        """After a loop in the block, each of whose iterations does what ``body`` says.
+
+        Args:
+          iterations: their number, or the most there may be; None where that is not known.
+          exactly: their number, where that is known.
+        """
         rise = max(0, body.now.rise)
         count = iterations if isinstance(iterations, int) else math.inf
         most = rise * count if rise else 0
         highest = most - rise + max(0, body.peak.rise) if rise < math.inf else math.inf
         now = self.now.plus(most).join(Bound(most=_sum(body.now.most, most)))
         peak = self.now.plus(highest).join(Bound(most=_sum(body.peak.most, most)))
-        return replace(self, now=now, peak=self.peak.join(now).join(peak))
+        more = body.net_of(exactly)
+        net = None if self.net is None or more is None else self.net + more
+        return replace(self, now=now, peak=self.peak.join(now).join(peak), net=net)
 
 
 def exactly(count: Any) -> Extent:
     """Of a list of ``count`` elements; no more is said of a count that is no int."""
     bound = Bound(most=count if isinstance(count, int) else math.inf)
-    return Extent(bound, bound)
+    return Extent(bound, bound, None)
 
 
 def _sum(one: float, other: float) -> float:

@@ -270,6 +270,8 @@ class Journal(threading.local):
       paths: the branches that are being traced, outermost first: each its predicate, and whether it runs where that holds.
       is_rolling: whether a loop that Python could run is being tried as one staged loop.
       pending: by id, the containers outside the function that what is recorded writes when it runs.
+      loops: the loops whose bodies are being traced, outermost first.
+      learnt: by the code of a loop's body, the places that it was seen to write while the outermost loop is traced.
       reads: by id, the lists whose length or elements the innermost loop's iteration has asked for.
       is_stepping: whether the ``__next__`` of a user's iterator runs for a loop in Python.
     """
@@ -282,6 +284,8 @@ class Journal(threading.local):
         self.is_stepping = False
         self.pending: dict[int, Any] = {}
         self.reads: dict[int, Any] = {}
+        self.loops: list[Any] = []
+        self.learnt: dict[Any, dict[Any, Any]] = {}
 
     @contextmanager
     def rolling(self) -> Iterator[None]:
@@ -333,6 +337,17 @@ class Journal(threading.local):
         if key not in region.own and key not in region.before and not region.has_made(place):
             region.before[key] = (place, place.get())
 
+    def outermost_around(self, place: Place) -> Any:
+        """The outermost loop whose body is being traced and which a place was there before; None if there is none."""
+        made = [k for k, region in enumerate(self.regions) if region.has_made(place)]
+        first = made[-1] + 1 if made else 0
+        inside = {id(region) for region in self.regions[first:]}
+        return next((loop for loop in self.loops if id(loop.region) in inside), None)
+
+    def learn(self, code: Any, place: Place, ended: Any) -> None:
+        """Note that the loop with this body writes a place; ``ended``: what an iteration makes of it, if it is a list."""
+        self.learnt.setdefault(code, {})[key_of(place)] = place, ended
+
     def note_read(self, owner: Any) -> None:
         """Report that the length or the elements of a list are asked for."""
         if self.regions:
@@ -345,7 +360,8 @@ class Journal(threading.local):
         try:
             yield self.reads
         finally:
-            self.reads = outer | self.reads
+            outer.update(self.reads)
+            self.reads = outer
 
     def born(self, owner: Any) -> None:
         """Report that an object has just been made."""

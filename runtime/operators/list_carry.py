@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import dataclasses
+import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from autograph.backends.base import Backend, NotRollable
-from autograph.runtime.operators.growing_lists import GrowingList
+from autograph.runtime.operators.extents import Extent
+from autograph.runtime.operators.growing_lists import GrowingList, refuse_growth
 from autograph.runtime.operators.iterables import UNROLLED_AT_MOST, StagedIterable
 from autograph.runtime.operators.journal import ContentsPlace, Place
 from autograph.runtime.operators.list_growth import (
@@ -54,6 +57,11 @@ class CarriesLists:
         bound = self.iterable.length if self.iterable.limit is None else self.iterable.limit
         return None if self.backend.is_traced(bound) else bound
 
+    def _trips(self) -> int | None:
+        """How often the loop runs, where that is known."""
+        is_known = isinstance(self.iterable.length, int) and self.iterable.limit is None and self.test is None
+        return self.iterable.length if is_known else None
+
     def _carry_list(self, place: Place, ended: ListEnd) -> None:
         """Carry the contents of a list, with room for all that the iterations append."""
         self.snapshot.add(place)
@@ -62,6 +70,14 @@ class CarriesLists:
         carried = self._start(place)
         self._widen_lists(carried, {(): ended})
         self.carried.append(carried)
+
+    def _carry_growing(self, growing: GrowingList, ended: ListEnd | None) -> None:
+        """Carry the buffers of a list that each iteration appends to, and does not read."""
+        growing.end = ended
+        self.growing.append(growing)
+        for slot in growing.slots:
+            self.variables.append(slot)
+            self.carried.append(self._start(slot))
 
     def _refuse_from_python(self) -> None:
         """Leave to Python a loop that it could run, with a list whose length would be traced."""
@@ -85,6 +101,15 @@ class CarriesLists:
             growing.place.set(growing.entry)
             self._carry_list(growing.place, growing.end)
         return bool(read)
+
+    def _around(self, ended: ListEnd, inner: Sequence[CarriesLists]) -> ListEnd:
+        """What a list that these loops, innermost first, lengthen inside of this one is like after an iteration of this one."""
+        extent = ended.extent
+        for loop in inner:
+            extent = Extent().after(extent, loop._bound())
+            if math.isinf(max(0, extent.now.rise)):
+                raise refuse_growth(loop.where)
+        return dataclasses.replace(ended, extent=extent, length=None)
 
     # The lists in carried variables.
 
@@ -143,6 +168,8 @@ class CarriesLists:
             return False
         if any(needs_room(entries[path], ends[path]) for path in wider):
             self._refuse_from_python()
+        elif self.from_python and all(isinstance(entries[path], tuple) for path in wider):
+            return False  # written at an index that Python knows, perhaps: the first iteration by itself will tell
         if isinstance(carried.variable, ContentsPlace):
             value = wider[()]
         else:
@@ -169,7 +196,7 @@ class CarriesLists:
             if not isinstance(contents, Padded) or path not in entries or path not in carried.lists:
                 continue
             extent = carried.lists[path].extent
-            after = contents_after(contents, entries[path], extent, self._bound(), UNROLLED_AT_MOST)
+            after = contents_after(contents, entries[path], extent, self._bound(), self._trips(), UNROLLED_AT_MOST)
             if is_place:
                 return after
             lists_in(value)[path].set_contents(after)

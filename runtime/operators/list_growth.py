@@ -144,14 +144,20 @@ def _empty(types: Sequence[LeafType]) -> list[Any]:
     return [jnp.zeros((0, *type.shape), type.dtype) for type in types]
 
 
-def contents_after(held: Padded, entry: Any, body: Extent, bound: Any, limit: int) -> Any:
-    """What a list holds after the loop, where it held ``entry`` before.
+def contents_after(held: Padded, entry: Any, body: Extent, bound: Any, trips: int | None, limit: int) -> Any:
+    """What a list holds after a loop, where it held ``entry`` before.
 
     The room that the loop reserved is nobody's promise any more. A list of known length is Python's again, but for long
     ones, of more than ``limit`` elements.
+
+    Args:
+      body: what one iteration does to the length. bound: how many there are at most. trips: how many there are; each None if not known.
     """
-    if isinstance(held.length, int) and held.length <= limit:
-        return tuple(held.elements(held.length))
-    before = entry.extent if isinstance(entry, Padded) else exactly(len(entry))
-    reserved = isinstance(entry, Padded) and entry.reserved
-    return held.with_(reserved=reserved, extent=before.after(body, bound))
+    is_held = isinstance(entry, Padded)
+    length, more = entry.length if is_held else len(entry), body.net_of(trips)
+    if isinstance(length, int) and more is not None:
+        held = held.with_(length=max(0, length + more))
+        if held.length <= limit:
+            return tuple(held.elements(held.length))
+    before = entry.extent if is_held else exactly(len(entry))
+    return held.with_(reserved=is_held and entry.reserved, extent=before.after(body, bound, trips))

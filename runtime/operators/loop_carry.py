@@ -21,9 +21,16 @@ from autograph.runtime.operators.journal import ContentsPlace, Journal, Place, R
 from autograph.runtime.operators.list_growth import list_end
 from autograph.runtime.operators.loop_options import NO_OPTIONS, LoopOptions
 from autograph.runtime.operators.loop_settling import SettlesCarry
-from autograph.runtime.operators.loop_state import BodyEnd, Carried, CarryChanges, Key, Round, VariableEnd
+from autograph.runtime.operators.loop_state import (
+    BodyEnd,
+    Carried,
+    CarriedFurtherOut,
+    CarryChanges,
+    Key,
+    Round,
+    VariableEnd,
+)
 from autograph.runtime.operators.part_carry import CarriesParts, StandIns
-from autograph.runtime.operators.padded import lengths_in
 from autograph.runtime.operators.parts import Path, lists_in_arrays, take_lists_apart
 from autograph.runtime.operators.raises import Raising
 from autograph.runtime.operators.state import (
@@ -60,7 +67,9 @@ class LoopTrace(SettlesCarry, CarriesParts):
         result_name: str | None = None,
         options: LoopOptions = NO_OPTIONS,
         from_python: bool = False,
+        code: Any = None,
     ) -> None:
+        self.code = code
         self.backend = backend
         self.marks = marks
         self.journal = journal
@@ -88,6 +97,7 @@ class LoopTrace(SettlesCarry, CarriesParts):
         self.may_peel = False
         self.spec: LoopSpec | None = None
         self._index_type: Any = backend.type_of(0)
+        self.region: Region | None = None
         self.test_writes = False  # as far as is known by now
         self._early_test: tuple[list[LeafType], Traced] | None = None
 
@@ -110,14 +120,23 @@ class LoopTrace(SettlesCarry, CarriesParts):
     def _settle(self) -> None:
         self.raising.identities.check_unreported()
         self.carried = [self._start(variable) for variable in self.variables if variable.get() is not UNBOUND]
+        self._take_learnt()
         for _ in range(_MAX_ROUNDS):
-            traced = self._trace_body()
+            try:
+                traced = self._trace_body()
+            except CarriedFurtherOut as found:
+                if found.loop is not self:
+                    raise
+                self._take_learnt()
+                continue
             if self._share(traced):
                 continue
             if not self._widened(traced) or self._only_strengthened(traced):
                 break
         else:
             raise StagingError(f"{self.where}\n  The types of this loop's variables do not settle.")
+        if not self.journal.loops:
+            self.journal.learnt.clear()
         self.spec = LoopSpec(
             traced.traced,
             None if self.test is None else self._settled_test(),
@@ -178,7 +197,7 @@ class LoopTrace(SettlesCarry, CarriesParts):
         position = 0
         for carried in self._inputs_first():
             leaves = []
-            counts = counts_in(carried.structure) | lengths_in(carried.structure)
+            counts = counts_in(carried.structure)
             for k, (start, type, result) in enumerate(zip(carried.start, carried.types, carried.results, strict=True)):
                 if type is None:
                     leaves.append(start)
@@ -251,6 +270,8 @@ class LoopTrace(SettlesCarry, CarriesParts):
         ]
 
         region = self.journal.open(self.variables, self.raising.tries(), self.snapshot.reachable(), True)
+        self.region = region
+        self.journal.loops.append(self)
         known = self.raising.identities.inside()
 
         def run(*operands: Any) -> list[Any]:
@@ -305,6 +326,7 @@ class LoopTrace(SettlesCarry, CarriesParts):
         try:
             end.traced = self.backend.trace(run, [*self._operand_types(), self._index_type, *slices], unchanged)
         finally:
+            self.journal.loops.pop()
             self.raising.identities.leave(known)
             self.snapshot.restore()
             living = self.journal.close(region, end.traced.leaves)

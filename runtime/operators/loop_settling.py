@@ -9,12 +9,20 @@ from autograph.backends.base import MISSING, LeafType
 from autograph.runtime.errors import StagingError
 from autograph.runtime.operators.growing_lists import refuse_growth
 from autograph.runtime.operators.joins import Shown, agree, describe
-from autograph.runtime.operators.journal import key_of
+from autograph.runtime.operators.journal import Place, key_of
 from autograph.runtime.operators.list_carry import CarriesLists
 from autograph.runtime.operators.loop_options import LoopOptions
-from autograph.runtime.operators.loop_state import BodyEnd, Carried, CarryChanges, VariableEnd, carry_changes
+from autograph.runtime.operators.loop_state import (
+    BodyEnd,
+    Carried,
+    CarriedFurtherOut,
+    CarryChanges,
+    VariableEnd,
+    carry_changes,
+)
 from autograph.runtime.operators.none_carry import CarriesNones
 from autograph.runtime.operators.object_carry import CarriesObjects
+from autograph.runtime.operators.padded import Kind
 from autograph.runtime.operators.state import UNBOUND, Structure, Variable
 
 
@@ -69,28 +77,69 @@ class SettlesCarry(CarriesLists, CarriesNones, CarriesObjects):
         return not self._widened(end)
 
     def _take_discovered(self, end: BodyEnd) -> bool:
-        """Make state of the places that the body was seen to write; True if there are any."""
+        """Make state of the places that the body was seen to write; True if there are any.
+
+        Raises:
+          CarriedFurtherOut: loops around this one have to carry some of them, too.
+        """
+        self._leave_to_outer_loops(end)
         for place in end.discovered:
             growing = end.growing.get(key_of(place))
             ended = end.lists.get(key_of(place))
             if ended is not None and (growing is None or id(place.owner) in end.reads):
                 self._carry_list(place, ended)
-                continue
-            if growing is None and key_of(place) in end.growing:
+            elif growing is not None:
+                self._carry_growing(growing, ended)
+            elif key_of(place) in end.growing:
                 raise refuse_growth(self.where)
-            if growing is not None:
-                growing.end = ended
-                self.growing.append(growing)
-                for slot in growing.slots:
-                    self.variables.append(slot)
-                    self.carried.append(self._start(slot))
-                continue
-            self.snapshot.add(place)
-            self.variables.append(place)
-            self.found.add(id(place))
-            if place.get() is not UNBOUND:
-                self.carried.append(self._start(place))
+            else:
+                self._carry_place(place)
         return bool(end.discovered)
+
+    def _carry_place(self, place: Place) -> None:
+        self.snapshot.add(place)
+        self.variables.append(place)
+        self.found.add(id(place))
+        if place.get() is not UNBOUND:
+            self.carried.append(self._start(place))
+
+    def _leave_to_outer_loops(self, end: BodyEnd) -> None:
+        """Have the places that loops around this one have to carry carried from the outermost on, and all traced once more.
+
+        So the body is traced twice, however deep it is.
+        """
+        targets = {key_of(place): self.journal.outermost_around(place) for place in end.discovered}
+        around = [loop for loop in self.journal.loops if any(loop is target for target in targets.values())]
+        if not around or self.from_python or any(loop.from_python for loop in self.journal.loops):
+            return
+        loops = self.journal.loops[self.journal.loops.index(around[0]) :]
+        found = False
+        for place in end.discovered:
+            key = key_of(place)
+            ended = end.lists.get(key)
+            if targets[key] is not around[0] or not (ended is None or isinstance(ended.kind, Kind)):
+                continue
+            if ended is None and key in end.growing:
+                continue
+            inner: list[SettlesCarry] = [self]
+            self.journal.learn(self.code, place, ended)
+            for loop in reversed(loops):
+                self.journal.learn(loop.code, place, None if ended is None else loop._around(ended, inner))
+                inner.append(loop)
+            found = True
+        if found:
+            raise CarriedFurtherOut(around[0])
+
+    def _take_learnt(self) -> None:
+        """Carry what this loop was seen to write while one around it was traced."""
+        known = {key_of(variable) for variable in self.variables if isinstance(variable, Place)}
+        for key, (place, ended) in self.journal.learnt.get(self.code, {}).items():
+            if key in known:
+                continue
+            if ended is None:
+                self._carry_place(place)
+            else:
+                self._carry_list(place, ended)
 
     def _born(self, variable: Variable, last: VariableEnd, leaves: list[Any]) -> bool:
         """A variable that is unbound before the loop: True if iterations must see what earlier ones left."""

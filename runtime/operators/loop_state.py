@@ -69,6 +69,17 @@ class CarryChanges(StagingError):
     """The state has another shape or structure after an iteration than before it."""
 
 
+class CarriedFurtherOut(BaseException):
+    """Ends the trace of a loop's body: a loop in it writes to what was there before, so all loops in between carry it.
+
+    No `Exception`, as the user's code in between must not handle it. Attributes: loop (the outermost of these).
+    """
+
+    def __init__(self, loop: Any) -> None:
+        super().__init__()
+        self.loop = loop
+
+
 def carry_changes(where: str, name: str, before: str, after: str, has_invariants: bool) -> CarryChanges:
     """The error for the loop at ``where``, whose variable ``name`` is one thing before and another after."""
     message = (

@@ -336,6 +336,7 @@ class Loops(Rolling, Raising):
             surely_runs=surely_runs and (items.length is None or isinstance(items.length, int)),
             result_name=loop.result,
             options=loop.options,
+            code=loop.body.__code__,
         )
 
     def _settled_while(
@@ -448,6 +449,7 @@ class Loops(Rolling, Raising):
             result_name=loop.result,
             options=loop.options,
             from_python=from_python,
+            code=getattr(loop.body, "__code__", loop.body),
         )
 
     def _on_trial(self, settled: Callable[[], LoopTrace]) -> tuple[bool, str | None]:
