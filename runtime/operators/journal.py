@@ -135,7 +135,7 @@ def key_of(place: Any) -> Any:
         return ("cell", id(place.cell))
     if isinstance(place, GlobalVariable):
         return ("global", id(place.namespace), place.name)
-    return place.key
+    return getattr(place, "key", id(place))
 
 
 class Region:
@@ -344,9 +344,9 @@ class Journal(threading.local):
         inside = {id(region) for region in self.regions[first:]}
         return next((loop for loop in self.loops if id(loop.region) in inside), None)
 
-    def learn(self, code: Any, place: Place, ended: Any) -> None:
-        """Note that the loop with this body writes a place; ``ended``: what an iteration makes of it, if it is a list."""
-        self.learnt.setdefault(code, {})[key_of(place)] = place, ended
+    def learn(self, code: Any, place: Place, end: Any) -> None:
+        """Note that the loop with this body writes a place; ``end``: what an iteration leaves in it."""
+        self.learnt.setdefault(code, {})[key_of(place)] = place, end
 
     def note_read(self, owner: Any) -> None:
         """Report that the length or the elements of a list are asked for."""

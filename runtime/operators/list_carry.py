@@ -186,7 +186,6 @@ class CarriesLists:
             return {}
         return {(): carried.entry} if isinstance(carried.variable, ContentsPlace) else contents_of_lists(carried.entry)
 
-
     def _lists_after(self, carried: Carried, value: Any) -> Any:
         """A variable's value after the loop, with what is known of its lists."""
         entries = self._entry_contents(carried)

@@ -98,6 +98,7 @@ class LoopTrace(SettlesCarry, CarriesParts):
         self.spec: LoopSpec | None = None
         self._index_type: Any = backend.type_of(0)
         self.region: Region | None = None
+        self.installed: dict[int, list[Any]] = {}
         self.test_writes = False  # as far as is known by now
         self._early_test: tuple[list[LeafType], Traced] | None = None
 
@@ -256,6 +257,7 @@ class LoopTrace(SettlesCarry, CarriesParts):
                 value = self.marks.add(value, leaves[-1], f"the loop at {self.where} may not have bound it")
             carried.variable.set(value)
             installed[id(carried.variable)] = (value, leaves)
+            self.installed[id(carried.variable)] = leaves
             starts[id(carried.variable)] = self._list_starts(carried, value)
         stand_ins.begin()
         return installed, starts
@@ -272,6 +274,7 @@ class LoopTrace(SettlesCarry, CarriesParts):
         region = self.journal.open(self.variables, self.raising.tries(), self.snapshot.reachable(), True)
         self.region = region
         self.journal.loops.append(self)
+        self.installed = {}
         known = self.raising.identities.inside()
 
         def run(*operands: Any) -> list[Any]:
@@ -310,6 +313,9 @@ class LoopTrace(SettlesCarry, CarriesParts):
             for place in region.written():
                 end.written.append(key_of(place))
                 before = region.before[key_of(place)][1]
+                if place.get() is not UNBOUND:
+                    leaves, structure = self._flattened(place, place.get())
+                    end.types[key_of(place)] = structure.treedef, [self.backend.type_of(leaf) for leaf in leaves]
                 if isinstance(place, ContentsPlace) and isinstance(place.owner, TracedList):
                     end.lists[key_of(place)] = list_end(place.owner, before, (id(place), ()), self.backend)
                 if (appended := appended_to(place, before)) is not None:
@@ -327,6 +333,7 @@ class LoopTrace(SettlesCarry, CarriesParts):
             end.traced = self.backend.trace(run, [*self._operand_types(), self._index_type, *slices], unchanged)
         finally:
             self.journal.loops.pop()
+            self.installed = {}
             self.raising.identities.leave(known)
             self.snapshot.restore()
             living = self.journal.close(region, end.traced.leaves)

@@ -11,6 +11,7 @@ from autograph.runtime.operators.growing_lists import refuse_growth
 from autograph.runtime.operators.joins import Shown, agree, describe
 from autograph.runtime.operators.journal import Place, key_of
 from autograph.runtime.operators.list_carry import CarriesLists
+from autograph.runtime.operators.list_growth import ListEnd
 from autograph.runtime.operators.loop_options import LoopOptions
 from autograph.runtime.operators.loop_state import (
     BodyEnd,
@@ -93,15 +94,42 @@ class SettlesCarry(CarriesLists, CarriesNones, CarriesObjects):
             elif key_of(place) in end.growing:
                 raise refuse_growth(self.where)
             else:
-                self._carry_place(place)
+                self._carry_place(place, end.types.get(key_of(place)))
         return bool(end.discovered)
 
-    def _carry_place(self, place: Place) -> None:
+    def _widen_further_out(self, carried: Carried, k: int, joined: LeafType) -> None:
+        """Have a leaf of another type carried so by the outermost loop whose iterations begin with what this one begins with.
+
+        Raises:
+          CarriedFurtherOut: there is such a loop.
+        """
+        key, start = key_of(carried.variable), carried.start[k]
+        target = None
+        for loop in reversed(self.journal.loops):
+            outer = next((each for each in loop.carried if each.is_input and key_of(each.variable) == key), None)
+            if outer is None or outer.structure.treedef != carried.structure.treedef or outer.types[k] is None:
+                break
+            if loop.installed.get(id(outer.variable), [None] * (k + 1))[k] is not start:
+                break
+            target, start = outer, outer.start[k]
+            found = loop
+        if target is not None and not self.from_python:
+            target.types[k] = joined
+            raise CarriedFurtherOut(found)
+
+    def _carry_place(self, place: Place, types: tuple[Any, list[LeafType | None]] | None) -> None:
+        """Carry a place. ``types`` (with their tree) are those that an iteration was seen to leave in it."""
         self.snapshot.add(place)
         self.variables.append(place)
         self.found.add(id(place))
-        if place.get() is not UNBOUND:
-            self.carried.append(self._start(place))
+        if place.get() is UNBOUND:
+            return
+        carried = self._start(place)
+        if types is not None and types[0] == carried.structure.treedef:
+            pairs = zip(carried.types[:-1], types[1], strict=True)
+            joined = [self.backend.join(a, b) if a is not None and b is not None else a for a, b in pairs]
+            carried.types[:-1] = [new or old for new, old in zip(joined, carried.types[:-1], strict=True)]
+        self.carried.append(carried)
 
     def _leave_to_outer_loops(self, end: BodyEnd) -> None:
         """Have the places that loops around this one have to carry carried from the outermost on, and all traced once more.
@@ -122,9 +150,10 @@ class SettlesCarry(CarriesLists, CarriesNones, CarriesObjects):
             if ended is None and key in end.growing:
                 continue
             inner: list[SettlesCarry] = [self]
-            self.journal.learn(self.code, place, ended)
+            self.journal.learn(self.code, place, ended or end.types.get(key))
             for loop in reversed(loops):
-                self.journal.learn(loop.code, place, None if ended is None else loop._around(ended, inner))
+                known = end.types.get(key) if ended is None else loop._around(ended, inner)
+                self.journal.learn(loop.code, place, known)
                 inner.append(loop)
             found = True
         if found:
@@ -133,13 +162,13 @@ class SettlesCarry(CarriesLists, CarriesNones, CarriesObjects):
     def _take_learnt(self) -> None:
         """Carry what this loop was seen to write while one around it was traced."""
         known = {key_of(variable) for variable in self.variables if isinstance(variable, Place)}
-        for key, (place, ended) in self.journal.learnt.get(self.code, {}).items():
+        for key, (place, end) in self.journal.learnt.get(self.code, {}).items():
             if key in known:
                 continue
-            if ended is None:
-                self._carry_place(place)
+            if isinstance(end, ListEnd):
+                self._carry_list(place, end)
             else:
-                self._carry_list(place, ended)
+                self._carry_place(place, end)
 
     def _born(self, variable: Variable, last: VariableEnd, leaves: list[Any]) -> bool:
         """A variable that is unbound before the loop: True if iterations must see what earlier ones left."""
@@ -206,6 +235,7 @@ class SettlesCarry(CarriesLists, CarriesNones, CarriesObjects):
             if joined is None:
                 raise self._changed(label, str(old), describe(leaf, new))
             if joined != old:
+                self._widen_further_out(carried, k, joined)
                 carried.types[k], again = joined, True
             carried.results.append(leaf)
         return again

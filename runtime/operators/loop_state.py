@@ -168,4 +168,5 @@ class BodyEnd:
         self.growing: dict[Any, GrowingList | None] = {}
         self.lists: dict[Any, ListEnd] = {}
         self.reads: dict[int, Any] = {}
+        self.types: dict[Any, tuple[Any, list[LeafType | None]]] = {}
         self.round = Round()
