@@ -23,6 +23,7 @@ from autograph.runtime.concrete import StaticOutput
 from autograph.runtime.effects import cause_of
 from autograph.runtime.held import Constant, Held
 from autograph.runtime.operators.list_outputs import CountedList
+from autograph.runtime.operators.padded_arrays import PaddedArray
 from autograph.runtime.operators.traced_lists import TracedList
 from autograph.runtime.optional import Optional
 from autograph.runtime.raising import Guarded
@@ -468,7 +469,7 @@ def _type_key(array: Any) -> Any:
     return tuple(aval.shape), aval.dtype, bool(getattr(aval, "weak_type", False))
 
 
-_RESOLVED = (Optional, Guarded, TracedList, CountedList)
+_RESOLVED = (Optional, Guarded, TracedList, CountedList, PaddedArray)
 
 
 def _with_error(result: Any, error: Any) -> Any:

@@ -17,6 +17,7 @@ import numpy as np
 from autograph.runtime.array_like import plain
 from autograph.runtime.errors import StagingError
 from autograph.runtime.operators.locations import user_location
+from autograph.runtime.operators.padded_arrays import PaddedArray
 
 
 class TensorArray:
@@ -123,13 +124,19 @@ class TensorArray:
         return self._filled()[index]
 
     def stack(self) -> Any:
-        """All elements as one array, along a new first axis."""
+        """All elements as one array, along a new first axis.
+
+        Where their number is traced, a `PaddedArray`: an array of that length in the room of more, which `autograph.function`
+        returns exact.
+        """
         buffer = self._filled()
         count = self._count
         if isinstance(count, jax.Array) and not isinstance(count, jax.core.Tracer):
             count = int(count)
-        if isinstance(count, jax.core.Tracer) or count is buffer.shape[0]:
+        if count is buffer.shape[0]:
             return buffer
+        if isinstance(count, jax.core.Tracer):
+            return PaddedArray(buffer, count)
         return buffer if _same_size(count, buffer.shape[0]) else buffer[:count]
 
     def unstack(self, value: Any) -> TensorArray:
@@ -167,6 +174,9 @@ class TensorArray:
         stacked = self.stack()
         if stacked.ndim < 2:
             raise ValueError("concat needs elements with a first axis; stack joins scalars")
+        if isinstance(stacked, PaddedArray):
+            flat = stacked.values.reshape(-1, *stacked.values.shape[2:])
+            return PaddedArray(flat, stacked.length * stacked.values.shape[1])
         return stacked.reshape(-1, *stacked.shape[2:])
 
     def split(self, value: Any, lengths: Sequence[int]) -> TensorArray:

@@ -31,6 +31,7 @@ from autograph.runtime.operators.operations import user_method
 from autograph.runtime.operators.orderings import Orderings, all_scalars_some_traced
 from autograph.runtime.operators.reductions import NUMBERS, Generator
 from autograph.runtime.operators.state import value_of
+from autograph.runtime.operators.padded_arrays import PaddedArray
 from autograph.runtime.operators.traced_lists import TracedList, is_array_list, is_traced_list
 from autograph.runtime.optional import Optional
 from autograph.runtime.raise_sites import DeferredText
@@ -137,6 +138,8 @@ class Builtins(Orderings):
         """``len``, which may be a symbolic size; the builtin insists on an int."""
         if isinstance(value, TracedList):
             return value.size()
+        if isinstance(value, PaddedArray):
+            return value.shape[0]
         self.refuse_pending(value)
         if isinstance(value, StagedRange):
             return value.size()

@@ -15,6 +15,7 @@ import jax.numpy as jnp
 from autograph.backends.base import Backend, LeafType
 from autograph.runtime.errors import StagingError
 from autograph.runtime.operators.locations import user_location
+from autograph.runtime.operators.padded_arrays import PaddedArray
 from autograph.runtime.operators.traced_lists import TracedList, is_array_list, is_traced_list
 
 # A loop in Python of more iterations is rolled if that can be done, and warned of if not.
@@ -200,10 +201,14 @@ def as_staged(iterable: Any, backend: Backend, force: bool = False) -> StagedIte
     if isinstance(iterable, StagedItems):
         return _staged_items(iterable, backend)
     if is_traced_list(iterable) or (is_array_list(iterable) and len(iterable) > UNROLLED_AT_MOST):
+        iterable.note_read()
         held = iterable.contents()
         return StagedIterable(
             held.length, held.buffers, lambda index, slices: held.kind.build(slices), limit=held.capacity
         )
+    if isinstance(iterable, PaddedArray) and iterable.resolve() is iterable:
+        rows = iterable.values
+        return StagedIterable(iterable.length, (rows,), lambda index, slices: slices[0], limit=rows.shape[0])
     if not backend.is_array(iterable) or not (backend.is_traced(iterable) or backend.is_tracing()):
         return None
     if iterable.ndim == 0:

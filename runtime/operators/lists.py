@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -16,8 +17,11 @@ from autograph.runtime.operators.journal import Journal
 from autograph.runtime.operators.locations import user_location
 from autograph.runtime.operators.orderings import error_of_empty
 from autograph.runtime.operators.padded import Padded
+from autograph.runtime.operators.padded_arrays import PaddedArray
 from autograph.runtime.operators.traced_lists import EmptyListError, TracedList, is_array_list
 from autograph.runtime.recording import JOINT
+
+REDUCTIONS = ("sum", "prod", "any", "all", "max", "min", "argmax", "argmin", "mean", "var", "std", "cumsum", "sort", "dot")
 
 
 class Lists:
@@ -44,16 +48,25 @@ class Lists:
             "vstack": _vertically,
             "hstack": _horizontally,
             "concatenate": _concatenated,
+            "array": _as_array,
+            "asarray": _as_array,
         }
         plain = {getattr(jnp, name): getattr(jnp, name) for name in padded}
         plain |= {getattr(np, name): array_overloads()[getattr(np, name)] for name in padded}
-        return {function: self._stacking(plain[function], padded[function.__name__]) for function in plain}
+        stacking = {function: self._stacking(plain[function], padded[function.__name__]) for function in plain}
+        return stacking | {getattr(jnp, name): _by_method(name) for name in REDUCTIONS}
 
     def _stacking(self, plain: Callable[..., Any], padded: Callable[..., Any]) -> Callable[..., Any]:
         def stack(arrays: Any, *args: Any, **kwargs: Any) -> Any:
             self.refuse_pending(arrays)
             if is_array_list(arrays):
-                return padded(arrays.contents().stacked(), *args, **kwargs)
+                held = arrays.contents()
+                rows = held.stacked()
+                if isinstance(held.length, int):
+                    return padded(rows[: held.length], lambda values: values, *args, **kwargs)
+                return padded(rows, lambda values: PaddedArray(values, held.length), *args, **kwargs)
+            if isinstance(arrays, PaddedArray) and padded is _as_array:
+                return arrays.astype(*args) if args else arrays
             return plain(arrays, *args, **kwargs)
 
         return stack
@@ -87,33 +100,61 @@ class Lists:
         return jnp.where(held.length > 0, found, default["default"]) if default else found
 
 
-def _stacked(rows: Any, axis: int = 0, out: None = None, dtype: Any = None) -> Any:
+Make = Callable[[Any], Any]  # the result for an array of all elements, one after another along the first axis
+
+
+def _stacked(rows: Any, make: Make, axis: int = 0, out: None = None, dtype: Any = None) -> Any:
     del out
-    return jnp.moveaxis(rows, 0, axis).astype(rows.dtype if dtype is None else dtype)
+    rows = rows.astype(rows.dtype if dtype is None else dtype)
+    made = make(rows)
+    if axis % rows.ndim:
+        _refuse_axis(made, "stacked along another axis than the first")
+        return jnp.moveaxis(rows, 0, axis)
+    return made
 
 
-def _concatenated(rows: Any, axis: int | None = 0, dtype: Any = None) -> Any:
-    """The parts one after another; those beyond the length, zeros, are last."""
+def _as_array(rows: Any, make: Make, dtype: Any = None, **_: Any) -> Any:
+    return make(rows.astype(rows.dtype if dtype is None else dtype))
+
+
+def _concatenated(rows: Any, make: Make, axis: int | None = 0, dtype: Any = None) -> Any:
+    """The parts one after another; those beyond the length are last."""
     dtype = rows.dtype if dtype is None else dtype
     if axis is None:
-        return rows.reshape(-1).astype(dtype)
+        rows, axis = rows.reshape(rows.shape[0], -1), 0
     if rows.ndim < 2:
         raise ValueError("Zero-dimensional arrays cannot be concatenated.")
-    axis = range(rows.ndim - 1)[axis]
-    shape = list(rows.shape[1:])
-    shape[axis] *= rows.shape[0]
-    return jnp.moveaxis(rows, 0, axis).reshape(shape).astype(dtype)
+    made = make(rows)
+    if axis % (rows.ndim - 1):
+        _refuse_axis(made, "concatenated along another axis than the first")
+        return jnp.concatenate(list(rows), axis, dtype=dtype)
+    flat = rows.reshape(-1, *rows.shape[2:]).astype(dtype)
+    return PaddedArray(flat, made.length * rows.shape[1]) if isinstance(made, PaddedArray) else flat
 
 
-def _vertically(rows: Any, dtype: Any = None) -> Any:
-    return (
-        _concatenated(jnp.reshape(rows, (rows.shape[0], 1, -1)), 0, dtype)
-        if rows.ndim < 3
-        else _concatenated(rows, 0, dtype)
-    )
+def _vertically(rows: Any, make: Make, dtype: Any = None) -> Any:
+    if rows.ndim < 3:
+        return make(jnp.reshape(rows, (rows.shape[0], -1)).astype(rows.dtype if dtype is None else dtype))
+    return _concatenated(rows, make, 0, dtype)
 
 
-def _horizontally(rows: Any, dtype: Any = None) -> Any:
+def _horizontally(rows: Any, make: Make, dtype: Any = None) -> Any:
     if rows.ndim == 1:
         rows = rows[:, None]
-    return _concatenated(rows, 0 if rows.ndim == 2 else 1, dtype)
+    return _concatenated(rows, make, 0 if rows.ndim == 2 else 1, dtype)
+
+
+def _by_method(name: str) -> Callable[..., Any]:
+    """A function of `jax.numpy`, which a `PaddedArray` has as a method."""
+    plain = getattr(jnp, name)
+
+    @functools.wraps(plain)
+    def call(array: Any, *args: Any, **kwargs: Any) -> Any:
+        return getattr(array, name)(*args, **kwargs) if isinstance(array, PaddedArray) else plain(array, *args, **kwargs)
+
+    return call
+
+
+def _refuse_axis(made: Any, what: str) -> None:
+    if isinstance(made, PaddedArray):
+        made._exact(f"one {what}")
