@@ -26,6 +26,12 @@ _WRITING_METHODS = frozenset(
         "popleft",
     ]
 )
+# What makes one array of a list, whose length may be traced, and what may be asked of such an array.
+_STACKING = frozenset({"stack", "vstack", "hstack", "concatenate", "concat", "array", "asarray"})
+_OF_STACKED = frozenset(
+    {"sum", "prod", "any", "all", "max", "min", "argmax", "argmin", "mean", "var", "std", "cumsum", "sort", "dot"}
+)
+_MAY_BE_LISTS = (gast.Name, gast.Attribute, gast.Call, gast.ListComp)
 
 
 class LowerCalls(gast.NodeTransformer):
@@ -37,7 +43,8 @@ class LowerCalls(gast.NodeTransformer):
     lost; what ``locals()``, ``vars()`` and ``dir()`` give is rid of the names that passes made.
 
     Attributes: first_parameters (the enclosing user functions' first parameters, innermost last), is_moved (whether
-    this code has moved out of the user's function into one that passes made).
+    this code has moved out of the user's function into one that passes made), stacks (whether the function makes arrays of
+    lists).
     """
 
     applies_to: frozenset[type] | None = None
@@ -47,8 +54,10 @@ class LowerCalls(gast.NodeTransformer):
         self.context = context
         self.first_parameters: list[str | None] = []
         self.is_moved = False
+        self.stacks = False
 
     def __call__(self, node: gast.AST) -> gast.AST:
+        self.stacks = any(map(_is_stacking, gast.walk(node)))
         return self.visit(node)
 
     def visit_FunctionDef(self, node: gast.AST) -> gast.AST:
@@ -99,6 +108,7 @@ class LowerCalls(gast.NodeTransformer):
         # Of `pow`, only the form with a modulus means anything else where values are traced.
         plain = self.context.is_plain_call(node.func) and not (_is_named(node.func, "pow") and len(node.args) > 2)
         plain = plain and not (_is_named(node.func, "abs") and "__abs__" in self.context.special_methods)
+        plain = plain and not (self.stacks and (_is_stacking(node) or _name_of(node.func) in _OF_STACKED))
         self.generic_visit(node)
         if not plain:
             operator = "call_outside" if self._writes_outside(node.func) else "call"
@@ -114,6 +124,17 @@ class LowerCalls(gast.NodeTransformer):
             and not self.context.is_own_name(called.value.id)
             and called.value.id not in self.context.generated
         )
+
+
+def _is_stacking(node: gast.AST) -> bool:
+    """Whether this may make an array of a list."""
+    if not isinstance(node, gast.Call) or _name_of(node.func) not in _STACKING:
+        return False
+    return not node.args or isinstance(node.args[0], _MAY_BE_LISTS)
+
+
+def _name_of(called: gast.AST) -> str | None:
+    return called.attr if isinstance(called, gast.Attribute) else None
 
 
 def _is_named(node: gast.AST, name: str) -> bool:

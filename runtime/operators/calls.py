@@ -62,7 +62,7 @@ _ARRAY_NAMESPACES = (
     "math",
     "cmath",
 )
-_TAKES_LISTS = frozenset({"stack", "vstack", "hstack", "concatenate", "array", "asarray"})
+_TAKES_LISTS = frozenset({"stack", "vstack", "hstack", "concatenate"})
 _TAKES_FUNCTIONS = frozenset(
     [
         "vectorize",

@@ -8,10 +8,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from autograph.backends.base import Backend, NotRollable
+from autograph.runtime.errors import StagingError
 from autograph.runtime.operators.extents import Extent
 from autograph.runtime.operators.growing_lists import GrowingList, refuse_growth
 from autograph.runtime.operators.iterables import UNROLLED_AT_MOST, StagedIterable
-from autograph.runtime.operators.journal import ContentsPlace, Place
+from autograph.runtime.operators.journal import ContentsPlace, Place, key_of
 from autograph.runtime.operators.list_growth import (
     ListEnd,
     ListKey,
@@ -71,6 +72,23 @@ class CarriesLists:
         self._widen_lists(carried, {(): ended})
         self.carried.append(carried)
 
+    def _refuse_plain_lists(self, end: BodyEnd) -> None:
+        """Refuse to lengthen lists that unconverted code made, whose reads cannot be seen.
+
+        Raises:
+          StagingError: naming the list.
+        """
+        for place in end.discovered:
+            owner = getattr(place, "owner", None)
+            if not isinstance(owner, list) or isinstance(owner, TracedList) or key_of(place) not in end.growing:
+                continue
+            self._refuse_from_python()
+            name = next((repr(variable.name) for variable in self.snapshot.places() if variable.get() is owner), "a list")
+            raise StagingError(
+                f"{self.where}\n  The iterations of this staged loop append to {name}, a list that was not made in converted code: what "
+                "they read of it cannot be seen.\n  Append to a copy that the function makes: items = list(items)."
+            )
+
     def _carry_growing(self, growing: GrowingList, ended: ListEnd | None) -> None:
         """Carry the buffers of a list that each iteration appends to, and does not read."""
         growing.end = ended
@@ -119,6 +137,8 @@ class CarriesLists:
             value = carried.variable.owner
             if not isinstance(value, TracedList):
                 return {}
+        elif type(value) is list:
+            return {(): tuple(value)}
         for path, part in lists_in(value).items():
             held = part.contents()
             if isinstance(held, Padded):
@@ -131,9 +151,10 @@ class CarriesLists:
         """Give the lists in a variable's value the room of those it is carried with; what they are like."""
         value = variable.owner if isinstance(variable, ContentsPlace) else variable.get()
         lists = lists_in(value) if value is not UNBOUND else {}
-        if type(value) is list and isinstance(starts.get(()), Padded) and not isinstance(variable, ContentsPlace):
-            value = lists[()] = TracedList(value, self._checks())
-            variable.set(value)
+        if type(value) is list and () in starts and not isinstance(variable, ContentsPlace):
+            lists = {(): TracedList(value, self._checks())}
+            if isinstance(starts[()], Padded):
+                variable.set(lists[()])
         found = {}
         for path, part in lists.items():
             key: ListKey = (id(variable), path)
@@ -157,7 +178,7 @@ class CarriesLists:
         """Give the lists of a variable the room that an iteration has shown they need; True if they had less."""
         entries = self._entry_contents(carried)
         value = carried.structure.build(carried.start[:-1])
-        mine = {(): value} if isinstance(carried.variable, ContentsPlace) else contents_of_lists(value)
+        mine = self._contents_in(carried, value)
         wider = {}
         for path, ended in ends.items():
             if path in mine and path in entries:
@@ -172,6 +193,8 @@ class CarriesLists:
             return False  # written at an index that Python knows, perhaps: the first iteration by itself will tell
         if isinstance(carried.variable, ContentsPlace):
             value = wider[()]
+        elif type(value) is list:
+            value = TracedList((), self._checks()).holding(wider[()])
         else:
             lists = lists_in(value)
             for path, room in wider.items():
@@ -182,16 +205,19 @@ class CarriesLists:
 
     def _entry_contents(self, carried: Carried) -> dict[Path, Any]:
         """What the lists in a variable held before the loop."""
-        if carried.entry is UNBOUND:
-            return {}
-        return {(): carried.entry} if isinstance(carried.variable, ContentsPlace) else contents_of_lists(carried.entry)
+        return {} if carried.entry is UNBOUND else self._contents_in(carried, carried.entry)
+
+    def _contents_in(self, carried: Carried, value: Any) -> dict[Path, Any]:
+        """What the lists hold that a value of a variable is, or has in it."""
+        if isinstance(carried.variable, ContentsPlace):
+            return {(): value}
+        return {(): tuple(value)} if type(value) is list else contents_of_lists(value)
 
     def _lists_after(self, carried: Carried, value: Any) -> Any:
         """A variable's value after the loop, with what is known of its lists."""
         entries = self._entry_contents(carried)
         is_place = isinstance(carried.variable, ContentsPlace)
-        held = {(): value} if is_place else contents_of_lists(value)
-        for path, contents in held.items():
+        for path, contents in self._contents_in(carried, value).items():
             if not isinstance(contents, Padded) or path not in entries or path not in carried.lists:
                 continue
             extent = carried.lists[path].extent

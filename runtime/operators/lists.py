@@ -7,6 +7,7 @@ import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -14,6 +15,7 @@ from autograph.backends.base import Backend
 from autograph.runtime.errors import StagingError
 from autograph.runtime.operators.array_functions import array_overloads
 from autograph.runtime.operators.journal import Journal
+from autograph.runtime.operators.list_outputs import as_argument
 from autograph.runtime.operators.locations import user_location
 from autograph.runtime.operators.orderings import error_of_empty
 from autograph.runtime.operators.padded import Padded
@@ -54,7 +56,8 @@ class Lists:
         plain = {getattr(jnp, name): getattr(jnp, name) for name in padded}
         plain |= {getattr(np, name): array_overloads()[getattr(np, name)] for name in padded}
         stacking = {function: self._stacking(plain[function], padded[function.__name__]) for function in plain}
-        return stacking | {getattr(jnp, name): _by_method(name) for name in REDUCTIONS}
+        methods = {getattr(jnp, name): _by_method(name) for name in REDUCTIONS}
+        return stacking | methods | {function: _of_known_lengths(function) for function in _TREE_FUNCTIONS}
 
     def _stacking(self, plain: Callable[..., Any], padded: Callable[..., Any]) -> Callable[..., Any]:
         def stack(arrays: Any, *args: Any, **kwargs: Any) -> Any:
@@ -153,6 +156,34 @@ def _by_method(name: str) -> Callable[..., Any]:
         return getattr(array, name)(*args, **kwargs) if isinstance(array, PaddedArray) else plain(array, *args, **kwargs)
 
     return call
+
+
+def _of_known_lengths(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function on pytrees, to which a list of traced length is its array and its length."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        args, kwargs = tuple(map(as_argument, args)), {key: as_argument(value) for key, value in kwargs.items()}
+        padded = [part for part in jax.tree_util.tree_leaves((args, kwargs), is_leaf=_is_padded) if _is_padded(part)]
+        if padded:
+            raise StagingError(
+                f"{user_location()}\n  `{function.__name__}` is given {padded[0]!r}, whose length is traced: what it does to each element "
+                "it would do to the padding, and to the length.\n  Write a loop over the elements."
+            )
+        return function(*args, **kwargs)
+
+    return call
+
+
+def _is_padded(part: Any) -> bool:
+    return isinstance(part, Padded | PaddedArray)
+
+
+_TREE_FUNCTIONS = (
+    *(jax.tree.map, jax.tree.leaves, jax.tree.flatten, jax.tree.reduce, jax.tree.all, jax.tree.structure),
+    *(jax.tree_util.tree_map, jax.tree_util.tree_leaves, jax.tree_util.tree_flatten, jax.tree_util.tree_reduce),
+    *(jax.tree_util.tree_all, jax.tree_util.tree_structure),
+)
 
 
 def _refuse_axis(made: Any, what: str) -> None:

@@ -83,6 +83,7 @@ class SettlesCarry(CarriesLists, CarriesNones, CarriesObjects):
         Raises:
           CarriedFurtherOut: loops around this one have to carry some of them, too.
         """
+        self._refuse_plain_lists(end)
         self._leave_to_outer_loops(end)
         for place in end.discovered:
             growing = end.growing.get(key_of(place))

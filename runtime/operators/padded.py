@@ -218,7 +218,10 @@ class Padded:
             _check_shapes(a.shape[1:], b.shape[1:])
             dtype = jnp.promote_types(a.dtype, b.dtype)
             buffers.append(a.astype(dtype).at[places].set(b.astype(dtype), mode="drop"))
-        extent = self.extent.plus(other.extent.limit(other.capacity))
+        if isinstance(self.length, int) and not isinstance(other.length, int):
+            extent = other.extent.plus(self.length)
+        else:
+            extent = self.extent.plus(other.extent.limit(other.capacity))
         return whole.with_(length=self.length + other.length, buffers=buffers, extent=extent)
 
     def filled(self) -> Any:

@@ -192,7 +192,8 @@ class TracedList(list[Any]):
         if not self._is_padded():
             if not isinstance(key, slice) and not list.__len__(self):
                 raise EmptyListError("list index out of range")
-            return list.__getitem__(self, key)
+            found = list.__getitem__(self, key)
+            return self.holding(tuple(found)) if isinstance(key, slice) else found
         length = self._held.length
         if isinstance(length, int) and not _is_traced_key(key):
             places = list(range(length))[key]
@@ -207,6 +208,8 @@ class TracedList(list[Any]):
         """Another list, of these contents."""
         made = TracedList((), self.checks)
         made.set_contents(contents)
+        if self.checks is not None:
+            self.checks.journal.born(made)
         return made
 
     def _slice(self, key: slice) -> Padded:
@@ -417,7 +420,7 @@ class TracedList(list[Any]):
     def __radd__(self, other: Any) -> Any:
         if not isinstance(other, list):
             return NotImplemented
-        made = TracedList(other, self.checks)
+        made = self.holding(tuple(other))
         made.extend(self)
         return made
 
