@@ -29,9 +29,9 @@ from autograph.runtime.operators.journal import Journal
 from autograph.runtime.operators.locations import user_location
 from autograph.runtime.operators.operations import user_method
 from autograph.runtime.operators.orderings import Orderings, all_scalars_some_traced
+from autograph.runtime.operators.padded_arrays import PaddedArray
 from autograph.runtime.operators.reductions import NUMBERS, Generator
 from autograph.runtime.operators.state import value_of
-from autograph.runtime.operators.padded_arrays import PaddedArray
 from autograph.runtime.operators.traced_lists import TracedList, is_array_list, is_traced_list
 from autograph.runtime.optional import Optional
 from autograph.runtime.raise_sites import DeferredText
