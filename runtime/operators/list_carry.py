@@ -83,7 +83,9 @@ class CarriesLists:
             if not isinstance(owner, list) or isinstance(owner, TracedList) or key_of(place) not in end.growing:
                 continue
             self._refuse_from_python()
-            name = next((repr(variable.name) for variable in self.snapshot.places() if variable.get() is owner), "a list")
+            name = next(
+                (repr(variable.name) for variable in self.snapshot.places() if variable.get() is owner), "a list"
+            )
             raise StagingError(
                 f"{self.where}\n  The iterations of this staged loop append to {name}, a list that was not made in converted code: what "
                 "they read of it cannot be seen.\n  Append to a copy that the function makes: items = list(items)."

@@ -23,7 +23,22 @@ from autograph.runtime.operators.padded_arrays import PaddedArray
 from autograph.runtime.operators.traced_lists import EmptyListError, TracedList, is_array_list
 from autograph.runtime.recording import JOINT
 
-REDUCTIONS = ("sum", "prod", "any", "all", "max", "min", "argmax", "argmin", "mean", "var", "std", "cumsum", "sort", "dot")
+REDUCTIONS = (
+    "sum",
+    "prod",
+    "any",
+    "all",
+    "max",
+    "min",
+    "argmax",
+    "argmin",
+    "mean",
+    "var",
+    "std",
+    "cumsum",
+    "sort",
+    "dot",
+)
 
 
 class Lists:
@@ -153,7 +168,9 @@ def _by_method(name: str) -> Callable[..., Any]:
 
     @functools.wraps(plain)
     def call(array: Any, *args: Any, **kwargs: Any) -> Any:
-        return getattr(array, name)(*args, **kwargs) if isinstance(array, PaddedArray) else plain(array, *args, **kwargs)
+        return (
+            getattr(array, name)(*args, **kwargs) if isinstance(array, PaddedArray) else plain(array, *args, **kwargs)
+        )
 
     return call
 

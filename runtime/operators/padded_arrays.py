@@ -52,7 +52,9 @@ class PaddedArray:
     def resolve(self) -> Any:
         """The array of the exact shape, once the length is known; until then, this."""
         length = self.length
-        is_known = isinstance(length, int | jax.Array | np.ndarray | np.generic) and not isinstance(length, jax.core.Tracer)
+        is_known = isinstance(length, int | jax.Array | np.ndarray | np.generic) and not isinstance(
+            length, jax.core.Tracer
+        )
         return self.values[: operator.index(length)] if is_known and not np.ndim(length) else self
 
     # What is known of it.
@@ -101,6 +103,11 @@ class PaddedArray:
 
     __hash__ = None  # type: ignore[assignment]
 
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return getattr(self._exact(f"its `{name}`"), name)
+
     def _exact(self, what: str) -> Any:
         resolved = self.resolve()
         if resolved is self:
@@ -121,6 +128,8 @@ class PaddedArray:
         resolved = self.resolve()
         if resolved is not self:
             return resolved[key]
+        if np.ndim(self.length):  # a batch of them, as `jax.vmap` returns it
+            return PaddedArray(self.values[key], self.length[key]).resolve()
         first, rest = (key[0], key[1:]) if isinstance(key, tuple) and key else (key, ())
         if isinstance(first, slice):
             taken = self._slice(first)
@@ -270,14 +279,22 @@ def _extreme(dtype: Any, least: bool) -> Any:
 
 def _in_room(array: PaddedArray, capacity: int) -> Any:
     more = capacity - array.values.shape[0]
-    return jnp.concatenate([array.values, jnp.zeros((more, *array.values.shape[1:]), array.dtype)]) if more else array.values
+    return (
+        jnp.concatenate([array.values, jnp.zeros((more, *array.values.shape[1:]), array.dtype)])
+        if more
+        else array.values
+    )
 
 
 def _binary(name: str) -> None:
     function = getattr(operator, name + "_" if name in ("and", "or") else name)
     setattr(PaddedArray, f"__{name}__", lambda self, other: self._with(other, function))
     if name not in ("eq", "ne", "lt", "le", "gt", "ge"):
-        setattr(PaddedArray, f"__r{name}__", lambda self, other: self._with(other, lambda mine, theirs: function(theirs, mine)))
+        setattr(
+            PaddedArray,
+            f"__r{name}__",
+            lambda self, other: self._with(other, lambda mine, theirs: function(theirs, mine)),
+        )
 
 
 def _unary(name: str) -> None:
