@@ -9,7 +9,7 @@ from autograph.backends.base import MISSING, LeafType
 from autograph.runtime.errors import StagingError
 from autograph.runtime.operators.growing_lists import refuse_growth
 from autograph.runtime.operators.joins import Shown, agree, describe
-from autograph.runtime.operators.journal import Place, key_of
+from autograph.runtime.operators.journal import ContentsPlace, Journal, Place, key_of
 from autograph.runtime.operators.list_carry import CarriesLists
 from autograph.runtime.operators.list_growth import ListEnd
 from autograph.runtime.operators.loop_options import LoopOptions
@@ -30,6 +30,8 @@ from autograph.runtime.operators.state import UNBOUND, Structure, Variable
 class SettlesCarry(CarriesLists, CarriesNones, CarriesObjects):
     """The part of `LoopTrace` that widens the carry and finds what else must be carried."""
 
+    journal: Journal
+    code: Any
     result_name: str | None
     surely_runs: bool
     options: LoopOptions
@@ -88,7 +90,8 @@ class SettlesCarry(CarriesLists, CarriesNones, CarriesObjects):
         for place in end.discovered:
             growing = end.growing.get(key_of(place))
             ended = end.lists.get(key_of(place))
-            if ended is not None and (growing is None or id(place.owner) in end.reads):
+            is_read = isinstance(place, ContentsPlace) and id(place.owner) in end.reads
+            if ended is not None and (growing is None or is_read):
                 self._carry_list(place, ended)
             elif growing is not None:
                 self._carry_growing(growing, ended)

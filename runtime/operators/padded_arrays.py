@@ -238,7 +238,7 @@ class PaddedArray:
     def std(self, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> Any:
         """As `jax.numpy.std`."""
         found = self.var(axis, ddof, keepdims)
-        return found**0.5 if isinstance(found, PaddedArray) else jnp.sqrt(found)
+        return PaddedArray(jnp.sqrt(found.values), found.length) if isinstance(found, PaddedArray) else jnp.sqrt(found)
 
     def cumsum(self, axis: Any = 0) -> Any:
         """As `jax.numpy.cumsum` along an axis."""
@@ -273,7 +273,7 @@ def _extreme(dtype: Any, least: bool) -> Any:
         return not least
     if jnp.issubdtype(dtype, jnp.inexact):
         return -jnp.inf if least else jnp.inf
-    info = jnp.iinfo(dtype)
+    info = np.iinfo(dtype)
     return info.min if least else info.max
 
 
