@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from autograph.tools.fuzz.expressions import BOOL, FLOAT, FLOATS, INT, INTS, NUMBER, OPTION, WIDE
-from autograph.tools.fuzz.statements import Maker, Statements
+from autograph.tools.fuzz.list_state import ListState
+from autograph.tools.fuzz.statements import Maker
 
 
-class Blocks(Statements):
+class Blocks(ListState):
     """Needs of a program's ``f``: ``span``, a context manager, if ``with`` is among the features."""
 
     def simple_statements(self, depth: int) -> list[tuple[int, Maker]]:

@@ -33,6 +33,7 @@ _PARAMETERS = {"n": INT, "m": INT, "x": FLOAT, "y": FLOAT, "c": BOOL, "v": FLOAT
 FEATURES = (
     "try", "match", "with", "some paths", "lists", "unpacking", "promotion", "none", "del", "prints", "containers",
     "widening", "comprehensions", "operators", "global", "defaults", "property", "aliases", "keywords",
+    "list state", "dict state",
 )  # fmt: skip
 
 
