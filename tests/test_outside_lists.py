@@ -164,3 +164,39 @@ def test_without_the_feature_it_happens_while_tracing():
     with pytest.warns(UserWarning, match="Feature.LISTS"):
         ag.function(f)(jnp.ones(3))
     assert len(found) == 1
+
+
+def test_a_write_under_a_traced_condition_is_the_programs_without_the_feature():
+    found, table = [], {}
+
+    @ag.function
+    def f(x):
+        if x > 0:
+            found.append(1)
+            table.update(last=x)
+        else:
+            found.append(x)
+        for v in jnp.array([1.0, 2.0]):
+            if v > x:
+                found.append(v)
+        return x
+
+    for value in (1.5, -2.0, 3.0):
+        f(jnp.float32(value))
+    jax.effects_barrier()
+    assert plain(found) == [1, 2.0, -2.0, 1.0, 2.0, 1] and plain(table) == {"last": 3.0}
+    assert f.experimental_get_tracing_count() == 1
+
+
+def test_a_bare_jit_refuses_a_write_under_a_traced_condition():
+    found = []
+
+    @ag.convert
+    def f(x):
+        if x > 0:
+            found.append(x)
+        return x
+
+    with pytest.raises(ag.StagingError, match="lives outside the function, under a traced condition") as caught:
+        jax.jit(f)(1.0)
+    assert "autograph.function" in str(caught.value) and found == []

@@ -312,6 +312,11 @@ class Journal(threading.local):
         return any(region.repeats for region in self.regions)
 
     @property
+    def is_conditional(self) -> bool:
+        """Whether what is being traced is in a branch of a staged statement, which may not be taken."""
+        return any(not region.repeats for region in self.regions)
+
+    @property
     def is_interested(self) -> bool:
         """Whether writes to attributes and variables are to be reported."""
         return bool(self.regions) or self.watch is not None

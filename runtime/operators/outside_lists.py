@@ -1,4 +1,6 @@
-"""Writes to lists, dicts and sets that live outside the function: at trace time, or with `Feature.LISTS` at run time."""
+"""Writes to lists, dicts and sets that live outside the function: at trace time; under a traced condition, or with
+`Feature.LISTS`, at run time.
+"""
 
 from __future__ import annotations
 
@@ -35,11 +37,18 @@ class OutsideLists:
         owner = getattr(called, "__self__", None)
         if not is_mutating_method(called) or has_contents(owner):
             return self.call(called)
-        if self.writes_at_run_time:
+        kind = type(owner).__name__
+        is_conditional = self.journal.is_conditional
+        if is_conditional and not self.writes_at_run_time and LOCAL.frame is None:
+            raise StagingError(
+                f"{user_location()}\n  This writes to a {kind} that lives outside the function, under a traced condition: only when the program "
+                "runs is it known whether it happens, and a bare jax.jit has no way to do it then.\n  Call the function through "
+                "autograph.function, or return the values."
+            )
+        if self.writes_at_run_time or is_conditional:
             return self._at_run_time(called, owner)
         if not self.journal.is_open:
             return self.call(called)
-        kind = type(owner).__name__
         if self.journal.is_rolling:
             raise NotRollable("it writes to a container that lives outside the function")
         warn(
