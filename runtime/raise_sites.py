@@ -111,14 +111,21 @@ class Recipe:
     @classmethod
     def of(cls, error: BaseException, is_check: bool = False) -> Recipe:
         """For an exception that is there."""
-        return cls(type(error), (error.args, dict(vars(error))), False, is_check)
+        kind = type(error)
+        if kind.__module__ == "builtins":  # it may hold more than its arguments: the name of a file, say
+            args = error.__reduce__()[1]
+            return cls(kind, (args, dict(vars(error))), False, is_check)
+        return cls(kind, (error.args, dict(vars(error))), False, is_check)
 
     def make(self, content: Any) -> BaseException:
         first, second = resolved(content)
         if self.is_call:
             return self.kind(*first, **second)
-        error = self.kind.__new__(self.kind, *first)
-        error.args = tuple(first)
+        if self.kind.__module__ == "builtins":
+            error = self.kind(*first)
+        else:
+            error = self.kind.__new__(self.kind, *first)
+            error.args = tuple(first)
         vars(error).update(second)
         return error
 

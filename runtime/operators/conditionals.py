@@ -229,7 +229,7 @@ class Conditionals:
                 sides = [(None, []) if end.raises else side for end, side in zip(ends, sides, strict=True)]
             else:
                 sides = as_optional(sides)
-            joined.add(place.name, sides[0], sides[1], always_bound=is_result or raises, one_raises=raises)
+            joined.add(place.name, sides[0], sides[1], always_bound=is_result, one_raises=raises)
         for key, place in written.items():
             places.append(place)
             sides = with_objects_opened([self._value_of_place(place, end) for end in ends], ends, key)

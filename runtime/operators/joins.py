@@ -176,8 +176,8 @@ class Join:
         """Match what the branches leave in a place that at least one of them writes."""
         if (on_true[0] is None) != (on_false[0] is None) and not isinstance(place, CellVariable | GlobalVariable):
             raise StagingError(
-                f"{self.where}\n  Only one branch of this statement sets {place.name!r}, which has no value before it, and "
-                "its test is traced.\n  Set it before the statement, or in both branches."
+                f"{self.where}\n  Only one path through this statement sets {place.name!r}, which has no value before it, and "
+                "its test is traced.\n  Set it before the statement, or on every path."
             )
         self.add(place.name, on_true, on_false)
 
@@ -212,10 +212,10 @@ class Join:
             # A Python value that only the branch that goes on leaves behind is the value for all that follows.
             alike = [one_raises and agree(leaf, leaf) for leaf in here[:-1]]
             absent = [leaf if a or not t else MISSING for t, a, leaf in zip(typed, alike, here, strict=False)]
-            absent.append(always_bound)
+            absent.append(always_bound or one_raises)
             here = [*here[:-1], True] if always_bound else here
             left_leaves, right_leaves = (here, absent) if left is not None else (absent, here)
-            if not any(typed) and not always_bound:
+            if not any(typed) and not absent[-1]:
                 self.lost.add(len(self.variables))  # nothing in it can bear the mark of a placeholder
                 if not _is_constant(present, here):
                     self.variables.append(None)

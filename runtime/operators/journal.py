@@ -148,6 +148,8 @@ class Region:
       raising: the last exception that the block was about to raise.
       place: where operations go that are not the block's, but the statement's.
       repeats: whether the block runs more than once.
+      may_peel: whether a loop whose body this is can still run its first iteration by itself.
+      absences: errors left in the block's program whose cause is something absent, which an iteration may provide for the next.
     """
 
     def __init__(self, own: Sequence[Any], tries: int, reachable: Iterable[Any]) -> None:
@@ -155,6 +157,8 @@ class Region:
         self.raising: BaseException | None = None
         self.place = JOINT.staging.place()
         self.repeats = False
+        self.may_peel = False
+        self.absences: list[BaseException] = []
         self.before: dict[Any, tuple[Place, Any]] = {}
         self.own = {key_of(variable) for variable in own if isinstance(variable, Place)}
         self.made: list[Any] = []
@@ -362,10 +366,11 @@ class Journal(threading.local):
     def reading(self) -> Iterator[dict[int, Any]]:
         """Collect the lists that a loop's iteration asks for, which those around it ask for too."""
         outer, self.reads = self.reads, {}
+        found = self.reads
         try:
-            yield self.reads
+            yield found
         finally:
-            outer.update(self.reads)
+            outer.update(found)
             self.reads = outer
 
     def born(self, owner: Any) -> None:

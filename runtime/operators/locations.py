@@ -20,6 +20,7 @@ _COMPILER = (
     else os.path.join(_ROOT, "_")
 )
 _OURS = (os.path.join(_RUNTIME, ""), os.path.join(_ROOT, "backends", ""), _COMPILER)
+_OPERATORS = os.path.join(_RUNTIME, "operators", "")
 _JAX = tuple(
     os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(jax.__file__))), package) + os.sep
     for package in ("jax", "jaxlib")
@@ -39,9 +40,19 @@ def is_of_jax(filename: str) -> bool:
     return filename.startswith(_JAX)
 
 
+def is_operator(filename: str) -> bool:
+    """Whether this file is one of the operators that converted code calls in the place of Python's."""
+    return filename.startswith(_OPERATORS)
+
+
+def is_of_package(filename: str) -> bool:
+    """Whether a frame of this file is an installed package's."""
+    return any(folder in filename for folder in _INSTALLED)
+
+
 def is_of_library(filename: str) -> bool:
     """Whether a frame of this file is an installed package's, or the standard library's."""
-    return filename.startswith(_STANDARD) or any(folder in filename for folder in _INSTALLED)
+    return filename.startswith(_STANDARD) or is_of_package(filename)
 
 
 def user_location() -> str:
@@ -88,11 +99,11 @@ def user_position(traceback: types.TracebackType | None) -> tuple[str, int, str]
     return found
 
 
-def is_raised_by_jax(traceback: types.TracebackType | None) -> bool:
-    """Whether an exception was raised in JAX's code."""
+def raised_in(traceback: types.TracebackType | None) -> str:
+    """The file whose code raised the exception of this traceback; empty if that is not known."""
     while traceback is not None and traceback.tb_next is not None:
         traceback = traceback.tb_next
-    return traceback is not None and is_of_jax(traceback.tb_frame.f_code.co_filename)
+    return "" if traceback is None else traceback.tb_frame.f_code.co_filename
 
 
 def warn(message: str) -> None:

@@ -68,6 +68,7 @@ class LoopTrace(SettlesCarry, CarriesParts):
         options: LoopOptions = NO_OPTIONS,
         from_python: bool = False,
         code: Any = None,
+        peels_absences: bool = False,
     ) -> None:
         self.code = code
         self.backend = backend
@@ -84,6 +85,7 @@ class LoopTrace(SettlesCarry, CarriesParts):
         self.result_name = result_name
         self.options = options
         self.from_python = from_python  # Python could run it
+        self.peels_absences = peels_absences
         self.numbers: dict[int, Any] = {}
         self.carried: list[Carried] = []
         self.growing: list[GrowingList] = []
@@ -275,6 +277,7 @@ class LoopTrace(SettlesCarry, CarriesParts):
         self.region = region
         self.journal.loops.append(self)
         self.installed = {}
+        region.may_peel = self.peels_absences
         known = self.raising.identities.inside()
 
         def run(*operands: Any) -> list[Any]:
@@ -283,11 +286,11 @@ class LoopTrace(SettlesCarry, CarriesParts):
             installed, starts = self._install(operands[:count], region, stand_ins)
             in_arrays = lists_in_arrays(variable.get() for variable in self.variables)
             try:
-                with self.journal.reading() as reads:
+                with self.journal.reading() as end.reads:
                     self.body(self.iterable.item(operands[count], operands[count + 1 :]))
-                    end.reads = dict(reads)
             except Exception as error:
-                if error is not region.raising or self.from_python:
+                surely = self.surely_runs and error is not region.raising and not self.raising.can_raise_later()
+                if self.from_python or surely or not self.raising.is_raised_by(region, error):
                     self.raising.ended_by(error)
                     raise
                 self.raising.record_raise(error, region)
@@ -338,6 +341,7 @@ class LoopTrace(SettlesCarry, CarriesParts):
             self.snapshot.restore()
             living = self.journal.close(region, end.traced.leaves)
             self.raising.identities.refresh()
+        end.absences = region.absences
         end.discovered = [place for place in living if key_of(place) in end.written]
         return end
 

@@ -9,7 +9,7 @@ from autograph.backends.base import MISSING, LeafType
 from autograph.runtime.errors import StagingError
 from autograph.runtime.operators.growing_lists import refuse_growth
 from autograph.runtime.operators.joins import Shown, agree, describe
-from autograph.runtime.operators.journal import ContentsPlace, Journal, Place, key_of
+from autograph.runtime.operators.journal import AttributePlace, ContentsPlace, Journal, Place, key_of
 from autograph.runtime.operators.list_carry import CarriesLists
 from autograph.runtime.operators.list_growth import ListEnd
 from autograph.runtime.operators.loop_options import LoopOptions
@@ -24,6 +24,7 @@ from autograph.runtime.operators.loop_state import (
 from autograph.runtime.operators.none_carry import CarriesNones
 from autograph.runtime.operators.object_carry import CarriesObjects
 from autograph.runtime.operators.padded import Kind
+from autograph.runtime.operators.raises import is_absence_of
 from autograph.runtime.operators.state import UNBOUND, Structure, Variable
 
 
@@ -54,7 +55,7 @@ class SettlesCarry(CarriesLists, CarriesNones, CarriesObjects):
                 continue
             leaves = list(end.traced.leaves[last.span])
             if carried is None:
-                again |= self._born(variable, last, leaves)
+                again |= self._born(variable, last, leaves, end.absences)
             elif carried.is_input:
                 again |= self._compare(carried, last, leaves)
             else:
@@ -174,17 +175,22 @@ class SettlesCarry(CarriesLists, CarriesNones, CarriesObjects):
             else:
                 self._carry_place(place, end)
 
-    def _born(self, variable: Variable, last: VariableEnd, leaves: list[Any]) -> bool:
+    def _born(
+        self, variable: Variable, last: VariableEnd, leaves: list[Any], absences: Sequence[BaseException]
+    ) -> bool:
         """A variable that is unbound before the loop: True if iterations must see what earlier ones left."""
+        is_missed = any(is_absence_of(error, variable) for error in absences)
         if variable.name == self.result_name:
             leaves[-1] = True
         types: list[LeafType | None] = [self.backend.type_of(leaf) for leaf in leaves]
+        if is_missed and (isinstance(variable, AttributePlace) or not any(types[:-1])):
+            raise self._first_set_in_it(variable)
         is_result = variable.name == self.result_name
         if not any(types[:-1]) and not is_result and not (self.surely_runs and leaves[-1] is True):
             return False  # nothing in it can bear the mark of a placeholder
         start = [leaf if type is None else MISSING for leaf, type in zip(leaves[:-1], types, strict=False)]
         carried = Carried(variable, last.structure, [*start, False], types, UNBOUND)
-        carried.is_input = leaves[-1] is not True
+        carried.is_input = leaves[-1] is not True or is_missed
         if carried.is_input:
             types[-1] = self.backend.type_of(True)
         elif self.surely_runs or is_result:
@@ -192,6 +198,12 @@ class SettlesCarry(CarriesLists, CarriesNones, CarriesObjects):
         carried.results = leaves
         self.carried.append(carried)
         return carried.is_input
+
+    def _first_set_in_it(self, variable: Variable) -> StagingError:
+        return StagingError(
+            f"{self.where}\n  An iteration of this staged loop reads {variable.name!r} where only an earlier one may have set it, and it "
+            f"has no value before the loop.\n  Give {variable.name!r} a value of the same type before the loop."
+        )
 
     def _take_results(self, carried: Carried, last: VariableEnd, leaves: list[Any]) -> None:
         if carried.variable.name == self.result_name:

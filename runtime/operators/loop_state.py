@@ -156,7 +156,11 @@ class Round:
 
 
 class BodyEnd:
-    """A traced body: its program and each variable's end, None where unbound."""
+    """A traced body: its program and each variable's end, None where unbound.
+
+    Attributes:
+      absences: errors that the program may raise since something is absent, which an iteration may provide for the next.
+    """
 
     def __init__(self) -> None:
         self.traced = Traced(None, ())
@@ -170,3 +174,4 @@ class BodyEnd:
         self.reads: dict[int, Any] = {}
         self.types: dict[Any, tuple[Any, list[LeafType | None]]] = {}
         self.round = Round()
+        self.absences: list[BaseException] = []

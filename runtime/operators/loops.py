@@ -18,7 +18,7 @@ from autograph.runtime.operators.loop_carry import LoopTrace
 from autograph.runtime.operators.loop_options import NO_OPTIONS, LoopOptions, make_options, set_loop_options
 from autograph.runtime.operators.loop_state import CarryChanges, ForLoop, Thunk, WhileLoop
 from autograph.runtime.operators.operations import user_method
-from autograph.runtime.operators.raises import Raising
+from autograph.runtime.operators.raises import ABSENCES, Raising, may_be_bound
 from autograph.runtime.operators.rolling import Rolling, Watch, is_used_up, why
 from autograph.runtime.operators.state import (
     Marks,
@@ -28,7 +28,6 @@ from autograph.runtime.operators.state import (
     find_variables,
     flatten,
 )
-from autograph.runtime.operators.traced_lists import EmptyListError
 from autograph.runtime.progress import Progress, staged_progress
 from autograph.runtime.recording import JOINT, effects_recorded
 
@@ -119,14 +118,14 @@ class Loops(Rolling, Raising):
 
         Else nothing has happened. The second result says whether the test writes, in what it calls say.
         """
-        staged = self._while_loop(loop, 0, False, None)
+        staged = self._while_loop(loop, 0, False, None, peels_absences=True)
         effects = effects_recorded()
         if not staged.test_is_traced() or effects_recorded() != effects:
             return False, staged.test_writes  # a test with effects runs once per iteration, in the body
         try:
             staged.settle()
-        except UnboundLocalError as error:
-            if staged.test_writes or error.name not in loop.names:
+        except ABSENCES as error:
+            if staged.test_writes or not may_be_bound(error, loop.names):
                 raise
             return False, False  # the first iteration is to be run by itself
         if staged.test_writes:
@@ -303,7 +302,13 @@ class Loops(Rolling, Raising):
     # Staged.
 
     def _while_loop(
-        self, loop: WhileLoop, done: int, test_writes: bool, truth: Any, surely_runs: bool = False
+        self,
+        loop: WhileLoop,
+        done: int,
+        test_writes: bool,
+        truth: Any,
+        surely_runs: bool = False,
+        peels_absences: bool = False,
     ) -> LoopTrace:
         """A ``while`` from the present state on, after ``done`` iterations in Python.
 
@@ -337,16 +342,23 @@ class Loops(Rolling, Raising):
             result_name=loop.result,
             options=loop.options,
             code=loop.body.__code__,
+            peels_absences=peels_absences,
         )
 
     def _settled_while(
-        self, loop: WhileLoop, done: int, test_writes: bool, truth: Any, surely_runs: bool = False
+        self,
+        loop: WhileLoop,
+        done: int,
+        test_writes: bool,
+        truth: Any,
+        surely_runs: bool = False,
+        peels_absences: bool = False,
     ) -> LoopTrace:
         """As `_while_loop`, with its types settled. That the test writes may be found only now, in what it calls."""
-        trace = self._while_loop(loop, done, test_writes, truth, surely_runs)
+        trace = self._while_loop(loop, done, test_writes, truth, surely_runs, peels_absences)
         trace.settle()
         if trace.test_writes:
-            trace = self._while_loop(loop, done, True, truth, surely_runs)
+            trace = self._while_loop(loop, done, True, truth, surely_runs, peels_absences)
             trace.settle()
         return trace
 
@@ -354,9 +366,9 @@ class Loops(Rolling, Raising):
         """Stage a ``while`` whose test has come out as ``truth``; its first iteration by itself if others need that."""
         surely = truth is True
         try:
-            trace = self._settled_while(loop, done, test_writes, truth, surely_runs=surely)
-        except UnboundLocalError as error:
-            if peeled or error.name not in loop.names:
+            trace = self._settled_while(loop, done, test_writes, truth, surely_runs=surely, peels_absences=not peeled)
+        except ABSENCES as error:
+            if peeled or not may_be_bound(error, loop.names):
                 raise
         else:
             trace.emit()
@@ -379,12 +391,12 @@ class Loops(Rolling, Raising):
         """Stage a loop over what is known to stage. ``peeled``: the first iteration has run already."""
         if isinstance(staged.length, int) and staged.length <= 0:
             return
-        trace = self.for_loop(staged, loop)
         may_peel = staged.is_peelable and not peeled
+        trace = self.for_loop(staged, loop, peels_absences=may_peel)
         try:
             trace.settle(may_peel)
-        except (CarryChanges, UnboundLocalError, EmptyListError) as error:
-            if not may_peel or (isinstance(error, UnboundLocalError) and error.name not in loop.names):
+        except (CarryChanges, *ABSENCES) as error:
+            if not may_peel or not may_be_bound(error, loop.names):
                 raise
             self._peeled_for(staged, loop)
         else:
@@ -429,7 +441,9 @@ class Loops(Rolling, Raising):
 
         return self._on_trial(settled)
 
-    def for_loop(self, staged: StagedIterable, loop: ForLoop, from_python: bool = False) -> LoopTrace:
+    def for_loop(
+        self, staged: StagedIterable, loop: ForLoop, from_python: bool = False, peels_absences: bool = False
+    ) -> LoopTrace:
         test = loop.test
         variables = loop.variables()
         if loop.report is not None:
@@ -450,6 +464,7 @@ class Loops(Rolling, Raising):
             options=loop.options,
             from_python=from_python,
             code=getattr(loop.body, "__code__", loop.body),
+            peels_absences=peels_absences,
         )
 
     def _on_trial(self, settled: Callable[[], LoopTrace]) -> tuple[bool, str | None]:

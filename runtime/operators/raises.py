@@ -6,6 +6,7 @@ that raises the exception when the program comes upon it. See `runtime.raising`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -18,20 +19,33 @@ from autograph.runtime.array_like import plain
 from autograph.runtime.errors import StagingError
 from autograph.runtime.operators.identities import Identities
 from autograph.runtime.operators.iterables import is_symbolic_size
-from autograph.runtime.operators.journal import Journal
+from autograph.runtime.operators.journal import AttributePlace, Journal
 from autograph.runtime.operators.list_outputs import CountedList, with_plain_lists
 from autograph.runtime.operators.locations import (
-    is_raised_by_jax,
+    is_internal,
+    is_of_jax,
+    is_of_package,
+    is_operator,
+    raised_in,
     user_location,
     user_position,
     user_position_now,
 )
 from autograph.runtime.operators.state import NO_SNAPSHOT
+from autograph.runtime.operators.traced_lists import EmptyListError
 from autograph.runtime.raise_sites import DeferredText, Recipe, Site, drafted, resolved
 from autograph.runtime.raising import CURRENT, Scope, Tried, leave, leaving_refused
 from autograph.runtime.recording import JOINT, LOCAL
 
 _FREE = "cannot access free variable"
+# What a block may find absent, and a later iteration of a loop around it may find there.
+ABSENCES = (NameError, AttributeError, LookupError)
+_PYTHONS = (*ABSENCES, ArithmeticError, TypeError, ValueError, StopIteration)
+_STAGING_PACKAGES = ("autograph", "jax", "jaxlib")
+# What Python says of any number, traced or not, beside a text, say.
+_OPERANDS = re.compile(r"unsupported operand type|'.{1,2}' not supported between instances|can only concatenate")
+_TRACER, _ARRAY = re.compile(r"(\w+\.)*\w*Tracer\b"), "jax.Array"
+_STAND_INS = re.compile(r"Tracer\b|Staged(Range|Items)|(Traced|Counted)List")
 
 
 class BothRaise(Exception):
@@ -180,14 +194,26 @@ class Raising:
         return _Suppress(self, *kinds)
 
     def is_raised_by(self, region: Any, error: BaseException) -> bool:
-        """Whether the program of a branch is to raise this: a ``raise`` in it, or a variable that has no value there.
+        """Whether the program of a block is to raise this when it runs: a ``raise`` in the block, or an error of what it
+        evaluates.
 
-        In a loop it may have one later: that is found by tracing the loop again.
+        Something that is absent in a loop's first iteration (a variable without a value, a missing attribute or key) may be
+        there later. Such a loop runs its first iteration by itself, if it can; where the error still comes up, the loop is to
+        carry what might provide it: see `Region.absences`.
         """
         if error is region.raising:
             return True
-        in_loop = any(region.repeats for region in self.journal.regions) or self.journal.is_rolling
-        return _is_unbound(error) and not in_loop and self.can_raise_later()
+        if not is_outcome(error):
+            return False
+        if is_unbound(error) and not self.can_raise_later():
+            return False
+        if isinstance(error, ABSENCES):
+            loops = [each for each in self.journal.regions if each.repeats]
+            if any(loop.may_peel for loop in loops) or (loops and isinstance(error, EmptyListError)):
+                return False
+            for loop in loops:
+                loop.absences.append(error)
+        return True
 
     def ended_by(self, error: BaseException) -> None:
         """Note that the tracing of a staged block has ended with an exception that is no ``raise`` of its own."""
@@ -207,9 +233,14 @@ class Raising:
     def _leave(self, error: BaseException, tries: int) -> None:
         made, CURRENT.recipe = CURRENT.recipe, None
         recipe = made[1] if made is not None and made[0] is error else Recipe.of(error)
+        if isinstance(error, EmptyListError):
+            recipe.kind = IndexError
+        if isinstance(error, TypeError) and _OPERANDS.match(str(error)):
+            recipe = Recipe.of(TypeError(_TRACER.sub(_ARRAY, str(error))))
         values = Site.values(recipe.content)
         site = Site(recipe, error, user_position(error.__traceback__) or user_position_now())
         error.__traceback__ = None  # its frames hold what the block has made
+        text = "" if values or not str(error) else f"\n    {error}"
         if site.is_text_of_tracers:
             raise StagingError(
                 f"{site.where}\n  The text of this {site.name} was put together before the `raise`, from a traced value, "
@@ -218,7 +249,7 @@ class Raising:
         if not self.can_raise_later():
             raise StagingError(
                 f"{site.where}\n  {site.name} depends on a traced condition here, and a bare jax.jit around converted "
-                "code has no way to deliver it.\n  Call the function through autograph.function."
+                f"code has no way to deliver it.{text}\n  Call the function through autograph.function."
             ) from None
         leave(1, [values], [site], tries)
 
@@ -265,7 +296,38 @@ def _place(error: BaseException) -> str:
     return f"{where[0]}:{where[1]}" if where else "A staged statement"
 
 
-def _is_unbound(error: BaseException) -> bool:
+def is_outcome(error: BaseException) -> bool:
+    """Whether tracing a block has come upon what Python raises where that block runs, and only there.
+
+    Not what is raised because values are traced, by us, JAX, or a package that does not know them.
+    """
+    if isinstance(error, EmptyListError):
+        return True
+    if type(error).__module__.partition(".")[0] in _STAGING_PACKAGES or isinstance(error, RecursionError | MemoryError):
+        return False
+    filename = raised_in(error.__traceback__)
+    if is_internal(filename):
+        if not is_operator(filename) or not isinstance(error, _PYTHONS):
+            return False
+    elif is_of_jax(filename) or is_of_package(filename):
+        return False
+    text = str(error)
+    return _STAND_INS.search(text) is None or _OPERANDS.match(text) is not None
+
+
+def may_be_bound(error: BaseException, names: Sequence[str]) -> bool:
+    """Whether what the error finds absent may come from a statement that binds these variables."""
+    return error.name in names if isinstance(error, NameError) else True
+
+
+def is_absence_of(error: BaseException, place: Any) -> bool:
+    """Whether the error may say that this place holds nothing."""
+    if isinstance(place, AttributePlace):
+        return isinstance(error, AttributeError) and error.name in (None, place.attribute)
+    return isinstance(error, NameError) and error.name in (None, place.name)
+
+
+def is_unbound(error: BaseException) -> bool:
     """Whether a variable of a function has no value."""
     return isinstance(error, UnboundLocalError) or (isinstance(error, NameError) and _FREE in str(error))
 
@@ -280,7 +342,7 @@ def _unbound(error: BaseException) -> StagingError:
 
 def _is_pythons(error: BaseException) -> bool:
     """Whether Python itself raised this, of what is known while tracing."""
-    return type(error).__module__ == "builtins" and not is_raised_by_jax(error.__traceback__)
+    return type(error).__module__ == "builtins" and not is_of_jax(raised_in(error.__traceback__))
 
 
 def _traced_value(leaf: Any) -> Any:
@@ -318,7 +380,7 @@ def in_scope(call: Callable[[], Any], operators: Raising) -> Any:
     except Exception as error:
         if scope.caught is not None and not isinstance(error, StagingError):
             raise _caught(scope.caught) from None  # the handler that raised this may not have had to run
-        if error is scope.staged and _is_unbound(error) and not operators.can_raise_later():
+        if error is scope.staged and is_unbound(error) and not operators.can_raise_later():
             raise _unbound(error) from error
         if error is not scope.last and not (scope.has_raised and _is_pythons(error)):
             raise

@@ -20,6 +20,7 @@ from autograph.runtime.operators.libraries import is_library
 from autograph.runtime.operators.locations import is_internal, user_location, warn
 from autograph.runtime.operators.loop_carry import LoopTrace
 from autograph.runtime.operators.loop_state import CarryChanges, ForLoop
+from autograph.runtime.operators.raises import ABSENCES, may_be_bound
 
 _FRESH_ITERATORS = (builtins.zip, builtins.enumerate, builtins.map, builtins.filter, builtins.reversed)
 
@@ -68,7 +69,7 @@ class Rolling:
         """
         staged = as_staged(to_be_staged(items), self.backend, force=True)
         assert staged is not None
-        trace = self.for_loop(staged, loop, from_python=True)
+        trace = self.for_loop(staged, loop, from_python=True, peels_absences=may_peel)
         try:
             with self.journal.rolling():
                 trace.settle(may_peel=True)
@@ -80,8 +81,8 @@ class Rolling:
             if may_peel:
                 raise _NeedsPeeling from None
             raise NotRollable(why(error)) from None
-        except UnboundLocalError as error:
-            if may_peel and error.name in loop.names:
+        except ABSENCES as error:
+            if may_peel and may_be_bound(error, loop.names):
                 raise _NeedsPeeling from None
             raise NotRollable(why(error)) from None
         except Exception as error:

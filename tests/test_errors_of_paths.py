@@ -1,0 +1,455 @@
+"""What Python raises on one path of a staged statement is raised when that path is taken, and only then."""
+
+import traceback
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+import autograph as ag
+
+
+class Box:
+    pass
+
+
+class Refusal(Exception):
+    """Cannot be made again from its `args`."""
+
+    def __init__(self, code, *, reason):
+        super().__init__(f"{code}: {reason}")
+        self.code = code
+
+
+@ag.do_not_convert
+def refuse():
+    raise Refusal(3, reason="three")
+
+
+def divide(n):
+    return 1 / n
+
+
+def division(x):
+    n = 0
+    if x > 5:
+        return 1 / n
+    return x
+
+
+def division_in_a_callee(x):
+    return divide(0) if x > 5 else x
+
+
+def division_after_and(x):
+    n = 0
+    if x > 5 and 1 / n > 0:
+        return x
+    return -x
+
+
+def index(x):
+    values = [1.0, 2.0]
+    if x > 5:
+        x = x + values[3]
+    return x
+
+
+def pop_of_nothing(x):
+    values = []
+    if x > 5:
+        values.pop()
+    return x
+
+
+def key(x):
+    table = {"a": 1.0}
+    if x > 5:
+        x = x + table["b"]
+    return x
+
+
+def name(x):
+    if x > 5:
+        x = x + no_such_name  # noqa: F821
+    return x
+
+
+def attribute(x):
+    box = Box()
+    if x > 5:
+        x = x + box.value
+    return x
+
+
+def attribute_of_none(x):
+    box = None
+    if x > 5:
+        x = x + box.value
+    return x
+
+
+def length_of_a_number(x):
+    if x > 5:
+        x = len(3) + x
+    return x
+
+
+def parsing(x):
+    if x > 5:
+        x = x + int("five")
+    return x
+
+
+def unpacking(x):
+    if x > 5:
+        a, _ = (1, 2, 3)
+        x = x + a
+    return x
+
+
+def decoding(x):
+    if x > 5:
+        b"\xff".decode("utf8")
+    return x
+
+
+def opening(x):
+    if x > 5:
+        open("/no/such/file")  # noqa: SIM115
+    return x
+
+
+def importing(x):
+    if x > 5:
+        import no_such_module  # noqa: F401
+    return x
+
+
+def of_a_users_class(x):
+    if x > 5:
+        refuse()
+    return x
+
+
+def on_both_paths(x):
+    if x > 5:
+        return 1 / 0
+    return {}["key"]
+
+
+def on_three_of_four_paths(x):
+    if x > 10:
+        result = 1 / 0
+    elif x > 5:
+        result = int("five")
+    elif x > 3:
+        result = [].pop()
+    else:
+        result = x
+    return result
+
+
+def caught_on_its_path(x):
+    n = 0
+    if x > 5:
+        try:
+            x = x + 1 / n
+        except ZeroDivisionError:
+            x = x + 3.0
+    return x
+
+
+def in_a_body_that_may_not_run(x):
+    table = {}
+    while x > 1:
+        x = x / 2 + table["rate"]
+    return x
+
+
+def in_a_branch_of_a_loop(x):
+    n = 0
+    while x > 1:
+        x = x - 1
+        if x < 0.5:
+            x = 1 / n
+    return x
+
+
+def missing_key_in_a_branch_of_a_loop(x):
+    table = {"a": 1.0}
+    for v in jnp.arange(4.0) + x:
+        if v > 6:
+            x = x + table["b"]
+    return x
+
+
+def missing_attribute_in_a_loop_over_a_range(x):
+    box = Box()
+    for i in range(100):
+        if x > 106:
+            x = x + box.value
+        x = x + i * 0.01
+    return x
+
+
+def outcome(function, x):
+    try:
+        return float(function(jnp.float32(x)))
+    except Exception as error:
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        return type(error), str(error), error.args, last.filename.endswith(__file__.rpartition("/")[2]) and last.lineno
+
+
+PROGRAMS = [
+    division,
+    division_in_a_callee,
+    division_after_and,
+    index,
+    pop_of_nothing,
+    key,
+    name,
+    attribute,
+    attribute_of_none,
+    length_of_a_number,
+    parsing,
+    unpacking,
+    decoding,
+    opening,
+    of_a_users_class,
+    on_both_paths,
+    on_three_of_four_paths,
+    caught_on_its_path,
+    in_a_body_that_may_not_run,
+    in_a_branch_of_a_loop,
+    missing_key_in_a_branch_of_a_loop,
+    missing_attribute_in_a_loop_over_a_range,
+]
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
+def test_type_text_and_line_are_pythons(program):
+    staged = ag.function(program)
+    for x in (1.0, 4.0, 7.0, 12.0):
+        assert outcome(staged, x) == outcome(program, x)
+    assert staged.experimental_get_tracing_count() == 1
+
+
+def test_failed_import():
+    staged = ag.function(importing)
+    assert float(staged(jnp.float32(1.0))) == 1.0
+    with pytest.raises(ModuleNotFoundError, match="no_such_module"):
+        staged(jnp.float32(7.0))
+
+
+def test_text_does_not_name_tracers():
+    @ag.function
+    def f(x):
+        if x > 5:
+            x = x + "text"
+        return x
+
+    assert float(f(jnp.float32(1.0))) == 1.0
+    with pytest.raises(TypeError, match="unsupported operand") as caught:
+        f(jnp.float32(7.0))
+    assert "Tracer" not in str(caught.value)
+
+
+def test_under_vmap_and_grad():
+    mapped = jax.vmap(ag.convert(on_three_of_four_paths))
+    assert mapped(jnp.array([1.0, 2.0])).tolist() == [1.0, 2.0]
+    with pytest.raises(ValueError, match="invalid literal"):
+        mapped(jnp.array([1.0, 7.0]))
+    slope = jax.grad(ag.function(on_three_of_four_paths))
+    assert float(slope(jnp.float32(1.0))) == 1.0
+    with pytest.raises(ZeroDivisionError):
+        slope(jnp.float32(12.0))
+
+
+def test_bare_jit_is_refused_with_the_line_and_the_error():
+    text = r"return 1 / n\n  ZeroDivisionError depends.*\n    division by zero\n.*autograph.function"
+    with pytest.raises(ag.StagingError, match=text):
+        jax.jit(ag.convert(division))(jnp.float32(1.0))
+
+
+def test_try_around_the_statement_is_refused():
+    @ag.function
+    def f(x):
+        n = 0
+        try:
+            if x > 5:
+                x = 1 / n
+        except ZeroDivisionError:
+            x = -1.0
+        return x
+
+    with pytest.raises(ag.StagingError, match="which handler runs is not known"):
+        f(jnp.float32(1.0))
+
+
+def test_variables_keep_their_values():
+    v = ag.Variable(1.0)
+
+    @ag.function
+    def f(x):
+        v.assign_add(1.0)
+        if x > 5:
+            v.assign_add(10.0)
+            {}["key"]
+        return x
+
+    f(jnp.float32(1.0))
+    assert v.numpy() == 2.0
+    with pytest.raises(KeyError):
+        f(jnp.float32(7.0))
+    assert v.numpy() == 2.0
+
+
+def test_errors_of_staging_are_raised_while_tracing():
+    @ag.function
+    def f(x):
+        if x > 5:
+            return jnp.ones(3) + jnp.ones(4)
+        return x
+
+    with pytest.raises(TypeError, match="incompatible shapes"):
+        f(jnp.float32(1.0))
+
+    @ag.function
+    def g(x):
+        if x > 5:
+            return float(jnp.zeros(int(x.item())).sum())
+        return x
+
+    with pytest.raises(jax.errors.ConcretizationTypeError):
+        g(jnp.float32(1.0))
+
+
+def test_variable_that_no_path_binds_before_it_is_read():
+    def f(x):
+        total = 0.0
+        for v in x:
+            if v > 50:
+                total = total + last  # noqa: F821
+            elif v > 2:
+                last = v  # noqa: F841
+        return total
+
+    staged = ag.function(f)
+    for values in ([1.0, 3.0, 60.0], [3.0, 1.0, 60.0], [1.0, 2.0, 1.0]):
+        assert float(staged(jnp.array(values))) == float(f(jnp.array(values)))
+    for values in ([1.0, 60.0, 3.0], [60.0, 3.0, 1.0]):
+        with pytest.raises(UnboundLocalError, match="'last'"):
+            staged(jnp.array(values))
+
+
+def first_iteration_sets_an_attribute(x):
+    box = Box()
+    for i in range(len(x)):
+        if i == 0:
+            box.best = x[0]
+        elif x[i] > box.best:
+            box.best = x[i]
+    return box.best
+
+
+def first_iteration_sets_an_attribute_ag_range(x):
+    box = Box()
+    for i in ag.range(len(x)):
+        if i == 0:
+            box.best = x[0]
+        else:
+            box.best = max(box.best, x[i])
+    return box.best
+
+
+def first_iteration_sets_an_attribute_by_a_flag(x):
+    box, is_first = Box(), True
+    for v in x:
+        if is_first:
+            box.best = v
+            is_first = False
+        elif v > box.best:
+            box.best = v
+    return box.best
+
+
+def first_iteration_sets_a_key(x):
+    seen, k = {}, 0
+    for v in x:
+        if k == 0:
+            seen["best"] = v
+        elif v > seen["best"]:
+            seen["best"] = v
+        k += 1
+    return seen["best"]
+
+
+def first_of_many_iterations_sets_an_attribute(x):
+    box = Box()
+    for i in range(100):
+        if i == 0:
+            box.level = x[0]
+        elif box.level > 3:
+            box.level = box.level - 1
+        else:
+            box.level = box.level + 2
+    return box.level
+
+
+def first_iteration_of_nested_loops_sets_an_attribute(x):
+    box, k = Box(), 0
+    for v in x:
+        for w in x:
+            if k == 0:
+                box.total = w
+            else:
+                box.total = box.total + v * w
+            k += 1
+    return box.total
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        first_iteration_sets_an_attribute,
+        first_iteration_sets_an_attribute_ag_range,
+        first_iteration_sets_an_attribute_by_a_flag,
+        first_iteration_sets_a_key,
+        first_of_many_iterations_sets_an_attribute,
+        first_iteration_of_nested_loops_sets_an_attribute,
+    ],
+    ids=lambda program: program.__name__,
+)
+def test_attribute_or_key_that_the_first_iteration_sets(program):
+    for values in ([1.0, 3.0, 2.0], [5.0, 1.0, 7.0]):
+        wanted = float(program(jnp.array(values)))
+        assert float(ag.function(program)(jnp.array(values))) == wanted
+
+
+def test_list_that_is_long_enough_in_later_iterations():
+    def f(x):
+        out = []
+        for v in x:
+            if v > 4:
+                out[2]
+            out.append(v)
+        return jnp.stack(out)
+
+    assert ag.function(f)(jnp.array([1.0, 2.0, 3.0, 5.0])).tolist() == [1.0, 2.0, 3.0, 5.0]
+    with pytest.raises(IndexError):
+        ag.function(f)(jnp.array([1.0, 5.0, 3.0]))
+
+
+def test_attribute_of_a_loop_that_may_not_run_is_refused():
+    def f(x, n):
+        box = Box()
+        for i in range(n):
+            if i == 0:
+                box.best = x[0]
+            else:
+                box.best = max(box.best, x[i])
+        return box.best
+
+    with pytest.raises(ag.StagingError, match=r"for i in range\(n\):\n.*'Box.best', which has no value before"):
+        ag.function(f)(jnp.array([1.0, 3.0]), 2 + jnp.array(0))
