@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Sequence, Set
 
 import gast
 
 from autograph._analysis.scopes import (
-    COMPREHENSIONS,
-    FUNCTIONS,
     LOOPS,
     bound_names,
     definitions_in,
+    read_names,
     scope_of,
     walk_scope,
 )
-from autograph._passes.nodes import Context, load, placed, thunk
+from autograph._passes.nodes import Context, constant, load, placed, thunk
 
+_SIMPLE = (
+    gast.Assign,
+    gast.AugAssign,
+    gast.AnnAssign,
+    gast.Expr,
+    gast.FunctionDef,
+    gast.AsyncFunctionDef,
+    gast.ClassDef,
+)
 _Names = set[str] | None  # None: control does not get here
 
 
@@ -36,26 +45,45 @@ class CheckDefined:
     def __call__(self, node: gast.AST) -> gast.AST:
         if not isinstance(node, gast.Lambda):
             scope = scope_of(node)
-            _Walk(self.context, scope.bound).block(node.body, set(scope.parameters))
+            _Walk(self.context, scope.bound, _bound_on_some_path(scope.parameters, node.body)).block(
+                node.body, set(scope.parameters)
+            )
         return node
 
 
 class _Walk:
-    """A forward walk with the set of names bound on every path. Attributes: exits (sets at break, continue, per
-    loop).
+    """A forward walk with the set of names bound on every path.
+
+    Attributes:
+      local_names: the function's variables.
+      on_some_path: those that a compound statement binds: only they can hold a placeholder.
+      exits: sets at break and continue, for each loop around.
     """
 
-    def __init__(self, context: Context, local_names: frozenset[str]) -> None:
+    def __init__(self, context: Context, local_names: frozenset[str], on_some_path: set[str]) -> None:
         self.context = context
         self.local_names = local_names
+        self.on_some_path = on_some_path
         self.exits: list[tuple[list[_Names], list[_Names]]] = []
 
-    def block(self, statements: Sequence[gast.AST], defined: _Names) -> _Names:
+    def block(self, statements: list[gast.AST], defined: _Names) -> _Names:
+        """Check the statements, and put before each the checks that none of its own expressions can hold."""
+        checked: list[gast.AST] = []
         for node in statements:
-            if defined is None:
-                break
-            defined = self.statement(node, defined)
+            if defined is not None:
+                checked += self.checks_before(node, defined)
+                defined = self.statement(node, defined)
+            checked.append(node)
+        statements[:] = checked
         return defined
+
+    def checks_before(self, node: gast.AST, defined: set[str]) -> list[gast.AST]:
+        """For what ``y += 1``, ``y[0] += 1`` and ``del y`` read of their targets."""
+        if not isinstance(node, gast.AugAssign | gast.Delete):
+            return []
+        targets = node.targets if isinstance(node, gast.Delete) else [node.target]
+        used = {part.id for part in walk_scope(targets) if isinstance(part, gast.Name)}
+        return _checks(self.context, sorted(used & self.local_names - defined), False, node)
 
     def statement(self, node: gast.AST, defined: set[str]) -> _Names:
         if isinstance(node, gast.If):
@@ -70,14 +98,16 @@ class _Walk:
             return self.block(node.body, defined | bound_names(node.items))
         if isinstance(node, gast.Match):
             node.subject = self.reads(node.subject, defined)
-            ends = [self.block(case.body, defined | bound_names([case.pattern])) for case in node.cases]
+            ends = [self.case(case, defined | bound_names([case.pattern])) for case in node.cases]
             return _meet(set(defined), *ends)
         if hasattr(node, "handlers"):
             return self.attempt(node, defined)
         if isinstance(node, gast.FunctionDef | gast.AsyncFunctionDef):
             CheckDefined(self.context)(node)
+            self.reads(node, defined)
         elif isinstance(node, gast.ClassDef):
             self.class_body(node)
+            self.reads(node, defined)
         elif not isinstance(node, gast.Delete):
             for field, value in list(gast.iter_fields(node)):
                 if isinstance(value, gast.expr) and field != "target":
@@ -86,10 +116,17 @@ class _Walk:
                     node.targets = [self.reads(target, defined) for target in node.targets]
         if isinstance(node, gast.Delete):
             return defined - bound_names([node])
-        defined |= bound_names([node])
+        if not _is_bare(node):
+            defined |= bound_names([node])
         if isinstance(node, gast.Break | gast.Continue) and self.exits:
             self.exits[-1][isinstance(node, gast.Continue)].append(set(defined))
         return None if isinstance(node, gast.Return | gast.Raise | gast.Break | gast.Continue) else defined
+
+    def case(self, node: gast.AST, defined: set[str]) -> _Names:
+        if node.guard is not None:
+            node.guard = self.reads(node.guard, defined)
+            defined = defined | bound_names([node.guard])
+        return self.block(node.body, defined)
 
     def class_body(self, node: gast.AST) -> None:
         for part in definitions_in(node):
@@ -134,25 +171,115 @@ class _Walk:
         return self.block(node.finalbody, end)
 
     def reads(self, node: gast.AST, defined: set[str]) -> gast.AST:
-        """The expression with its reads of possibly unbound variables checked."""
-        risky = {
-            part.id for part in walk_scope([node]) if isinstance(part, gast.Name) and isinstance(part.ctx, gast.Load)
-        } & (self.local_names - defined)
-        risky -= bound_names([node])
-        return _CheckReads(self.context, risky).visit(node) if risky else node
+        """The expression or definition with its reads of possibly unbound variables checked."""
+        risky = (self.local_names - defined) & read_names([node])
+        return _CheckReads(self.context, risky, risky & self.on_some_path).visit(node) if risky else node
 
 
 class _CheckReads(gast.NodeTransformer):
-    def __init__(self, context: Context, risky: set[str]) -> None:
+    """Checks reads.
+
+    Attributes:
+      risky: the names that may be unbound where the node runs.
+      later: those that may be when a function made there runs.
+      is_free: whether this is such a function: Python's error is another.
+    """
+
+    def __init__(self, context: Context, risky: Set[str], later: Set[str], is_free: bool = False) -> None:
         self.context = context
         self.risky = risky
+        self.later = later
+        self.is_free = is_free
 
     def visit(self, node: gast.AST) -> gast.AST:
-        if isinstance(node, gast.Name) and isinstance(node.ctx, gast.Load) and node.id in self.risky:
-            return placed(self.context.call("bound", thunk(load(node.id))), node)
-        if isinstance(node, (*FUNCTIONS, *COMPREHENSIONS)):
+        return super().visit(node) if self.risky else node
+
+    def visit_Name(self, node: gast.AST) -> gast.AST:
+        if node.id not in self.risky or not isinstance(node.ctx, gast.Load):
             return node
-        return super().generic_visit(node)
+        return placed(_check(self.context, node.id, self.is_free), node)
+
+    def visit_AugAssign(self, node: gast.AST) -> gast.AST | list[gast.AST]:
+        """Of a function that was found inside another: the variable is the outer one's."""
+        used = {part.id for part in walk_scope([node.target]) if isinstance(part, gast.Name)}
+        node.value = self.visit(node.value)
+        return [*_checks(self.context, sorted(used & self.risky), self.is_free, node), node]
+
+    def visit_AnnAssign(self, node: gast.AST) -> gast.AST:
+        node.value = node.value and self.visit(node.value)
+        return node
+
+    def visit_Lambda(self, node: gast.AST) -> gast.AST:
+        node.args.defaults = [self.visit(part) for part in node.args.defaults]
+        node.args.kw_defaults = [part and self.visit(part) for part in node.args.kw_defaults]
+        names = self.later - scope_of(node).bound
+        inner = _CheckReads(self.context, names, names, is_free=True)
+        if isinstance(node, gast.Lambda):
+            node.body = inner.visit(node.body)
+        else:
+            node.decorator_list = [self.visit(part) for part in node.decorator_list]
+            inner._visit_block(node.body)
+        return node
+
+    visit_FunctionDef = visit_AsyncFunctionDef = visit_Lambda
+
+    def visit_ClassDef(self, node: gast.AST) -> gast.AST:
+        node.bases = [self.visit(part) for part in node.bases]
+        node.decorator_list = [self.visit(part) for part in node.decorator_list]
+        inner = _CheckReads(self.context, self.risky - bound_names(node.body), self.later, is_free=True)
+        inner._visit_block(node.body)
+        return node
+
+    def _visit_block(self, statements: list[gast.AST]) -> None:
+        statements[:] = [part for node in statements for part in _as_list(self.visit(node))]
+
+    def visit_ListComp(self, node: gast.AST) -> gast.AST:
+        first = node.generators[0]
+        first.iter = self.visit(first.iter)
+        names = self.risky - bound_names([generator.target for generator in node.generators])
+        is_function = isinstance(node, gast.GeneratorExp) or sys.version_info < (3, 12)
+        inner = _CheckReads(self.context, names, self.later & names, self.is_free or is_function)
+        for generator in node.generators:
+            generator.ifs = [inner.visit(test) for test in generator.ifs]
+            if generator is not first:
+                generator.iter = inner.visit(generator.iter)
+        for field in ("elt", "key", "value"):
+            if hasattr(node, field):
+                setattr(node, field, inner.visit(getattr(node, field)))
+        return node
+
+    visit_SetComp = visit_DictComp = visit_GeneratorExp = visit_ListComp
+
+
+def _check(context: Context, name: str, is_free: bool) -> gast.AST:
+    return context.call("bound", thunk(load(name)), **({"is_free": constant(True)} if is_free else {}))
+
+
+def _checks(context: Context, names: Sequence[str], is_free: bool, like: gast.AST) -> list[gast.AST]:
+    return [placed(gast.Expr(_check(context, name, is_free)), like) for name in names]
+
+
+def _as_list(nodes: gast.AST | list[gast.AST]) -> list[gast.AST]:
+    return nodes if isinstance(nodes, list) else [nodes]
+
+
+def _is_bare(node: gast.AST) -> bool:
+    """Whether this is an annotation, which makes a name local and gives it no value."""
+    return isinstance(node, gast.AnnAssign) and node.value is None
+
+
+def _bound_on_some_path(parameters: Set[str], body: Sequence[gast.AST]) -> set[str]:
+    """The names that compound statements of a function bind before it binds them on all paths."""
+    found: set[str] = set()
+    defined = set(parameters)
+    for node in body:
+        if isinstance(node, gast.Delete):
+            defined -= bound_names([node])
+        elif isinstance(node, _SIMPLE):
+            defined |= set() if _is_bare(node) else bound_names([node])
+        else:
+            found |= bound_names([node]) - defined
+    return found
 
 
 def _meet(*paths: _Names) -> _Names:

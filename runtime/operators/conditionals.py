@@ -159,16 +159,19 @@ class Conditionals:
         value = self.asked(value)
         return self.backend.predicate(value) if self.backend.is_traced(value) else bool(value)
 
-    def bound(self, read: Thunk) -> Any:
-        """The value of a variable, after making sure that it has one on every path that leads here."""
+    def bound(self, read: Thunk, is_free: bool = False) -> Any:
+        """The value of a variable, after making sure that it has one on every path that leads here.
+
+        ``is_free``: of a function around the one that reads it.
+        """
         name = read.__code__.co_freevars[0] if read.__code__.co_freevars else read.__code__.co_names[0]
         cell = (read.__closure__ or (None,))[0]
         try:
             value = read()
         except NameError:
-            raise self._unbound(name, cell) from None
+            raise self._unbound(name, cell, is_free) from None
         if (value is None or isinstance(value, str | bytes | Optional)) and self.marks.reason_lost(cell) is not None:
-            raise self._unbound(name, cell)
+            raise self._unbound(name, cell, is_free)
         mark = self.marks.find(value)
         if mark is not None:
             if not self.can_raise_later():
@@ -176,17 +179,17 @@ class Conditionals:
                     f"{user_location()}\n  {name!r} may be undefined here: {mark[1]}\n"
                     f"  Give {name!r} a value before that statement."
                 )
-            self.raise_unless(mark[0], _unbound_error(name))
+            self.raise_unless(mark[0], _unbound_error(name, is_free))
         return value
 
-    def _unbound(self, name: str, cell: Any) -> Exception:
+    def _unbound(self, name: str, cell: Any, is_free: bool) -> Exception:
         reason = self.marks.reason_lost(cell)
         if reason is not None:
             return StagingError(
                 f"{user_location()}\n  {name!r} may be undefined here: {reason}\n"
                 f"  Give {name!r} a value before that statement."
             )
-        return _unbound_error(name)
+        return _unbound_error(name, is_free)
 
     def staged_if(
         self,
@@ -386,7 +389,10 @@ class Conditionals:
         place.set(value)
 
 
-def _unbound_error(name: str) -> UnboundLocalError:
-    """Python's error for a local variable; a cell, where the variable lives now, would have other words for it."""
+def _unbound_error(name: str, is_free: bool) -> NameError:
+    """Python's error for a variable without a value; a cell, where it lives now, has other words for a local one."""
+    if is_free:
+        text = f"cannot access free variable {name!r} where it is not associated with a value in enclosing scope"
+        return NameError(text, name=name)
     text = f"cannot access local variable {name!r} where it is not associated with a value"
     return UnboundLocalError(text, name=name)

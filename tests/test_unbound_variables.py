@@ -1,0 +1,223 @@
+"""A variable that a staged statement binds on one path only raises as in Python wherever it is read, however that is spelled."""
+
+import contextlib
+
+import jax.numpy as jnp
+import pytest
+
+import autograph as ag
+
+
+@contextlib.contextmanager
+def manager():
+    yield 1
+
+
+def augmented(x):
+    if x > 5:
+        y = x
+    y += 1.0
+    return y
+
+
+def annotated(x):
+    y: float
+    if x > 5:
+        y = x
+    return y
+
+
+def augmented_item(x):
+    if x > 5:
+        y = [x]
+    y[0] += 1.0
+    return y[0]
+
+
+def item(x):
+    if x > 5:
+        y = [x]
+    y[0] = 1.0
+    return y[0]
+
+
+def deleted(x):
+    if x > 5:
+        y = x
+    del y
+    return x
+
+
+def by_a_lambda(x):
+    if x > 5:
+        y = x
+    return (lambda: y)()
+
+
+def by_a_function_made_before(x):
+    def read():
+        return y
+
+    if x > 5:
+        y = x
+    return read()
+
+
+def by_a_default(x):
+    if x > 5:
+        y = x
+
+    def read(value=y):
+        return value
+
+    return read()
+
+
+def by_a_function_that_updates(x):
+    def update():
+        nonlocal y
+        y += 1.0
+
+    if x > 5:
+        y = x
+    update()
+    return y
+
+
+def by_a_comprehension(x):
+    if x > 5:
+        y = x
+    return [y for _ in range(2)][0]
+
+
+def by_a_generator_expression(x):
+    if x > 5:
+        y = x
+    return tuple(y for _ in range(2))[0]
+
+
+def by_a_class(x):
+    if x > 5:
+        y = x
+
+    class Box:
+        value = y
+
+    return Box.value
+
+
+def in_a_loop(x):
+    for v in [1.0]:
+        if x > v + 4:
+            y = x
+        y = y + v
+    return y
+
+
+def in_a_text(x):
+    if x > 5:
+        y = x
+    f"{y}"
+    return x
+
+
+def in_a_with(x):
+    if x > 5:
+        y = x
+    with manager():
+        y = y + 1
+    return y
+
+
+def in_a_test(x):
+    if x > 5:
+        y = x
+    while y > 0:
+        y = y - 1
+    return y
+
+
+def before_a_walrus(x):
+    if x > 5:
+        y = x
+    return y + (y := 3.0)
+
+
+def in_a_guard(x):
+    if x > 5:
+        y = x
+    match [1]:
+        case [1] if y > 0:
+            return x
+    return -x
+
+
+def in_a_try(x):
+    if x > 5:
+        y = x
+    try:
+        z = y
+    finally:
+        pass
+    return z
+
+
+READS = [
+    augmented,
+    annotated,
+    augmented_item,
+    item,
+    deleted,
+    by_a_lambda,
+    by_a_function_made_before,
+    by_a_default,
+    by_a_function_that_updates,
+    by_a_comprehension,
+    by_a_generator_expression,
+    by_a_class,
+    in_a_loop,
+    in_a_text,
+    in_a_with,
+    in_a_test,
+    before_a_walrus,
+    in_a_guard,
+    in_a_try,
+]
+
+
+@pytest.mark.parametrize("program", READS, ids=lambda program: program.__name__)
+def test_read_of_a_variable_that_one_path_binds(program):
+    staged = ag.function(program)
+    assert float(staged(jnp.float32(7.0))) == float(program(jnp.float32(7.0)))
+    with pytest.raises(NameError) as wanted:
+        program(jnp.float32(1.0))
+    with pytest.raises(NameError) as found:
+        staged(jnp.float32(1.0))
+    assert (type(found.value), str(found.value)) == (type(wanted.value), str(wanted.value))
+
+
+def test_nothing_is_evaluated_before_the_target_is_read():
+    def f(log, x):
+        if x > 0:
+            y = x
+        y += log.append("right")
+        return y
+
+    log = []
+    with pytest.raises(UnboundLocalError):
+        ag.convert(f)(log, -1)
+    assert log == []
+
+
+def test_variables_bound_before_are_read_as_they_are():
+    def f(x):
+        def read():
+            return y
+
+        y = x
+        if x > 5:
+            y += 1
+        return read() + sum(y for _ in range(2))
+
+    assert "bound" not in ag.to_code(f)
+    assert float(ag.function(f)(jnp.float32(7.0))) == f(7.0)
