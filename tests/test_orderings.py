@@ -153,3 +153,67 @@ def test_a_filter_stays_lazy_where_nothing_is_traced():
         return next(filter(lambda v: v > 3, itertools.count()))
 
     assert ag.convert(f)() == 4
+
+
+def nan_of_two(a, b):
+    return max(a, b), min(a, b)
+
+
+def nan_of_three(a, b, c):
+    return max(a, b, c), min(a, b, c)
+
+
+def nan_in_a_list(a, b, c):
+    return max([a, b, c]), min([a, b, c], default=1.0)
+
+
+def nan_in_an_array(a, b, c):
+    x = jnp.stack([a, b, c])
+    return max(x), min(x)
+
+
+def nan_in_a_list_of_traced_length(a, b, c):
+    kept = []
+    for v in jnp.stack([a, b, c]):
+        if v != 7:
+            kept.append(v)
+    return max(kept), min(kept)
+
+
+def nan_in_a_generator_expression(a, b, c):
+    x = jnp.stack([a, b, c])
+    return max(v for v in x if v != 7), min(v for v in x)
+
+
+def nan_among_keys(a, b, c):
+    return max(a, b, c, key=lambda v: -v), max((a, b), (b, c), (c, a))[0]
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        nan_of_two,
+        nan_of_three,
+        nan_in_a_list,
+        nan_in_an_array,
+        nan_in_a_list_of_traced_length,
+        nan_in_a_generator_expression,
+        nan_among_keys,
+    ],
+    ids=lambda program: program.__name__,
+)
+def test_nan_is_chosen_where_python_chooses_it(program):
+    staged = ag.function(program)
+    count = program.__code__.co_argcount
+    for values in itertools.permutations([1.0, 2.0, float("nan"), float("nan")], count):
+        arrays = [jnp.float32(value) for value in values]
+        assert repr(jax.tree.map(float, staged(*arrays))) == repr(jax.tree.map(float, program(*arrays))), values
+
+
+def test_default_where_there_is_nothing():
+    @ag.function
+    def f(x):
+        return max(x, default=5.0), min(x, default=None)
+
+    assert f(jnp.zeros(0)) == (5.0, None)
+    assert [float(v) for v in f(jnp.array([1.0, 2.0]))] == [2.0, 1.0]

@@ -28,7 +28,7 @@ from autograph.runtime.operators.iterables import (
 from autograph.runtime.operators.journal import Journal
 from autograph.runtime.operators.locations import user_location
 from autograph.runtime.operators.operations import user_method
-from autograph.runtime.operators.orderings import Orderings, all_scalars_some_traced
+from autograph.runtime.operators.orderings import Orderings, all_scalars_some_traced, better_of, nan_never_better
 from autograph.runtime.operators.padded_arrays import PaddedArray
 from autograph.runtime.operators.reductions import NUMBERS, Generator
 from autograph.runtime.operators.state import value_of
@@ -244,13 +244,15 @@ class Builtins(Orderings):
                 ends = values[0], values[-1]
                 return self.best_of(plain, Optional(values.size() > 0, pairwise(*ends)), *kwargs.values())
             if self.backend.is_traced(values) and not kwargs.get("key"):
-                return plain(*args) if values.ndim != 1 or not len(values) else reduce(values)
+                return (
+                    plain(*args, **kwargs) if values.ndim != 1 or not len(values) else reduce(nan_never_better(values))
+                )
             if len(args) == 1 and isinstance(values, Iterable) and not isinstance(values, str | bytes):
                 values = list(values)
                 args = (values,)
             if isinstance(values, list | tuple) and values:
                 if kwargs.get("key") is None and all_scalars_some_traced(values, self.backend):
-                    return functools.reduce(pairwise, values)
+                    return functools.reduce(functools.partial(better_of, pairwise, is_better), values)
                 is_traced, found = self.best(values, kwargs.get("key"), is_better)
                 if is_traced:
                     return found

@@ -17,7 +17,7 @@ from autograph.runtime.operators.array_functions import array_overloads
 from autograph.runtime.operators.journal import Journal
 from autograph.runtime.operators.list_outputs import as_argument
 from autograph.runtime.operators.locations import user_location
-from autograph.runtime.operators.orderings import error_of_empty
+from autograph.runtime.operators.orderings import error_of_empty, nan_never_better
 from autograph.runtime.operators.padded import Padded
 from autograph.runtime.operators.padded_arrays import PaddedArray
 from autograph.runtime.operators.traced_lists import EmptyListError, TracedList, is_array_list
@@ -114,7 +114,7 @@ class Lists:
                 return default["default"]
             raise EmptyListError(*error_of_empty(getattr(builtins, name)).args)
         reduce = jnp.max if name == "max" else jnp.min
-        found = reduce(jnp.where(held.filled(), rows, first))
+        found = reduce(nan_never_better(jnp.where(held.filled(), rows, first)))
         return jnp.where(held.length > 0, found, default["default"]) if default else found
 
 

@@ -70,6 +70,18 @@ def all_scalars_some_traced(values: Sequence[Any], backend: Backend) -> bool:
     return all(map(_is_number, values)) and any(map(backend.is_traced, values))
 
 
+def better_of(pairwise: Callable[[Any, Any], Any], compare: Callable[[Any, Any], Any], one: Any, other: Any) -> Any:
+    """The better of two numbers, the first if neither is: Python's comparisons with nan are false, both ways round."""
+    if jnp.issubdtype(jnp.result_type(one, other), jnp.inexact):
+        return jnp.where(compare(other, one), other, one)
+    return pairwise(one, other)
+
+
+def nan_never_better(values: Any) -> Any:
+    """An array whose greatest element, as JAX has it, is the one that Python finds: nan if nan is the first, only then."""
+    return jnp.where(jnp.isnan(values), values[0], values) if jnp.issubdtype(values.dtype, jnp.inexact) else values
+
+
 def is_better(one: Any, other: Any, compare: Callable[[Any, Any], Any]) -> Any:
     """``compare(one, other)`` of two numbers, or of two tuples of numbers."""
     return _decided(_columns(one), _columns(other), compare)
