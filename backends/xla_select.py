@@ -189,4 +189,4 @@ def _is_integral(equation: Any) -> bool:
 
 
 def _is_finite_literal(atom: Any) -> bool:
-    return hasattr(atom, "val") and bool(np.all(np.isfinite(np.asarray(atom.val, dtype=float))))
+    return hasattr(atom, "val") and bool(np.all(np.isfinite(np.asarray(atom.val))))

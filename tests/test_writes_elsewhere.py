@@ -262,7 +262,7 @@ def test_state_is_as_before_after_an_error_while_tracing():
     def raise_it():
         return undefined_name  # noqa: F821
 
-    with pytest.raises(NameError):
+    with pytest.raises(ag.StagingError, match="'undefined_name' is not defined"):
         jax.jit(ag.convert(f))(1.0)
     assert counter.count == 3
     assert items == [1, 2]

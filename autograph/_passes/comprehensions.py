@@ -84,6 +84,7 @@ class LowerComprehensions(gast.NodeTransformer):
     def _asked(self, condition: gast.AST) -> gast.AST:
         if is_static_test(condition):
             return condition
+        self.context.tests.add(condition)
         return placed(self.context.call("python_test", condition, constant("comprehension")), condition)
 
     def _block(self, statements: list[gast.AST]) -> list[gast.AST]:

@@ -25,6 +25,7 @@ def taken_apart(context: Context, generator: gast.AST) -> gast.AST:
             keywords["is_nested"] = constant(True)
         if clause.ifs:
             test = clause.ifs[0] if len(clause.ifs) == 1 else gast.BoolOp(gast.And(), clause.ifs)
+            context.tests.add(test)
             keywords["condition"] = placed(_function(clause.target, test), clause.ifs[0])
         element = placed(context.call("generator", _function(clause.target, element), clause.iter, **keywords), element)
     return element

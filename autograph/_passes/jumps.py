@@ -194,7 +194,7 @@ class LowerJumps:
                 continue
             elif self._is_plain_break(node):
                 flag = self._break_flag()
-                out.append(placed(assign(flag, _truth(node.test, self.context)), node, node.test))
+                out.append(placed(assign(flag, self.context.truth(node.test)), node, node.test))
                 kinds = frozenset({"break"})
             elif isinstance(node, gast.If) and depth < _DEPTH_LIMIT and self._balanced_if(node, pending):
                 if _exits(node.orelse) and not _exits(node.body):
@@ -410,10 +410,3 @@ def _is_wildcard(case: gast.AST) -> bool:
 
 def _never_falls_through(node: gast.AST) -> bool:
     return isinstance(node, gast.While) and isinstance(node.test, gast.Constant) and bool(node.test.value)
-
-
-def _truth(test: gast.AST, context: Context) -> gast.AST:
-    """An expression for ``bool(test)``; comparisons and negations are left as they read."""
-    plain = isinstance(test, gast.Compare) and len(test.ops) == 1
-    plain = plain or (isinstance(test, gast.UnaryOp) and isinstance(test.op, gast.Not))
-    return test if plain else context.call("truth", test)

@@ -5,11 +5,16 @@ Operator calls with thunks out.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
+
 import gast
 
 from autograph._analysis.scopes import COMPREHENSIONS, FUNCTIONS, walk_scope
 from autograph._passes.nodes import Context, arguments, constant, function, load, names_tuple, placed, store, thunk
 from autograph._passes.static_tests import is_singleton_test, is_static_test
+
+_SUSPENDS = (gast.Yield, gast.YieldFrom, gast.Await)
 
 
 class LowerLogic(gast.NodeTransformer):
@@ -20,8 +25,16 @@ class LowerLogic(gast.NodeTransformer):
         a if c else b      →   ag__.if_exp(c, lambda: a, lambda: b)
         a < b < c          →   ag__.and_(a < b, lambda: b < c)
 
-    Operands that are always Python bools are left alone, and so are expressions whose delayed part binds a name
-    (``:=``) or suspends: those cannot move into a lambda.
+    Where only the truth of an ``and`` or ``or`` is asked for, its operands need not be of one type: ``is_test=True``.
+    Operands that are always Python bools are left alone. A delayed part that binds a name (``:=``) becomes a function that
+    stands before the statement; where none can stand, or the part suspends, the expression stays Python's, and its tests must
+    not be traced.
+
+    Attributes:
+      operands: the functions to stand before the present statement; None where none can.
+      declared: the names that the function declares nonlocal, and global.
+      reads: in a lambda, how often it reads each name.
+      is_in_iterable: of a comprehension, where Python allows no ``:=``, not in a lambda either.
     """
 
     applies_to: frozenset[type] | None = None
@@ -31,32 +44,41 @@ class LowerLogic(gast.NodeTransformer):
         self.context = context
         self.operands: list[gast.AST] | None = None
         self.declared: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset())
-        self.is_in_iterable = False  # of a comprehension, where Python allows no `:=`, not in a lambda either
+        self.reads: Counter[str] | None = None
+        self.is_in_iterable = False
 
     def __call__(self, node: gast.AST) -> gast.AST:
         return self.visit(node)
 
     def visit_FunctionDef(self, node: gast.AST) -> gast.AST:
-        outer = self.operands, self.declared
-        self.operands = None
+        outer = self.operands, self.declared, self.reads
+        self.operands = self.reads = None
         declarations = [part for part in walk_scope(node.body) if isinstance(part, gast.Nonlocal | gast.Global)]
         self.declared = (
             frozenset(n for part in declarations if isinstance(part, gast.Nonlocal) for n in part.names),
             frozenset(n for part in declarations if isinstance(part, gast.Global) for n in part.names),
         )
         self.generic_visit(node)
-        self.operands, self.declared = outer
+        self.operands, self.declared, self.reads = outer
         return node
 
     visit_AsyncFunctionDef = visit_FunctionDef
 
     def visit_Lambda(self, node: gast.AST) -> gast.AST:
-        outer, self.operands = self.operands, None
+        outer = self.operands, self.reads
+        self.operands, self.reads = None, _reads_in([node.body])
         self.generic_visit(node)
-        self.operands = outer
+        self.operands, self.reads = outer
         return node
 
-    visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = visit_ClassDef = visit_Lambda
+    def visit_ListComp(self, node: gast.AST) -> gast.AST:
+        outer = self.operands, self.reads
+        self.operands = self.reads = None
+        self.generic_visit(node)
+        self.operands, self.reads = outer
+        return node
+
+    visit_SetComp = visit_DictComp = visit_GeneratorExp = visit_ClassDef = visit_ListComp
 
     def visit_comprehension(self, node: gast.AST) -> gast.AST:
         outer, self.is_in_iterable = self.is_in_iterable, True
@@ -72,42 +94,85 @@ class LowerLogic(gast.NodeTransformer):
         operands, self.operands = self.operands, outer
         return [*operands, node]
 
-    visit_Assign = visit_AugAssign = visit_Return = visit_Raise = visit_Expr
+    visit_Assign = visit_AnnAssign = visit_AugAssign = visit_Return = visit_Raise = visit_Delete = visit_Expr
 
     def visit_BoolOp(self, node: gast.AST) -> gast.AST:
-        if all(is_static_test(value) for value in node.values[:-1]) or not self._can_delay(node.values[1:]):
+        is_test = node in self.context.tests
+        if is_test:
+            self.context.tests.update(node.values)
+        if all(is_static_test(value) for value in node.values[:-1]):
+            return self.generic_visit(node)
+        if not self._can_delay(node.values[1:]):
+            node.values[:-1] = [self._asked(value, node.values[1:]) for value in node.values[:-1]]
             return self.generic_visit(node)
         operator = "and_" if isinstance(node.op, gast.And) else "or_"
+        keywords: dict[str, gast.AST] = {}
+        if is_test and not all(map(_is_truth, node.values)):
+            keywords["is_test"] = constant(True)
+        if self.operands is None and self._bound_by(node.values[1:]):
+            return placed(self._nested(operator, node.values, keywords), node)
         names = self._bound_by(node.values[1:])
-        first, *rest = (self.visit(value) for value in node.values)
-        call = self.context.call(operator, first, *(self._delayed(value, names) for value in rest), **_named(names))
-        return placed(call, node)
+        first, *rest = node.values
+        operands = [self._delayed(value) for value in rest]
+        return placed(self.context.call(operator, self.visit(first), *operands, **_named(names), **keywords), node)
+
+    def _nested(self, operator: str, values: list[gast.AST], keywords: dict[str, gast.AST]) -> gast.AST:
+        """The operands each in the lambda of the one before: there they see the names that it binds."""
+        first, *rest = values
+        if not rest:
+            return self.visit(first)
+        return self.context.call(operator, self.visit(first), thunk(self._nested(operator, rest, keywords)), **keywords)
 
     def visit_UnaryOp(self, node: gast.AST) -> gast.AST:
+        if isinstance(node.op, gast.Not):
+            self.context.tests.add(node.operand)
         if not isinstance(node.op, gast.Not) or is_static_test(node.operand):
             return self.generic_visit(node)
         return placed(self.context.call("not_", self.visit(node.operand)), node)
 
     def visit_IfExp(self, node: gast.AST) -> gast.AST:
-        if is_static_test(node.test) or not self._can_delay([node.body, node.orelse]):
+        self.context.tests.add(node.test)
+        if node in self.context.tests:
+            self.context.tests.update((node.body, node.orelse))
+        if is_static_test(node.test):
             return self.generic_visit(node)
-        names = self._bound_by([node.body, node.orelse])
-        operands = [self._delayed(self.visit(part), names) for part in (node.body, node.orelse)]
+        branches = [node.body, node.orelse]
+        if not self._can_delay(branches):
+            node.test = self._asked(node.test, branches)
+            return self.generic_visit(node)
+        names = self._bound_by(branches)
+        operands = [self._delayed(part) for part in branches]
         return placed(self.context.call("if_exp", self.visit(node.test), *operands, **_named(names)), node)
 
     def _can_delay(self, nodes: list[gast.AST]) -> bool:
-        if any(_reaches(node, (gast.Yield, gast.YieldFrom, gast.Await)) for node in nodes):
+        """Whether these operands may move into functions."""
+        if any(_reaches(node, _SUSPENDS) for node in nodes):
             return False
-        return self.operands is not None or not self._bound_by(nodes)
+        if self.operands is not None or not (names := self._bound_by(nodes)):
+            return True
+        if self.reads is None:
+            return False
+        inside = _reads_in(nodes)
+        return all(inside[name] == self.reads[name] for name in names)
+
+    def _asked(self, test: gast.AST, delayed: list[gast.AST]) -> gast.AST:
+        """A test that Python asks, since what depends on it cannot be delayed."""
+        if is_static_test(test):
+            return test
+        suspended = next((kind for kind in _SUSPENDS if any(_reaches(node, kind) for node in delayed)), None)
+        why = "walrus" if suspended is None else "await" if suspended is gast.Await else "yield"
+        return placed(self.context.call("python_test", test, constant(why)), test)
 
     def _bound_by(self, nodes: list[gast.AST]) -> list[str]:
         return sorted({part.target.id for node in nodes for part in _walruses(node)})
 
-    def _delayed(self, operand: gast.AST, names: list[str]) -> gast.AST:
-        """A thunk of the operand: a lambda, or the name of a function that shares what it binds."""
-        bound = [name for name in names if any(part.target.id == name for part in _walruses(operand))]
-        if not bound:
-            return thunk(operand)
+    def _delayed(self, operand: gast.AST) -> gast.AST:
+        """A thunk of the operand, rewritten: a lambda, or the name of a function that shares what it binds."""
+        bound = self._bound_by([operand])
+        operand = self.visit(operand)
+        return thunk(operand) if not bound or self.operands is None else self._named_operand(operand, bound)
+
+    def _named_operand(self, operand: gast.AST, bound: list[str]) -> gast.AST:
         assert self.operands is not None
         nonlocal_names, global_names = self.declared
         body: list[gast.AST] = []
@@ -128,31 +193,42 @@ class LowerLogic(gast.NodeTransformer):
     def visit_Compare(self, node: gast.AST) -> gast.AST:
         if len(node.ops) == 1:
             return self._membership(node)
-        if is_static_test(node) or not self._can_delay([node]) or self._bound_by([node]):
+        if is_static_test(node) or not self._can_delay(node.comparators[1:]):
             return self.generic_visit(node)
         if self.is_in_iterable:
             operands = [self.visit(operand) for operand in (node.left, *node.comparators)]
             return placed(self._chain_of_parameters(operands[0], node.ops, operands[1:]), node)
-        left = self.visit(node.left)
+        return placed(self._chain(node.left, node.ops, node.comparators, node), node)
+
+    def _chain(self, left: gast.AST, ops: list[gast.AST], rest: list[gast.AST], like: gast.AST) -> gast.AST:
+        """``a < b < c …``: the comparisons after the first in thunks; one that keeps its right operand, in that of all after it."""
         pairs = []
-        for k, (op, right) in enumerate(zip(node.ops, node.comparators, strict=True)):
-            right = self.visit(right)
+        for k, (op, right) in enumerate(zip(ops, rest, strict=True)):
             shared: gast.AST = right
-            if k < len(node.ops) - 1 and not isinstance(right, gast.Name | gast.Constant):
-                name = self.context.names.new("middle")
-                right, shared = gast.NamedExpr(store(name), right), load(name)
-            elif isinstance(right, gast.Name):
+            is_kept = False
+            if isinstance(right, gast.Name):
                 shared = load(right.id)
             elif isinstance(right, gast.Constant):
                 shared = constant(right.value)
-            pairs.append(self._membership(placed(gast.Compare(left, [op], [right]), node)))
+            elif is_kept := k < len(ops) - 1:
+                name = self.context.names.new("middle")
+                right, shared = placed(gast.NamedExpr(store(name), right), right), load(name)
+            bound = self._bound_by([part for part in (rest[k],) if k])
+            pairs.append((placed(gast.Compare(left, [op], [right]), like), is_kept, bound))
             left = shared
-        if any(_binds(pair) for pair in pairs[1:]):
-            chain = pairs[-1]  # a bound middle operand must live in the lambda of all that follows it
-            for pair in reversed(pairs[:-1]):
-                chain = self.context.call("and_", pair, thunk(chain))
-            return placed(chain, node)
-        return placed(self.context.call("and_", pairs[0], *(thunk(pair) for pair in pairs[1:])), node)
+        return self._joined_pairs(pairs)
+
+    def _joined_pairs(self, pairs: list[tuple[gast.AST, bool, list[str]]]) -> gast.AST:
+        (first, _, _), *others = pairs
+        made = self._membership(first)
+        if not others:
+            return made
+        names = sorted({name for _, _, bound in others for name in bound})
+        if not names and not any(is_kept for _, is_kept, _ in others):
+            return self.context.call("and_", made, *(thunk(self._membership(pair)) for pair, _, _ in others))
+        chain = placed(self._joined_pairs(others), first)
+        rest = self._named_operand(chain, names) if names and self.operands is not None else thunk(chain)
+        return self.context.call("and_", made, rest, **_named(names if self.operands is not None else []))
 
     def _chain_of_parameters(self, left: gast.AST, ops: list[gast.AST], rest: list[gast.AST]) -> gast.AST:
         """``(lambda a, b: and_(a < b, lambda: b < c))(a, b)``."""
@@ -177,6 +253,20 @@ class LowerLogic(gast.NodeTransformer):
         return placed(self.context.call("not_", found) if isinstance(node.ops[0], gast.NotIn) else found, node)
 
 
+def _is_truth(node: gast.AST) -> bool:
+    """Whether this gives a truth value itself: then it is of one type with others."""
+    if isinstance(node, gast.BoolOp):
+        return all(map(_is_truth, node.values))
+    is_not = isinstance(node, gast.UnaryOp) and isinstance(node.op, gast.Not)
+    return is_not or isinstance(node, gast.Compare) or is_static_test(node)
+
+
+def _reads_in(nodes: Iterable[gast.AST]) -> Counter[str]:
+    """How often each name is read, nested scopes included."""
+    names = (part for node in nodes for part in gast.walk(node) if isinstance(part, gast.Name))
+    return Counter(name.id for name in names if isinstance(name.ctx, gast.Load))
+
+
 def _walruses(node: gast.AST) -> list[gast.AST]:
     """The ``:=`` that bind a name of the scope that ``node`` itself runs in."""
     if isinstance(node, FUNCTIONS):
@@ -189,7 +279,7 @@ def _named(names: list[str]) -> dict[str, gast.AST]:
     return {"names": names_tuple(names)} if names else {}
 
 
-def _reaches(node: gast.AST, kinds: tuple[type, ...]) -> bool:
+def _reaches(node: gast.AST, kinds: type | tuple[type, ...]) -> bool:
     """Whether a node of these kinds takes effect in the scope of ``node`` itself."""
     if isinstance(node, kinds):
         return True
@@ -198,7 +288,3 @@ def _reaches(node: gast.AST, kinds: tuple[type, ...]) -> bool:
     if isinstance(node, COMPREHENSIONS) and any(generator.is_async for generator in node.generators):
         return True
     return any(_reaches(child, kinds) for child in gast.iter_child_nodes(node))
-
-
-def _binds(node: gast.AST) -> bool:
-    return any(isinstance(part, gast.NamedExpr) for part in gast.walk(node))

@@ -60,17 +60,21 @@ class LowerMatch(gast.NodeTransformer):
             # Python binds what a pattern captures before it asks the guard, and it stays bound if the guard is false.
             fits, matches = matches, self.context.names.new("case_matches")
             guard = _Renamed(dict(pattern.captures)).visit(case.guard)
-            parts = [assign(matches, gast.BoolOp(gast.And(), [load(fits), guard]))]
+            parts = [assign(matches, self._truth([load(fits), guard]))]
             follow = [gast.If(load(fits), self._bound(pattern), []), *follow]
             test_name = fits
         elif case.guard is not None:
             tests.append(case.guard)
-        test = tests[0] if len(tests) == 1 else gast.BoolOp(gast.And(), tests) if tests else constant(True)
-        select = [gast.match_case(structure, None, [assign(test_name, test)])]
+        select = [gast.match_case(structure, None, [assign(test_name, self._truth(tests))])]
         if not _is_irrefutable(structure):
             select.append(gast.match_case(gast.MatchAs(None, None), None, [assign(test_name, constant(False))]))
         choose = gast.If(load(matches), [*self._bound(pattern), *case.body], follow)
         return [placed(part, case.pattern) for part in (gast.Match(load(subject), select), *parts, choose)]
+
+    def _truth(self, tests: list[gast.AST]) -> gast.AST:
+        if not tests:
+            return constant(True)
+        return self.context.truth(tests[0] if len(tests) == 1 else gast.BoolOp(gast.And(), tests))
 
     def _bound(self, pattern: _ValuesTakenOut) -> list[gast.AST]:
         return [assign(name, load(item)) for name, item in pattern.captures]

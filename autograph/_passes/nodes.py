@@ -50,6 +50,7 @@ class Context:
       loop_options: for a loop with a directive, the expression for its options.
       result_names: variables that hold what a ``return`` inside a loop returns.
       keeps_jumps: functions whose jumps stay jumps, and the statements around them Python's.
+      tests: expressions of which only the truth is asked for.
       generated: names of the functions, and of their lists, that passes made, as against those the user wrote.
     """
 
@@ -62,6 +63,7 @@ class Context:
     special_methods: frozenset[str] = frozenset()
     exit_flags: dict[gast.AST, tuple[str, ...]] = field(default_factory=dict)
     loop_options: dict[gast.AST, gast.AST] = field(default_factory=dict)
+    tests: set[gast.AST] = field(default_factory=set)
     generated: set[str] = field(default_factory=set)
     result_names: set[str] = field(default_factory=set)
     keeps_jumps: set[gast.AST] = field(default_factory=set)
@@ -74,6 +76,13 @@ class Context:
         """The expression ``ag__.operator(*arguments, **keywords)``."""
         named = [gast.keyword(name, value) for name, value in keywords.items()]
         return gast.Call(self.operator(operator), list(arguments), named)
+
+    def truth(self, test: gast.AST) -> gast.AST:
+        """An expression for ``bool(test)``; comparisons and negations are left as they read."""
+        plain = isinstance(test, gast.Compare) and len(test.ops) == 1
+        plain = plain or (isinstance(test, gast.UnaryOp) and isinstance(test.op, gast.Not))
+        self.tests.add(test)
+        return test if plain else self.call("truth", test)
 
     def is_operator(self, node: gast.AST) -> bool:
         """Whether ``node`` is ``ag__.something``."""

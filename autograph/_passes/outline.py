@@ -111,6 +111,7 @@ class _Outliner:
             if not is_static or node in self.context.loop_options:
                 return self.loop(node)
         if isinstance(node, gast.If | gast.While) and self._is_kept(node) and not is_static_test(node.test):
+            self.context.tests.add(node.test)
             node.test = placed(self.context.call("python_test", node.test, constant(_why_kept(node))), node.test)
         if node in self.context.loop_options:
             # A jump out of `finally` leaves this loop, so it stays Python's.
@@ -151,6 +152,7 @@ class _Outliner:
             state = [name for name in state if name in outliving]
         if_body = self._body("if_body", (), node.body, shared, node)
         else_body = self._body("else_body", (), node.orelse, shared, node) if node.orelse else None
+        self.context.tests.add(node.test)
         call = self.context.call(
             "if_stmt",
             node.test,
@@ -173,6 +175,7 @@ class _Outliner:
         flags = self.context.exit_flags.get(node, ())
         if is_while or flags:
             test = node.test if is_while else negation(any_of(flags))
+            self.context.tests.add(test)
             parts.append(
                 self._body("loop_test", (), [placed(gast.Return(test), node, header[0])], shared, node, rewrite=False)
             )

@@ -45,6 +45,7 @@ class LowerRaises(gast.NodeTransformer):
     def visit_Assert(self, node: gast.AST) -> gast.AST:
         if not __debug__:
             return node
+        self.context.tests.add(node.test)
         parts = [node.test]
         if node.msg is not None:
             parts.append(thunk(DeferTexts(self.context).visit(node.msg)))

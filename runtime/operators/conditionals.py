@@ -89,41 +89,41 @@ class Conditionals:
         variables = find_variables(names, (body, orelse), missing_is_global=False)
         return self.staged_if(test, body, orelse, variables, Snapshot((body, orelse), variables))
 
-    def and_(self, first: Any, *rest: Thunk, names: Sequence[str] = ()) -> Any:
+    def and_(self, first: Any, *rest: Thunk, names: Sequence[str] = (), is_test: bool = False) -> Any:
         """``first and rest[0]() and …`` with Python's values and short circuit.
 
-        ``names`` are what the operands bind.
+        ``names`` are what the operands bind. With ``is_test`` only the truth of the result is asked for.
         """
         value = first
         for operand in rest:
             kept, test = value_of(value), self.asked(value)
             if self.backend.is_traced(test):
-                value = self._staged_and(test, kept, operand, names)
+                value = self._staged_and(test, False if is_test else kept, operand, names, is_test)
             elif not test:
                 return kept
             else:
                 value = operand()
         return value
 
-    def or_(self, first: Any, *rest: Thunk, names: Sequence[str] = ()) -> Any:
-        """``first or rest[0]() or …`` with Python's values and short circuit; ``names`` are what the operands bind."""
+    def or_(self, first: Any, *rest: Thunk, names: Sequence[str] = (), is_test: bool = False) -> Any:
+        """``first or rest[0]() or …`` with Python's values and short circuit; the arguments are as those of `and_`."""
         value = first
         for operand in rest:
             kept, test = value_of(value), self.asked(value)
             if self.backend.is_traced(test):
-                value = self._staged_or(test, kept, operand, names)
+                value = self._staged_or(test, True if is_test else kept, operand, names, is_test)
             elif test:
                 return kept
             else:
                 value = operand()
         return value
 
-    def _staged_and(self, test: Any, kept: Any, operand: Thunk, names: Sequence[str]) -> Any:
+    def _staged_and(self, test: Any, kept: Any, operand: Thunk, names: Sequence[str], is_test: bool) -> Any:
         variables = find_variables(names, (operand,), missing_is_global=False)
         learnt: list[Any] = []
 
         def rest() -> Any:
-            value = operand()
+            value = self.truth(operand()) if is_test else operand()
             learnt.append(self.facts.of(value)[0])
             return value
 
@@ -131,12 +131,12 @@ class Conditionals:
         self.facts.note(result, self.facts.of(test)[0] + sum(learnt, ()), ())
         return result
 
-    def _staged_or(self, test: Any, kept: Any, operand: Thunk, names: Sequence[str]) -> Any:
+    def _staged_or(self, test: Any, kept: Any, operand: Thunk, names: Sequence[str], is_test: bool) -> Any:
         variables = find_variables(names, (operand,), missing_is_global=False)
         learnt: list[Any] = []
 
         def rest() -> Any:
-            value = operand()
+            value = self.truth(operand()) if is_test else operand()
             learnt.append(self.facts.of(value)[1])
             return value
 
@@ -169,7 +169,9 @@ class Conditionals:
         try:
             value = read()
         except NameError:
-            raise self._unbound(name, cell, is_free) from None
+            value = UNBOUND
+        if value is UNBOUND:  # raised here, the error holds no traceback, and so nothing that the function has made
+            raise self._unbound(name, cell, is_free)
         if (value is None or isinstance(value, str | bytes | Optional)) and self.marks.reason_lost(cell) is not None:
             raise self._unbound(name, cell, is_free)
         mark = self.marks.find(value)
@@ -305,6 +307,8 @@ class Conditionals:
         end = BranchEnd()
 
         region = self.journal.open(variables, self.tries(), snapshot.reachable())
+        if isinstance(snapshot, Snapshot):
+            region.entry = snapshot
         for value in entry:
             for part in parts_of(value).values():
                 if isinstance(part, CONTAINERS):

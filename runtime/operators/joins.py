@@ -139,10 +139,11 @@ class ChosenList:
         made = self._chosen(one.contents(), other.contents())
         return (other if one.checks is None else one).holding(made)
 
-    def _chosen(self, one: Any, other: Any) -> Padded:
+    def _chosen(self, one: Any, other: Any) -> Padded | tuple[()]:
         a, b = as_padded(one), as_padded(other)
+        if a is None and b is None:
+            return ()
         if a is None or b is None:
-            assert a is not None or b is not None
             a, b = a or emptied(b), b or emptied(a)  # type: ignore[arg-type]
         return chosen(self.predicate, a, b)
 

@@ -23,7 +23,7 @@ from typing import Any
 from autograph.runtime.errors import StagingError
 from autograph.runtime.operators.locations import user_location
 from autograph.runtime.operators.reach import Reach, contents, is_cache
-from autograph.runtime.operators.state import UNBOUND, CellVariable, GlobalVariable, has_contents
+from autograph.runtime.operators.state import UNBOUND, CellVariable, GlobalVariable, Snapshot, has_contents
 from autograph.runtime.recording import JOINT
 
 MUTABLE_CONTAINERS = (list, dict, set, collections.deque, bytearray)
@@ -148,7 +148,8 @@ class Region:
       raising: the last exception that the block was about to raise.
       place: where operations go that are not the block's, but the statement's.
       repeats: whether the block runs more than once.
-      may_peel: whether a loop whose body this is can still run its first iteration by itself.
+      peeled_for: the variables of a loop, whose body this is, that can still run its first iteration by itself.
+      entry: what the block's variables held when it was entered; None if the journal sees all their writes.
       absences: errors left in the block's program whose cause is something absent, which an iteration may provide for the next.
     """
 
@@ -157,7 +158,8 @@ class Region:
         self.raising: BaseException | None = None
         self.place = JOINT.staging.place()
         self.repeats = False
-        self.may_peel = False
+        self.peeled_for: Sequence[str] | None = None
+        self.entry: Snapshot | None = None
         self.absences: list[BaseException] = []
         self.before: dict[Any, tuple[Place, Any]] = {}
         self.own = {key_of(variable) for variable in own if isinstance(variable, Place)}
@@ -178,6 +180,12 @@ class Region:
     def writes(self, owner: Any) -> bool:
         """Whether the block has made this container, or reported a write to it."""
         return id(owner) in self._made_ids or ContentsPlace(owner).key in self.before
+
+    def value_at_entry(self, place: Place) -> Any:
+        """What a place that is about to be written held when the block was entered."""
+        if self.entry is not None and isinstance(place, CellVariable):
+            return self.entry.value_of_cell(place)
+        return place.get()
 
     def install(self, owner: Any) -> None:
         """Let a container be its own stand-in: it gets back what it holds, and writes to it are the statement's state."""
@@ -344,7 +352,7 @@ class Journal(threading.local):
         region = self.regions[-1]
         key = key_of(place)
         if key not in region.own and key not in region.before and not region.has_made(place):
-            region.before[key] = (place, place.get())
+            region.before[key] = (place, region.value_at_entry(place))
 
     def outermost_around(self, place: Place) -> Any:
         """The outermost loop whose body is being traced and which a place was there before; None if there is none."""

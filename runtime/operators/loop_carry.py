@@ -43,6 +43,7 @@ from autograph.runtime.operators.state import (
     prepared,
 )
 from autograph.runtime.operators.traced_lists import TracedList
+from autograph.runtime.recording import effects_recorded
 
 _MAX_ROUNDS = 12
 _NUMBERS = (bool, int, float, complex)
@@ -68,7 +69,7 @@ class LoopTrace(SettlesCarry, CarriesParts):
         options: LoopOptions = NO_OPTIONS,
         from_python: bool = False,
         code: Any = None,
-        peels_absences: bool = False,
+        peeled_for: Sequence[str] | None = None,
     ) -> None:
         self.code = code
         self.backend = backend
@@ -85,7 +86,7 @@ class LoopTrace(SettlesCarry, CarriesParts):
         self.result_name = result_name
         self.options = options
         self.from_python = from_python  # Python could run it
-        self.peels_absences = peels_absences
+        self.peeled_for = peeled_for
         self.numbers: dict[int, Any] = {}
         self.carried: list[Carried] = []
         self.growing: list[GrowingList] = []
@@ -277,7 +278,8 @@ class LoopTrace(SettlesCarry, CarriesParts):
         self.region = region
         self.journal.loops.append(self)
         self.installed = {}
-        region.may_peel = self.peels_absences
+        region.peeled_for = self.peeled_for
+        region.entry = self.snapshot
         known = self.raising.identities.inside()
 
         def run(*operands: Any) -> list[Any]:
@@ -346,11 +348,13 @@ class LoopTrace(SettlesCarry, CarriesParts):
         return end
 
     def _trace_test(self) -> tuple[Traced, bool]:
-        """The test as a program, and whether it writes to anything."""
+        """The test as a program, and whether it writes to anything or has effects: then iterations evaluate it."""
         test = self.test
         assert test is not None
         region = self.journal.open(self.variables, self.raising.tries(), self.snapshot.reachable(), True)
+        region.entry = self.snapshot
         wrote = False
+        effects = effects_recorded()
         known = self.raising.identities.inside()
 
         def run(*operands: Any) -> list[Any]:
@@ -363,7 +367,11 @@ class LoopTrace(SettlesCarry, CarriesParts):
                 for predicate, taken in self.journal.paths:
                     truth = truth & (predicate if taken else ~predicate)
             bound = [v for v in self.variables if id(v) in installed or v.get() is not UNBOUND]
-            wrote = bool(region.written()) or any(v.get() is not installed.get(id(v), (None,))[0] for v in bound)
+            wrote = (
+                bool(region.written())
+                or effects_recorded() != effects
+                or any(v.get() is not installed.get(id(v), (None,))[0] for v in bound)
+            )
             self.raising.identities.leave(known)
             return [truth]
 

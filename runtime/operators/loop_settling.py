@@ -58,8 +58,11 @@ class SettlesCarry(CarriesLists, CarriesNones, CarriesObjects):
                 again |= self._born(variable, last, leaves, end.absences)
             elif carried.is_input:
                 again |= self._compare(carried, last, leaves)
-            else:
+            elif last.structure.treedef == carried.structure.treedef:
                 self._take_results(carried, last, leaves)
+            else:
+                self.carried = [each for each in self.carried if each is not carried]
+                again |= self._born(variable, last, leaves, end.absences)
         return again
 
     def _only_strengthened(self, end: BodyEnd) -> bool:

@@ -118,7 +118,7 @@ class Loops(Rolling, Raising):
 
         Else nothing has happened. The second result says whether the test writes, in what it calls say.
         """
-        staged = self._while_loop(loop, 0, False, None, peels_absences=True)
+        staged = self._while_loop(loop, 0, False, None, peeled_for=loop.names)
         effects = effects_recorded()
         if not staged.test_is_traced() or effects_recorded() != effects:
             return False, staged.test_writes  # a test with effects runs once per iteration, in the body
@@ -308,7 +308,7 @@ class Loops(Rolling, Raising):
         test_writes: bool,
         truth: Any,
         surely_runs: bool = False,
-        peels_absences: bool = False,
+        peeled_for: Sequence[str] | None = None,
     ) -> LoopTrace:
         """A ``while`` from the present state on, after ``done`` iterations in Python.
 
@@ -342,7 +342,7 @@ class Loops(Rolling, Raising):
             result_name=loop.result,
             options=loop.options,
             code=loop.body.__code__,
-            peels_absences=peels_absences,
+            peeled_for=peeled_for,
         )
 
     def _settled_while(
@@ -352,13 +352,13 @@ class Loops(Rolling, Raising):
         test_writes: bool,
         truth: Any,
         surely_runs: bool = False,
-        peels_absences: bool = False,
+        peeled_for: Sequence[str] | None = None,
     ) -> LoopTrace:
         """As `_while_loop`, with its types settled. That the test writes may be found only now, in what it calls."""
-        trace = self._while_loop(loop, done, test_writes, truth, surely_runs, peels_absences)
+        trace = self._while_loop(loop, done, test_writes, truth, surely_runs, peeled_for)
         trace.settle()
         if trace.test_writes:
-            trace = self._while_loop(loop, done, True, truth, surely_runs, peels_absences)
+            trace = self._while_loop(loop, done, True, truth, surely_runs, peeled_for)
             trace.settle()
         return trace
 
@@ -366,7 +366,9 @@ class Loops(Rolling, Raising):
         """Stage a ``while`` whose test has come out as ``truth``; its first iteration by itself if others need that."""
         surely = truth is True
         try:
-            trace = self._settled_while(loop, done, test_writes, truth, surely_runs=surely, peels_absences=not peeled)
+            trace = self._settled_while(
+                loop, done, test_writes, truth, surely_runs=surely, peeled_for=None if peeled else loop.names
+            )
         except ABSENCES as error:
             if peeled or not may_be_bound(error, loop.names):
                 raise
@@ -392,7 +394,7 @@ class Loops(Rolling, Raising):
         if isinstance(staged.length, int) and staged.length <= 0:
             return
         may_peel = staged.is_peelable and not peeled
-        trace = self.for_loop(staged, loop, peels_absences=may_peel)
+        trace = self.for_loop(staged, loop, peeled_for=loop.names if may_peel else None)
         try:
             trace.settle(may_peel)
         except (CarryChanges, *ABSENCES) as error:
@@ -442,7 +444,7 @@ class Loops(Rolling, Raising):
         return self._on_trial(settled)
 
     def for_loop(
-        self, staged: StagedIterable, loop: ForLoop, from_python: bool = False, peels_absences: bool = False
+        self, staged: StagedIterable, loop: ForLoop, from_python: bool = False, peeled_for: Sequence[str] | None = None
     ) -> LoopTrace:
         test = loop.test
         variables = loop.variables()
@@ -464,7 +466,7 @@ class Loops(Rolling, Raising):
             options=loop.options,
             from_python=from_python,
             code=getattr(loop.body, "__code__", loop.body),
-            peels_absences=peels_absences,
+            peeled_for=peeled_for,
         )
 
     def _on_trial(self, settled: Callable[[], LoopTrace]) -> tuple[bool, str | None]:

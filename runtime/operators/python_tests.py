@@ -29,6 +29,11 @@ _REASONS = {
         "What `filter` is given decides by traced values about elements that are not traced.",
         "Use a list comprehension (`[v for v in values if …]`), whose length the run may decide.",
     ),
+    "walrus": (
+        "This expression binds a name (`:=`) in a part that is evaluated only if the test before it says so, which is traced, and it "
+        "stands where no statement can go before it: in a lambda, a comprehension or a header.",
+        "Bind the name in a statement of its own.",
+    ),
     "comprehension": (
         "This condition decides whether a comprehension has an element, and it is traced. Only a list comprehension in a "
         "statement, and what `sum`, `max`, `min`, `any`, `all` or `next` uses up at once, may have such a condition, without `:=`, "

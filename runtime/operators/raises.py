@@ -209,7 +209,9 @@ class Raising:
             return False
         if isinstance(error, ABSENCES):
             loops = [each for each in self.journal.regions if each.repeats]
-            if any(loop.may_peel for loop in loops) or (loops and isinstance(error, EmptyListError)):
+            if any(loop.peeled_for is not None and may_be_bound(error, loop.peeled_for) for loop in loops):
+                return False
+            if loops and isinstance(error, EmptyListError):
                 return False
             for loop in loops:
                 loop.absences.append(error)

@@ -69,7 +69,7 @@ class Rolling:
         """
         staged = as_staged(to_be_staged(items), self.backend, force=True)
         assert staged is not None
-        trace = self.for_loop(staged, loop, from_python=True, peels_absences=may_peel)
+        trace = self.for_loop(staged, loop, from_python=True, peeled_for=loop.names if may_peel else None)
         try:
             with self.journal.rolling():
                 trace.settle(may_peel=True)

@@ -153,6 +153,13 @@ class Snapshot:
                     yield function.__globals__[name]
         yield from (variable.get() for variable in self._variables)
 
+    def value_of_cell(self, variable: CellVariable) -> Any:
+        """What a cell held when the snapshot was taken; what it holds now if it is not of the snapshot."""
+        for other, value in zip(self._variables, self._values, strict=True):
+            if isinstance(other, CellVariable) and other.cell is variable.cell:
+                return value
+        return variable.get()
+
     def restore(self) -> None:
         for variable, value in zip(self._variables, self._values, strict=True):
             if variable.get() is not value:
