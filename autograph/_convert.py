@@ -15,13 +15,15 @@ import threading
 import types
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import gast
 
 from autograph._analysis.python_only import python_only
 from autograph._analysis.scopes import bound_names, parameter_names
+from autograph._elifs import flatten_elifs
 from autograph._load import compile_function, rebuild_function
 from autograph._passes import PASSES
 from autograph._passes.nodes import Context, Namer
@@ -153,8 +155,18 @@ class Converter:
 
     def _convert_code(self, function: types.FunctionType) -> ConvertedCode:
         source = self._sources.find(function)
+        try:
+            return _on_a_fresh_stack(lambda: self._converted(function, source))
+        except (SyntaxError, RecursionError) as error:
+            raise ConversionError(
+                f"{source.filename}:{source.node.lineno}: {function.__qualname__!r} could not be rewritten ({error}). Mark it "
+                "with autograph.do_not_convert, and report it."
+            ) from error
+
+    def _converted(self, function: types.FunctionType, source: FunctionSource) -> ConvertedCode:
         # gast's translation copies, so the file's own tree stays as it was parsed.
-        node = gast.ast_to_gast(source.node)
+        flat, made = flatten_elifs(source.node)
+        node = gast.ast_to_gast(flat)
         check_syntax(node, source.filename)
         if not isinstance(node, gast.Lambda):
             node.decorator_list = []
@@ -164,24 +176,18 @@ class Converter:
         is_directive = functools.partial(self._is_loop_directive, own_names, imports, function)
         seen = python_only([node])
         special = self._special_methods(function)
-        node = _rewrite(node, source, is_plain_call, own_names.__contains__, is_directive, special)
+        node = _rewrite(node, source, is_plain_call, own_names.__contains__, is_directive, special, made)
         tree = gast.gast_to_ast(node)
         text = ast.unparse(tree)
         if f"{_OPERATORS}." in text:
             text = f"from autograph import operators as {_OPERATORS}\n\n{text}"
-        try:
-            code = compile_function(
-                tree,
-                function.__code__,
-                free_names=[*function.__code__.co_freevars, _OPERATORS],
-                class_name=source.class_name,
-                compiler_flags=source.compiler_flags,
-            )
-        except (SyntaxError, RecursionError) as error:
-            raise ConversionError(
-                f"{source.filename}:{source.node.lineno}: {function.__qualname__!r} could not be rewritten ({error}). Mark it "
-                "with autograph.do_not_convert, and report it."
-            ) from error
+        code = compile_function(
+            tree,
+            function.__code__,
+            free_names=[*function.__code__.co_freevars, _OPERATORS],
+            class_name=source.class_name,
+            compiler_flags=source.compiler_flags,
+        )
         return ConvertedCode(code, text, seen)
 
     def _is_plain_call(self, own_names: frozenset[str], function: types.FunctionType, node: gast.AST) -> bool:
@@ -195,6 +201,15 @@ class Converter:
         self, own_names: frozenset[str], imports: dict[str, object], function: types.FunctionType, node: gast.AST
     ) -> bool:
         return _resolve(node, own_names, function, imports) is self._loop_directive
+
+
+def _on_a_fresh_stack(convert: Callable[[], ConvertedCode]) -> ConvertedCode:
+    """``convert()``; in a thread of its own if what is left of this one's stack does not do."""
+    try:
+        return convert()
+    except RecursionError:
+        with ThreadPoolExecutor(1) as thread:
+            return thread.submit(convert).result()
 
 
 @contextlib.contextmanager
@@ -218,8 +233,10 @@ def _rewrite(
     is_own_name: Callable[[str], bool],
     is_loop_directive: Callable[[gast.AST], bool],
     special: frozenset[str],
+    made: Sequence[str],
 ) -> gast.AST:
     names = Namer(_names_in(node) | {_OPERATORS})
+    names.made += made
     context = Context(_OPERATORS, names, is_plain_call, is_own_name, is_loop_directive, source.class_name, special)
     kinds = {type(part) for part in gast.walk(node)}
     for make_pass in PASSES:

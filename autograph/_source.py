@@ -49,28 +49,34 @@ class _File:
         self.lines = lines
         self.tree = ast.parse("".join(lines), filename)
         self.definitions: dict[tuple[int, str], list[_Definition]] = {}
-        self._index(self.tree, None)
+        self._index()
         self._filename = filename
         self._codes: dict[int, dict[tuple[int, str], list[types.CodeType]]] = {}
 
-    def _index(self, node: ast.AST, class_name: str | None) -> None:
-        for child in ast.iter_child_nodes(node):
-            if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-                key = (_first_line(child), getattr(child, "name", "<lambda>"))
-                self.definitions.setdefault(key, []).append(_Definition(child, class_name))
-            self._index(child, child.name if isinstance(child, ast.ClassDef) else class_name)
+    def _index(self) -> None:
+        pending: list[tuple[ast.AST, str | None]] = [(self.tree, None)]
+        while pending:
+            node, class_name = pending.pop()
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+                key = (_first_line(node), getattr(node, "name", "<lambda>"))
+                self.definitions.setdefault(key, []).append(_Definition(node, class_name))
+            inner = node.name if isinstance(node, ast.ClassDef) else class_name
+            pending += [(child, inner) for child in ast.iter_child_nodes(node)][::-1]
 
     def codes(self, flags: int) -> dict[tuple[int, str], list[types.CodeType]]:
         """Code objects of the whole file by (first line, name), compiled with these ``__future__`` flags."""
-        if flags not in self._codes:
-            compiled = compile(
-                self.tree, self._filename, "exec", flags | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True
-            )
+        key = flags
+        if key not in self._codes:
+            flags |= ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+            try:
+                compiled = compile(self.tree, self._filename, "exec", flags, dont_inherit=True)
+            except RecursionError:  # a tree may be deeper than a text that Python itself has compiled
+                compiled = compile("".join(self.lines), self._filename, "exec", flags, dont_inherit=True)
             table: dict[tuple[int, str], list[types.CodeType]] = {}
             for code in nested_codes(compiled):
                 table.setdefault((code.co_firstlineno, code.co_name), []).append(code)
-            self._codes[flags] = table
-        return self._codes[flags]
+            self._codes[key] = table
+        return self._codes[key]
 
 
 class SourceFiles:

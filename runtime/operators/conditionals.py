@@ -5,6 +5,7 @@ branch on traced ones.
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -22,7 +23,7 @@ from autograph.runtime.operators.joins import (
     with_objects_opened,
 )
 from autograph.runtime.operators.journal import ContentsPlace, Journal, Place, holds_list, key_of
-from autograph.runtime.operators.locations import user_location
+from autograph.runtime.operators.locations import most_called, user_location
 from autograph.runtime.operators.nones import Facts, TestFacts, narrowed
 from autograph.runtime.operators.parts import lists_in_arrays, parts_of, take_lists_apart
 from autograph.runtime.operators.reach import CONTAINERS
@@ -214,10 +215,7 @@ class Conditionals:
                 self._trace_branch(orelse, variables, snapshot, (predicate, False), if_false),
             ]
         except RecursionError:
-            raise StagingError(
-                f"{where}\n  A branch of this statement leads back to it without end: a function calls itself under a traced "
-                "condition, and while tracing both branches are followed.\n  Write the recursion as a loop."
-            ) from None
+            raise StagingError(f"{where}\n{_why_too_deep()}") from None
         joined = Join(self.backend, where, predicate)
         if all(end.raises for end in ends):
             joined.emit(predicate, ends)
@@ -391,6 +389,20 @@ class Conditionals:
         if values[-1] is not True:
             value = self.marks.add(value, values[-1], f"only one branch binds it at {where}")
         place.set(value)
+
+
+def _why_too_deep() -> str:
+    called = most_called()
+    if called is not None:
+        return (
+            f"  A branch of this statement leads back to it without end: {called!r} calls itself under a traced condition, and while "
+            "tracing both branches are followed.\n  Write the recursion as a loop."
+        )
+    return (
+        f"  Staged statements, in each other and in what they call, are nested here as deep as Python's stack of "
+        f"{sys.getrecursionlimit()} frames lets them be traced.\n  Let one return before the next begins, or raise the limit "
+        "(sys.setrecursionlimit) before the call."
+    )
 
 
 def _unbound_error(name: str, is_free: bool) -> NameError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import os
 import sys
 import types
@@ -104,6 +105,18 @@ def raised_in(traceback: types.TracebackType | None) -> str:
     while traceback is not None and traceback.tb_next is not None:
         traceback = traceback.tb_next
     return "" if traceback is None else traceback.tb_frame.f_code.co_filename
+
+
+def most_called() -> str | None:
+    """The name of the user's function that is under way more than ten times, if one is."""
+    counts: collections.Counter[types.CodeType] = collections.Counter()
+    frame: types.FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if not is_internal(frame.f_code.co_filename) and not is_of_library(frame.f_code.co_filename):
+            counts[frame.f_code] += 1
+        frame = frame.f_back
+    ((code, count),) = counts.most_common(1) or [(None, 0)]
+    return code.co_name if code is not None and count > 10 else None
 
 
 def warn(message: str) -> None:
