@@ -7,15 +7,18 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
+import numpy as np
 
 from autograph.runtime.errors import InvalidArgumentError
 from autograph.runtime.graph import Graph
 from autograph.runtime.input_signature import as_input, check
+from autograph.runtime.large_ints import fits_integers
 from autograph.runtime.operators.list_outputs import CountedList
 from autograph.runtime.raising import Guarded
 from autograph.runtime.signature import CallSignature, as_tree
 from autograph.runtime.static_values import static_leaf
 from autograph.runtime.tensor_spec import TensorSpec
+from autograph.runtime.variables import Variable
 
 
 class ConcreteFunction:
@@ -274,3 +277,11 @@ class StaticOutput:
     @classmethod
     def tree_unflatten(cls, value: Any, _: Any) -> Any:
         return cls(value)
+
+
+def as_output(leaf: Any) -> Any:
+    """What a program returns for a leaf of a result: an array, or a Python value that stands beside the arrays."""
+    if isinstance(leaf, Variable):
+        return leaf.value
+    is_value = isinstance(leaf, jax.Array | np.ndarray | np.generic | bool | int | float | complex)
+    return leaf if is_value and fits_integers(leaf) else StaticOutput(leaf)

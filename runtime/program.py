@@ -16,10 +16,9 @@ from typing import Any, Protocol
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from autograph.runtime.commits import COMMITS, commit, commit_unless_overtaken, values_of
-from autograph.runtime.concrete import StaticOutput
+from autograph.runtime.concrete import StaticOutput, as_output
 from autograph.runtime.effects import cause_of
 from autograph.runtime.held import Constant, Held
 from autograph.runtime.operators.list_outputs import CountedList
@@ -247,7 +246,7 @@ class Program:
             args, kwargs = self._signature.arguments(operands)
             if self._instance is not None:
                 args = (self._instance(), *args)
-            result = jax.tree_util.tree_map(_as_output, self._function(*args, **kwargs))
+            result = jax.tree_util.tree_map(as_output, self._function(*args, **kwargs))
             results[:] = jax.tree_util.tree_flatten(result)
             return list(results[0])
 
@@ -474,13 +473,6 @@ _RESOLVED = (Optional, Guarded, TracedList, CountedList, PaddedArray)
 
 def _with_error(result: Any, error: Any) -> Any:
     return result if error is None else Guarded(result, *error)
-
-
-def _as_output(leaf: Any) -> Any:
-    if isinstance(leaf, Variable):
-        return leaf.value
-    is_value = isinstance(leaf, jax.Array | np.ndarray | np.generic | bool | int | float | complex)
-    return leaf if is_value else StaticOutput(leaf)
 
 
 def _from_outputs(result: Any) -> Any:

@@ -186,6 +186,10 @@ class TestRefusals:
     def test_not_a_function(self, capsys):
         assert refusal(capsys, "run", "sample:NUMBER").endswith("is no function but a value of type int")
 
+    @pytest.mark.parametrize("target", ["sample:__class__", "sample.py:__class__", "sample:halve.__class__"])
+    def test_a_class_of_python(self, capsys, target):
+        assert "is no function but Python's class" in refusal(capsys, "run", target)
+
     @pytest.mark.parametrize("target", ["sample", "sample:", ":halve", "sam-ple:halve", "..sample:halve", ""])
     def test_not_a_target(self, capsys, target):
         assert "PKG.MOD:FN" in refusal(capsys, "run", target)
@@ -217,6 +221,14 @@ class TestRefusals:
             ("f64[2]", "JAX_ENABLE_X64=1"),
             ("i32[2]=[1,2,3]", "[1,2,3] does not fit i32[2]"),
             ("i8[]=1000", "does not fit i8[]"),
+            ("i32[]=2.5", "2.5 does not fit i32[]"),
+            ("i32[2]=[1.5,2]", "does not fit i32[2]"),
+            ("bool[]=2", "2 does not fit bool[]"),
+            ("f32[]=1j", "1j does not fit f32[]"),
+            ("f32[99999999999]", "has 99999999999 elements"),
+            ("f32[2000000,2000000]", "has 4000000000000 elements"),
+            ("{1: 2, 'a': 3}", "keys that cannot be put in order"),
+            ("{[1]: 2}", "no Python literal"),
             ("f32[2]=", "no Python literal"),
             ("[1, 'a']", "does not make one array"),
             ("f32[]='a'", "does not fit f32[]"),

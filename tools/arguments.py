@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ast
 import math
+import os
 import re
 from typing import Any
 
@@ -63,14 +64,32 @@ def parse_value(text: str) -> Any:
         return _arrays_for_lists(_literal(text), text)
     dtype = _dtype(match["dtype"])
     shape = tuple(int(size) for size in match["shape"].replace(",", " ").split())
+    _check_size(shape, dtype, text)
     if match["value"] is None:
         count = jnp.arange(math.prod(shape)).reshape(shape)
         return (count % 2 if dtype == jnp.bool_ else count).astype(dtype)
     value = _literal(match["value"])
     try:
-        return jnp.broadcast_to(_array(value, dtype), shape)
+        return jnp.broadcast_to(_exactly(value, dtype), shape)
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"{match['value']} does not fit {match['dtype']}[{match['shape']}]") from error
+
+
+def _check_size(shape: tuple[int, ...], dtype: jnp.dtype, text: str) -> None:
+    """Refuse an array that cannot be counted through or held."""
+    count = math.prod(shape)
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 2**40
+    if count > np.iinfo(np.int32).max or count * dtype.itemsize > memory:
+        raise ValueError(f"{text} has {count} elements, more than an argument may have here")
+
+
+def _exactly(value: Any, dtype: jnp.dtype) -> jax.Array:
+    """The value as an array of this type; `ValueError` where that would round a number to an integer or drop a part."""
+    given, found = np.asarray(value), _array(value, dtype)
+    narrows = "biufc".index(given.dtype.kind) > "biufc".index("f" if dtype == jnp.bfloat16 else dtype.kind)
+    if (narrows or dtype.kind in "iu") and not np.array_equal(given, np.asarray(found)):
+        raise ValueError("not the same numbers")
+    return found
 
 
 def _dtype(name: str) -> jnp.dtype:
@@ -84,7 +103,7 @@ def _dtype(name: str) -> jnp.dtype:
 def _literal(text: str) -> Any:
     try:
         return ast.literal_eval(text.strip())
-    except (ValueError, SyntaxError, MemoryError, RecursionError) as error:
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError) as error:
         raise ValueError(
             f"{text!r} is no Python literal and no array type like f32[3,4] (a string needs its own quotes)"
         ) from error
@@ -106,5 +125,9 @@ def _arrays_for_lists(value: Any, text: str) -> Any:
         case tuple():
             return tuple(_arrays_for_lists(item, text) for item in value)
         case dict():
+            try:
+                sorted(value)
+            except TypeError as error:
+                raise ValueError(f"{text} has keys that cannot be put in order: give it strings") from error
             return {key: _arrays_for_lists(item, text) for key, item in value.items()}
     return value

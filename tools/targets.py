@@ -32,6 +32,8 @@ def load(target: str) -> Callable[..., Any]:
         if not hasattr(found, part):
             raise ValueError(f"{place} has no {name!r}{_hint(module, name)}")
         found = getattr(found, part)
+    if isinstance(found, type) and found.__module__ == "builtins":
+        raise ValueError(f"{target} is no function but Python's class {found.__name__}")
     if not callable(found):
         raise ValueError(f"{target} is no function but a value of type {type(found).__name__}")
     return found

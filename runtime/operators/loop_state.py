@@ -32,6 +32,7 @@ class ForLoop:
       result: the variable that holds what a ``return`` in the loop returns.
       options: what its directive says.
       report: told of each iteration's index, when it begins.
+      may_peel: whether its first iteration may be run by itself.
     """
 
     body: Callable[[Any], Any]
@@ -40,6 +41,7 @@ class ForLoop:
     result: str | None = None
     options: LoopOptions = NO_OPTIONS
     report: Callable[[Any], None] | None = None
+    may_peel: bool = True
 
     @property
     def functions(self) -> tuple[Callable[..., Any], ...]:
@@ -58,6 +60,7 @@ class WhileLoop:
     names: Sequence[str]
     result: str | None = None
     options: LoopOptions = NO_OPTIONS
+    may_peel: bool = True
 
     def items(self, done: int = 0) -> StagedIterable:
         """What its staged form runs over, once so many iterations have run in Python."""

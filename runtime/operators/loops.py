@@ -118,7 +118,7 @@ class Loops(Rolling, Raising):
 
         Else nothing has happened. The second result says whether the test writes, in what it calls say.
         """
-        staged = self._while_loop(loop, 0, False, None, peeled_for=loop.names)
+        staged = self._while_loop(loop, 0, False, None)
         effects = effects_recorded()
         if not staged.test_is_traced() or effects_recorded() != effects:
             return False, staged.test_writes  # a test with effects runs once per iteration, in the body
@@ -302,13 +302,7 @@ class Loops(Rolling, Raising):
     # Staged.
 
     def _while_loop(
-        self,
-        loop: WhileLoop,
-        done: int,
-        test_writes: bool,
-        truth: Any,
-        surely_runs: bool = False,
-        peeled_for: Sequence[str] | None = None,
+        self, loop: WhileLoop, done: int, test_writes: bool, truth: Any, surely_runs: bool = False
     ) -> LoopTrace:
         """A ``while`` from the present state on, after ``done`` iterations in Python.
 
@@ -342,35 +336,27 @@ class Loops(Rolling, Raising):
             result_name=loop.result,
             options=loop.options,
             code=loop.body.__code__,
-            peeled_for=peeled_for,
+            peeled_for=loop.names if loop.may_peel else None,
         )
 
     def _settled_while(
-        self,
-        loop: WhileLoop,
-        done: int,
-        test_writes: bool,
-        truth: Any,
-        surely_runs: bool = False,
-        peeled_for: Sequence[str] | None = None,
+        self, loop: WhileLoop, done: int, test_writes: bool, truth: Any, surely_runs: bool = False
     ) -> LoopTrace:
         """As `_while_loop`, with its types settled. That the test writes may be found only now, in what it calls."""
-        trace = self._while_loop(loop, done, test_writes, truth, surely_runs, peeled_for)
+        trace = self._while_loop(loop, done, test_writes, truth, surely_runs)
         trace.settle()
         if trace.test_writes:
-            trace = self._while_loop(loop, done, True, truth, surely_runs, peeled_for)
+            trace = self._while_loop(loop, done, True, truth, surely_runs)
             trace.settle()
         return trace
 
-    def _staged_while(self, loop: WhileLoop, done: int, test_writes: bool, truth: Any, peeled: bool = False) -> None:
+    def _staged_while(self, loop: WhileLoop, done: int, test_writes: bool, truth: Any) -> None:
         """Stage a ``while`` whose test has come out as ``truth``; its first iteration by itself if others need that."""
         surely = truth is True
         try:
-            trace = self._settled_while(
-                loop, done, test_writes, truth, surely_runs=surely, peeled_for=None if peeled else loop.names
-            )
+            trace = self._settled_while(loop, done, test_writes, truth, surely_runs=surely)
         except ABSENCES as error:
-            if peeled or not may_be_bound(error, loop.names):
+            if not (loop.may_peel and may_be_bound(error, loop.names)):
                 raise
         else:
             trace.emit()
@@ -380,7 +366,7 @@ class Loops(Rolling, Raising):
             loop.body()
             truth = self._truth(loop.test())
             if truth is not False:
-                self._staged_while(loop, done + 1, test_writes, truth, peeled=True)
+                self._staged_while(dataclasses.replace(loop, may_peel=False), done + 1, test_writes, truth)
 
         if surely:
             run_all()
@@ -389,12 +375,12 @@ class Loops(Rolling, Raising):
         variables = find_variables(loop.names, functions)
         self.staged_if(truth, run_all, None, variables, Snapshot(functions, variables), loop.result)
 
-    def staged_for(self, staged: StagedIterable, loop: ForLoop, peeled: bool = False) -> None:
-        """Stage a loop over what is known to stage. ``peeled``: the first iteration has run already."""
+    def staged_for(self, staged: StagedIterable, loop: ForLoop) -> None:
+        """Stage a loop over what is known to stage."""
         if isinstance(staged.length, int) and staged.length <= 0:
             return
-        may_peel = staged.is_peelable and not peeled
-        trace = self.for_loop(staged, loop, peeled_for=loop.names if may_peel else None)
+        may_peel = staged.is_peelable and loop.may_peel
+        trace = self.for_loop(staged, loop)
         try:
             trace.settle(may_peel)
         except (CarryChanges, *ABSENCES) as error:
@@ -418,15 +404,15 @@ class Loops(Rolling, Raising):
             self.staged_if(staged.length > 0, run_all, None, variables, snapshot, loop.result)
             return
         loop.body(staged.first())
-        rest = staged.rest()
+        rest, loop = staged.rest(), dataclasses.replace(loop, may_peel=False)
         go_on = True if loop.test is None else loop.test()
         if not self.backend.is_traced(go_on):
             if go_on:
-                self.staged_for(rest, loop, peeled=True)
+                self.staged_for(rest, loop)
             return
 
         def run_rest() -> None:
-            self.staged_for(rest, loop, peeled=True)
+            self.staged_for(rest, loop)
 
         variables = loop.variables()
         self.staged_if(go_on, run_rest, None, variables, Snapshot(loop.functions, variables), loop.result)
@@ -443,9 +429,7 @@ class Loops(Rolling, Raising):
 
         return self._on_trial(settled)
 
-    def for_loop(
-        self, staged: StagedIterable, loop: ForLoop, from_python: bool = False, peeled_for: Sequence[str] | None = None
-    ) -> LoopTrace:
+    def for_loop(self, staged: StagedIterable, loop: ForLoop, from_python: bool = False) -> LoopTrace:
         test = loop.test
         variables = loop.variables()
         if loop.report is not None:
@@ -466,7 +450,7 @@ class Loops(Rolling, Raising):
             options=loop.options,
             from_python=from_python,
             code=getattr(loop.body, "__code__", loop.body),
-            peeled_for=peeled_for,
+            peeled_for=loop.names if loop.may_peel and staged.is_peelable else None,
         )
 
     def _on_trial(self, settled: Callable[[], LoopTrace]) -> tuple[bool, str | None]:

@@ -16,7 +16,8 @@ import jax.numpy as jnp
 
 from autograph.backends.base import Backend
 from autograph.runtime.array_like import plain
-from autograph.runtime.errors import StagingError
+from autograph.runtime.errors import StagingError, describe_location
+from autograph.runtime.large_ints import too_large_for_arrays
 from autograph.runtime.operators.identities import Identities
 from autograph.runtime.operators.iterables import is_symbolic_size
 from autograph.runtime.operators.journal import AttributePlace, Journal
@@ -314,6 +315,8 @@ def is_outcome(error: BaseException) -> bool:
     elif is_of_jax(filename) or is_of_package(filename):
         return False
     text = str(error)
+    if isinstance(error, OverflowError) and too_large_for_arrays(text) is not None:
+        return False
     return _STAND_INS.search(text) is None or _OPERANDS.match(text) is not None
 
 
@@ -332,6 +335,23 @@ def is_absence_of(error: BaseException, place: Any) -> bool:
 def is_unbound(error: BaseException) -> bool:
     """Whether a variable of a function has no value."""
     return isinstance(error, UnboundLocalError) or (isinstance(error, NameError) and _FREE in str(error))
+
+
+def _refuse_large_int(error: OverflowError) -> None:
+    """Say which Python int an array cannot hold, if the error is of that, and where.
+
+    Raises:
+      StagingError: it is.
+    """
+    number = too_large_for_arrays(str(error))
+    if number is None:
+        return
+    position = user_position(error.__traceback__)
+    where = "A result" if position is None else describe_location(*position[:2])
+    raise StagingError(
+        f"{where}\n  The Python int {number} meets a traced value here, and does not fit {jnp.result_type(int)}, the type of JAX's "
+        f"integers.\n  Write it as a float ({number}.0), keep it apart from traced values, or let JAX have 64 bits (jax_enable_x64)."
+    ) from error
 
 
 def _unbound(error: BaseException) -> StagingError:
@@ -380,6 +400,8 @@ def in_scope(call: Callable[[], Any], operators: Raising) -> Any:
         is_program = scope.frame is not None and (outer is None or outer.frame is not scope.frame)
         return with_plain_lists(result, CountedList.of if is_program else None)
     except Exception as error:
+        if isinstance(error, OverflowError) and not JOINT.staging.is_plain(place):
+            _refuse_large_int(error)
         if scope.caught is not None and not isinstance(error, StagingError):
             raise _caught(scope.caught) from None  # the handler that raised this may not have had to run
         if error is scope.staged and is_unbound(error) and not operators.can_raise_later():

@@ -8,6 +8,7 @@ Python's.
 from __future__ import annotations
 
 import builtins
+import dataclasses
 import types
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -69,7 +70,7 @@ class Rolling:
         """
         staged = as_staged(to_be_staged(items), self.backend, force=True)
         assert staged is not None
-        trace = self.for_loop(staged, loop, from_python=True, peeled_for=loop.names if may_peel else None)
+        trace = self.for_loop(staged, dataclasses.replace(loop, may_peel=may_peel), from_python=True)
         try:
             with self.journal.rolling():
                 trace.settle(may_peel=True)

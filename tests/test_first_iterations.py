@@ -1,0 +1,122 @@
+"""What a loop's first iteration sets, under a traced test, is there for those that follow."""
+
+import jax.numpy as jnp
+import pytest
+
+import autograph as ag
+
+
+class Box:
+    pass
+
+
+def first_iteration_sets_an_attribute(x):
+    box = Box()
+    for i in range(len(x)):
+        if i == 0:
+            box.best = x[0]
+        elif x[i] > box.best:
+            box.best = x[i]
+    return box.best
+
+
+def first_iteration_sets_an_attribute_ag_range(x):
+    box = Box()
+    for i in ag.range(len(x)):
+        if i == 0:
+            box.best = x[0]
+        else:
+            box.best = max(box.best, x[i])
+    return box.best
+
+
+def first_iteration_sets_an_attribute_by_a_flag(x):
+    box, is_first = Box(), True
+    for v in x:
+        if is_first:
+            box.best = v
+            is_first = False
+        elif v > box.best:
+            box.best = v
+    return box.best
+
+
+def first_iteration_sets_a_key(x):
+    seen, k = {}, 0
+    for v in x:
+        if k == 0:
+            seen["best"] = v
+        elif v > seen["best"]:
+            seen["best"] = v
+        k += 1
+    return seen["best"]
+
+
+def first_of_many_iterations_sets_an_attribute(x):
+    box = Box()
+    for i in range(100):
+        if i == 0:
+            box.level = x[0]
+        elif box.level > 3:
+            box.level = box.level - 1
+        else:
+            box.level = box.level + 2
+    return box.level
+
+
+def first_iteration_of_nested_loops_sets_an_attribute(x):
+    box, k = Box(), 0
+    for v in x:
+        for w in x:
+            if k == 0:
+                box.total = w
+            else:
+                box.total = box.total + v * w
+            k += 1
+    return box.total
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        first_iteration_sets_an_attribute,
+        first_iteration_sets_an_attribute_ag_range,
+        first_iteration_sets_an_attribute_by_a_flag,
+        first_iteration_sets_a_key,
+        first_of_many_iterations_sets_an_attribute,
+        first_iteration_of_nested_loops_sets_an_attribute,
+    ],
+    ids=lambda program: program.__name__,
+)
+def test_attribute_or_key_that_the_first_iteration_sets(program):
+    for values in ([1.0, 3.0, 2.0], [5.0, 1.0, 7.0]):
+        wanted = float(program(jnp.array(values)))
+        assert float(ag.function(program)(jnp.array(values))) == wanted
+
+
+def test_list_that_is_long_enough_in_later_iterations():
+    def f(x):
+        out = []
+        for v in x:
+            if v > 4:
+                out[2]
+            out.append(v)
+        return jnp.stack(out)
+
+    assert ag.function(f)(jnp.array([1.0, 2.0, 3.0, 5.0])).tolist() == [1.0, 2.0, 3.0, 5.0]
+    with pytest.raises(IndexError):
+        ag.function(f)(jnp.array([1.0, 5.0, 3.0]))
+
+
+def test_attribute_of_a_loop_that_may_not_run_is_refused():
+    def f(x, n):
+        box = Box()
+        for i in range(n):
+            if i == 0:
+                box.best = x[0]
+            else:
+                box.best = max(box.best, x[i])
+        return box.best
+
+    with pytest.raises(ag.StagingError, match=r"for i in range\(n\):\n.*'Box.best', which has no value before"):
+        ag.function(f)(jnp.array([1.0, 3.0]), 2 + jnp.array(0))
