@@ -30,7 +30,7 @@ from autograph.runtime.errors import ConversionError
 from autograph.runtime.function import Function, Options, Tools
 from autograph.runtime.operators import Operators
 from autograph.runtime.operators.calls import is_plain, mark_unconverted
-from autograph.runtime.operators.concretization import explain_concretization
+from autograph.runtime.operators.concretization import explain_concretization, refuse_leaked
 from autograph.runtime.operators.iterables import make_range
 from autograph.runtime.operators.locations import clean_traceback, is_internal
 from autograph.runtime.operators.loop_options import set_loop_options
@@ -187,6 +187,7 @@ def _boundary(
             if cause is not None:
                 raise cause from None
             explain_concretization(error, made.converter.is_converted_code)
+            refuse_leaked(error, f.__qualname__)
             raise
 
     # Unused by a function of `*args, **kwargs`, and what introspection looks for.

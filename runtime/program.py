@@ -21,6 +21,7 @@ from autograph.runtime.commits import COMMITS, commit, commit_unless_overtaken, 
 from autograph.runtime.concrete import StaticOutput, as_output
 from autograph.runtime.effects import cause_of
 from autograph.runtime.held import Constant, Held
+from autograph.runtime.operators.concretization import refuse_leaked
 from autograph.runtime.operators.list_outputs import CountedList
 from autograph.runtime.operators.padded_arrays import PaddedArray
 from autograph.runtime.operators.traced_lists import TracedList
@@ -153,6 +154,7 @@ class Program:
                 result = self._with_state(needed, arrays, lambda state: state(*arrays))
             return self.finish(result)
         except Exception as error:
+            refuse_leaked(error, self.name)
             cause = cause_of(error)
             if cause is None:
                 raise

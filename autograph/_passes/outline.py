@@ -9,6 +9,7 @@ import gast
 from autograph._analysis.liveness import Liveness, liveness
 from autograph._analysis.python_only import python_only
 from autograph._analysis.scopes import (
+    FUNCTIONS,
     LOOPS,
     Scope,
     bound_names,
@@ -209,7 +210,7 @@ class _Outliner:
         declared = self.scope.global_names | self.scope.nonlocal_names
         if self.scope.dynamic:
             return sorted(assigned), frozenset(assigned)
-        escaping = self._captured_outside(node) | declared
+        escaping = self._captured_outside(node) | self._captured_and_kept(node) | declared
         state = assigned & (self.live.after[node] | live_at_head | escaping)
         shared = assigned & (
             self.live.after[node] | self.live.before[node] | live_at_head | self.scope.captured | declared
@@ -238,6 +239,47 @@ class _Outliner:
             return frozenset()
         inside = set(walk_scope([node]))
         return frozenset().union(*(names for closure, names in self.scope.captures if closure not in inside))
+
+    def _captured_and_kept(self, node: gast.AST) -> frozenset[str]:
+        """Names held by functions made inside this statement that may outlive it."""
+        if not self.scope.captures:
+            return frozenset()
+        made = {closure: names for closure, names in self.scope.captures if isinstance(closure, FUNCTIONS)}
+        inside = list(walk_scope([node]))
+        here = [part for part in inside if part in made]
+        if not here:
+            return frozenset()
+        called = self._called(inside)
+        names = {part.id for part in inside if isinstance(part, gast.Name) and part not in called} | self.live.after[
+            node
+        ]
+        for part in inside:
+            if isinstance(part, gast.Assign) and all(
+                isinstance(t, gast.Name) and t.id not in names for t in part.targets
+            ):
+                called.add(part.value)
+        kept = (part for part in here if (part.name in names if hasattr(part, "name") else part not in called))
+        return frozenset().union(*(made[closure] for closure in kept))
+
+    def _called(self, nodes: Sequence[gast.AST]) -> set[gast.AST]:
+        """What is called among the nodes, handed to a call that keeps nothing, or bound."""
+        found: set[gast.AST] = set()
+        for part in nodes:
+            if isinstance(part, gast.Name) and not isinstance(part.ctx, gast.Load):
+                found.add(part)
+            if isinstance(part, gast.Call):
+                found.add(part.func)
+                if not self._may_keep(part.func):
+                    found.update(part.args, (keyword.value for keyword in part.keywords))
+        return found
+
+    def _may_keep(self, called: gast.AST) -> bool:
+        """Whether a call may store what it is given: a method of a variable, or a function of the user's, say."""
+        while isinstance(called, gast.Attribute):
+            called = called.value
+        return isinstance(called, gast.Name) and (
+            called.id == self.context.operators or self.context.is_own_name(called.id)
+        )
 
     def _declared(self, shared: frozenset[str], node: gast.AST) -> list[gast.AST]:
         """Bare annotations for names that this frame owns but has not bound: they make the names local and bind

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import types
 from collections.abc import Callable
 
 import jax
 
-from autograph.runtime.errors import describe_location
+from autograph.runtime.errors import StagingError, describe_location
 from autograph.runtime.operators.locations import user_code, user_position
 
 _ASKED_FOR_VALUE = (
@@ -17,6 +18,26 @@ _ASKED_FOR_VALUE = (
     jax.errors.NonConcreteBooleanIndexError,
 )
 _MARK = "autograph: "
+_MADE = re.compile(r"created on line:?\s+(\S+?):(\d+)")  # in JAX's text, which need not have it
+
+
+def refuse_leaked(error: BaseException, name: str) -> None:
+    """Say of JAX's error about a leaked tracer where the function of this name uses it, and how it got there.
+
+    Raises:
+      StagingError: it is such an error.
+    """
+    if not isinstance(error, jax.errors.UnexpectedTracerError):
+        return
+    position = user_position(error.__traceback__)
+    where = describe_location(*position[:2]) if position is not None else f"The result of {name!r}"
+    made = _MADE.search(str(error))
+    origin = f"\n    made at {describe_location(made[1], int(made[2]))}" if made else ""
+    raise StagingError(
+        f"{where}\n  A traced value is used here that a function which JAX traced by itself (for jax.vmap, jax.grad, lax.scan …), or a "
+        f"staged loop, has left in a variable, a list, an object or a closure. It has a meaning only in there.{origin}\n"
+        "  Let that function return it, or let the loop assign it to a variable of its own function."
+    ) from error
 
 
 def explain_concretization(error: BaseException, is_converted: Callable[[types.CodeType], bool]) -> None:

@@ -326,6 +326,7 @@ class LoopTrace(SettlesCarry, CarriesParts):
                 if (appended := appended_to(place, before)) is not None:
                     end.growing[key_of(place)] = self._growing_list(place, appended)
             end.round = stand_ins.finish()
+            end.rebound = self.snapshot.rebound()
             self.raising.identities.check_unreported()
             self.raising.identities.leave(known)
             return flat

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import FunctionType
 from typing import Any
 
 from autograph.backends.base import MISSING, LeafType
@@ -25,7 +26,7 @@ from autograph.runtime.operators.none_carry import CarriesNones
 from autograph.runtime.operators.object_carry import CarriesObjects
 from autograph.runtime.operators.padded import Kind
 from autograph.runtime.operators.raises import is_absence_of
-from autograph.runtime.operators.state import UNBOUND, Structure, Variable
+from autograph.runtime.operators.state import UNBOUND, CellVariable, Structure, Variable
 
 
 class SettlesCarry(CarriesLists, CarriesNones, CarriesObjects):
@@ -57,6 +58,7 @@ class SettlesCarry(CarriesLists, CarriesNones, CarriesObjects):
             if carried is None:
                 again |= self._born(variable, last, leaves, end.absences)
             elif carried.is_input:
+                self._check_functions(carried, leaves, end)
                 again |= self._compare(carried, last, leaves)
             elif last.structure.treedef == carried.structure.treedef:
                 self._take_results(carried, last, leaves)
@@ -258,6 +260,23 @@ class SettlesCarry(CarriesLists, CarriesNones, CarriesObjects):
                 carried.types[k], again = joined, True
             carried.results.append(leaf)
         return again
+
+    def _check_functions(self, carried: Carried, leaves: Sequence[Any], end: BodyEnd) -> None:
+        """See that a function which each iteration makes anew finds the variables that it closes over after the loop."""
+        own = {id(variable.cell) for variable in self.variables if isinstance(variable, CellVariable)}
+        dropped = {id(cell) for cell in end.rebound} - own
+        for leaf in leaves if dropped else ():
+            cells = (
+                zip(leaf.__code__.co_freevars, leaf.__closure__ or (), strict=True)
+                if type(leaf) is FunctionType
+                else ()
+            )
+            names = [name for name, cell in cells if id(cell) in dropped]
+            if names and leaf is not carried.entry:
+                raise StagingError(
+                    f"{self.where}\n  {carried.variable.name!r} is, after an iteration of this staged loop, a function that closes over "
+                    f"{names[0]!r}, which is the iteration's own.\n  Make the function after the loop, or read {names[0]!r} after it."
+                )
 
     def _shown(self, structure: Structure, leaves: Sequence[Any]) -> str:
         return str(structure.build([Shown(describe(leaf, self.backend.type_of(leaf))) for leaf in leaves[:-1]]))

@@ -162,6 +162,7 @@ class BodyEnd:
     """A traced body: its program and each variable's end, None where unbound.
 
     Attributes:
+      rebound: the cells that an iteration binds anew.
       absences: errors that the program may raise since something is absent, which an iteration may provide for the next.
     """
 
@@ -178,3 +179,4 @@ class BodyEnd:
         self.types: dict[Any, tuple[Any, list[LeafType | None]]] = {}
         self.round = Round()
         self.absences: list[BaseException] = []
+        self.rebound: list[Any] = []

@@ -160,6 +160,11 @@ class Snapshot:
                 return value
         return variable.get()
 
+    def rebound(self) -> list[types.CellType]:
+        """The cells that hold something else now."""
+        pairs = zip(self._variables, self._values, strict=True)
+        return [each.cell for each, value in pairs if isinstance(each, CellVariable) and each.get() is not value]
+
     def restore(self) -> None:
         for variable, value in zip(self._variables, self._values, strict=True):
             if variable.get() is not value:

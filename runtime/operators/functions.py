@@ -1,0 +1,16 @@
+"""When two functions do the same: made by one line, from one set of variables."""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+
+def is_same_function(one: Any, other: Any) -> bool:
+    """Whether both run the same code on the same variables with the same defaults, so that either may stand for the other."""
+    if not (type(one) is type(other) is types.FunctionType and one.__code__ is other.__code__):
+        return False
+    parts = [(one.__closure__ or (), other.__closure__ or ()), (one.__defaults__ or (), other.__defaults__ or ())]
+    named = one.__kwdefaults__ or {}, other.__kwdefaults__ or {}
+    parts.append((tuple(named[0].values()), tuple(named[1].values())))
+    return all(len(a) == len(b) and all(x is y for x, y in zip(a, b, strict=True)) for a, b in parts)
