@@ -31,6 +31,7 @@ from autograph.runtime.function import Function, Options, Tools
 from autograph.runtime.operators import Operators
 from autograph.runtime.operators.calls import is_plain, mark_unconverted
 from autograph.runtime.operators.concretization import explain_concretization, refuse_leaked
+from autograph.runtime.operators.context import Context
 from autograph.runtime.operators.iterables import make_range
 from autograph.runtime.operators.locations import clean_traceback, is_internal
 from autograph.runtime.operators.loop_options import set_loop_options
@@ -69,10 +70,11 @@ class Feature(enum.Enum):
 
 
 _SOURCES = SourceFiles()
+_CONTEXT = Context()
 
 
 def _make_operators(recursive: bool, backend: Any, writes_at_run_time: bool = False) -> Operators:
-    made = Operators(backend, recursive, writes_at_run_time)
+    made = Operators(backend, _CONTEXT, recursive, writes_at_run_time)
     made.converter = Converter(made, is_plain, _SOURCES, set_loop_options, operator_methods)
     return made
 

@@ -32,6 +32,7 @@ _OF_STACKED = frozenset(
     {"sum", "prod", "any", "all", "max", "min", "argmax", "argmin", "mean", "var", "std", "cumsum", "sort", "dot"}
 )
 _MAY_BE_LISTS = (gast.Name, gast.Attribute, gast.Call, gast.ListComp)
+_AROUND_TRY = frozenset(["handlers", "finally_block", "tried"])
 
 
 class LowerCalls(gast.NodeTransformer):
@@ -91,7 +92,7 @@ class LowerCalls(gast.NodeTransformer):
     def visit_With(self, node: gast.AST) -> gast.AST:
         self.generic_visit(node)
         for item in node.items:
-            if not self.context.is_operator_call(item.context_expr):
+            if not self._surrounds_try(item.context_expr):
                 item.context_expr = placed(self.context.call("manager", item.context_expr), item.context_expr)
         return node
 
@@ -114,6 +115,10 @@ class LowerCalls(gast.NodeTransformer):
             operator = "call_outside" if self._writes_outside(node.func) else "call"
             node.func = placed(self.context.call(operator, node.func), node.func)
         return node
+
+    def _surrounds_try(self, node: gast.AST) -> bool:
+        """Whether this context manager is one that a pass has put around a ``try`` statement."""
+        return self.context.is_operator_call(node) and node.func.attr in _AROUND_TRY
 
     def _writes_outside(self, called: gast.AST) -> bool:
         """Whether this is a method, such as ``append``, of a variable that is not the function's own."""

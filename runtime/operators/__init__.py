@@ -13,17 +13,15 @@ from autograph.runtime.operators.array_functions import array_overloads
 from autograph.runtime.operators.builtins import Builtins
 from autograph.runtime.operators.calls import Calls
 from autograph.runtime.operators.conditionals import Conditionals
-from autograph.runtime.operators.identities import Identities
+from autograph.runtime.operators.context import Context
 from autograph.runtime.operators.items import Items
-from autograph.runtime.operators.journal import Journal
 from autograph.runtime.operators.lists import Lists
 from autograph.runtime.operators.loops import Loops
 from autograph.runtime.operators.managers import ContextManagers
-from autograph.runtime.operators.nones import Nones, TestFacts
+from autograph.runtime.operators.nones import Nones
 from autograph.runtime.operators.operations import Operations
 from autograph.runtime.operators.python_tests import PythonTests
 from autograph.runtime.operators.reductions import Reductions
-from autograph.runtime.operators.state import Marks
 
 
 class Operators(
@@ -38,13 +36,15 @@ class Operators(
       writes_at_run_time: whether writes to containers outside the function are operations of the program.
     """
 
-    def __init__(self, backend: Backend, recursive: bool = True, writes_at_run_time: bool = False) -> None:
+    def __init__(
+        self, backend: Backend, context: Context, recursive: bool = True, writes_at_run_time: bool = False
+    ) -> None:
         self.backend = backend
         self.recursive = recursive
         self.writes_at_run_time = writes_at_run_time
         self.converter: Any = None
-        self.marks = Marks()
-        self.journal = Journal()
-        self.facts = TestFacts()
-        self.identities = Identities()
+        self.marks = context.marks
+        self.journal = context.journal
+        self.facts = context.facts
+        self.identities = context.identities
         self.overloads = {**array_overloads(), **self.make_overloads()}

@@ -58,13 +58,16 @@ _READING_METHODS = frozenset(
 
 
 class AttributePlace:
-    """An attribute of an object. One that the object only inherits, a class's default, reads as what it inherits."""
+    """An attribute of an object. One that the object only inherits, a class's default, reads as what it inherits.
+
+    Attributes: inherited (what the class gives it; `UNBOUND` if nothing).
+    """
 
     def __init__(self, owner: Any, attribute: str) -> None:
         self.owner = owner
         self.attribute = attribute
         self.key: Any = ("attribute", id(owner), attribute)
-        self._inherited = _inherited(owner, attribute)
+        self.inherited = _inherited(owner, attribute)
 
     @property
     def name(self) -> str:
@@ -74,13 +77,13 @@ class AttributePlace:
     def get(self) -> Any:
         namespace = getattr(self.owner, "__dict__", None)
         if namespace is not None and (self.attribute in namespace or not hasattr(type(self.owner), "__slots__")):
-            return namespace.get(self.attribute, self._inherited)
+            return namespace.get(self.attribute, self.inherited)
         return getattr(self.owner, self.attribute, UNBOUND)
 
     def set(self, value: Any) -> None:
         is_namespace = isinstance(self.owner, type | types.ModuleType)
         write, delete = (setattr, delattr) if is_namespace else (object.__setattr__, object.__delattr__)
-        if value is not self._inherited:
+        if value is not self.inherited:
             write(self.owner, self.attribute, value)
         elif self.attribute in getattr(self.owner, "__dict__", {}) or self.get() is not value:
             delete(self.owner, self.attribute)
@@ -208,14 +211,16 @@ class Region:
         alone = {id(owner) for owner in self._left_alone}
         found: list[tuple[AttributePlace | ContentsPlace, Any]] = []
         for owner, name, old, was_there in self._reach.changed_attributes():
+            place = AttributePlace(owner, name)
+            old = old if was_there else place.inherited
             if is_cache(owner, name):
-                AttributePlace(owner, name).set(old if was_there else UNBOUND)
+                place.set(old)
             else:
-                found.append((AttributePlace(owner, name), old if was_there else UNBOUND))
+                found.append((place, old))
         found += [(ContentsPlace(owner), old) for owner, old in self._reach.containers() if id(owner) not in alone]
         for place, old in found:
             if place.key not in self.own and not _same(place.get(), old):
-                self.before.setdefault(place.key, (place, old))
+                self.before[place.key] = (place, old)  # a reported write may have come after one that was not
 
     def written(self) -> list[Place]:
         """The places that hold something else than before, of objects that live on outside the block."""

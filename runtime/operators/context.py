@@ -1,0 +1,26 @@
+"""`Context`: what is known of the program that this thread traces, whatever the options of the code that runs."""
+
+from __future__ import annotations
+
+from autograph.runtime.operators.identities import Identities
+from autograph.runtime.operators.journal import Journal
+from autograph.runtime.operators.nones import TestFacts
+from autograph.runtime.operators.state import Marks
+
+
+class Context:
+    """One for all sets of options: a function that is converted with some may call one that is converted with others,
+    and what that writes belongs to the same regions.
+
+    Attributes:
+      journal: the writes of the blocks that are being traced.
+      identities: which containers may turn out to be one.
+      marks: which values are placeholders.
+      facts: what traced tests say about what is None.
+    """
+
+    def __init__(self) -> None:
+        self.journal = Journal()
+        self.identities = Identities()
+        self.marks = Marks()
+        self.facts = TestFacts()
