@@ -24,7 +24,7 @@ import numpy as np
 
 from autograph.runtime.dataset import Dataset
 from autograph.runtime.generated import identity_check
-from autograph.runtime.operators.libraries import is_library
+from autograph.runtime.operators.library_table import is_library
 from autograph.runtime.recording import LOCAL
 from autograph.runtime.static_values import static_leaf
 

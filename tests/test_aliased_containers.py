@@ -1,6 +1,7 @@
 """One list, dict, set or object under several names: what Python gives, or a refusal that names the line."""
 
 import inspect
+import random
 import re
 
 import jax
@@ -110,10 +111,23 @@ def augmented_dict(n):
 
 
 @pytest.mark.parametrize("program", [augmented_list, augmented_dict])
-def test_a_write_that_nobody_reports_is_refused_too(program):
-    with pytest.raises(ag.StagingError, match=r"(?s)operator like \+=.*Choose a copy") as caught:
+def test_an_augmented_assignment_is_a_write(program):
+    with pytest.raises(ag.StagingError, match="may be the one that 'a' leads to") as caught:
         ag.function(program)(jnp.asarray(2))
-    assert str(caught.value).startswith(f"{__file__}:{line_with(program, 'chooses')}: ")
+    assert f"in the statement at {__file__}:{line_with(program, 'chooses')}: " in str(caught.value)
+
+
+def shuffled_list(n):
+    a, b = [0, 1], [5, 6]
+    c = a if n > 1 else b  # chooses
+    random.Random(1).shuffle(c)
+    return a[0], b[0]
+
+
+def test_a_write_that_nobody_reports_is_refused_too():
+    with pytest.raises(ag.StagingError, match=r"(?s)operator like \+=.*Choose a copy") as caught:
+        ag.function(shuffled_list)(jnp.asarray(2))
+    assert str(caught.value).startswith(f"{__file__}:{line_with(shuffled_list, 'chooses')}: ")
 
 
 def chosen_sum(x):

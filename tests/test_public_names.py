@@ -41,6 +41,7 @@ PUBLIC = {
     "progress",
     "py_function",
     "range",
+    "register_library",
     "run_functions_eagerly",
     "set_loop_options",
     "set_verbosity",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
+
 import gast
 
 from autograph._passes.nodes import Context, constant, load, placed, store
@@ -30,6 +32,8 @@ _COMPARISONS: dict[type, tuple[str, tuple[str, ...]]] = {
     gast.NotEq: ("!=", ("ne", "eq")),
 }
 _UNARY: dict[type, tuple[str, str]] = {gast.USub: ("-", "neg"), gast.UAdd: ("+", "pos"), gast.Invert: ("~", "invert")}
+# Of those that work in place, what lists, deques, sets and dicts have.
+_OF_CONTAINERS = (gast.Add, gast.Mult, gast.BitOr, gast.BitAnd, gast.Sub, gast.BitXor)
 
 
 class LowerOperators(gast.NodeTransformer):
@@ -39,7 +43,13 @@ class LowerOperators(gast.NodeTransformer):
         a += b        →   a = ag__.operate('+=', a, b)
         box.total     →   ag__.get_attr(box, 'total')
 
-    Only those: where no class has a ``__mul__`` with control flow, ``a * b`` stays.
+    Only those: where no class has a ``__mul__`` with control flow, ``a * b`` stays. An augmented assignment to what may be
+    a list that is known elsewhere too writes to that list:
+
+        def extend(items, more):      →   def extend(items, more):
+            items += more                     items = ag__.operate('+=', items, more)
+
+    Attributes: shared (names that may be bound to such a list).
     """
 
     applies_to: frozenset[type] | None = frozenset(
@@ -49,9 +59,14 @@ class LowerOperators(gast.NodeTransformer):
 
     def __init__(self, context: Context) -> None:
         self.context = context
+        self.shared: set[str] = set()
 
     def __call__(self, node: gast.AST) -> gast.AST:
-        return self.visit(node) if self.context.special_methods else node
+        augmented = [part for part in gast.walk(node) if isinstance(part, gast.AugAssign)]
+        if augmented:
+            names = {part.target.id for part in augmented if isinstance(part.target, gast.Name)}
+            self.shared = names - _numbers(node, names, self.context.is_plain_call)
+        return self.visit(node) if self.context.special_methods or self.shared else node
 
     def visit_AnnAssign(self, node: gast.AST) -> gast.AST:
         """Annotations are read by whoever evaluates them."""
@@ -96,7 +111,10 @@ class LowerOperators(gast.NodeTransformer):
     def visit_AugAssign(self, node: gast.AST) -> gast.AST:
         self.generic_visit(node)
         symbol, name = _BINARY[type(node.op)]
-        if not isinstance(node.target, gast.Name) or not self._has(name, f"r{name}", f"i{name}"):
+        if not isinstance(node.target, gast.Name):
+            return node
+        extends = node.target.id in self.shared and _may_extend(node.op, node.value)
+        if not extends and not self._has(name, f"r{name}", f"i{name}"):
             return node
         new = self._operation(f"{symbol}=", node.value, load(node.target.id), node.value)
         return placed(gast.Assign([store(node.target.id)], new, None), node)
@@ -116,3 +134,53 @@ class LowerOperators(gast.NodeTransformer):
         if all(isinstance(operand, gast.Constant) for operand in operands):
             return like
         return placed(self.context.call("operate", constant(symbol), *operands), like)
+
+
+def _may_extend(operation: gast.AST, value: gast.AST) -> bool:
+    """Whether a list, deque, set or dict may be what this writes to."""
+    if isinstance(value, gast.Constant) and not isinstance(value.value, str | bytes):
+        return isinstance(operation, gast.Mult) and isinstance(value.value, int)
+    return isinstance(operation, _OF_CONTAINERS)
+
+
+def _numbers(node: gast.AST, names: Collection[str], is_plain_call: Callable[[gast.AST], bool]) -> set[str]:
+    """Those of the names that are bound to numbers, arrays and texts only, as far as expressions tell."""
+    told: dict[str, bool] = {}
+
+    def bind(target: gast.AST, is_number: bool) -> None:
+        for part in gast.walk(target):
+            if isinstance(part, gast.Name) and part.id in names and not isinstance(part.ctx, gast.Load):
+                told[part.id] = told.get(part.id, True) and is_number
+
+    for part in gast.walk(node):
+        if isinstance(part, gast.Assign):
+            for target in part.targets:
+                for each, value in _pairs(target, part.value):
+                    bind(each, isinstance(each, gast.Name) and _is_number(value, is_plain_call))
+        elif isinstance(part, gast.AnnAssign | gast.NamedExpr):
+            bind(part.target, part.value is None or _is_number(part.value, is_plain_call))
+        elif isinstance(part, gast.arguments):
+            for each in (*part.posonlyargs, *part.args, *part.kwonlyargs):
+                bind(each, False)
+        elif not isinstance(part, gast.AugAssign | gast.Tuple | gast.List | gast.Starred):
+            for child in gast.iter_child_nodes(part):
+                if isinstance(child, gast.Name | gast.Tuple | gast.List):
+                    bind(child, False)
+    return {name for name, is_number in told.items() if is_number}
+
+
+def _pairs(target: gast.AST, value: gast.AST) -> list[tuple[gast.AST, gast.AST]]:
+    """The parts of an assignment, each with its value, where both are displays."""
+    displays = gast.Tuple | gast.List
+    if isinstance(target, displays) and isinstance(value, displays) and len(target.elts) == len(value.elts):
+        if not any(isinstance(part, gast.Starred) for part in (*target.elts, *value.elts)):
+            return list(zip(target.elts, value.elts, strict=True))
+    return [(target, value)]
+
+
+def _is_number(node: gast.AST, is_plain_call: Callable[[gast.AST], bool]) -> bool:
+    if isinstance(node, gast.BinOp):
+        return not any(isinstance(side, gast.List | gast.ListComp) for side in (node.left, node.right))
+    if isinstance(node, gast.Call):
+        return is_plain_call(node.func)
+    return isinstance(node, gast.Constant | gast.UnaryOp | gast.Compare | gast.JoinedStr)

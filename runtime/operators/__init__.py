@@ -19,6 +19,7 @@ from autograph.runtime.operators.lists import Lists
 from autograph.runtime.operators.loops import Loops
 from autograph.runtime.operators.managers import ContextManagers
 from autograph.runtime.operators.nones import Nones
+from autograph.runtime.operators.opaque import OpaqueCalls
 from autograph.runtime.operators.operations import Operations
 from autograph.runtime.operators.python_tests import PythonTests
 from autograph.runtime.operators.reductions import Reductions
@@ -47,4 +48,6 @@ class Operators(
         self.journal = context.journal
         self.facts = context.facts
         self.identities = context.identities
-        self.overloads = {**array_overloads(), **self.make_overloads()}
+        self.opaque = OpaqueCalls(self.journal, lambda function: self.converter.is_converted(function))
+        overloads = (array_overloads(), self.make_overloads(), self.writing_overloads())
+        self.overloads = {called: overload for each in overloads for called, overload in each.items()}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import builtins
 import functools
 import linecache
-import sys
 import types
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -17,73 +16,27 @@ from autograph.runtime.errors import ConversionError
 from autograph.runtime.operators.array_functions import has_twin
 from autograph.runtime.operators.identities import Identities
 from autograph.runtime.operators.journal import ContentsPlace, Journal, is_mutating_method
-from autograph.runtime.operators.libraries import is_library
+from autograph.runtime.operators.library_table import TABLE, full_name, is_library
 from autograph.runtime.operators.list_outputs import as_argument
 from autograph.runtime.operators.locations import is_internal
 from autograph.runtime.operators.loop_options import set_loop_options
+from autograph.runtime.operators.opaque import OpaqueCalls
 from autograph.runtime.operators.operations import class_attribute
 from autograph.runtime.operators.outside_lists import OutsideLists
+from autograph.runtime.operators.reported_writes import ReportedWrites
 from autograph.runtime.operators.state import has_contents
 from autograph.runtime.operators.streams import check_not_advanced
 from autograph.runtime.operators.traced_lists import TracedList
 from autograph.runtime.operators.wrappers import CACHE, Wrappers
 from autograph.runtime.raising import through_control_flow
 
-# Of the standard library, the modules that call the functions they are given. The others compare, copy, pickle or
-# inspect what they get, and get it as it is.
-_CALLING_MODULES = frozenset(
-    [
-        "asyncio",
-        "bisect",
-        "collections",
-        "concurrent",
-        "contextlib",
-        "contextvars",
-        "heapq",
-        "itertools",
-        "multiprocessing",
-        "queue",
-        "random",
-        "sched",
-        "statistics",
-        "threading",
-        "timeit",
-    ]
-)
-
-# Namespaces whose functions take arrays, never functions: calling one needs no help.
-_ARRAY_NAMESPACES = (
-    "jax.numpy",
-    "jax.nn",
-    "jax.random",
-    "jax.scipy",
-    "jax._src",
-    "numpy",
-    "math",
-    "cmath",
-)
 _TAKES_LISTS = frozenset({"stack", "vstack", "hstack", "concatenate"})
-_TAKES_FUNCTIONS = frozenset(
-    [
-        "vectorize",
-        "piecewise",
-        "apply_along_axis",
-        "apply_over_axes",
-        "frompyfunc",
-        "fromfunction",
-        "fromiter",
-        "itemgetter",
-        "attrgetter",
-        "methodcaller",
-        "call",
-    ]
-)
 _TAKE_PYTREES = frozenset(["optax", "chex", "equinox", "flax", "haiku", "diffrax", "optimistix", "lineax", "orbax"])
 _CONTROL_FLOW = frozenset(["cond", "switch", "while_loop", "fori_loop"])
 _UNCONVERTED = "__autograph_do_not_convert__"
 
 
-class Calls(Wrappers, OutsideLists):
+class Calls(Wrappers, OutsideLists, ReportedWrites):
     """The operator for calls.
 
     Needs ``backend``, ``converter``, ``recursive`` and ``builtins`` from what it is mixed into.
@@ -97,14 +50,19 @@ class Calls(Wrappers, OutsideLists):
     misplaced_loop_options: Callable[[], None]
     check_once: Callable[[Any, bool], None]
     overloads: Mapping[Any, Callable[..., Any]]
+    opaque: OpaqueCalls
 
     def call(self, called: Any) -> Any:
         """What to call in place of ``called``: its converted form, or itself."""
         if self.journal.is_rolling:
             self.check_once(called, not self.recursive or getattr(called, _UNCONVERTED, False))
-        kind = type(called)
         if self.journal.is_open:
             check_not_advanced(called, self.journal.repeats)
+            return self.opaque.reporting(called, self._converted(called))
+        return self._converted(called)
+
+    def _converted(self, called: Any) -> Any:
+        kind = type(called)
         if kind is types.FunctionType:
             return self.overloads.get(called) or self._function(called)
         if kind is types.MethodType:
@@ -123,6 +81,10 @@ class Calls(Wrappers, OutsideLists):
             )
         if kind is CACHE:
             return self.cached(called)
+        if kind in (types.MethodDescriptorType, types.WrapperDescriptorType):
+            return self.unbound(called)
+        if kind is types.MethodWrapperType:
+            return self.special(called)
         if issubclass(kind, type):  # of the object itself nothing is asked: a proxy would answer for another
             return self._builtin(called)
         return self._object(called)
@@ -153,7 +115,8 @@ class Calls(Wrappers, OutsideLists):
         if is_library(function):
             if has_twin(function):
                 return self.overloads[function]
-            return self.dispatched(function) or self.with_converted_functions(function)
+            made = self.dispatched(function) or self.managing(function)
+            return made or self.with_converted_functions(function)
         if not self.recursive:
             return function
         try:
@@ -274,18 +237,11 @@ class Calls(Wrappers, OutsideLists):
 
 def _calls_its_arguments(called: Any) -> bool:
     """Whether this library function or object may call functions that it is given."""
-    package = _package_of(called)
-    return package not in sys.stdlib_module_names or package in _CALLING_MODULES
+    return bool(TABLE.of(called).calls)
 
 
 def _package_of(called: Any) -> str:
-    name = called.__globals__.get("__name__") if type(called) is types.FunctionType else _module_of(called)
-    return name.partition(".")[0] if isinstance(name, str) else ""
-
-
-def _module_of(value: Any) -> Any:
-    kind = type(value)
-    return vars(kind).get("__module__", kind.__module__)
+    return full_name(called).partition(".")[0]
 
 
 def _is_transform(called: Any) -> bool:
@@ -313,12 +269,9 @@ def is_plain(called: Any) -> bool:
         return False
     if isinstance(getattr(called, "__self__", None), np.random.RandomState):
         return False
-    in_namespace = any(module == name or module.startswith(name + ".") for name in _ARRAY_NAMESPACES)
-    if module.startswith("jax._src") and not any(
-        part in module for part in ("jax._src.numpy", "jax._src.nn", "jax._src.random", "jax._src.scipy")
-    ):
-        return False
-    return in_namespace and getattr(called, "__name__", "") not in _TAKES_FUNCTIONS | _TAKES_LISTS
+    if called_by_name := getattr(called, "__name__", ""):
+        module = f"{module}.{called_by_name}"
+    return bool(TABLE.named(module).plain) and called_by_name not in _TAKES_LISTS
 
 
 # Builtins that mean something else, or take functions, when values are traced.
@@ -345,6 +298,9 @@ OVERLOADED = frozenset(
         "list",
         "next",
         "sum",
+        "getattr",
+        "setattr",
+        "delattr",
     ]
 )
 

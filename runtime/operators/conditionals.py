@@ -304,7 +304,7 @@ class Conditionals:
         unchanged = [leaf for value in entry if value is not UNBOUND for leaf in flatten(value)[0]]
         end = BranchEnd()
 
-        region = self.journal.open(variables, self.tries(), snapshot.reachable())
+        region = self.journal.open(variables, self.tries())
         if isinstance(snapshot, Snapshot):
             region.entry = snapshot
         for value in entry:

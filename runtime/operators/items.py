@@ -12,13 +12,15 @@ import numpy as np
 
 from autograph.backends.base import Backend
 from autograph.runtime.errors import StagingError
-from autograph.runtime.operators.journal import MUTABLE_CONTAINERS, AttributePlace, ContentsPlace, Journal
-from autograph.runtime.operators.libraries import is_library
+from autograph.runtime.operators.journal import Journal
+from autograph.runtime.operators.library_table import is_library
 from autograph.runtime.operators.list_writes import ListWrites
 from autograph.runtime.operators.locations import user_location
 from autograph.runtime.operators.lookups import Lookups, as_index
 from autograph.runtime.operators.masks import Masks, Taken, has_mask
 from autograph.runtime.operators.operations import class_attribute, user_method
+from autograph.runtime.operators.places import MUTABLE_CONTAINERS, AttributePlace, ContentsPlace
+from autograph.runtime.operators.reach import array_written
 from autograph.runtime.operators.slices import has_span
 from autograph.runtime.operators.state import CellVariable, GlobalVariable, has_contents
 
@@ -72,6 +74,10 @@ class Items(Lookups, Masks, ListWrites):
             return target
         if self.journal.is_open and isinstance(target, np.ndarray):
             return self._set(jnp.asarray(target), key, value)
+        if self.journal.is_open and isinstance(target, memoryview):
+            if not isinstance(target.obj, MUTABLE_CONTAINERS):
+                raise array_written()
+            self.journal.touch(ContentsPlace(target.obj))
         target[key] = value
         return target
 
@@ -130,6 +136,8 @@ class Items(Lookups, Masks, ListWrites):
             self.call(descriptor.fset)(target, value)
         elif isinstance(kind.__setattr__, types.FunctionType) and not is_library(kind.__setattr__):
             self.call(kind.__setattr__)(target, name, value)
+        elif (write := user_method(type(descriptor), "__set__")) is not None:
+            self.call(write)(descriptor, target, value)
         else:
             if self.journal.is_interested:
                 self.journal.touch(AttributePlace(target, name))

@@ -20,13 +20,24 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
+
 from autograph.runtime.errors import StagingError
+from autograph.runtime.operators.cached_reads import CachedRead
 from autograph.runtime.operators.locations import user_location
-from autograph.runtime.operators.reach import Reach, contents, is_cache
-from autograph.runtime.operators.state import UNBOUND, CellVariable, GlobalVariable, Snapshot, has_contents
+from autograph.runtime.operators.places import (
+    MUTABLE_CONTAINERS,
+    AttributePlace,
+    ContentsPlace,
+    Place,
+    is_cache,
+    key_of,
+)
+from autograph.runtime.operators.reach import Reach, same
+from autograph.runtime.operators.state import CellVariable, GlobalVariable, Snapshot, has_contents
 from autograph.runtime.recording import JOINT
 
-MUTABLE_CONTAINERS = (list, dict, set, collections.deque, bytearray)
+__all__ = ["MUTABLE_CONTAINERS", "AttributePlace", "ContentsPlace", "Journal", "Place", "Region", "key_of"]
 
 _READING_METHODS = frozenset(
     [
@@ -57,90 +68,6 @@ _READING_METHODS = frozenset(
 )
 
 
-class AttributePlace:
-    """An attribute of an object. One that the object only inherits, a class's default, reads as what it inherits.
-
-    Attributes: inherited (what the class gives it; `UNBOUND` if nothing).
-    """
-
-    def __init__(self, owner: Any, attribute: str) -> None:
-        self.owner = owner
-        self.attribute = attribute
-        self.key: Any = ("attribute", id(owner), attribute)
-        self.inherited = _inherited(owner, attribute)
-
-    @property
-    def name(self) -> str:
-        kind = self.owner if isinstance(self.owner, type) else type(self.owner)
-        return f"{kind.__name__}.{self.attribute}"
-
-    def get(self) -> Any:
-        namespace = getattr(self.owner, "__dict__", None)
-        if namespace is not None and (self.attribute in namespace or not hasattr(type(self.owner), "__slots__")):
-            return namespace.get(self.attribute, self.inherited)
-        return getattr(self.owner, self.attribute, UNBOUND)
-
-    def set(self, value: Any) -> None:
-        is_namespace = isinstance(self.owner, type | types.ModuleType)
-        write, delete = (setattr, delattr) if is_namespace else (object.__setattr__, object.__delattr__)
-        if value is not self.inherited:
-            write(self.owner, self.attribute, value)
-        elif self.attribute in getattr(self.owner, "__dict__", {}) or self.get() is not value:
-            delete(self.owner, self.attribute)
-
-
-class ContentsPlace:
-    """What a list, dict, set, deque or bytearray holds."""
-
-    def __init__(self, owner: Any) -> None:
-        self.owner = owner
-        self.key: Any = ("contents", id(owner))
-
-    @property
-    def name(self) -> str:
-        return f"the {type(self.owner).__name__}"
-
-    def get(self) -> Any:
-        """See `reach.contents`."""
-        return contents(self.owner)
-
-    def set(self, value: Any) -> None:
-        owner = self.owner
-        if has_contents(owner):
-            owner.set_contents(value)
-            return
-        if isinstance(owner, list | bytearray):
-            owner[:] = value
-            return
-        owner.clear()
-        if isinstance(owner, collections.deque):
-            owner.extend(value)
-        else:
-            owner.update(value)
-
-
-Place = AttributePlace | ContentsPlace | CellVariable | GlobalVariable
-
-
-def _inherited(owner: Any, attribute: str) -> Any:
-    """What reading the attribute gives once the object itself has none; `UNBOUND` for what a descriptor computes."""
-    classes = type(owner).__mro__ if not isinstance(owner, type) else owner.__mro__[1:]
-    for each in classes:
-        if attribute in each.__dict__:
-            value = each.__dict__[attribute]
-            return UNBOUND if hasattr(type(value), "__get__") else value
-    return UNBOUND
-
-
-def key_of(place: Any) -> Any:
-    """What two descriptions of one place have in common."""
-    if isinstance(place, CellVariable):
-        return ("cell", id(place.cell))
-    if isinstance(place, GlobalVariable):
-        return ("global", id(place.namespace), place.name)
-    return getattr(place, "key", id(place))
-
-
 class Region:
     """The writes of one block.
 
@@ -156,7 +83,7 @@ class Region:
       absences: errors left in the block's program whose cause is something absent, which an iteration may provide for the next.
     """
 
-    def __init__(self, own: Sequence[Any], tries: int, reachable: Iterable[Any]) -> None:
+    def __init__(self, own: Sequence[Any], tries: int) -> None:
         self.tries = tries
         self.raising: BaseException | None = None
         self.place = JOINT.staging.place()
@@ -166,9 +93,11 @@ class Region:
         self.absences: list[BaseException] = []
         self.before: dict[Any, tuple[Place, Any]] = {}
         self.own = {key_of(variable) for variable in own if isinstance(variable, Place)}
+        # What `a += 1` does to an array that a variable holds is not reported.
+        values = (variable.get() for variable in own)
+        self._arrays = Reach(value for value in values if isinstance(value, np.ndarray))
         self.made: list[Any] = []
         self._made_ids: set[int] = set()
-        self._reach: Reach | None = Reach(reachable)
         self._left_alone: list[Any] = []
         self._installed: set[Any] = set()
 
@@ -177,8 +106,9 @@ class Region:
         self.made.append(owner)
         self._made_ids.add(id(owner))
 
-    def has_made(self, place: Place) -> bool:
-        return id(getattr(place, "owner", None)) in self._made_ids
+    def made_by(self, owner: Any) -> bool:
+        """Whether the block has made this object."""
+        return id(owner) in self._made_ids
 
     def writes(self, owner: Any) -> bool:
         """Whether the block has made this container, or reported a write to it."""
@@ -205,32 +135,25 @@ class Region:
         """Let writes to this container take effect at trace time."""
         self._left_alone.append(owner)
 
-    def _take_unreported(self) -> None:
-        if self._reach is None:
-            return
-        alone = {id(owner) for owner in self._left_alone}
-        found: list[tuple[AttributePlace | ContentsPlace, Any]] = []
-        for owner, name, old, was_there in self._reach.changed_attributes():
-            place = AttributePlace(owner, name)
-            old = old if was_there else place.inherited
-            if is_cache(owner, name):
-                place.set(old)
-            else:
-                found.append((place, old))
-        found += [(ContentsPlace(owner), old) for owner, old in self._reach.containers() if id(owner) not in alone]
-        for place, old in found:
-            if place.key not in self.own and not _same(place.get(), old):
-                self.before[place.key] = (place, old)  # a reported write may have come after one that was not
+    def note(self, place: Place, held: Any) -> None:
+        """See a write to a place that held this before."""
+        is_alone = any(owner is getattr(place, "owner", None) for owner in self._left_alone)
+        key = key_of(place)
+        if (
+            key not in self.own
+            and key not in self.before
+            and not is_alone
+            and not self.made_by(getattr(place, "owner", None))
+        ):
+            self.before[key] = (place, held)
 
     def written(self) -> list[Place]:
         """The places that hold something else than before, of objects that live on outside the block."""
-        if self._reach is not None:
-            self._reach.check_arrays()
-        self._take_unreported()
+        list(self._arrays.changes())
         found = [
             place
             for key, (place, old) in self.before.items()
-            if key not in self._installed and not _same(place.get(), old)
+            if key not in self._installed and not same(place.get(), old)
         ]
         if any(isinstance(getattr(place, "owner", None), bytearray) for place in found):
             raise StagingError(
@@ -241,10 +164,8 @@ class Region:
 
     def roll_back(self) -> None:
         """Put back what every place held."""
-        self._take_unreported()
-        self._reach = None
         for place, old in reversed(list(self.before.values())):
-            if not _same(place.get(), old):
+            if not same(place.get(), old):
                 place.set(old)
 
 
@@ -291,6 +212,7 @@ class Journal(threading.local):
       learnt: by the code of a loop's body, the places that it was seen to write while the outermost loop is traced.
       reads: by id, the lists whose length or elements the innermost loop's iteration has asked for.
       is_stepping: whether the ``__next__`` of a user's iterator runs for a loop in Python.
+      cached: the cached properties that blocks of the program have computed.
     """
 
     def __init__(self) -> None:
@@ -303,6 +225,7 @@ class Journal(threading.local):
         self.reads: dict[int, Any] = {}
         self.loops: list[Any] = []
         self.learnt: dict[Any, dict[Any, Any]] = {}
+        self.cached: list[CachedRead] = []
 
     @contextmanager
     def rolling(self) -> Iterator[None]:
@@ -350,18 +273,20 @@ class Journal(threading.local):
 
     def touch(self, place: Place) -> None:
         """Report that a place is about to be written."""
+        for read in self.cached:
+            read.check(place)
         if not self.regions:
             if self.watch is not None:
                 self.watch.note(place)
             return
         region = self.regions[-1]
         key = key_of(place)
-        if key not in region.own and key not in region.before and not region.has_made(place):
+        if key not in region.own and key not in region.before and not region.made_by(getattr(place, "owner", None)):
             region.before[key] = (place, region.value_at_entry(place))
 
     def outermost_around(self, place: Place) -> Any:
         """The outermost loop whose body is being traced and which a place was there before; None if there is none."""
-        made = [k for k, region in enumerate(self.regions) if region.has_made(place)]
+        made = [k for k, region in enumerate(self.regions) if region.made_by(getattr(place, "owner", None))]
         first = made[-1] + 1 if made else 0
         inside = {id(region) for region in self.regions[first:]}
         return next((loop for loop in self.loops if id(loop.region) in inside), None)
@@ -386,6 +311,19 @@ class Journal(threading.local):
             outer.update(found)
             self.reads = outer
 
+    def note(self, place: Place, held: Any) -> None:
+        """Report that a place has been written which held something else before."""
+        for read in self.cached:
+            read.check(place)
+        if isinstance(place, AttributePlace) and is_cache(place.owner, place.attribute):
+            place.set(held)
+        elif self.regions:
+            self.regions[-1].note(place, held)
+
+    def has_made(self, owner: Any) -> bool:
+        """Whether the block that is being traced has made this object."""
+        return bool(self.regions) and self.regions[-1].made_by(owner)
+
     def born(self, owner: Any) -> None:
         """Report that an object has just been made."""
         if self.regions:
@@ -402,9 +340,9 @@ class Journal(threading.local):
         for region in self.regions:
             region.leave_alone(owner)
 
-    def open(self, own: Sequence[Any], tries: int = 0, reachable: Iterable[Any] = (), repeats: bool = False) -> Region:
-        """Begin a region. Of what ``reachable`` leads to, unreported writes are seen as well."""
-        region = Region(own, tries, reachable)
+    def open(self, own: Sequence[Any], tries: int = 0, repeats: bool = False) -> Region:
+        """Begin a region."""
+        region = Region(own, tries)
         region.repeats = repeats
         self.regions.append(region)
         return region
@@ -431,15 +369,32 @@ class Journal(threading.local):
                 del region.before[key]
         return [place for place, _ in region.before.values()]
 
-    def merge(self, region: Region) -> None:
-        """End a region whose writes stand: the region around it has them to undo."""
-        assert self.regions[-1] is region
-        self.regions.pop()
-        if self.regions:
-            outer = self.regions[-1]
-            for key, entry in region.before.items():
-                if key not in outer.own:
-                    outer.before.setdefault(key, entry)
+    @contextmanager
+    def observed(self) -> Iterator[list[Place]]:
+        """Give what is written inside, once that has ended. The writes are the surrounding block's."""
+        outer = self.regions[-1]
+        region = Region((), outer.tries)
+        region.own = outer.own
+        self.regions.append(region)
+        found: list[Place] = []
+        try:
+            yield found
+            found += region.written()
+        finally:
+            self.regions.pop()
+            outer.raising = region.raising or outer.raising
+            for owner in region.made:
+                outer.add_made(owner)
+            for place, held in region.before.values():
+                outer.note(place, held)
+
+    def keep_from_writes(self, read: CachedRead) -> None:
+        """Let no write in this program change what a property has come to."""
+        for region in self.regions:
+            if region.repeats:
+                for place, _ in region.before.values():
+                    read.check(place)
+        self.cached.append(read)
 
 
 def holds_list(place: Place, value: Any) -> bool:
@@ -455,14 +410,3 @@ def is_mutating_method(called: Any) -> bool:
         and isinstance(owner, MUTABLE_CONTAINERS)
         and called.__name__ not in _READING_METHODS
     )
-
-
-def _same(new: Any, old: Any) -> bool:
-    """Whether a place holds what it held: the same object, or contents of the same objects."""
-    if new is old:
-        return True
-    if isinstance(new, tuple) and isinstance(old, tuple):
-        return len(new) == len(old) and all(a is b for a, b in zip(new, old, strict=True))
-    if isinstance(new, dict) and isinstance(old, dict):
-        return list(new) == list(old) and all(new[key] is old[key] for key in new)
-    return False

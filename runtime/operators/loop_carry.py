@@ -274,7 +274,7 @@ class LoopTrace(SettlesCarry, CarriesParts):
             if type is None
         ]
 
-        region = self.journal.open(self.variables, self.raising.tries(), self.snapshot.reachable(), True)
+        region = self.journal.open(self.variables, self.raising.tries(), repeats=True)
         self.region = region
         self.journal.loops.append(self)
         self.installed = {}
@@ -352,7 +352,7 @@ class LoopTrace(SettlesCarry, CarriesParts):
         """The test as a program, and whether it writes to anything or has effects: then iterations evaluate it."""
         test = self.test
         assert test is not None
-        region = self.journal.open(self.variables, self.raising.tries(), self.snapshot.reachable(), True)
+        region = self.journal.open(self.variables, self.raising.tries(), repeats=True)
         region.entry = self.snapshot
         wrote = False
         effects = effects_recorded()

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
-from autograph.runtime.operators.libraries import is_library
+from autograph.runtime.operators.library_table import is_library
 from autograph.runtime.raising import Tried
+
+_OF_GENERATOR: Any = type(contextlib.contextmanager(lambda: iter(()))())
 
 
 class ContextManagers:
@@ -17,6 +20,8 @@ class ContextManagers:
     def manager(self, manager: Any) -> Any:
         """What to enter in place of ``manager``: Python calls its methods by itself, unconverted."""
         kind = type(manager)
+        if kind is _OF_GENERATOR:  # what runs in it is converted by now
+            return _Manager(manager, kind.__enter__, kind.__exit__)
         if is_library(kind) or not (hasattr(kind, "__enter__") and hasattr(kind, "__exit__")):
             return manager
         enter, leave = kind.__enter__, kind.__exit__

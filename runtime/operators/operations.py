@@ -12,10 +12,15 @@ import jax
 import numpy as np
 
 from autograph.backends.base import Backend
+from autograph.runtime.operators.cached_reads import CachedRead, cached_refusal
 from autograph.runtime.operators.identities import Identities
-from autograph.runtime.operators.libraries import is_library
-from autograph.runtime.operators.reach import CONTAINERS
+from autograph.runtime.operators.journal import Journal
+from autograph.runtime.operators.library_table import is_library
+from autograph.runtime.operators.locations import user_location
+from autograph.runtime.operators.places import MUTABLE_CONTAINERS, ContentsPlace
+from autograph.runtime.operators.reach import array_written
 from autograph.runtime.operators.state import tested
+from autograph.runtime.recording import effects_recorded
 
 _OPERATIONS: dict[str, tuple[str, Callable[..., Any]]] = {
     "+": ("add", operator.add),
@@ -73,6 +78,7 @@ class Operations:
 
     backend: Backend
     identities: Identities
+    journal: Journal
     call: Callable[[Any], Any]
 
     def operate(self, symbol: str, *operands: Any) -> Any:
@@ -97,8 +103,12 @@ class Operations:
             if found is not NotImplemented:
                 return found
         elif _of_class(target, f"__i{name}__") is not None:
-            if isinstance(target, CONTAINERS):
+            if isinstance(target, MUTABLE_CONTAINERS):
                 self.identities.check(target)
+                if self.journal.is_open:
+                    self.journal.touch(ContentsPlace(target))
+            elif self.journal.is_open and isinstance(target, np.ndarray):
+                raise array_written()
             return _IN_PLACE[symbol](target, value)
         return self.operate(symbol[:-1], target, value)
 
@@ -161,10 +171,31 @@ class Operations:
         elif type(descriptor) is functools.cached_property and type(descriptor.func) is types.FunctionType:
             values = getattr(target, "__dict__", None)
             if type(values) is dict and not is_library(descriptor.func):
-                if name not in values:
-                    values[name] = self.call(descriptor.func)(target)
-                return values[name]
+                return values[name] if name in values else self._cached(descriptor, target, name)
+        elif (read := user_method(type(descriptor), "__get__")) is not None:
+            is_first = class_attribute(type(descriptor), "__set__") is not None
+            if is_first or name not in (getattr(target, "__dict__", None) or ()):
+                return self.call(read)(descriptor, target, kind)
         return getattr(target, name)
+
+    def _cached(self, descriptor: functools.cached_property[Any], target: Any, name: str) -> Any:
+        """A cached property that is read for the first time.
+
+        A block of a staged statement has nowhere to keep what it computes: it is computed again where it is read next,
+        which is refused where that could be seen.
+        """
+        compute = self.call(descriptor.func)
+        if not self.journal.is_open or self.journal.has_made(target):
+            value = target.__dict__[name] = compute(target)
+            return value
+        self.journal.keep_from_writes(CachedRead(target, name, descriptor.func.__code__.co_names, user_location()))
+        effects = effects_recorded()
+        with self.journal.observed() as written:
+            value = compute(target)
+        if written or effects_recorded() != effects:
+            seen = f"it writes {written[0].name!r}" if written else "it does something when the program runs"
+            raise cached_refusal(user_location(), target, name, seen)
+        return value
 
     def _inherited(self, target: Any, name: str) -> Any:
         """``super().name``."""

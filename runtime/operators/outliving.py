@@ -16,8 +16,9 @@ from typing import Any
 import jax
 
 from autograph.runtime.errors import StagingError
-from autograph.runtime.operators.journal import AttributePlace, ContentsPlace, Watch
-from autograph.runtime.operators.libraries import is_library
+from autograph.runtime.operators.journal import Watch
+from autograph.runtime.operators.library_table import is_library
+from autograph.runtime.operators.places import AttributePlace, ContentsPlace
 from autograph.runtime.operators.state import CellVariable, GlobalVariable, flatten
 
 _MOST_OBJECTS = 20_000

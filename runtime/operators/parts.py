@@ -10,7 +10,7 @@ import jax
 import numpy as np
 
 from autograph.runtime.operators.iterables import UNROLLED_AT_MOST
-from autograph.runtime.operators.libraries import is_library
+from autograph.runtime.operators.library_table import is_library
 from autograph.runtime.operators.plain_objects import attributes_of, is_plain_object
 from autograph.runtime.operators.state import has_contents, write_into
 from autograph.runtime.operators.traced_lists import is_array_list, is_traced_list

@@ -13,7 +13,7 @@ from typing import Any
 
 import jax
 
-from autograph.runtime.operators.libraries import is_library
+from autograph.runtime.operators.library_table import is_library
 from autograph.runtime.operators.records import Record
 
 _NOT_STATE = ("__next__", "__get__", "__del__", "__array__", "__jax_array__", "__autograph_value__", "__wrapped__")

@@ -418,4 +418,5 @@ def in_scope(call: Callable[[], Any], operators: Raising) -> Any:
         CURRENT.scope, CURRENT.recipe = outer, None
         if outer is None:
             operators.journal.pending.clear()
+            operators.journal.cached.clear()
             operators.identities.clear()

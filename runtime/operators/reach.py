@@ -1,127 +1,244 @@
-"""`Reach`: what a block's code can reach and may write without a report, compared with itself when the block has run.
+"""`Reach`: what code can reach and may write without a report, compared with itself when the code has run.
 
-Converted code reports its writes to the `Journal`. Library code, ``with`` statements on a user's objects, descriptors and
-``setattr`` do not.
+Converted code reports its writes to the `Journal`. Library code, functions that are not converted, descriptors and what
+else Python calls by itself do not.
 """
 
 from __future__ import annotations
 
-import collections
 import functools
+import hashlib
 import types
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 import jax
 import numpy as np
 
 from autograph.runtime.errors import StagingError
-from autograph.runtime.operators.libraries import is_library
+from autograph.runtime.operators.library_table import is_library
 from autograph.runtime.operators.locations import user_location
-from autograph.runtime.operators.state import contents_of_cells, has_contents
+from autograph.runtime.operators.places import MUTABLE_CONTAINERS, AttributePlace, ContentsPlace, Place, contents
+from autograph.runtime.operators.state import UNBOUND, CellVariable, GlobalVariable, contents_of_cells
 
-CONTAINERS = (list, dict, set, collections.deque, bytearray)
-_DEPTH = 3
-_AT_MOST = 200
-_LONG = 64
-_LARGE = 1 << 20
+__all__ = ["CONTAINERS", "Reach", "TooMuch", "contents"]
+
+CONTAINERS = MUTABLE_CONTAINERS
+AT_MOST = 100_000
+_COPIED = 1 << 20  # bytes of an array; of a larger one a digest tells whether it was written
 _WALKED = frozenset(["collections", "types", "weakref", "argparse"])  # libraries whose objects are the user's data
+_SCALARS = frozenset([int, float, complex, bool, str, bytes, type(None), type(...), range, slice, types.CodeType])
+_CLOSED = (jax.Array, np.generic, types.ModuleType, types.FrameType, types.GeneratorType, types.CoroutineType)
+_FUNCTIONS_IN = {
+    property: ("fget", "fset", "fdel"),
+    staticmethod: ("__func__",),
+    classmethod: ("__func__",),
+    functools.cached_property: ("func",),
+    functools.partialmethod: ("func", "args", "keywords"),
+    functools.partial: ("func", "args", "keywords"),
+    types.MethodType: ("__self__", "__func__"),
+}
+
+
+class TooMuch(Exception):
+    """There are more objects than can be compared."""
 
 
 class Reach:
-    """The contents of containers and the attributes of objects that functions' variables lead to, as they are now."""
+    """What may be written of all that some values lead to, as it is now.
+
+    Values lead to what they hold, to their classes, and by way of functions to closures and globals, as far as these are
+    the user's.
+
+    Raises:
+      TooMuch: they lead to more than `AT_MOST` objects.
+    """
 
     def __init__(self, values: Iterable[Any]) -> None:
         self._containers: list[tuple[Any, Any]] = []
         self._objects: list[tuple[Any, dict[str, Any]]] = []
-        self._arrays: list[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]] = []
-        self._seen: set[int] = set()
-        for value in values:
-            self._walk(value, _DEPTH)
+        self._variables: list[tuple[CellVariable | GlobalVariable, Any]] = []
+        self._arrays: list[tuple[np.ndarray[Any, Any], Any]] = []
+        self._slots: dict[type, Collection[str]] = {}
+        self._seen: dict[int, Any] = {}  # itself, so that no other gets its identity
+        self._walk(values)
 
-    def _walk(self, value: Any, depth: int) -> None:
-        if id(value) in self._seen or depth == 0 or len(self._seen) > _AT_MOST or isinstance(value, jax.Array | type):
-            return
+    def _walk(self, values: Iterable[Any]) -> None:
+        pending = [value for value in values if type(value) not in _SCALARS]
+        while pending:
+            value = pending.pop()
+            if id(value) in self._seen or isinstance(value, _CLOSED):
+                continue
+            self._seen[id(value)] = value
+            if len(self._seen) > AT_MOST:
+                raise TooMuch
+            pending += [part for part in self._parts(value) if type(part) not in _SCALARS]
+
+    def _parts(self, value: Any) -> Iterable[Any]:
+        """What the value leads to; what of it may be written is noted."""
+        kind = type(value)
         if isinstance(value, np.ndarray):
-            if value.nbytes <= _LARGE and value.dtype != object:
-                self._seen.add(id(value))
-                self._arrays.append((value, value.copy()))
-            return
+            return self._array(value)
+        if kind is types.FunctionType:
+            return self._function(value)
+        if kind in _FUNCTIONS_IN:
+            return [getattr(value, name) for name in _FUNCTIONS_IN[kind]]
+        if isinstance(value, types.BuiltinFunctionType):
+            return (value.__self__,)
         if isinstance(value, memoryview):
-            self._walk(value.obj, depth)
-            return
-        if isinstance(value, types.FunctionType):
-            if value.__dict__.get("__autograph_do_not_convert__"):
-                return  # its user has asked that it takes effect while tracing
-            self._seen.add(id(value))
-            for part in (*contents_of_cells(value.__closure__), *(value.__defaults__ or ())):
-                self._walk(part, depth - 1)
-            return
-        if isinstance(value, tuple):
-            for part in value[:_LONG]:
-                self._walk(part, depth)
-            return
-        if isinstance(value, CONTAINERS):
-            self._seen.add(id(value))
+            return (value.obj,)
+        if isinstance(value, type):
+            return () if is_library(value) else self._class(value)
+        found: list[Any] = []
+        if isinstance(value, MUTABLE_CONTAINERS):
             held = contents(value)
             self._containers.append((value, held))
-            parts = tuple(held.values()) if isinstance(held, dict) else held
-            if isinstance(parts, tuple) and len(parts) <= _LONG and not isinstance(value, bytearray):
-                for part in parts:
-                    self._walk(part, depth - 1)
-        attributes = getattr(value, "__dict__", None)
-        if type(attributes) is dict and _is_data(value):
-            self._seen.add(id(value))
-            self._objects.append((value, dict(attributes)))
-            for part in list(attributes.values())[:_LONG]:
-                self._walk(part, depth - 1)
+            found += _held_in(held)
+        elif isinstance(value, tuple | frozenset):
+            found += value
+        elif isinstance(value, types.MappingProxyType):
+            found += value.values()
+        if not is_data(value):
+            return [*found, value.__wrapped__] if hasattr(kind, "cache_info") else found
+        self._note(value, attributes := self._attributes(value))
+        return [*found, *attributes.values(), kind]
 
-    def containers(self) -> Iterator[tuple[Any, Any]]:
-        """Containers, and what they held."""
-        yield from self._containers
+    def _note(self, owner: Any, attributes: dict[str, Any]) -> None:
+        self._objects.append((owner, attributes))
 
-    def changed_attributes(self) -> Iterator[tuple[Any, str, Any, bool]]:
-        """Attributes that hold something else than before: object, name, what it held, whether it held anything."""
-        for owner, old in self._objects:
-            now = vars(owner)
-            for name in [*old, *(name for name in now if name not in old)]:
-                if now.get(name, _NOTHING) is not old.get(name, _NOTHING):
-                    yield owner, name, old.get(name), name in old
+    def _attributes(self, value: Any) -> dict[str, Any]:
+        """A copy of what the object itself holds, in slots as well."""
+        kind = type(value)
+        names = self._slots.get(kind)
+        if names is None:
+            names = self._slots[kind] = _slots_of(kind)
+        found = {name: held for name in names if (held := _slot(value, name)) is not UNBOUND}
+        return found | namespace_of(value)
 
-    def check_arrays(self) -> None:
+    def _function(self, function: types.FunctionType) -> Iterable[Any]:
+        if function.__dict__.get("__autograph_do_not_convert__"):
+            return ()  # its user has asked that it takes effect while tracing
+        self._note(function, dict(function.__dict__))
+        code, cells = function.__code__, function.__closure__ or ()
+        found = [*contents_of_cells(cells), *(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
+        found += function.__dict__.values()
+        for name, cell in zip(code.co_freevars, cells, strict=True):
+            variable = CellVariable(name, cell)
+            self._variables.append((variable, variable.get()))
+        if not is_library(function):
+            namespace = function.__globals__
+            for name in _names_in(code):
+                if name in namespace:
+                    self._variables.append((GlobalVariable(name, namespace), namespace[name]))
+                    found.append(namespace[name])
+        return found
+
+    def _class(self, kind: type) -> Iterable[Any]:
+        attributes = _class_attributes(kind)
+        self._note(kind, attributes)
+        return [*vars(kind).values(), *kind.__bases__]
+
+    def _array(self, array: np.ndarray[Any, Any]) -> Iterable[Any]:
+        if array.flags.writeable:
+            self._arrays.append((array, array.copy() if array.nbytes <= _COPIED else _digest(array)))
+        return array.ravel().tolist() if array.dtype == object else ()
+
+    def changes(self) -> Iterator[tuple[Place, Any]]:
+        """The places that hold something else than before, each with what it held."""
+        for owner, held in self._containers:
+            place = ContentsPlace(owner)
+            if not same(place.get(), held):
+                yield place, held
+        for owner, attributes in self._objects:
+            now = _class_attributes(owner) if isinstance(owner, type) else self._attributes(owner)
+            for name in [*attributes, *(name for name in now if name not in attributes)]:
+                if now.get(name, UNBOUND) is not attributes.get(name, UNBOUND):
+                    written = AttributePlace(owner, name)
+                    yield written, attributes.get(name, written.inherited)
+        for variable, value in self._variables:
+            if variable.get() is not value:
+                yield variable, value
+        self._check_arrays()
+
+    def _check_arrays(self) -> None:
         """`StagingError` if a NumPy array was written in place; it gets back what it held."""
         for array, old in self._arrays:
-            if not np.array_equal(array, old, equal_nan=array.dtype.kind in "fc"):
-                array[...] = old
-                raise StagingError(
-                    f"{user_location()}\n  A NumPy array is written in place inside this staged statement, which would happen "
-                    "once, while tracing.\n  Make it a JAX array (jnp.asarray) and assign what the operation gives, or "
-                    "write to its items: x[i] = v."
-                )
+            if isinstance(old, bytes):
+                is_same = _digest(array) == old
+            elif array.dtype == object:
+                is_same = all(a is b for a, b in zip(array.ravel().tolist(), old.ravel().tolist(), strict=True))
+            else:
+                is_same = np.array_equal(array, old, equal_nan=array.dtype.kind in "fc")
+            if not is_same:
+                if not isinstance(old, bytes):
+                    array[...] = old
+                raise array_written()
 
 
-_NOTHING = object()
+def array_written() -> StagingError:
+    """The error for an array of NumPy's that is written in place in a staged statement."""
+    return StagingError(
+        f"{user_location()}\n  A NumPy array is written in place inside this staged statement, which would happen "
+        "once, while tracing.\n  Make it a JAX array (jnp.asarray) and assign what the operation gives, or "
+        "write to its items: x[i] = v."
+    )
 
 
-def contents(owner: Any) -> Any:
-    """A copy of what a container holds: a tuple for sequences and sets, a dict for mappings, ordered if that is;
-    what a `TracedList` calls its contents.
-    """
-    if has_contents(owner):
-        return owner.contents()
-    if isinstance(owner, collections.OrderedDict):
-        return collections.OrderedDict(owner)
-    return dict(owner) if isinstance(owner, dict) else tuple(owner)
+def same(new: Any, old: Any) -> bool:
+    """Whether a place holds what it held: the same object, or contents of the same objects."""
+    if new is old:
+        return True
+    if isinstance(new, tuple) and isinstance(old, tuple):
+        return len(new) == len(old) and all(a is b for a, b in zip(new, old, strict=True))
+    if isinstance(new, dict) and isinstance(old, dict):
+        return list(new) == list(old) and all(new[key] is old[key] for key in new)
+    return False
 
 
-def is_cache(owner: Any, name: str) -> bool:
-    """Whether the attribute is where a `functools.cached_property` keeps its value."""
-    return isinstance(getattr(type(owner), name, None), functools.cached_property)
-
-
-def _is_data(value: Any) -> bool:
+def is_data(value: Any) -> bool:
     """Whether this is an object of a user's class, or of a library's class for users' data."""
-    if isinstance(value, types.ModuleType | types.MethodType):
-        return False
-    module = getattr(type(value), "__module__", "")
-    return not is_library(type(value)) or str(module).partition(".")[0] in _WALKED
+    kind = type(value)
+    return not is_library(kind) or str(getattr(kind, "__module__", "")).partition(".")[0] in _WALKED
+
+
+def namespace_of(value: Any) -> dict[str, Any]:
+    """The ``__dict__`` of an object, whatever its class makes of reading attributes; empty if it has none."""
+    try:
+        found = object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        return {}
+    return found if type(found) is dict else {}
+
+
+def _held_in(held: Any) -> Iterable[Any]:
+    if isinstance(held, dict):
+        return [*held.values(), *held]
+    return held if isinstance(held, tuple) else ()
+
+
+def _class_attributes(kind: type) -> dict[str, Any]:
+    return {name: value for name, value in vars(kind).items() if not (name.startswith("__") and name.endswith("__"))}
+
+
+def _slots_of(kind: type) -> Collection[str]:
+    return [
+        name for base in kind.__mro__ for name, held in vars(base).items() if type(held) is types.MemberDescriptorType
+    ]
+
+
+def _slot(value: Any, name: str) -> Any:
+    try:
+        return object.__getattribute__(value, name)
+    except AttributeError:
+        return UNBOUND
+
+
+def _digest(array: np.ndarray[Any, Any]) -> bytes:
+    flat: Any = np.ascontiguousarray(array).reshape(-1)
+    return hashlib.blake2b(flat.view(np.uint8), digest_size=16).digest()
+
+
+@functools.lru_cache(1024)
+def _names_in(code: types.CodeType) -> frozenset[str]:
+    inner = (_names_in(part) for part in code.co_consts if isinstance(part, types.CodeType))
+    return frozenset(code.co_names).union(*inner)

@@ -17,7 +17,7 @@ from autograph.backends.base import Backend, NotRollable
 from autograph.runtime.errors import ConversionError, StagingError
 from autograph.runtime.operators.iterables import UNROLLED_AT_MOST, as_staged, to_be_staged
 from autograph.runtime.operators.journal import Journal
-from autograph.runtime.operators.libraries import is_library
+from autograph.runtime.operators.library_table import TABLE, full_name, is_library
 from autograph.runtime.operators.locations import is_internal, user_location, warn
 from autograph.runtime.operators.loop_carry import LoopTrace
 from autograph.runtime.operators.loop_state import CarryChanges, ForLoop
@@ -162,56 +162,34 @@ def why(error: Exception) -> str:
 
 # What may run once in the place of many times.
 
-_PURE = frozenset(
-    [
-        *("jax", "jaxlib", "numpy", "scipy", "autograph", "equinox", "flax", "haiku", "optax", "chex", "jaxtyping"),
-        *("diffrax", "optimistix", "lineax", "ml_dtypes", "opt_einsum", "builtins", "math", "cmath", "operator"),
-        *("_operator", "functools", "itertools", "copy", "dataclasses", "collections", "_collections", "types"),
-        *("typing", "enum", "numbers", "abc", "fractions", "contextlib", "string"),
-    ]
-)
-_IMPURE_NAMES = frozenset(
-    ["open", "input", "exec", "eval", "breakpoint", "setattr", "delattr", "__import__", "at", "_lru_cache_wrapper"]
-)
-_SAFE_OWNERS = (list, dict, set, frozenset, bytearray, tuple, str, bytes, int, float, complex, range, type)
-
 
 def _why_not_once(called: Any, converter: Any, is_unconverted: bool) -> str | None:
     """Why a call may not be run once in the place of many times; None if it may."""
     if isinstance(called, types.MethodType):
-        owner, called = called.__self__, called.__func__
-        if not isinstance(called, types.FunctionType):
-            return _of_module(type(owner).__module__, called.__name__)
+        if not isinstance(called.__func__, types.FunctionType):
+            return _by_name(called)
+        called = called.__func__
     if isinstance(called, types.FunctionType):
         return _of_function(called, converter, is_unconverted)
-    name = getattr(called, "__name__", type(called).__name__)
     if isinstance(called, types.BuiltinFunctionType):
-        owner = called.__self__
-        if isinstance(owner, _SAFE_OWNERS):
-            return None
-        module = called.__module__ if owner is None or isinstance(owner, types.ModuleType) else type(owner).__module__
-        return _of_module(module, name)
+        return _by_name(called)
     if isinstance(called, type):
         made = called.__init__  # type: ignore[misc]
         if is_library(called) or not isinstance(made, types.FunctionType):
-            return _of_module(called.__module__, name) if is_library(called) else None
+            return _by_name(called) if is_library(called) else None
         return _of_function(made, converter, is_unconverted)
     method = getattr(type(called), "__call__", None)
     if isinstance(method, types.FunctionType) and not is_internal(method.__code__.co_filename):
         return _of_function(method, converter, is_unconverted)
-    owner = getattr(called, "__self__", None)  # of a method written in C by other means than Python's
-    return _of_module(
-        type(called if owner is None else owner).__module__, name if owner is not None else type(called).__name__
-    )
+    return _by_name(called)
 
 
 def _of_function(function: types.FunctionType, converter: Any, is_unconverted: bool) -> str | None:
-    module = function.__globals__.get("__name__", "")
     if is_internal(function.__code__.co_filename):
         inner = function.__dict__.get("__wrapped__")
         return _of_function(inner, converter, False) if isinstance(inner, types.FunctionType) else None
     if is_library(function):
-        return _of_module(module, function.__name__)
+        return _by_name(function)
     if is_unconverted:
         return f"it calls {function.__qualname__}, which is not converted"
     try:
@@ -229,11 +207,12 @@ def _of_function(function: types.FunctionType, converter: Any, is_unconverted: b
     )
 
 
-def _of_module(module: Any, name: str) -> str | None:
-    pure = isinstance(module, str) and module.partition(".")[0] in _PURE and not module.startswith("numpy.random")
-    if pure and name not in _IMPURE_NAMES:
+def _by_name(called: Any) -> str | None:
+    name = full_name(called)
+    if TABLE.named(name).repeatable:
         return None
-    return f"it calls {name} of {module}, which may not be run once for all iterations"
+    module, _, function = name.rpartition(".")
+    return f"it calls {function} of {module}, which may not be run once for all iterations"
 
 
 def is_used_up(iterable: Any) -> bool:

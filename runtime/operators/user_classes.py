@@ -10,10 +10,10 @@ import dis
 import functools
 import sys
 import types
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator
 
-from autograph.runtime.operators.libraries import is_library
+from autograph.runtime.operators.library_table import is_library
+from autograph.runtime.operators.operations import class_attribute
 from autograph.runtime.operators.state import contents_of_cells
 
 _BINARY = {"+": "add", "-": "sub", "*": "mul", "@": "matmul", "/": "truediv", "//": "floordiv", "%": "mod", "**": "pow"}
@@ -29,24 +29,29 @@ _APPLIED |= {
     "BINARY_SUBSCR": {"__getitem__"},
 }
 SPECIAL = frozenset(name for names in _APPLIED.values() for name in names) | {"__pos__", "__abs__"}
-_BRANCHES = frozenset(
-    code for name, code in dis.opmap.items() if "JUMP" in name or name in ("FOR_ITER", "UNARY_NOT", "CONTAINS_OP")
+_TOLD = ("JUMP", "CALL", "STORE_ATTR", "STORE_SUBSCR", "STORE_SLICE", "STORE_GLOBAL", "DELETE_ATTR", "DELETE_SUBSCR")
+_CONVERTED = frozenset(
+    code
+    for name, code in dis.opmap.items()
+    if any(part in name for part in _TOLD) or name in ("FOR_ITER", "UNARY_NOT", "CONTAINS_OP", "DELETE_GLOBAL")
 )
 
 
 def operator_methods(function: types.FunctionType) -> frozenset[str]:
-    """Names of the special methods and properties of the users' classes around ``function`` that control flow is in."""
+    """Names of the special methods and properties of the users' classes around ``function`` that conversion changes.
+
+    Those with control flow, those that write to something, and those that call what may do either.
+    """
+    if function.__globals__.get("__name__") in sys.stdlib_module_names:
+        return SPECIAL  # it meets objects of any class
     members = dict(_members(_classes(_modules(function))))
-    needed = {key for key, method in members.items() if _has_control_flow(method, members)}
+    needed = {key for key, method in members.items() if _is_cached(key) or _is_changed(method.__code__)}
     applied = {key: _applied(method.__code__) for key, method in members.items() if key not in needed} if needed else {}
     found = {name for _, name in needed}
     while more := {key for key, names in applied.items() if names & found}:  # they lead to others
         found |= {name for _, name in more}
         applied = {key: names for key, names in applied.items() if key not in more}
     return frozenset(found)
-
-
-Members = Mapping[tuple[type, str], types.FunctionType]
 
 
 def _modules(function: types.FunctionType) -> frozenset[str]:
@@ -86,36 +91,28 @@ def _members(classes: Iterable[type]) -> Iterator[tuple[tuple[type, str], types.
                 value = value.fget
             elif isinstance(value, functools.cached_property):
                 value = value.func
+            elif type(value) is not types.FunctionType:
+                value = class_attribute(type(value), "__get__")  # of a descriptor
             elif name not in SPECIAL:
                 continue
             if type(value) is types.FunctionType and not is_library(value):
                 yield (kind, name), value
 
 
-def _has_control_flow(function: types.FunctionType, members: Members, seen: frozenset[int] = frozenset()) -> bool:
-    """Whether the function, or what it surely or perhaps calls by name, branches or loops."""
-    if id(function.__code__) in seen or is_library(function):
-        return False
-    seen |= {id(function.__code__)}
-    scope = dict(zip(function.__code__.co_freevars, contents_of_cells(function.__closure__), strict=False))
-    for code in _codes(function.__code__):
-        if not _BRANCHES.isdisjoint(code.co_code[::2]):
+def _is_cached(key: tuple[type, str]) -> bool:
+    return isinstance(vars(key[0]).get(key[1]), functools.cached_property)
+
+
+def _is_changed(code: types.CodeType) -> bool:
+    """Whether conversion gives the code another meaning."""
+    for part in _codes(code):
+        if not _CONVERTED.isdisjoint(part.co_code[::2]):
             return True
-        for name in (*code.co_names, *code.co_freevars):
-            for called in _called(scope.get(name, function.__globals__.get(name))):
-                if _has_control_flow(called, members, seen):
-                    return True
-    owners = {kind for (kind, _), method in members.items() if method is function}
-    methods = (vars(kind).get(name) for kind in owners for name in function.__code__.co_names)
-    return any(type(m) is types.FunctionType and _has_control_flow(m, members, seen) for m in methods)
-
-
-def _called(value: Any) -> Iterator[types.FunctionType]:
-    """What a call of this object runs, of the user's."""
-    if isinstance(value, type):
-        value = value.__init__  # type: ignore[misc]
-    if type(value) is types.FunctionType:
-        yield value
+        for instruction in dis.get_instructions(part):
+            is_shared = instruction.opname in ("STORE_DEREF", "DELETE_DEREF") and instruction.argval in part.co_freevars
+            if is_shared or (instruction.opname == "BINARY_OP" and instruction.argrepr.endswith("=")):
+                return True
+    return False
 
 
 def _codes(code: types.CodeType) -> Iterator[types.CodeType]:

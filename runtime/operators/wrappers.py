@@ -1,7 +1,8 @@
-"""`functools.lru_cache` and `functools.singledispatch` where traced values meet them."""
+"""`functools.lru_cache`, `functools.singledispatch` and `contextlib.contextmanager` where traced values meet them."""
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import types
 from collections.abc import Callable
@@ -18,11 +19,15 @@ CACHE: Any = type(functools.lru_cache(lambda: None))
 _DISPATCH = functools.singledispatch(lambda value: None).__code__  # type: ignore[attr-defined]
 _bound = functools.singledispatchmethod(lambda self, value: None).__get__(0, int)
 _DISPATCH_METHOD = getattr(_bound, "__code__", None)  # no function from Python 3.14 on
+_MANAGER = contextlib.contextmanager(lambda: iter(())).__code__
 _NUMBERS = (bool, int, float, complex, np.ndarray, np.generic)
 
 
 class Wrappers:
-    """Calls of what `functools` has made. Needs ``backend``, ``call`` and ``converter`` from the object it is mixed into."""
+    """Calls of what `functools` and `contextlib` have made.
+
+    Needs ``backend``, ``call`` and ``converter`` from the object it is mixed into.
+    """
 
     backend: Backend
     call: Callable[[Any], Any]
@@ -71,6 +76,13 @@ class Wrappers:
             return self.call(chosen.__get__(*bound) if bound else chosen)(*args, **kwargs)
 
         return call
+
+    def managing(self, called: Any) -> Callable[..., Any] | None:
+        """What `contextlib.contextmanager` made, of the converted generator function; None for others."""
+        if called.__code__ is not _MANAGER or "__wrapped__" not in called.__dict__:
+            return None
+        made = self.call(called.__wrapped__)
+        return called if made is called.__wrapped__ else contextlib.contextmanager(made)
 
     def _chosen(self, generic: Any, value: Any) -> Any:
         if not self.backend.is_traced(value):

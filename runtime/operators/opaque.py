@@ -1,0 +1,133 @@
+"""Calls of code that is not converted, in staged statements: what they write is found by comparison."""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autograph.runtime.errors import StagingError
+from autograph.runtime.operators.journal import Journal
+from autograph.runtime.operators.library_table import TABLE, full_name, is_library
+from autograph.runtime.operators.locations import is_internal, user_location
+from autograph.runtime.operators.operations import class_attribute
+from autograph.runtime.operators.places import MUTABLE_CONTAINERS, ContentsPlace
+from autograph.runtime.operators.reach import AT_MOST, Reach, TooMuch
+from autograph.runtime.operators.state import has_contents
+from autograph.runtime.operators.wrappers import CACHE
+
+_WITHOUT_CODE = (
+    *(types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType, types.MethodWrapperType),
+    types.ClassMethodDescriptorType,
+)
+
+
+class OpaqueCalls:
+    """The part of the operator for calls that sees what unconverted code writes.
+
+    Args:
+      journal: is told of the writes.
+      is_converted: whether a function is what a conversion has made.
+    """
+
+    def __init__(self, journal: Journal, is_converted: Callable[[types.FunctionType], bool]) -> None:
+        self._journal = journal
+        self._has_been_converted = is_converted
+
+    def reporting(self, called: Any, found: Callable[..., Any]) -> Callable[..., Any]:
+        """``found``, what is to run in place of ``called``, such that the writes it makes are reported."""
+        if isinstance(called, np.ufunc) or full_name(called).startswith("numpy."):
+            return self._with_output(called, found)
+        return self._compared(called, found) if self._is_opaque(called, found) else found
+
+    def _compared(self, called: Any, found: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if not self._journal.is_open:
+                return found(*args, **kwargs)
+            try:
+                reach = Reach((called, *args, *kwargs.values()))
+            except TooMuch:
+                raise _too_much(called) from None
+            try:
+                return found(*args, **kwargs)
+            finally:
+                for place, held in reach.changes():
+                    self._journal.note(place, held)
+
+        is_function = isinstance(found, types.FunctionType | types.MethodType)  # libraries ask for their signatures
+        return functools.wraps(found, updated=())(call) if is_function else call
+
+    def _with_output(self, called: Any, found: Callable[..., Any]) -> Callable[..., Any]:
+        """A function of NumPy's, which writes to an array only where it is given one to write to."""
+        compared = self._compared(called, found)
+        if not TABLE.of(called).pure:
+            return compared
+        inputs = called.nin if isinstance(called, np.ufunc) else None
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            writes = kwargs.get("out") is not None or (inputs is not None and len(args) > inputs)
+            return (compared if writes else found)(*args, **kwargs)
+
+        return call
+
+    def _is_opaque(self, called: Any, found: Any) -> bool:
+        """Whether this may write to what was there before, without a report."""
+        kind = type(called)
+        if kind is functools.partial or has_contents(getattr(called, "__self__", None)):
+            return False
+        if kind is types.MethodType and isinstance(called.__func__, types.FunctionType):
+            return self._is_opaque_method(called, found)
+        if kind is types.FunctionType:
+            return not self._is_converted(found) and not is_internal(called.__code__.co_filename) and _may_write(called)
+        if isinstance(called, type):
+            return found is called and _is_opaque_class(called)
+        if isinstance(called, _WITHOUT_CODE):  # in whose place an operator runs that reports, if one does
+            return found is called and _may_write(called)
+        if kind is CACHE:  # what it does beside computing happens once, its author says
+            return False
+        return not self._is_converted(found) and _may_write(called)
+
+    def _is_opaque_method(self, called: types.MethodType, found: Any) -> bool:
+        owner, function = called.__self__, called.__func__
+        if isinstance(owner, MUTABLE_CONTAINERS) and is_library(function):
+            self._journal.touch(ContentsPlace(owner))  # a `Counter`, say
+        return not self._is_converted(found) and not is_internal(function.__code__.co_filename) and _may_write(function)
+
+    def _is_converted(self, found: Any) -> bool:
+        function = found.__func__ if isinstance(found, types.MethodType) else found
+        return isinstance(function, types.FunctionType) and self._has_been_converted(function)
+
+
+def _may_write(called: Any) -> bool:
+    return not TABLE.of(called).pure
+
+
+def _is_opaque_class(cls: type) -> bool:
+    """Whether making an instance may run code of the user's that is not converted, or write to anything else."""
+    if is_library(cls):
+        return _may_write(cls)
+    if TABLE.of(cls).pure:
+        return False
+    methods = [class_attribute(cls, name) for name in ("__init__", "__new__", "__post_init__")]
+    made = [method.__func__ if isinstance(method, staticmethod) else method for method in methods]
+    functions = [method for method in made if isinstance(method, types.FunctionType)]
+    is_own = type(cls).__call__ is not type.__call__ and not is_library(type(cls))
+    return is_own or any(not _is_generated(function) for function in functions)
+
+
+def _is_generated(function: types.FunctionType) -> bool:
+    """Whether this is a method that `dataclasses` or `collections.namedtuple` has made, and that only stores."""
+    return function.__code__.co_filename.startswith("<") or is_library(function)
+
+
+def _too_much(called: Any) -> StagingError:
+    name = full_name(called)
+    return StagingError(
+        f"{user_location()}\n  {name} is not converted, and is called in a staged statement: what it writes has to be found, by "
+        f"comparing all that it can reach before and after, and that is more than {AT_MOST:,} objects.\n  If it writes to "
+        f"nothing that was there before the call, say so: autograph.register_library({name!r}, pure=True). Else call it "
+        "before the statement, or through autograph.py_function."
+    )

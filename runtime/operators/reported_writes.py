@@ -1,0 +1,98 @@
+"""Functions and methods that write to what they are given, and say so: `setattr`, ``list.append(items, x)``, `heapq.heappush`."""
+
+from __future__ import annotations
+
+import builtins
+import types
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import jax
+
+from autograph.backends.base import Backend
+from autograph.runtime.operators.journal import Journal
+from autograph.runtime.operators.places import MUTABLE_CONTAINERS, AttributePlace, ContentsPlace
+from autograph.runtime.operators.pure_python import written_in_c
+
+_NO_DEFAULT = object()
+_OF_ATTRIBUTES = frozenset(["__setattr__", "__delattr__"])
+_OF_CONTENTS = frozenset(
+    ["__setitem__", "__delitem__", "__iadd__", "__imul__", "__ior__", "__iand__", "__isub__", "__ixor__"]
+)
+
+
+class ReportedWrites:
+    """The operators for such calls.
+
+    Needs ``backend``, ``journal``, ``converter``, ``call`` and the operators for attributes from the object it is mixed into.
+    """
+
+    backend: Backend
+    journal: Journal
+    converter: Any
+    call: Callable[[Any], Any]
+    get_attr: Callable[[Any, str], Any]
+    set_attr: Callable[[Any, str, Any], None]
+    del_attr: Callable[[Any, str], None]
+
+    def writing_overloads(self) -> Mapping[Any, Callable[..., Any]]:
+        """What is called in place of functions that write to their arguments."""
+        return {
+            builtins.getattr: self._getattr,
+            builtins.setattr: self._setattr,
+            builtins.delattr: self._delattr,
+            **{function: self._in_python(function, twin) for function, twin in written_in_c().items()},
+        }
+
+    def _getattr(self, target: Any, name: str, default: Any = _NO_DEFAULT, /) -> Any:
+        try:
+            return self.get_attr(target, name)
+        except AttributeError:
+            if default is _NO_DEFAULT:
+                raise
+            return default
+
+    def _setattr(self, target: Any, name: str, value: Any, /) -> None:
+        self.set_attr(target, name, value)
+
+    def _delattr(self, target: Any, name: str, /) -> None:
+        self.del_attr(target, name)
+
+    def _in_python(self, function: Any, twin: Callable[[], types.FunctionType]) -> Callable[..., Any]:
+        """``function``, and its converted twin in Python where traced values meet it, or its writes are asked for."""
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if not self.journal.is_open and not any(
+                map(self.backend.is_traced, jax.tree_util.tree_leaves((args, kwargs)))
+            ):
+                return function(*args, **kwargs)
+            return self.converter.convert(twin())(*args, **kwargs)
+
+        return call
+
+    def unbound(self, called: Any) -> Any:
+        """A method of a builtin class, to be called with its object: ``list.append``, ``object.__setattr__``."""
+        if not issubclass(called.__objclass__, MUTABLE_CONTAINERS) and called.__name__ not in _OF_ATTRIBUTES:
+            return called
+
+        def call(owner: Any, /, *args: Any, **kwargs: Any) -> Any:
+            return self.call(called.__get__(owner))(*args, **kwargs)
+
+        return call
+
+    def special(self, called: types.MethodWrapperType) -> Any:
+        """A special method of a builtin class, bound to its object: ``super().__setattr__``, say."""
+        owner: Any = called.__self__
+        if called.__name__ == "__call__" and isinstance(owner, types.FunctionType):
+            return self.call(owner)
+        if called.__name__ in _OF_CONTENTS and isinstance(owner, MUTABLE_CONTAINERS):
+            self.journal.touch(ContentsPlace(owner))
+        if called.__name__ not in _OF_ATTRIBUTES:
+            return called
+
+        def call(name: str, *value: Any) -> None:
+            if self.journal.is_interested and isinstance(name, str):
+                self.journal.touch(AttributePlace(owner, name))
+            called(name, *value)
+
+        return call
