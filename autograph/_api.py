@@ -34,6 +34,7 @@ from autograph.runtime.operators.concretization import explain_concretization, r
 from autograph.runtime.operators.context import Context
 from autograph.runtime.operators.iterables import make_range
 from autograph.runtime.operators.locations import clean_traceback, is_internal
+from autograph.runtime.operators.logs import is_logging
 from autograph.runtime.operators.loop_options import set_loop_options
 from autograph.runtime.operators.outliving import refuse_outliving
 from autograph.runtime.operators.raises import in_scope
@@ -75,7 +76,7 @@ _CONTEXT = Context()
 
 def _make_operators(recursive: bool, backend: Any, writes_at_run_time: bool = False) -> Operators:
     made = Operators(backend, _CONTEXT, recursive, writes_at_run_time)
-    made.converter = Converter(made, is_plain, _SOURCES, set_loop_options, operator_methods)
+    made.converter = Converter(made, is_plain, _SOURCES, set_loop_options, operator_methods, is_logging)
     return made
 
 

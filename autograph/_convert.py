@@ -53,6 +53,7 @@ class Converter:
       operators: what the name ``ag__`` means in rewritten code.
       is_plain: tells of an object whether calling it needs no help from the operators, whatever its arguments.
       loop_directive: the function whose call, first in a loop's body, gives the loop its options.
+      is_logging: whether an attribute of a module or object is a function that logs or warns.
       special_methods: the names of methods around a function that its operators and attributes may lead to, and that
         should be called converted.
     """
@@ -64,11 +65,13 @@ class Converter:
         sources: SourceFiles,
         loop_directive: object = None,
         special_methods: Callable[[types.FunctionType], frozenset[str]] = lambda function: frozenset(),
+        is_logging: Callable[[object, str], bool] = lambda owner, name: False,
     ) -> None:
         self._cell = types.CellType(operators)
         self._is_plain = is_plain
         self._loop_directive = loop_directive
         self._special_methods = special_methods
+        self._is_logging = is_logging
         self._sources = sources
         self._codes: dict[int, tuple[weakref.ref[types.CodeType], ConvertedCode]] = {}
         self._outputs: dict[int, tuple[weakref.ref[types.CodeType], str | None]] = {}
@@ -175,8 +178,9 @@ class Converter:
         imports = _imports_anywhere(node)
         is_directive = functools.partial(self._is_loop_directive, own_names, imports, function)
         seen = python_only([node])
+        is_logging = functools.partial(self._logs, own_names, imports, function)
         special = self._special_methods(function)
-        node = _rewrite(node, source, is_plain_call, own_names.__contains__, is_directive, special, made)
+        node = _rewrite(node, source, is_plain_call, own_names.__contains__, is_directive, is_logging, special, made)
         tree = gast.gast_to_ast(node)
         text = ast.unparse(tree)
         if f"{_OPERATORS}." in text:
@@ -201,6 +205,11 @@ class Converter:
         self, own_names: frozenset[str], imports: dict[str, object], function: types.FunctionType, node: gast.AST
     ) -> bool:
         return _resolve(node, own_names, function, imports) is self._loop_directive
+
+    def _logs(
+        self, own_names: frozenset[str], imports: dict[str, object], function: types.FunctionType, node: gast.AST
+    ) -> bool:
+        return self._is_logging(_resolve(node.value, own_names, function, imports), node.attr)
 
 
 def _on_a_fresh_stack(convert: Callable[[], ConvertedCode]) -> ConvertedCode:
@@ -232,12 +241,15 @@ def _rewrite(
     is_plain_call: Callable[[gast.AST], bool],
     is_own_name: Callable[[str], bool],
     is_loop_directive: Callable[[gast.AST], bool],
+    is_logging: Callable[[gast.AST], bool],
     special: frozenset[str],
     made: Sequence[str],
 ) -> gast.AST:
     names = Namer(_names_in(node) | {_OPERATORS})
     names.made += made
-    context = Context(_OPERATORS, names, is_plain_call, is_own_name, is_loop_directive, source.class_name, special)
+    context = Context(
+        _OPERATORS, names, is_plain_call, is_own_name, is_loop_directive, is_logging, source.class_name, special
+    )
     kinds = {type(part) for part in gast.walk(node)}
     for make_pass in PASSES:
         if make_pass.applies_to is None or kinds & make_pass.applies_to:

@@ -48,19 +48,11 @@ def print(  # noqa: A001  the name is the contract's
     x is 8.0
     x is 4.0
     """
-    args = jax.tree_util.tree_map(_read, args)
-    leaves, treedef = jax.tree_util.tree_flatten(args)
-    is_array = [isinstance(leaf, jax.Array) for leaf in leaves]
-    statics = [None if array else leaf for leaf, array in zip(leaves, is_array, strict=True)]
 
-    def show(*arrays: Any) -> None:
-        pending = iter(arrays)
-        values = [
-            np.asarray(next(pending)) if array else static for static, array in zip(statics, is_array, strict=True)
-        ]
-        _write(jax.tree_util.tree_unflatten(treedef, values), sep, end, output_stream, summarize)
+    def write(content: Any) -> None:
+        _write(content, sep, end, output_stream, summarize)
 
-    arrays = [leaf for leaf, array in zip(leaves, is_array, strict=True) if array]
+    arrays, show = _deferred(write, args)
     if is_recording():
         check_finally(user_location, "prints")
         count_effect()
@@ -69,6 +61,30 @@ def print(  # noqa: A001  the name is the contract's
         JOINT.staging.show(show, arrays)
     else:
         show(*arrays)
+
+
+def do_at_run_time(act: Callable[[Any], None], content: Any, does: str) -> None:
+    """Call ``act`` with what ``content``, a container of arrays and other things, is when the program runs."""
+    arrays, show = _deferred(act, content)
+    check_finally(user_location, does)
+    count_effect()
+    JOINT.staging.show(_remembering(show), arrays)
+
+
+def _deferred(act: Callable[[Any], None], content: Any) -> tuple[Sequence[Any], Callable[..., None]]:
+    """The arrays in ``content``, and what calls ``act`` with NumPy's in their places."""
+    leaves, treedef = jax.tree_util.tree_flatten(jax.tree_util.tree_map(_read, content))
+    is_array = [isinstance(leaf, jax.Array) for leaf in leaves]
+    statics = [None if array else leaf for leaf, array in zip(leaves, is_array, strict=True)]
+
+    def show(*arrays: Any) -> None:
+        pending = iter(arrays)
+        values = [
+            np.asarray(next(pending)) if array else static for static, array in zip(statics, is_array, strict=True)
+        ]
+        act(jax.tree_util.tree_unflatten(treedef, values))
+
+    return [leaf for leaf, array in zip(leaves, is_array, strict=True) if array], show
 
 
 def _read(leaf: Any) -> Any:

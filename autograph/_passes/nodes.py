@@ -44,6 +44,7 @@ class Context:
       is_plain_call: tells whether a called expression can be seen, now, to need no conversion.
       is_own_name: tells whether a name is a variable of the function or of one inside it.
       is_loop_directive: tells whether a called expression is the directive for a loop's options.
+      is_logging: tells whether a called attribute is a function that logs or warns.
       class_name: the class the function is written in, for private names.
       special_methods: names of operators' methods and properties, of classes around, that Python would run unconverted.
       exit_flags: for a ``for`` loop, the variables that end it once true.
@@ -59,6 +60,7 @@ class Context:
     is_plain_call: Callable[[gast.AST], bool]
     is_own_name: Callable[[str], bool]
     is_loop_directive: Callable[[gast.AST], bool] = lambda node: False
+    is_logging: Callable[[gast.AST], bool] = lambda node: False
     class_name: str | None = None
     special_methods: frozenset[str] = frozenset()
     exit_flags: dict[gast.AST, tuple[str, ...]] = field(default_factory=dict)

@@ -9,7 +9,7 @@ from autograph._passes.raises import DeferTexts
 
 
 class LowerPrints(gast.NodeTransformer):
-    """Rewrites the f-strings that a ``print`` is given, so that they are made when it prints.
+    """Rewrites the f-strings that a ``print``, a logger or ``warnings.warn`` is given, so that they are made when it prints.
 
     print(f"loss {loss}")   →   print(ag__.text(lambda value: f"loss {value}", loss))
     """
@@ -26,7 +26,7 @@ class LowerPrints(gast.NodeTransformer):
     def visit_Call(self, node: gast.AST) -> gast.AST:
         self.generic_visit(node)
         name = getattr(node.func, "attr", getattr(node.func, "id", None))
-        if name == "print":
+        if name == "print" or (isinstance(node.func, gast.Attribute) and self.context.is_logging(node.func)):
             node.args = [
                 DeferTexts(self.context).visit(part) if isinstance(part, gast.JoinedStr) else part for part in node.args
             ]

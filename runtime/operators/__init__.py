@@ -16,6 +16,7 @@ from autograph.runtime.operators.conditionals import Conditionals
 from autograph.runtime.operators.context import Context
 from autograph.runtime.operators.items import Items
 from autograph.runtime.operators.lists import Lists
+from autograph.runtime.operators.logs import Logs
 from autograph.runtime.operators.loops import Loops
 from autograph.runtime.operators.managers import ContextManagers
 from autograph.runtime.operators.nones import Nones
@@ -49,5 +50,6 @@ class Operators(
         self.facts = context.facts
         self.identities = context.identities
         self.opaque = OpaqueCalls(self.journal, lambda function: self.converter.is_converted(function))
-        overloads = (array_overloads(), self.make_overloads(), self.writing_overloads())
+        self.logs = Logs(self.journal, backend.is_traced)
+        overloads = (array_overloads(), self.make_overloads(), self.writing_overloads(), self.logs.overloads())
         self.overloads = {called: overload for each in overloads for called, overload in each.items()}

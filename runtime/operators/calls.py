@@ -19,6 +19,7 @@ from autograph.runtime.operators.journal import ContentsPlace, Journal, is_mutat
 from autograph.runtime.operators.library_table import TABLE, full_name, is_library
 from autograph.runtime.operators.list_outputs import as_argument
 from autograph.runtime.operators.locations import is_internal
+from autograph.runtime.operators.logs import Logs
 from autograph.runtime.operators.loop_options import set_loop_options
 from autograph.runtime.operators.opaque import OpaqueCalls
 from autograph.runtime.operators.operations import class_attribute
@@ -51,6 +52,7 @@ class Calls(Wrappers, OutsideLists, ReportedWrites):
     check_once: Callable[[Any, bool], None]
     overloads: Mapping[Any, Callable[..., Any]]
     opaque: OpaqueCalls
+    logs: Logs
 
     def call(self, called: Any) -> Any:
         """What to call in place of ``called``: its converted form, or itself."""
@@ -115,7 +117,7 @@ class Calls(Wrappers, OutsideLists, ReportedWrites):
         if is_library(function):
             if has_twin(function):
                 return self.overloads[function]
-            made = self.dispatched(function) or self.managing(function)
+            made = self.dispatched(function) or self.managing(function) or self.logs.deferred(function)
             return made or self.with_converted_functions(function)
         if not self.recursive:
             return function
@@ -135,7 +137,9 @@ class Calls(Wrappers, OutsideLists, ReportedWrites):
         if has_contents(method.__self__):
             return self._list_method(method)
         converted = self._function(function)
-        return method if converted is function else types.MethodType(converted, method.__self__)
+        if converted is function:
+            return self.logs.deferred(method) or method
+        return types.MethodType(converted, method.__self__)
 
     def _list_method(self, method: types.MethodType) -> Any:
         if is_mutating_method(method):

@@ -7,6 +7,7 @@ import os
 import sys
 import types
 import warnings
+from typing import Any
 
 import jax
 
@@ -72,6 +73,12 @@ def user_position_now() -> tuple[str, int, str]:
     """File, line and function of the innermost code of the user's that is running."""
     frame = _user_frame()
     return ("<unknown>", 1, "<unknown>") if frame is None else _position(frame.f_code, frame.f_lineno)
+
+
+def user_globals() -> dict[str, Any]:
+    """The globals of the innermost code of the user's that is running."""
+    frame = _user_frame()
+    return {} if frame is None else frame.f_globals
 
 
 def _position(code: types.CodeType, line: int) -> tuple[str, int, str]:

@@ -1,0 +1,168 @@
+"""`logging` and `warnings` in staged code: at run time, in the program's order, with the program's values."""
+
+import logging
+import warnings
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+import autograph as ag
+
+LOG = logging.getLogger("tests.run_time_logs")
+LOG.setLevel(logging.DEBUG)
+LOG.propagate = False
+
+
+class Kept(logging.Handler):
+    def __init__(self):
+        super().__init__()
+        self.records = []
+
+    def emit(self, record):
+        self.records.append(record)
+
+    def texts(self):
+        jax.effects_barrier()
+        return [record.getMessage() for record in self.records]
+
+
+@pytest.fixture
+def kept():
+    handler = Kept()
+    LOG.addHandler(handler)
+    yield handler
+    LOG.removeHandler(handler)
+
+
+def branches(x):
+    if x > 0:
+        LOG.info("above %s", x)
+    else:
+        LOG.error("below")
+    return x
+
+
+def loops(x):
+    for i in ag.range(3):
+        LOG.warning("round %d", i)
+        if i > 1:
+            LOG.log(logging.ERROR, f"late {i} of {x:.2f}")
+    return x
+
+
+def adapts(x):
+    adapter = logging.LoggerAdapter(LOG, {})
+    while x > 1:
+        adapter.debug("x is %s", x)
+        x = x / 2
+    return x
+
+
+def calls(x):
+    def tell(text, value):
+        LOG.info(text, value)
+        LOG.critical("told")
+
+    if x > 0:
+        tell("value %s", x)
+    return x
+
+
+@pytest.mark.parametrize("program", [branches, loops, adapts, calls])
+def test_records_are_those_of_plain_python(program, kept):
+    staged = ag.function(program)
+    for value in (4.0, -4.0, 4.0):
+        kept.records.clear()
+        program(jnp.float32(value))
+        expected = kept.texts()
+        kept.records.clear()
+        staged(jnp.float32(value))
+        assert kept.texts() == expected
+
+
+def test_a_record_tells_the_users_line(kept):
+    ag.function(branches)(jnp.float32(1.0))
+    kept.texts()
+    (record,) = kept.records
+    assert record.pathname == __file__
+    assert record.lineno == branches.__code__.co_firstlineno + 2
+    assert record.levelname == "INFO"
+
+
+def test_the_level_is_asked_for_when_the_program_runs(kept):
+    staged = ag.function(branches)
+    staged(jnp.float32(1.0))
+    LOG.setLevel(logging.ERROR)
+    try:
+        staged(jnp.float32(1.0))
+    finally:
+        LOG.setLevel(logging.DEBUG)
+    assert kept.texts() == ["above 1.0"]
+
+
+def test_outside_of_staged_statements_a_text_without_traced_values_is_logged_while_tracing(kept):
+    @ag.function
+    def f(x):
+        LOG.info("tracing")
+        LOG.info("running %s", x)
+        return x
+
+    f(jnp.float32(1.0))
+    f(jnp.float32(2.0))
+    assert kept.texts() == ["tracing", "running 1.0", "running 2.0"]
+
+
+def test_each_lane_of_a_batch_logs(kept):
+    def f(x):
+        LOG.info("lane %s", x)
+        return x
+
+    jax.vmap(ag.convert(f))(jnp.arange(2.0))
+    assert sorted(kept.texts()) == ["lane 0.0", "lane 1.0"]
+
+
+def warns(x):
+    for i in ag.range(3):
+        if x > i:
+            warnings.warn(f"{x} is above {i}", RuntimeWarning, 1)
+    return x
+
+
+def test_warnings_are_those_of_plain_python():
+    def told(function, value):
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            function(jnp.float32(value))
+            jax.effects_barrier()
+        return [(str(each.message), each.category, each.filename, each.lineno) for each in found]
+
+    staged = ag.function(warns)
+    for value in (1.5, -1.0, 3.0):
+        assert told(staged, value) == told(warns, value)
+
+
+def test_a_warning_that_is_an_error_reaches_the_caller():
+    def f(x):
+        if x > 0:
+            warnings.warn("careful", stacklevel=2)
+        return x
+
+    staged = ag.function(f)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        staged(jnp.float32(-1.0))
+        with pytest.raises(UserWarning, match="careful"):
+            staged(jnp.float32(1.0))
+
+
+def test_plain_python_tells_its_own_line(kept):
+    ag.convert(branches)(1.0)
+    assert kept.records[0].lineno == branches.__code__.co_firstlineno + 2
+    with pytest.warns(UserWarning) as found:
+        ag.convert(_warns_plainly)()
+    assert found[0].lineno == _warns_plainly.__code__.co_firstlineno + 1
+
+
+def _warns_plainly():
+    warnings.warn("plain", stacklevel=1)
