@@ -38,7 +38,7 @@ from autograph.runtime.operators.logs import is_logging
 from autograph.runtime.operators.loop_options import set_loop_options
 from autograph.runtime.operators.outliving import refuse_outliving
 from autograph.runtime.operators.raises import in_scope
-from autograph.runtime.operators.user_classes import operator_methods
+from autograph.runtime.operators.user_classes import operator_methods, writes_unseen
 from autograph.runtime.recording import use_data, use_staging
 from autograph.runtime.variables import accept_variables
 
@@ -76,7 +76,7 @@ _CONTEXT = Context()
 
 def _make_operators(recursive: bool, backend: Any, writes_at_run_time: bool = False) -> Operators:
     made = Operators(backend, _CONTEXT, recursive, writes_at_run_time)
-    made.converter = Converter(made, is_plain, _SOURCES, set_loop_options, operator_methods, is_logging)
+    made.converter = Converter(made, is_plain, _SOURCES, set_loop_options, operator_methods, writes_unseen, is_logging)
     return made
 
 

@@ -43,7 +43,20 @@ class ConvertedCode:
 
     code: types.CodeType
     text: str
+    output: Output
+
+
+@dataclass(frozen=True)
+class Output:
+    """What is known of rewritten code.
+
+    Attributes:
+      python_only: what in it, if anything, shows whether a number is Python's or traced.
+      writes_unseen: whether Python may call methods that write, by itself, where this code runs.
+    """
+
     python_only: str | None
+    writes_unseen: bool
 
 
 class Converter:
@@ -53,6 +66,7 @@ class Converter:
       operators: what the name ``ag__`` means in rewritten code.
       is_plain: tells of an object whether calling it needs no help from the operators, whatever its arguments.
       loop_directive: the function whose call, first in a loop's body, gives the loop its options.
+      writes_unseen: whether methods around a function write to something, and are called by nothing in the program.
       is_logging: whether an attribute of a module or object is a function that logs or warns.
       special_methods: the names of methods around a function that its operators and attributes may lead to, and that
         should be called converted.
@@ -65,16 +79,18 @@ class Converter:
         sources: SourceFiles,
         loop_directive: object = None,
         special_methods: Callable[[types.FunctionType], frozenset[str]] = lambda function: frozenset(),
+        writes_unseen: Callable[[types.FunctionType], bool] = lambda function: False,
         is_logging: Callable[[object, str], bool] = lambda owner, name: False,
     ) -> None:
         self._cell = types.CellType(operators)
         self._is_plain = is_plain
         self._loop_directive = loop_directive
         self._special_methods = special_methods
+        self._writes_unseen = writes_unseen
         self._is_logging = is_logging
         self._sources = sources
         self._codes: dict[int, tuple[weakref.ref[types.CodeType], ConvertedCode]] = {}
-        self._outputs: dict[int, tuple[weakref.ref[types.CodeType], str | None]] = {}
+        self._outputs: dict[int, tuple[weakref.ref[types.CodeType], Output]] = {}
         self._functions: weakref.WeakKeyDictionary[types.FunctionType, types.FunctionType] = weakref.WeakKeyDictionary()
         self._closures: OrderedDict[int, None] = OrderedDict()
         self._lock = threading.RLock()
@@ -85,14 +101,19 @@ class Converter:
         Raises:
           ConversionError: no source, changed source, or unsupported syntax.
         """
-        known = self._functions.get(function)
-        if known is not None and known.__defaults__ is function.__defaults__:
+        known = self.known(function)
+        if known is not None:
             return known
         if self.is_converted(function):
             return function
         converted = rebuild_function(function, self._code(function).code, {_OPERATORS: self._cell})
         self._remember(function, converted)
         return converted
+
+    def known(self, function: types.FunctionType) -> types.FunctionType | None:
+        """What the function has been rewritten to, if it has."""
+        known = self._functions.get(function)
+        return known if known is not None and known.__defaults__ is function.__defaults__ else None
 
     def text(self, function: types.FunctionType) -> str:
         """Return the rewritten source of ``function``."""
@@ -101,7 +122,12 @@ class Converter:
     def python_only(self, function: types.FunctionType) -> str | None:
         """What in ``function``, if anything, shows whether a number is Python's or traced."""
         known = self._outputs.get(id(function.__code__))
-        return known[1] if known is not None else self._code(function).python_only
+        return (known[1] if known is not None else self._code(function).output).python_only
+
+    def writes_unseen(self, function: types.FunctionType) -> bool:
+        """Whether Python may call methods that write, by itself, where this rewritten function runs."""
+        known = self._outputs.get(id(function.__code__))
+        return known is not None and known[1].writes_unseen
 
     def is_converted(self, function: types.FunctionType) -> bool:
         """Whether ``function`` is rewritten already, as a whole or as part of one that is.
@@ -149,12 +175,12 @@ class Converter:
                 entry = (weakref.ref(code, lambda _: self._codes.pop(key, None)), converted)
                 self._codes[key] = entry
                 for output in (converted.code, *nested_codes(converted.code)):
-                    self._register(output, converted.python_only)
+                    self._register(output, converted.output)
         return entry[1]
 
-    def _register(self, code: types.CodeType, python_only: str | None) -> None:
+    def _register(self, code: types.CodeType, output: Output) -> None:
         key = id(code)
-        self._outputs[key] = weakref.ref(code, lambda _: self._outputs.pop(key, None)), python_only
+        self._outputs[key] = weakref.ref(code, lambda _: self._outputs.pop(key, None)), output
 
     def _convert_code(self, function: types.FunctionType) -> ConvertedCode:
         source = self._sources.find(function)
@@ -192,7 +218,7 @@ class Converter:
             class_name=source.class_name,
             compiler_flags=source.compiler_flags,
         )
-        return ConvertedCode(code, text, seen)
+        return ConvertedCode(code, text, Output(seen, self._writes_unseen(function)))
 
     def _is_plain_call(self, own_names: frozenset[str], function: types.FunctionType, node: gast.AST) -> bool:
         """Whether the called expression is a module's function (or a builtin) that needs no help, as things stand."""

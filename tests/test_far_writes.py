@@ -221,3 +221,18 @@ def test_a_large_array_that_is_written_in_place_is_refused():
     for each in (f, g):
         with pytest.raises(ag.StagingError, match="NumPy array is written in place"):
             ag.function(each)(jnp.float32(-1.0))
+
+
+def increase(a):
+    a += 1
+
+
+def test_an_array_that_a_function_changes_in_place_is_refused():
+    def f(x):
+        a = np.zeros(3)
+        if x > 0:
+            increase(a)
+        return jnp.asarray(a)
+
+    with pytest.raises(ag.StagingError, match="NumPy array is written in place"):
+        ag.function(f)(jnp.float32(-1.0))

@@ -49,7 +49,11 @@ class Operators(
         self.journal = context.journal
         self.facts = context.facts
         self.identities = context.identities
-        self.opaque = OpaqueCalls(self.journal, lambda function: self.converter.is_converted(function))
+        self.opaque = OpaqueCalls(
+            self.journal,
+            lambda function: self.converter.is_converted(function),
+            lambda function: self.converter.writes_unseen(function),
+        )
         self.logs = Logs(self.journal, backend.is_traced)
         overloads = (array_overloads(), self.make_overloads(), self.writing_overloads(), self.logs.overloads())
         self.overloads = {called: overload for each in overloads for called, overload in each.items()}

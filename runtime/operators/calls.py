@@ -107,18 +107,23 @@ class Calls(Wrappers, OutsideLists, ReportedWrites):
         return self._builtin(function) if type(function) is types.BuiltinFunctionType else function
 
     def _function(self, function: types.FunctionType) -> Any:
-        if self.converter.is_converted(function) or function.__dict__.get(_UNCONVERTED):
+        if function.__dict__.get(_UNCONVERTED):
+            return function
+        known = TABLE.of(function)
+        if known.convert and self.recursive and (converted := self.converter.known(function)) is not None:
+            return converted
+        if self.converter.is_converted(function):
             return function
         if is_internal(function.__code__.co_filename):
             if function is set_loop_options:
                 self.misplaced_loop_options()
             is_conversion = "__wrapped__" in function.__dict__  # what `convert` returned
             return function if is_conversion else self.with_converted_functions(function)
-        if is_library(function):
+        if not known.convert:
             if has_twin(function):
                 return self.overloads[function]
             made = self.dispatched(function) or self.managing(function) or self.logs.deferred(function)
-            return made or self.with_converted_functions(function)
+            return made or (self.with_converted_functions(function) if known.calls else function)
         if not self.recursive:
             return function
         try:

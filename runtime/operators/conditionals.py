@@ -25,6 +25,7 @@ from autograph.runtime.operators.joins import (
 from autograph.runtime.operators.journal import ContentsPlace, Journal, Place, holds_list, key_of
 from autograph.runtime.operators.locations import most_called, user_location
 from autograph.runtime.operators.nones import Facts, TestFacts, narrowed
+from autograph.runtime.operators.opaque import OpaqueCalls
 from autograph.runtime.operators.parts import lists_in_arrays, parts_of, take_lists_apart
 from autograph.runtime.operators.reach import CONTAINERS
 from autograph.runtime.operators.state import (
@@ -55,6 +56,7 @@ class Conditionals:
     facts: TestFacts
     asked: Callable[[Any], Any]
     journal: Journal
+    opaque: OpaqueCalls
     record_raise: Callable[..., None]
     ended_by: Callable[[BaseException], None]
     is_raised_by: Callable[[Any, BaseException], bool]
@@ -316,7 +318,7 @@ class Conditionals:
 
         def run() -> list[Any]:
             try:
-                returned = values_in(block()) if block is not None else None
+                returned = values_in(self.opaque.block(block)()) if block is not None else None
             except Exception as error:
                 if not self.is_raised_by(region, error):
                     self.ended_by(error)

@@ -23,7 +23,7 @@ from autograph.runtime.operators.holders import holder
 from autograph.runtime.operators.locations import user_location
 from autograph.runtime.operators.parts import parts_of
 from autograph.runtime.operators.plain_objects import is_frozen, is_plain_object
-from autograph.runtime.operators.reach import CONTAINERS, contents
+from autograph.runtime.operators.reach import CONTAINERS, contents, same
 
 Marks = frozenset[Hashable]
 
@@ -233,7 +233,7 @@ class Identities(threading.local):
             if known.held is None or not (others := self._others(known.marks, known.part)):
                 continue
             now = contents(known.part)
-            if not _same(now, known.held):
+            if not same(now, known.held):
                 where = known.where or next((other.where for other in others if other.where), "")
                 known.held = None
                 raise _unreported(known.part, where)
@@ -250,14 +250,6 @@ def _identity(known: _Known) -> int:
 
 def _held_by(part: Any) -> Any:
     return contents(part) if isinstance(part, CONTAINERS) else None
-
-
-def _same(new: Any, old: Any) -> bool:
-    if isinstance(new, tuple) and isinstance(old, tuple):
-        return len(new) == len(old) and all(a is b for a, b in zip(new, old, strict=True))
-    if isinstance(new, dict) and isinstance(old, dict):
-        return list(new) == list(old) and all(new[key] is old[key] for key in new)
-    return new is old
 
 
 def refused(part: Any, line: str, where: str, other: str, attribute: str | None, name: str | None) -> StagingError:

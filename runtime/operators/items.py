@@ -13,7 +13,6 @@ import numpy as np
 from autograph.backends.base import Backend
 from autograph.runtime.errors import StagingError
 from autograph.runtime.operators.journal import Journal
-from autograph.runtime.operators.library_table import is_library
 from autograph.runtime.operators.list_writes import ListWrites
 from autograph.runtime.operators.locations import user_location
 from autograph.runtime.operators.lookups import Lookups, as_index
@@ -130,25 +129,44 @@ class Items(Lookups, Masks, ListWrites):
                 "  Keep what differs in an attribute."
             )
         self.identities.check(target, name)
-        kind = type(target)
-        descriptor = class_attribute(kind, name)
+        method = user_method(type(target), "__setattr__")
+        if method is not None:
+            self.call(method)(target, name, value)
+        else:
+            self.store_attr(target, name, value, functools.partial(setattr, target))
+
+    def store_attr(self, target: Any, name: str, value: Any, store: Callable[[str, Any], None]) -> None:
+        """What ``object.__setattr__`` does: ``store``, unless a property or descriptor of the user's stands there."""
+        descriptor = class_attribute(type(target), name)
         if isinstance(descriptor, property) and isinstance(descriptor.fset, types.FunctionType):
             self.call(descriptor.fset)(target, value)
-        elif isinstance(kind.__setattr__, types.FunctionType) and not is_library(kind.__setattr__):
-            self.call(kind.__setattr__)(target, name, value)
         elif (write := user_method(type(descriptor), "__set__")) is not None:
             self.call(write)(descriptor, target, value)
         else:
             if self.journal.is_interested:
                 self.journal.touch(AttributePlace(target, name))
-            setattr(target, name, value)
+            store(name, value)
 
     def del_attr(self, target: Any, name: str) -> None:
-        """``del target.name``."""
+        """``del target.name``, through the class's own converted property or ``__delattr__``, where it has one."""
         self.identities.check(target, name)
-        if self.journal.is_interested:
-            self.journal.touch(AttributePlace(target, name))
-        delattr(target, name)
+        method = user_method(type(target), "__delattr__")
+        if method is not None:
+            self.call(method)(target, name)
+        else:
+            self.remove_attr(target, name, functools.partial(delattr, target))
+
+    def remove_attr(self, target: Any, name: str, remove: Callable[[str], None]) -> None:
+        """What ``object.__delattr__`` does: ``remove``, unless a property or descriptor of the user's stands there."""
+        descriptor = class_attribute(type(target), name)
+        if isinstance(descriptor, property) and isinstance(descriptor.fdel, types.FunctionType):
+            self.call(descriptor.fdel)(target)
+        elif (delete := user_method(type(descriptor), "__delete__")) is not None:
+            self.call(delete)(descriptor, target)
+        else:
+            if self.journal.is_interested:
+                self.journal.touch(AttributePlace(target, name))
+            remove(name)
 
     def will_write(self, read: Callable[[], Any]) -> None:
         """Report that the function may write a ``nonlocal`` or ``global`` variable, the one that ``read`` reads."""

@@ -149,7 +149,7 @@ class Region:
 
     def written(self) -> list[Place]:
         """The places that hold something else than before, of objects that live on outside the block."""
-        list(self._arrays.changes())
+        self._arrays.check_arrays()
         found = [
             place
             for key, (place, old) in self.before.items()

@@ -17,6 +17,7 @@ from autograph.runtime.operators.locations import user_location
 from autograph.runtime.operators.loop_carry import LoopTrace
 from autograph.runtime.operators.loop_options import NO_OPTIONS, LoopOptions, make_options, set_loop_options
 from autograph.runtime.operators.loop_state import CarryChanges, ForLoop, Thunk, WhileLoop
+from autograph.runtime.operators.opaque import OpaqueCalls
 from autograph.runtime.operators.operations import user_method
 from autograph.runtime.operators.raises import ABSENCES, Raising, may_be_bound
 from autograph.runtime.operators.rolling import Rolling, Watch, is_used_up, why
@@ -38,6 +39,7 @@ class Loops(Rolling, Raising):
     backend: Backend
     marks: Marks
     journal: Journal
+    opaque: OpaqueCalls
     staged_if: Callable[..., Any]
     call: Callable[[Any], Any]
     refuse_pending: Callable[[Any], None]
@@ -316,9 +318,9 @@ class Loops(Rolling, Raising):
             variables.append(goes_on)
 
         def iteration(_: Any) -> None:
-            loop.body()
+            self.opaque.block(loop.body)()
             if test_writes:
-                goes_on.set(self._truth(loop.test()))
+                goes_on.set(self._truth(self.opaque.block(loop.test)()))
 
         items = loop.items(done)
         return LoopTrace(
@@ -329,7 +331,7 @@ class Loops(Rolling, Raising):
             variables,
             snapshot,
             user_location(),
-            goes_on.get if test_writes else lambda: self._truth(loop.test()),
+            goes_on.get if test_writes else lambda: self._truth(self.opaque.block(loop.test)()),
             iteration,
             items,
             surely_runs=surely_runs and (items.length is None or isinstance(items.length, int)),
@@ -443,7 +445,7 @@ class Loops(Rolling, Raising):
             Snapshot(loop.functions, variables),
             user_location(),
             None if test is None else (lambda: self._truth(test())),
-            lambda item: _nothing(loop.body(item)),
+            lambda item: _nothing(self.opaque.block(loop.body)(item)),
             staged,
             surely_runs=isinstance(staged.length, int) and (test is None or not self.backend.is_traced(test())),
             result_name=loop.result,

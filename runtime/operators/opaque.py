@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from autograph.runtime.operators.library_table import TABLE, full_name, is_libra
 from autograph.runtime.operators.locations import is_internal, user_location
 from autograph.runtime.operators.operations import class_attribute
 from autograph.runtime.operators.places import MUTABLE_CONTAINERS, ContentsPlace
-from autograph.runtime.operators.reach import AT_MOST, Reach, TooMuch
+from autograph.runtime.operators.reach import AT_MOST, Reach, TooMuch, augments, values_used
 from autograph.runtime.operators.state import has_contents
 from autograph.runtime.operators.wrappers import CACHE
 
@@ -31,24 +31,41 @@ class OpaqueCalls:
     Args:
       journal: is told of the writes.
       is_converted: whether a function is what a conversion has made.
+      writes_unseen: whether methods that write, and that nothing in the program calls, may run in a converted function.
     """
 
-    def __init__(self, journal: Journal, is_converted: Callable[[types.FunctionType], bool]) -> None:
+    def __init__(
+        self,
+        journal: Journal,
+        is_converted: Callable[[types.FunctionType], bool],
+        writes_unseen: Callable[[types.FunctionType], bool],
+    ) -> None:
         self._journal = journal
         self._has_been_converted = is_converted
+        self._writes_unseen = writes_unseen
 
     def reporting(self, called: Any, found: Callable[..., Any]) -> Callable[..., Any]:
         """``found``, what is to run in place of ``called``, such that the writes it makes are reported."""
         if isinstance(called, np.ufunc) or full_name(called).startswith("numpy."):
             return self._with_output(called, found)
-        return self._compared(called, found) if self._is_opaque(called, found) else found
+        if self._is_opaque(called, found):
+            return self._compared(called, found)
+        code = getattr(called, "__code__", None)
+        return _keeping_arrays(found) if code is not None and augments(code) else found
 
-    def _compared(self, called: Any, found: Callable[..., Any]) -> Callable[..., Any]:
+    def block(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """A block of a staged statement, such that the writes it makes are reported."""
+        is_seen = not isinstance(function, types.FunctionType) or not self._writes_unseen(function)
+        return function if is_seen else self._compared(function, function, values_used)
+
+    def _compared(
+        self, called: Any, found: Callable[..., Any], roots: Callable[[Any], Iterable[Any]] = lambda called: (called,)
+    ) -> Callable[..., Any]:
         def call(*args: Any, **kwargs: Any) -> Any:
             if not self._journal.is_open:
                 return found(*args, **kwargs)
             try:
-                reach = Reach((called, *args, *kwargs.values()))
+                reach = Reach((*roots(called), *args, *kwargs.values()))
             except TooMuch:
                 raise _too_much(called) from None
             try:
@@ -97,8 +114,28 @@ class OpaqueCalls:
         return not self._is_converted(found) and not is_internal(function.__code__.co_filename) and _may_write(function)
 
     def _is_converted(self, found: Any) -> bool:
+        """Whether this is converted code, where all writes are reported."""
         function = found.__func__ if isinstance(found, types.MethodType) else found
-        return isinstance(function, types.FunctionType) and self._has_been_converted(function)
+        if not isinstance(function, types.FunctionType) or not self._has_been_converted(function):
+            return False
+        return not self._writes_unseen(function)
+
+
+def _keeping_arrays(found: Callable[..., Any]) -> Callable[..., Any]:
+    """A converted function in which ``array += 1`` may write to an array that it is given."""
+
+    @functools.wraps(found, updated=())
+    def call(*args: Any, **kwargs: Any) -> Any:
+        given = [value for value in (*args, *kwargs.values()) if isinstance(value, np.ndarray)]
+        if not given:
+            return found(*args, **kwargs)
+        reach = Reach(given)
+        try:
+            return found(*args, **kwargs)
+        finally:
+            reach.check_arrays()
+
+    return call
 
 
 def _may_write(called: Any) -> bool:

@@ -6,6 +6,7 @@ else Python calls by itself do not.
 
 from __future__ import annotations
 
+import dis
 import functools
 import hashlib
 import types
@@ -29,6 +30,7 @@ _COPIED = 1 << 20  # bytes of an array; of a larger one a digest tells whether i
 _WALKED = frozenset(["collections", "types", "weakref", "argparse"])  # libraries whose objects are the user's data
 _SCALARS = frozenset([int, float, complex, bool, str, bytes, type(None), type(...), range, slice, types.CodeType])
 _CLOSED = (jax.Array, np.generic, types.ModuleType, types.FrameType, types.GeneratorType, types.CoroutineType)
+_OPERATION, _IN_PLACE = dis.opmap["BINARY_OP"], 13  # from that argument on, the operations are augmented assignments
 _FUNCTIONS_IN = {
     property: ("fget", "fset", "fdel"),
     staticmethod: ("__func__",),
@@ -158,9 +160,9 @@ class Reach:
         for variable, value in self._variables:
             if variable.get() is not value:
                 yield variable, value
-        self._check_arrays()
+        self.check_arrays()
 
-    def _check_arrays(self) -> None:
+    def check_arrays(self) -> None:
         """`StagingError` if a NumPy array was written in place; it gets back what it held."""
         for array, old in self._arrays:
             if isinstance(old, bytes):
@@ -184,15 +186,33 @@ def array_written() -> StagingError:
     )
 
 
+def values_used(function: types.FunctionType) -> Iterator[Any]:
+    """What the variables hold that a function has from outside."""
+    yield from contents_of_cells(function.__closure__)
+    for name in _names_in(function.__code__):
+        if name in function.__globals__:
+            yield function.__globals__[name]
+
+
+def augments(code: types.CodeType) -> bool:
+    """Whether the code has an augmented assignment."""
+    operations = zip(code.co_code[::2], code.co_code[1::2], strict=True)
+    return any(operation == _OPERATION and argument >= _IN_PLACE for operation, argument in operations)
+
+
 def same(new: Any, old: Any) -> bool:
     """Whether a place holds what it held: the same object, or contents of the same objects."""
     if new is old:
         return True
     if isinstance(new, tuple) and isinstance(old, tuple):
-        return len(new) == len(old) and all(a is b for a, b in zip(new, old, strict=True))
-    if isinstance(new, dict) and isinstance(old, dict):
-        return list(new) == list(old) and all(new[key] is old[key] for key in new)
+        return _all_same(new, old)
+    if isinstance(new, dict) and isinstance(old, dict):  # nothing is looked up: that may call methods of its keys
+        return _all_same(new.keys(), old.keys()) and _all_same(new.values(), old.values())
     return False
+
+
+def _all_same(new: Collection[Any], old: Collection[Any]) -> bool:
+    return len(new) == len(old) and all(a is b for a, b in zip(new, old, strict=True))
 
 
 def is_data(value: Any) -> bool:

@@ -11,7 +11,7 @@ import jax
 
 from autograph.backends.base import Backend
 from autograph.runtime.operators.journal import Journal
-from autograph.runtime.operators.places import MUTABLE_CONTAINERS, AttributePlace, ContentsPlace
+from autograph.runtime.operators.places import MUTABLE_CONTAINERS, ContentsPlace
 from autograph.runtime.operators.pure_python import written_in_c
 
 _NO_DEFAULT = object()
@@ -34,6 +34,8 @@ class ReportedWrites:
     get_attr: Callable[[Any, str], Any]
     set_attr: Callable[[Any, str, Any], None]
     del_attr: Callable[[Any, str], None]
+    store_attr: Callable[[Any, str, Any, Callable[[str, Any], None]], None]
+    remove_attr: Callable[[Any, str, Callable[[str], None]], None]
 
     def writing_overloads(self) -> Mapping[Any, Callable[..., Any]]:
         """What is called in place of functions that write to their arguments."""
@@ -87,12 +89,8 @@ class ReportedWrites:
             return self.call(owner)
         if called.__name__ in _OF_CONTENTS and isinstance(owner, MUTABLE_CONTAINERS):
             self.journal.touch(ContentsPlace(owner))
-        if called.__name__ not in _OF_ATTRIBUTES:
-            return called
-
-        def call(name: str, *value: Any) -> None:
-            if self.journal.is_interested and isinstance(name, str):
-                self.journal.touch(AttributePlace(owner, name))
-            called(name, *value)
-
-        return call
+        if called.__name__ == "__setattr__":
+            return lambda name, value: self.store_attr(owner, name, value, called)
+        if called.__name__ == "__delattr__":
+            return lambda name: self.remove_attr(owner, name, called)
+        return called

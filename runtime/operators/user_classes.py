@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 
 from autograph.runtime.operators.library_table import is_library
 from autograph.runtime.operators.operations import class_attribute
+from autograph.runtime.operators.reach import augments
 from autograph.runtime.operators.state import contents_of_cells
 
 _BINARY = {"+": "add", "-": "sub", "*": "mul", "@": "matmul", "/": "truediv", "//": "floordiv", "%": "mod", "**": "pow"}
@@ -29,11 +30,39 @@ _APPLIED |= {
     "BINARY_SUBSCR": {"__getitem__"},
 }
 SPECIAL = frozenset(name for names in _APPLIED.values() for name in names) | {"__pos__", "__abs__"}
-_TOLD = ("JUMP", "CALL", "STORE_ATTR", "STORE_SUBSCR", "STORE_SLICE", "STORE_GLOBAL", "DELETE_ATTR", "DELETE_SUBSCR")
-_CONVERTED = frozenset(
+_WRITES = frozenset(
     code
     for name, code in dis.opmap.items()
-    if any(part in name for part in _TOLD) or name in ("FOR_ITER", "UNARY_NOT", "CONTAINS_OP", "DELETE_GLOBAL")
+    if name.startswith(("STORE_ATTR", "STORE_SUBSCR", "STORE_SLICE", "DELETE_ATTR", "DELETE_SUBSCR"))
+    or name in ("STORE_GLOBAL", "DELETE_GLOBAL")
+)
+_BRANCHES = frozenset(
+    code for name, code in dis.opmap.items() if "JUMP" in name or name in ("FOR_ITER", "UNARY_NOT", "CONTAINS_OP")
+)
+_CALLS = frozenset(code for name, code in dis.opmap.items() if "CALL" in name)
+_SHARED = frozenset(dis.opmap[name] for name in ("STORE_DEREF", "DELETE_DEREF"))
+_MUTATING = frozenset(
+    [
+        "append",
+        "extend",
+        "insert",
+        "remove",
+        "pop",
+        "clear",
+        "sort",
+        "reverse",
+        "update",
+        "popitem",
+        "setdefault",
+        "add",
+    ]
+    + ["discard", "appendleft", "popleft"]
+)
+# Converted code calls these itself, where it comes upon them.
+_CALLED = frozenset(
+    ["__init__", "__new__", "__post_init__", "__call__", "__enter__", "__exit__", "__set__", "__get__", "__delete__"]
+    + ["__setattr__", "__delattr__", "__setitem__", "__delitem__", "__getitem__", "__len__", "__bool__", "__contains__"]
+    + ["__init_subclass__", "__class_getitem__", "__set_name__", "__prepare__"]
 )
 
 
@@ -52,6 +81,35 @@ def operator_methods(function: types.FunctionType) -> frozenset[str]:
         found |= {name for _, name in more}
         applied = {key: names for key, names in applied.items() if key not in more}
     return frozenset(found)
+
+
+def writes_unseen(function: types.FunctionType) -> bool:
+    """Whether a class around ``function`` has a special method that writes to something, and that Python calls by itself:
+    to show an object, to hash or compare it in a container, to find an attribute."""
+    for kind in _classes(_modules(function)):
+        for name, method in vars(kind).items():
+            is_special = name.startswith("__") and name.endswith("__") and name not in _CALLED
+            if is_special and type(method) is types.FunctionType and not is_library(method):
+                if _may_write(method, kind, frozenset()):
+                    return True
+    return False
+
+
+def _may_write(function: types.FunctionType, kind: type, seen: frozenset[types.CodeType]) -> bool:
+    """Whether the function, or what it calls by name, writes to anything but its own variables."""
+    code = function.__code__
+    if code in seen or is_library(function):
+        return False
+    if _writes(code):
+        return True
+    scope = dict(zip(code.co_freevars, contents_of_cells(function.__closure__), strict=False))
+    for name in {name for part in _codes(code) for name in (*part.co_names, *part.co_freevars)}:
+        for called in (scope.get(name, function.__globals__.get(name)), class_attribute(kind, name)):
+            if type(called) is types.FunctionType and _may_write(called, kind, seen | {code}):
+                return True
+            if name in _MUTATING and class_attribute(kind, name) is None:
+                return True
+    return False
 
 
 def _modules(function: types.FunctionType) -> frozenset[str]:
@@ -103,14 +161,24 @@ def _is_cached(key: tuple[type, str]) -> bool:
     return isinstance(vars(key[0]).get(key[1]), functools.cached_property)
 
 
+@functools.lru_cache(4096)
 def _is_changed(code: types.CodeType) -> bool:
     """Whether conversion gives the code another meaning."""
+    return _writes(code) or any(not (_BRANCHES | _CALLS).isdisjoint(part.co_code[::2]) for part in _codes(code))
+
+
+@functools.lru_cache(4096)
+def _writes(code: types.CodeType) -> bool:
+    """Whether the code itself writes to anything but its own variables."""
     for part in _codes(code):
-        if not _CONVERTED.isdisjoint(part.co_code[::2]):
+        operations = part.co_code[::2]
+        if not _WRITES.isdisjoint(operations):
             return True
-        for instruction in dis.get_instructions(part):
-            is_shared = instruction.opname in ("STORE_DEREF", "DELETE_DEREF") and instruction.argval in part.co_freevars
-            if is_shared or (instruction.opname == "BINARY_OP" and instruction.argrepr.endswith("=")):
+        if augments(part):
+            return True
+        if part.co_freevars and not _SHARED.isdisjoint(operations):
+            stores = (each.argval for each in dis.get_instructions(part) if each.opcode in _SHARED)
+            if any(name in part.co_freevars for name in stores):
                 return True
     return False
 
