@@ -103,7 +103,8 @@ class XlaStaging:
         return concrete_or_error(None, value)
 
     def record(self, block: Callable[..., Sequence[Any]], arrays: Sequence[Any]) -> Any:
-        return jax.make_jaxpr(block)(*arrays)
+        program = jax.make_jaxpr(block)(*arrays)
+        return program.replace(consts=[_owned(const) for const in program.consts])
 
     def stand_ins(self, program: Any) -> list[tuple[Any, bool]]:
         return stand_ins([program])
@@ -156,9 +157,6 @@ class XlaStaging:
         for position, const in enumerate(program.consts):
             if getattr(const, "nbytes", 0) < least:
                 continue
-            if not hasattr(const, "sharding"):  # NumPy's, in a wrapper of JAX's; it may be written later
-                with jax.ensure_compile_time_eval():
-                    const = jnp.array(np.array(const), const.dtype)
             found[position] = const
         return found
 
@@ -210,3 +208,15 @@ def _run_needed(program: Any, operands: Sequence[Any]) -> list[Any]:
             raise TypeError(f"a value is needed here, and only a type is given: {type_of(value) or value}")
     own = part(jaxpr.constvars, taken, jaxpr.outvars, jaxpr.eqns)
     return list(jax.core.eval_jaxpr(own, program.consts, *values))
+
+
+def _owned(const: Any) -> Any:
+    """A constant of NumPy's as an array that nobody writes.
+
+    JAX holds it in a wrapper, which it takes again for the same array as long as a program keeps it, whatever has been
+    written to the array meanwhile.
+    """
+    if isinstance(const, jax.Array) or not hasattr(const, "__array__"):
+        return const
+    with jax.ensure_compile_time_eval():
+        return jnp.array(np.array(const), const.dtype)

@@ -27,17 +27,19 @@ class Entry:
       program: the program.
       specs: what its inputs were known to fit beforehand, if anything.
       direct: the compiled function, while a call of the program comes to nothing but calling that; else None.
+      changed: whether what the program reads of the objects among its arguments is not as it was; None if there are none.
       is_simple: whether all results so far were arrays.
       used: the number of the call that used it last.
       watches: what tells that an object that it was made for is gone.
     """
 
-    __slots__ = ("__weakref__", "direct", "is_simple", "program", "specs", "used", "watches")
+    __slots__ = ("__weakref__", "changed", "direct", "is_simple", "program", "specs", "used", "watches")
 
     def __init__(self, specs: tuple[TensorSpec, ...] | None) -> None:
         self.program: Any = None
         self.specs = specs
         self.direct: Any = None
+        self.changed: Callable[[], bool] | None = None
         self.is_simple = True
         self.used = 0
         self.watches: list[Any] = []

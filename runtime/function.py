@@ -8,7 +8,6 @@ import threading
 import types
 import weakref
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import jax
@@ -28,8 +27,8 @@ from autograph.runtime.options import Tools as Tools
 from autograph.runtime.placement import constrained, placed, spread_shardings
 from autograph.runtime.program import FirstCall, Program, StateNeeded
 from autograph.runtime.quick import Called, quick
-from autograph.runtime.recording import LOCAL
-from autograph.runtime.retrace import Trace, TraceLog, captured_leaf
+from autograph.runtime.reads import Reads
+from autograph.runtime.retrace import Trace, TraceLog
 from autograph.runtime.routes import Routes
 from autograph.runtime.signature import (
     Arguments,
@@ -220,11 +219,18 @@ class Function(Called):
         if self._options.input_signature is not None:
             return self._call_fitted(values, {})
         self._look_at_captures()
-        signature, arrays = self._arguments.split(values, self._captured)
+        signature, arrays, reads = self._split(values)
         entry = self._entry(signature, self._is_traced(arrays))
+        entry.changed = None if reads is None else reads.changed
         if self._options.in_shardings is not None:
             return entry.call(placed(arrays, spread_shardings(self._options.in_shardings, signature)))
         return self._called_by_a_new_route(values, entry, arrays)
+
+    def _split(self, values: tuple[Any, ...]) -> tuple[CallSignature, Sequence[Any], Reads | None]:
+        """The signature of a call with these canonical values, its arrays, and what is read of its objects."""
+        signature, arrays = self._arguments.split(values, self._captured)
+        reads = self._looked_at_captures().of_arguments(signature)
+        return (signature if reads is None else signature.holding(reads.key)), arrays, reads
 
     def _called_by_a_new_route(self, args: tuple[Any, ...], entry: Entry, arrays: Sequence[Any]) -> Any:
         has_route = self._routes.add(args, entry)
@@ -257,7 +263,7 @@ class Function(Called):
         inputs = self._inputs()
         arrays = inputs.arrays(args, kwargs)
         self._look_at_captures()
-        signature = replace(inputs.call, captured=(self._captured, inputs.call.captured[1]))
+        signature = inputs.call.reading(self._captured)
         is_traced = self._is_traced(arrays)
         entry = self._entry(signature, is_traced)
         if self._options.in_shardings is not None:
@@ -333,17 +339,18 @@ class Function(Called):
             leaves, treedef = jax.tree_util.tree_flatten(as_tree(values))
             inputs = [leaf for leaf, static in zip(leaves, signature.statics, strict=True) if static is None]
             arrays = tuple(map(type_of, inputs))
-            traced = Trace(signature, arrays, self._captured_leaves())
             captures = self._looked_at_captures()
-            with captures.being_traced():
+            reads = captures.of_arguments(signature)
+            traced = Trace(signature, arrays, captures.leaves | ({} if reads is None else reads.leaves))
+            with captures.being_traced(signature):
                 result = converted(*args, **kwargs)
-                captures.leave_out(LOCAL.written)
+                captures.leave_out_written()
                 entry = mine()
                 assert entry is not None
                 self._log.add(traced, None if self._is_asked else entry.used)  # only a trace that ends is counted
                 refuse_mutation(self.__name__, self._arguments, values, leaves, treedef)
                 entry.traced(result)
-                self._note(signature, fixed, arrays, entry)
+            self._note(signature, fixed, arrays, entry)
             return result if self._options.out_shardings is None else constrained(result, self._options.out_shardings)
 
         trace.__name__ = self.__name__
@@ -360,11 +367,14 @@ class Function(Called):
                 if key not in self._concrete:
                     self._concrete[key] = self._make_concrete(signature, specs, entry)
             captures = self._looked_at_captures()
-            if captures.changed():
+            if captures.changed() or (entry.changed is not None and entry.changed()):
                 self._captured = captures.refresh()
-                settled = replace(signature, captured=(self._captured, signature.captured[1])), fixed
-                if self._cache.find(settled) is None:
-                    self._cache.add(settled, entry)
+                settled = signature.reading(self._captured)
+                reads = captures.of_arguments(settled)
+                entry.changed = None if reads is None else reads.changed
+                settled = settled.holding(() if reads is None else reads.key)
+                if self._cache.find((settled, fixed)) is None:
+                    self._cache.add((settled, fixed), entry)
 
     def _look_at_captures(self) -> None:
         """See whether captured Python values have changed; programs are told apart by them."""
@@ -385,10 +395,6 @@ class Function(Called):
                 self._captured = self._captures.key
             return self._captures
 
-    def _captured_leaves(self) -> dict[str, Any]:
-        captures = self._looked_at_captures()
-        return {name: captured_leaf(value) for name, value in zip(captures.labels, captures.values, strict=True)}
-
     # Concrete functions.
 
     def _look_up(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, tuple[TensorSpec, ...], Entry]:
@@ -398,10 +404,10 @@ class Function(Called):
             inputs = self._inputs()
             if args or kwargs:
                 inputs.arrays(*jax.tree.map(stand_in, (args, kwargs)))
-            signature = replace(inputs.call, captured=(self._captured, inputs.call.captured[1]))
+            signature = inputs.call.reading(self._captured)
             specs = tuple(inputs.specs)
             return self._concrete_key(signature, specs), specs, self._entry(signature, False)
-        signature, arrays = self._arguments.split(self._arguments.canonical(args, kwargs), self._captured)
+        signature, arrays, _ = self._split(self._arguments.canonical(args, kwargs))
         specs = tuple(spec_of(array) for array in arrays)
         is_open = any(not spec.is_fixed for spec in specs)
         entry = self._entry(signature, specs if is_open else False)

@@ -72,22 +72,20 @@ def _taken_apart(
     return (lines, leaves) if all([visit(value, source) for value, source in values]) else None
 
 
-def identity_check(reads: Sequence[tuple[str, Any]], environment: dict[str, Any]) -> Callable[[], bool]:
-    """A function that says whether any of these expressions gives another object than it is paired with, or
-    fails.
+def check_function(lines: Sequence[str], environment: dict[str, Any]) -> Callable[[], bool]:
+    """A function that runs statements which return True where something is not as it was, or fail.
 
     >>> names = {"n": 1}
-    >>> changed = identity_check([("names['n']", 1)], {"names": names})
+    >>> changed = check_function(["if names['n'] is not known: return True"], {"names": names, "known": 1})
     >>> changed(), names.update(n=2), changed()
     (False, None, True)
     """
-    known = {f"known{k}": value for k, (_, value) in enumerate(reads)}
-    tests = " or ".join(f"{source} is not known{k}" for k, (source, _) in enumerate(reads))
+    body = "".join(f"        {line}\n" for line in lines)
     return _defined(
-        f"def changed():\n    try:\n        return {tests or False}\n"
-        "    except (KeyError, ValueError):\n        return True",
+        f"def changed():\n    try:\n{body}        return False\n"
+        "    except (AttributeError, KeyError, IndexError, ReferenceError, TypeError, ValueError):\n        return True\n",
         "changed",
-        {**environment, **known},
+        environment,
     )
 
 
@@ -128,7 +126,7 @@ def flat_block(number: int, values: tuple[Any, ...], route: Any) -> Block:
         f"    if {' and '.join(tests)}:\n"
         + (f"        {', '.join(names)}, = args\n" if names else "")
         + f"        if {types}:\n            entry = {found}\n"
-        + _call(", ".join(names[k] for k in route.positions), "            "),
+        + _call(", ".join(names[k] for k in route.positions), "            ", id in route.parts),
         environment,
     )
 
@@ -149,15 +147,16 @@ def nested_block(number: int, values: tuple[Any, ...], route: Any) -> Block | No
     return (
         f"    leaves = leaves_of{number}(args) if len(args) == {len(values)} else None\n"
         f"    if leaves is not None and tuple(map(type, leaves)) == types{number}:\n"
-        f"        {find}\n" + _call("*leaves", "        "),
+        f"        {find}\n" + _call("*leaves", "        ", id in route.parts),
         environment,
     )
 
 
-def _call(arguments: str, indent: str) -> str:
+def _call(arguments: str, indent: str, has_objects: bool) -> str:
     lines = [
         "if entry is None or (run := entry.direct) is None:",
         "    return MISSED",
+        *(["if entry.changed is not None and entry.changed():", "    return MISSED"] if has_objects else []),
         "entry.used = tick()",
         f"result = run({arguments})",
         "return result if entry.direct is run else entry.program.finish(result)",
@@ -252,4 +251,4 @@ def make({", ".join([*environment, *known])}):
 
 def _defined(source: str, name: str, environment: dict[str, Any]) -> Any:
     exec(compile(source, _FILE, "exec"), environment)
-    return environment[name]
+    return environment.pop(name)  # else the function and its globals would hold each other

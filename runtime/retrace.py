@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import jax
-import numpy as np
 
 from autograph.runtime.operators.locations import warn
 from autograph.runtime.signature import CallSignature, as_tree
-from autograph.runtime.static_values import StaticLeaf, describe_static, weak_reference
+from autograph.runtime.static_values import StaticLeaf, describe_static
 from autograph.runtime.tensor_spec import type_name
 
 MANY = 5  # more traces than this …
@@ -226,11 +225,3 @@ class _Text:
 
     def __repr__(self) -> str:
         return self.text
-
-
-def captured_leaf(value: Any) -> StaticLeaf:
-    """A captured value as the log keeps it: by content, or by identity and weakly."""
-    if isinstance(value, jax.Array | np.ndarray):
-        reference = weak_reference(value)
-        return StaticLeaf(id(value), reference if reference is not None else None)
-    return StaticLeaf((type(value), repr(value)), value)

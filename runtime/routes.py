@@ -123,7 +123,10 @@ class Routes:
         route = self._by_types.get(tuple(map(type, values)))
         if route is None or (self.changed is not None and self.changed()):
             return None, ()
-        return route.find(values)
+        entry, arrays = route.find(values)
+        if entry is not None and entry.changed is not None and entry.changed():
+            return None, ()
+        return entry, arrays
 
     def add(self, values: tuple[Any, ...], entry: Any) -> bool:
         """Lead calls with values like these to this entry from now on, if there is a route for them; say so."""

@@ -54,14 +54,26 @@ class CallSignature:
     Attributes:
       treedef: how the values of the parameters nest, in the order of `Arguments.canonical`.
       statics: for each leaf its value, None at an array.
-      captured: what the function's captured Python values were.
+      captured: what the function read from outside.
+      keys: the types of dictionary keys that are no strings.
+      held: what it read of the objects among the arguments.
       parameters: whose they are.
     """
 
     treedef: Any
     statics: tuple[StaticLeaf | None, ...]
     captured: Any = None
+    keys: tuple[type, ...] = ()
+    held: Any = ()
     parameters: Any = field(default=None, compare=False, repr=False)
+
+    def reading(self, captured: Any) -> CallSignature:
+        """The signature of the same call when the function reads this from outside."""
+        return dataclasses.replace(self, captured=captured)
+
+    def holding(self, held: Any) -> CallSignature:
+        """The signature of the same call when the function reads this of its arguments."""
+        return dataclasses.replace(self, held=held)
 
     def values(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
         """The value of each parameter, with these arrays in their places."""
@@ -77,8 +89,12 @@ class CallSignature:
 
     def array_labels(self) -> list[str]:
         """For each array what a user calls it: ``x``, ``weights['w'][0]``."""
-        labels = self.parameters.labels(self.values([_ArrayMark()] * self.statics.count(None)))
-        return [label for label, static in zip(labels, self.statics, strict=True) if static is None]
+        return [label for label, static in zip(self.labels(), self.statics, strict=True) if static is None]
+
+    def labels(self) -> list[str]:
+        """For each leaf what a user calls it."""
+        labels: list[str] = self.parameters.labels(self.values([_ArrayMark()] * self.statics.count(None)))
+        return labels
 
 
 class _ArrayMark:
@@ -167,8 +183,7 @@ class Arguments:
         marks = [is_array_leaf(leaf) for leaf in leaves]
         arrays = [leaf for leaf, mark in zip(leaves, marks, strict=True) if mark]
         statics = tuple(None if mark else static_leaf(leaf) for leaf, mark in zip(leaves, marks, strict=True))
-        key = dictionary_key_types(values)
-        return CallSignature(treedef, statics, (captured, key), self), arrays
+        return CallSignature(treedef, statics, captured, dictionary_key_types(values), (), self), arrays
 
 
 class Record:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections import deque
 from pathlib import Path
+from queue import SimpleQueue
 
 import jax
 import jax.numpy as jnp
@@ -159,15 +159,15 @@ def test_the_quick_way_sees_captured_values_change(monkeypatch):
 
 
 def test_the_quick_way_ends_where_functions_run_eagerly():
-    kinds = deque()  # a list would be looked into: what is run eagerly changes it, so that there is a new trace
-    f = ag.function(lambda x: kinds.append(isinstance(x, jax.core.Tracer)) or x + 1)
+    kinds = SimpleQueue()  # a list would be looked into: what is run eagerly changes it, so that there is a new trace
+    f = ag.function(lambda x: kinds.put(isinstance(x, jax.core.Tracer)) or x + 1)
     for eager in (False, True, False):
         ag.run_functions_eagerly(eager)
         try:
             assert [float(f(jnp.float32(1))) for _ in range(3)] == [2] * 3
         finally:
             ag.run_functions_eagerly(False)
-    assert list(kinds) == [True, False, False, False]
+    assert [kinds.get_nowait() for _ in range(kinds.qsize())] == [True, False, False, False]
 
 
 def test_calls_on_the_quick_way_count_between_traces(recwarn):

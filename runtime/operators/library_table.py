@@ -196,6 +196,11 @@ def is_library(called: Any) -> bool:
     return not TABLE.named(module).convert
 
 
+def is_library_name(module: str) -> bool:
+    """Whether a module of this name belongs to such a package."""
+    return not TABLE.named(module).convert
+
+
 def module_of(called: Any) -> str | None:
     """The name of the module that the code of a function, or the class of an object, is from."""
     # `functools.wraps` gives a wrapper the module of what it wraps; where its code is from, its globals say.
