@@ -55,16 +55,27 @@ class Captures:
         with self._tracing:
             self._tracers.append(threading.get_ident())
         outer, LOCAL.written = LOCAL.written, {}
+        outside, LOCAL.outside = LOCAL.outside, lambda value: self._name_of(value, signature)
         before = self._places(signature)
         try:
             yield
             self._leave_out(before, self._places(signature))
         finally:
             outer |= LOCAL.written
-            LOCAL.written = outer
+            LOCAL.written, LOCAL.outside = outer, outside
             with self._tracing:
                 self._tracers.remove(threading.get_ident())
                 self._tracing.notify_all()
+
+    def _name_of(self, value: Any, signature: CallSignature) -> str | None:
+        """What an object that a trace for this signature meets is called outside; None for one of its own."""
+        for label, leaf in self.leaves.items():
+            if leaf.holds(value):
+                return label
+        for label, static in zip(signature.labels(), signature.statics, strict=True):
+            if static is not None and static.holds(value):
+                return label
+        return None
 
     def leave_out_written(self) -> None:
         """Look no longer at the containers that the program traced now writes (`Feature.LISTS`)."""

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 
 from autograph.runtime.errors import StagingError
+from autograph.runtime.iterators import DatasetIterator
 from autograph.runtime.operators.iterables import StagedIterable
 from autograph.runtime.operators.locations import user_location
 from autograph.runtime.operators.loop_carry import LoopTrace
@@ -36,6 +38,25 @@ def loop_over(operators: Any, node: Node, loop: ForLoop) -> None:
         )
     kind = _StreamLoop if is_stream(node) else _UnevenLoop if node.has_odd and not node.odd_is_last else _EvenLoop
     kind(operators, node, loop).run()
+
+
+def loop_over_iterator(operators: Any, iterator: DatasetIterator, loop: ForLoop) -> None:
+    """Run the body of ``loop`` for each element that an iterator over a dataset has left."""
+    node = iterator.node
+    if loop.options.bound is not None or loop.options.has_traced_bound:
+        raise StagingError(
+            f"{user_location()}\n  maximum_iterations bounds loops over a dataset, and this one is over an iterator.\n"
+            "  Loop over the dataset, or leave the loop by a `break`."
+        )
+    if is_stream(node):
+        _StreamLoop(operators, node, loop, iterator).run()
+        return
+    if node.has_odd and not node.odd_is_last:
+        raise StagingError(
+            f"{user_location()}\n  A smaller batch may come anywhere among this iterator's, and a program has to know the shape of each "
+            "beforehand.\n  Give batch(..., drop_remainder=True), or loop over the dataset."
+        )
+    _RestLoop(operators, iterator, loop).run()
 
 
 class _DataLoop:
@@ -96,6 +117,58 @@ class _EvenLoop(_DataLoop):
             last()
 
 
+class _RestLoop(_DataLoop):
+    """The elements behind an iterator's place, which each iteration moves on.
+
+    Attributes:
+      has_next: whether there is another iteration.
+    """
+
+    def __init__(self, operators: Any, iterator: DatasetIterator, loop: ForLoop) -> None:
+        super().__init__(operators, iterator.node, loop)
+        self.reading = Reading(iterator.node, iterator.words)
+        self.place = iterator.position()
+        self.has_next = Slot("whether there is another element", self._is_there())
+
+    def variables(self) -> list[Variable]:
+        return [*super().variables(), self.has_next]
+
+    def run(self) -> None:
+        self._loop(may_peel=True)
+        node = self.node
+        if node.has_odd:
+            assert node.size is not None
+            self.if_((self.place.value == node.size - 1) & self.goes_on(), lambda: self._body(odd=True))
+
+    def _loop(self, may_peel: bool) -> None:
+        loop = self.trace(self.has_next.get, lambda _: self._iteration(), ENDLESS, surely_runs=False)
+        try:
+            loop.settle(may_peel)
+        except (CarryChanges, UnboundLocalError) as error:
+            if not may_peel or (isinstance(error, UnboundLocalError) and error.name not in self.loop.names):
+                raise
+            self.if_(self.has_next.get(), self._first_and_rest)
+        else:
+            loop.emit()
+
+    def _first_and_rest(self) -> None:
+        self._iteration()
+        self._loop(may_peel=False)
+
+    def _iteration(self) -> None:
+        self._body(odd=False)
+        self.has_next.set(self._is_there() & self.goes_on())
+
+    def _body(self, odd: bool) -> None:
+        here = self.place.value
+        self.place.assign_add(1)
+        self.loop.body(self.node.rows(self.reading, here, 0, odd))
+
+    def _is_there(self) -> Any:
+        size = self.node.size
+        return jnp.asarray(True) if size is None else self.place.value < size - self.node.has_odd
+
+
 class _UnevenLoop(_DataLoop):
     """Elements of another shape may come anywhere: each iteration has two bodies."""
 
@@ -144,15 +217,16 @@ class _StreamLoop(_DataLoop):
     Attributes:
       rows: how many rows the present element has; 0 at the end.
       raw: the present element as it came.
-      odd: whether elements of other sizes may come anywhere.
+      ends: whether the iterator is the loop's own, and ends with it.
     """
 
-    def __init__(self, operators: Any, node: Node, loop: ForLoop) -> None:
+    def __init__(self, operators: Any, node: Node, loop: ForLoop, iterator: DatasetIterator | None = None) -> None:
         super().__init__(operators, node, loop)
         self.width = width_of(node)
         self.sizes = odd_widths(node) or []
         self.is_uneven = bool(self.sizes) and not node.odd_is_last
-        self.stream = StagedStream.open(node, begin(node))
+        self.ends = iterator is None
+        self.stream = StagedStream.open(node, begin(node)) if iterator is None else iterator.stream()
         rows, raw = self.stream.next(True)
         self.rows, self.raw = Slot("the number of rows", rows), Slot("the element", raw)
 
@@ -164,7 +238,8 @@ class _StreamLoop(_DataLoop):
         if not self.is_uneven:
             for size in self.sizes:
                 self.if_(self.rows.get() == size, lambda size=size: self._body(size))  # type: ignore[misc]
-        self.stream.close()
+        if self.ends:
+            self.stream.close()
 
     def _loop(self, may_peel: bool) -> None:
         loop = self.trace(self._is_there, lambda _: self._iteration(), ENDLESS, surely_runs=False)

@@ -10,9 +10,10 @@ import jax
 import numpy as np
 
 from autograph.runtime import streams
-from autograph.runtime.data_loops import loop_over
+from autograph.runtime.data_loops import loop_over, loop_over_iterator
 from autograph.runtime.errors import StagingError
 from autograph.runtime.held import Epochs, HeldArrays
+from autograph.runtime.iterators import DatasetIterator
 from autograph.runtime.operators.locations import user_location
 from autograph.runtime.pipeline import (
     Batch,
@@ -255,7 +256,7 @@ class Dataset:
     def __iter__(self) -> Iterator[Any]:
         words = begin(self._node)
         if not is_recording():
-            return self._iterated(words)
+            return DatasetIterator(self._node, words, self._element())
         if is_stream(self._node) or self._node.size is None:
             raise StagingError(
                 f"{user_location()}\n  This dataset is iterated by something else than a `for` statement, while tracing: what it gives "
@@ -269,20 +270,6 @@ class Dataset:
         return f"<ag.Dataset {chain}>"
 
     # In Python.
-
-    def _iterated(self, words: dict[int, Any]) -> Iterator[Any]:
-        element = self._element()
-        if is_stream(self._node):
-            for raw in streams.elements(self._node, words):
-                yield element(raw)
-            return
-        depths, values = tuple(words), tuple(words.values())
-        size, node, position = self._node.size, self._node, 0
-        reading = Reading(node, words)
-        while size is None or position < size:
-            odd = node.has_odd and bool(odd_at(node, reading, np.int32(position)))
-            yield element(np.int32(position), depths, values, odd)
-            position += 1
 
     def _element(self) -> Any:
         """A `Function` that gives an element: from its position, or of a stream, as it came."""
@@ -334,6 +321,8 @@ class Dataset:
 
 def loop_of(iterable: Any) -> Callable[..., None] | None:
     """What stages a loop over a dataset, or over a source of data of the user's; None for anything else."""
+    if isinstance(iterable, DatasetIterator):
+        return lambda operators, loop: loop_over_iterator(operators, iterable, loop)
     if not isinstance(iterable, Dataset):
         if not _is_source(iterable):
             return None

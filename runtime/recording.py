@@ -11,6 +11,10 @@ from typing import Any
 from autograph.backends.base import Data, Staging
 
 
+def _nowhere(_: Any) -> None:
+    return None
+
+
 class _Recording(threading.local):
     """What goes on in this thread.
 
@@ -19,6 +23,7 @@ class _Recording(threading.local):
       effects: how many effects were recorded: writes to Variables, prints, calls of Python.
       tapes: the `GradientTape`s that record here, outermost first.
       in_callback: whether a compiled program is calling Python here.
+      outside: what an object from outside the function traced now is called there; None for any other.
       written: by id, the containers outside the function traced now that its program writes when it runs.
     """
 
@@ -29,6 +34,7 @@ class _Recording(threading.local):
 
     def __init__(self) -> None:
         self.written: dict[int, Any] = {}
+        self.outside: Callable[[Any], str | None] = _nowhere
 
 
 # The ids of the Variables that a program holds which calls Python.

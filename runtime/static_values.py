@@ -24,6 +24,10 @@ class StaticLeaf:
     def __hash__(self) -> int:
         return hash(self.key)
 
+    def holds(self, value: Any) -> bool:
+        """Whether this is the value, the very object."""
+        return (self.value() if isinstance(self.value, weakref.ref) else self.value) is value
+
     def get(self) -> Any:
         """The value; ``ReferenceError`` if it was held weakly and is gone."""
         if not isinstance(self.value, weakref.ref):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -223,10 +223,12 @@ class StagedStream:
 
     Attributes:
       number: of the iterator, a traced integer.
+      take: gives the next element of the iterator of a number, or raises `StopIteration`.
     """
 
     node: Node
     number: Any
+    take: Callable[[int], Any] = _OPEN.next
 
     @classmethod
     def open(cls, node: Node, words: dict[int, Any]) -> StagedStream:
@@ -253,7 +255,7 @@ class StagedStream:
             if not wanted:
                 return np.int32(0), treedef.unflatten(nothing)
             try:
-                leaves = treedef.flatten_up_to(_OPEN.next(int(number)))
+                leaves = treedef.flatten_up_to(self.take(int(number)))
             except StopIteration:
                 return np.int32(0), treedef.unflatten(nothing)
             rows = next((leaf.shape[0] for leaf, has in zip(leaves, has_rows, strict=True) if has), 1)

@@ -26,7 +26,7 @@ from autograph.runtime.operators.iterables import (
     to_be_staged,
 )
 from autograph.runtime.operators.journal import Journal
-from autograph.runtime.operators.locations import user_location
+from autograph.runtime.operators.locations import user_location, warn
 from autograph.runtime.operators.operations import user_method
 from autograph.runtime.operators.orderings import Orderings, all_scalars_some_traced, better_of, nan_never_better
 from autograph.runtime.operators.padded_arrays import PaddedArray
@@ -35,6 +35,7 @@ from autograph.runtime.operators.state import value_of
 from autograph.runtime.operators.traced_lists import TracedList, is_array_list, is_traced_list
 from autograph.runtime.optional import Optional
 from autograph.runtime.raise_sites import DeferredText
+from autograph.runtime.recording import LOCAL
 
 # What calls the functions it is given, and is not written in Python.
 _CALLING = (
@@ -156,10 +157,20 @@ class Builtins(Orderings):
             return self.first(*args)
         if args and isinstance(args[0], Generator):
             return next(iter(args[0]), *args[1:])
+        if args and self.backend.is_tracing():
+            staged = getattr(type(args[0]), "staged_next", None)
+            if staged is not None:
+                return staged(*args)
         if self.journal.is_open:
             raise StagingError(
                 f"{user_location()}\n  `next` inside a staged statement advances the iterator once, while tracing, and not on each "
                 "execution.\n  Call it before the statement, or through autograph.py_function."
+            )
+        name = LOCAL.outside(args[0]) if args and self.backend.is_tracing() else None
+        if name is not None:
+            warn(
+                f"`next` advances the iterator `{name}` once, while tracing, and what it gives is part of the program. Pass elements as "
+                "arguments, call autograph.py_function(lambda: next(...), [], dtype), or make it an iterator of an autograph.Dataset."
             )
         return next(*args)
 
