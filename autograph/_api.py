@@ -33,10 +33,10 @@ from autograph.runtime.operators.calls import is_plain, mark_unconverted
 from autograph.runtime.operators.concretization import explain_concretization, refuse_leaked
 from autograph.runtime.operators.context import Context
 from autograph.runtime.operators.iterables import make_range
+from autograph.runtime.operators.leaked_tracers import refuse_leaks, take_back_leaks
 from autograph.runtime.operators.locations import clean_traceback, is_internal
 from autograph.runtime.operators.logs import is_logging
 from autograph.runtime.operators.loop_options import set_loop_options
-from autograph.runtime.operators.outliving import refuse_outliving
 from autograph.runtime.operators.raises import in_scope
 from autograph.runtime.operators.user_classes import operator_methods, writes_unseen
 from autograph.runtime.recording import use_data, use_staging
@@ -203,8 +203,12 @@ def _boundary(
 def _watched(made: Operators, converted: types.FunctionType, args: Any, kwargs: Any) -> Any:
     """Run the function in a trace of its own, in which nothing traced may be left on objects that outlive it."""
     with made.journal.watching() as watch:
-        result = in_scope(lambda: converted(*args, **kwargs), made)
-        refuse_outliving(watch, (args, kwargs), result)
+        try:
+            result = in_scope(lambda: converted(*args, **kwargs), made)
+        except BaseException:
+            take_back_leaks(watch)
+            raise
+        refuse_leaks(watch)
     return result
 
 

@@ -55,14 +55,16 @@ class Captures:
         with self._tracing:
             self._tracers.append(threading.get_ident())
         outer, LOCAL.written = LOCAL.written, {}
-        outside, LOCAL.outside = LOCAL.outside, lambda value: self._name_of(value, signature)
+        around = LOCAL.outside, LOCAL.roots
+        LOCAL.outside = lambda value: self._name_of(value, signature)
+        LOCAL.roots = lambda: self._objects_outside(signature)
         before = self._places(signature)
         try:
             yield
             self._leave_out(before, self._places(signature))
         finally:
             outer |= LOCAL.written
-            LOCAL.written, LOCAL.outside = outer, outside
+            LOCAL.written, (LOCAL.outside, LOCAL.roots) = outer, around
             with self._tracing:
                 self._tracers.remove(threading.get_ident())
                 self._tracing.notify_all()
@@ -76,6 +78,10 @@ class Captures:
             if static is not None and static.holds(value):
                 return label
         return None
+
+    def _objects_outside(self, signature: CallSignature) -> Iterator[tuple[str, Any]]:
+        for root in (*self._roots(self._readers), *_objects(signature)):
+            yield root.label, root.value
 
     def leave_out_written(self) -> None:
         """Look no longer at the containers that the program traced now writes (`Feature.LISTS`)."""

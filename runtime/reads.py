@@ -13,6 +13,7 @@ import functools
 import hashlib
 import itertools
 import operator
+import sys
 import types
 import weakref
 from collections.abc import Callable, Iterable
@@ -26,6 +27,7 @@ from autograph.runtime.dataset import Dataset
 from autograph.runtime.errors import StagingError
 from autograph.runtime.generated import check_function
 from autograph.runtime.operators.library_table import is_library, is_library_name
+from autograph.runtime.operators.locations import is_of_library
 from autograph.runtime.static_values import IdentityKey, StaticLeaf, static_leaf, weak_reference
 from autograph.runtime.variables import Variable
 
@@ -164,7 +166,7 @@ class _Walk:
             self._tests.append(f"{source} is not {self._seen[id(value)]}")
             self.key.append(("again", list(self._seen).index(id(value))))
         elif isinstance(value, _CONTAINERS):
-            self._container(value, self._bound(value, source), label)
+            self._container(value, self._bound(value, source, label), label)
         elif kind is types.MethodType or isinstance(value, functools.partial):
             self._tests.append(f"type({source}) is not {self._known(kind)}")
             self._parts(value, source, label)
@@ -186,18 +188,18 @@ class _Walk:
             self._visit(value.__func__, f"{source}.__func__", label)
             self._visit(value.__self__, f"{source}.__self__", label)
         elif isinstance(value, types.ModuleType):
-            if not is_library_name(value.__name__):
-                self._namespace(value, self._bound(value, source), label)
+            if not (is_library_name(value.__name__) or _is_installed(value.__name__)):
+                self._namespace(value, self._bound(value, source, label), label)
         elif isinstance(value, types.FunctionType):
             if not is_library(value):
                 self._function(value, source, label)
         elif isinstance(value, type):
             if not is_library(value) and not issubclass(value, enum.Enum):
-                self._class(value, self._bound(value, source), label)
+                self._class(value, self._bound(value, source, label), label)
         elif isinstance(value, _CONTAINERS):
-            self._container(value, self._bound(value, source), label)
+            self._container(value, self._bound(value, source, label), label)
         elif _is_data(value):
-            self._object(value, self._bound(value, source), label)
+            self._object(value, self._bound(value, source, label), label)
         else:
             self._readers.add(value)
 
@@ -230,7 +232,7 @@ class _Walk:
         """What the code reads of a user's class, its methods and properties being taken for readers."""
         found: dict[str, Any] = {}
         for each in kind.__mro__:
-            if is_library(each):
+            if is_library(each) or _is_installed(each.__module__):
                 continue
             for name, part in vars(each).items():
                 is_special = name.startswith("__") and name.endswith("__")
@@ -269,7 +271,7 @@ class _Walk:
                     self._attribute(value, name, part, f"{source}.{name}", label)
             elif not hasattr(type(part), "__get__"):
                 self._attribute(value, name, part, f"{source}.{name}", label)
-        everything = self._reads_all or is_library(kind)
+        everything = self._reads_all or is_library(kind) or _is_installed(kind.__module__)
         for name in sorted(attributes.keys() if everything else self._names & attributes.keys()):
             is_direct = has_plain_lookup and isinstance(name, str) and name.isidentifier()
             place = f"{source}.{name}" if is_direct else f"{source}.__dict__[{self._constant(name)}]"
@@ -357,9 +359,9 @@ class _Walk:
         self.key.append(IdentityKey(reference))
         self.leaves[label] = StaticLeaf(self.key[-1], reference)
 
-    def _bound(self, value: Any, source: str) -> str:
+    def _bound(self, value: Any, source: str, label: str) -> str:
         """A local variable that holds this object from here on."""
-        self._count(1, source)
+        self._count(1, label)
         self._flush()
         name = f"part{next(self._numbers)}"
         self._lines.append(f"{name} = {source}")
@@ -388,6 +390,13 @@ class _Walk:
                 "every call, to see whether the program still holds.\n  Pass what it needs of them as an argument, or keep the "
                 "numbers in one array."
             )
+
+
+@functools.lru_cache(maxsize=4096)
+def _is_installed(module: str) -> bool:
+    """Whether a module is an installed package's: what it holds is its own affair, and what its objects read is not known."""
+    filename = getattr(sys.modules.get(module), "__file__", None)
+    return isinstance(filename, str) and is_of_library(filename)
 
 
 def _is_atom(value: Any) -> bool:

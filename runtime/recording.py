@@ -5,7 +5,7 @@ so far.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from autograph.backends.base import Data, Staging
@@ -24,6 +24,7 @@ class _Recording(threading.local):
       tapes: the `GradientTape`s that record here, outermost first.
       in_callback: whether a compiled program is calling Python here.
       outside: what an object from outside the function traced now is called there; None for any other.
+      roots: what leads to the objects from outside that function, by name.
       written: by id, the containers outside the function traced now that its program writes when it runs.
     """
 
@@ -35,6 +36,7 @@ class _Recording(threading.local):
     def __init__(self) -> None:
         self.written: dict[int, Any] = {}
         self.outside: Callable[[Any], str | None] = _nowhere
+        self.roots: Callable[[], Iterable[tuple[str, Any]]] = tuple
 
 
 # The ids of the Variables that a program holds which calls Python.

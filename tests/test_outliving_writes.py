@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import jax
 import jax.numpy as jnp
 import pytest
@@ -229,3 +231,146 @@ def test_an_object_that_is_false_is_held_all_the_same():
     with pytest.raises(ag.StagingError, match="'Bag.value' outlives this call"):
         write(jnp.float32(1))
     assert bag.value is None
+
+
+external = []
+table = {}
+
+
+class Totals:
+    total = 0
+    log = []
+
+
+def remembers(a):
+    remembers.last = a + 1
+    return remembers.last
+
+
+def appends(x):
+    external.append(x)
+    return x
+
+
+def stores(x):
+    table["x"] = [x]
+    return x
+
+
+def writes_the_class(x):
+    Totals.total = x
+    return x
+
+
+def appends_to_the_class(x):
+    Totals.log.append({"x": x})
+    return x
+
+
+def stores_a_closure(x):
+    external.append(lambda: x)
+    return x
+
+
+def stores_a_node(x):
+    node = Node(x)
+    table["node"] = node
+    return x
+
+
+@pytest.mark.parametrize(
+    "f, name",
+    [
+        (appends, "external"), (stores, "table"), (writes_the_class, "Totals.total"),
+        (appends_to_the_class, "Totals.log"), (remembers, "function.last"), (stores_a_closure, "external"),
+        (stores_a_node, "Node.value"),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)  # fmt: skip
+def test_nothing_traced_is_left_outside(f, name):
+    for _ in range(2):
+        with pytest.raises(ag.StagingError, match=rf"(?s)test_outliving_writes.*'{name}' outlives this call"):
+            ag.function(f)(jnp.float32(1))
+        assert not external and not table and not Totals.log and Totals.total == 0 and not hasattr(remembers, "last")
+
+
+def test_what_is_taken_out_again_is_no_concern():
+    @ag.function
+    def f(x):
+        external.append(x)
+        table["x"] = external
+        total = external[0] + table["x"][0]
+        external.clear()
+        del table["x"]
+        return total
+
+    assert float(f(jnp.float32(1))) == 2 and not external and not table
+
+
+def test_local_functions_lists_and_closures_may_hold_anything():
+    @ag.function
+    def f(x):
+        def leak(a):
+            leak.last = a + 1
+            return leak.last
+
+        kept = []
+        kept.append(lambda: x)
+        holder = Totals()
+        holder.kept = kept
+        return leak(x) + kept[0]() + holder.kept[0]()
+
+    assert float(f(jnp.float32(1))) == 4
+
+
+class Failing:
+    def __init__(self):
+        self.last, self.seen, self.fail = None, [], True
+
+    @ag.function
+    def run(self, x):
+        self.last = x * 2
+        self.seen.append(x)
+        if x > 0:
+            self.last = x * 3
+        if self.fail:
+            raise ValueError("not now")
+        self.last = None
+        self.seen.clear()
+        return x
+
+    @ag.function
+    def fail_in_a_branch(self, x):
+        if x > 0:
+            self.last = x
+            self.seen.append(x)
+            jnp.ones(2) @ jnp.ones(3)
+        return x
+
+
+@pytest.mark.parametrize("name, error", [("run", ValueError), ("fail_in_a_branch", TypeError)])
+def test_a_trace_that_fails_leaves_nothing(name, error):
+    model = Failing()
+    with pytest.raises(error):
+        getattr(model, name)(jnp.float32(1))
+    assert model.last is None and model.seen == []
+    model.fail = False
+    assert float(model.run(jnp.float32(1))) == 1.0
+
+
+def test_who_else_holds_a_reference_does_not_matter():
+    """A debugger, a profiler or a notebook keeps what it has seen."""
+    seen = []
+
+    def hook(frame, event, argument):
+        seen.append((frame, dict(frame.f_locals), argument))
+        return hook
+
+    v = jnp.array([3.0, 4.0, -1.0])
+    sys.settrace(hook)
+    try:
+        first, second = float(ag.function(sum_of_chain.python_function)(v)), float(ag.function(local_nodes.python_function)(v))
+    finally:
+        sys.settrace(None)
+    assert first == float(sum_of_chain.python_function(v)) and second == float(local_nodes.python_function(v))
+    assert seen

@@ -72,7 +72,7 @@ class Calls(Wrappers, OutsideLists, ReportedWrites):
         if kind is types.BuiltinFunctionType or kind is type:
             if is_mutating_method(called):
                 self.identities.check(called.__self__)
-                if self.journal.is_open:
+                if self.journal.is_interested:
                     self.journal.touch(ContentsPlace(called.__self__))
             return self._builtin(called)
         if kind is functools.partial:

@@ -45,7 +45,7 @@ class Items(Lookups, Masks, ListWrites):
 
     def set_item(self, target: Any, key: Any, value: Any) -> Any:
         """``target[key] = value``; returns what the target is from then on."""
-        if type(target) in _PLAIN and type(key) in _PLAIN_KEYS and not (self.journal.is_open or self.identities.any):
+        if type(target) in _PLAIN and type(key) in _PLAIN_KEYS and not (self.journal.is_interested or self.identities.any):
             target[key] = value
             return target
         if has_span(key):
@@ -60,7 +60,7 @@ class Items(Lookups, Masks, ListWrites):
             if self.write_through(target, key, value):
                 return target
             self.identities.check(target)
-            if self.journal.is_open:
+            if self.journal.is_interested:
                 self.journal.touch(ContentsPlace(target))
             if self.is_chosen_anew(target, key, value):
                 target[:] = self.with_one_replaced(target, key, value)

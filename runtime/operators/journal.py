@@ -177,25 +177,15 @@ class Watch:
 
     def note(self, place: Place) -> None:
         key = key_of(place)
-        if key not in self._entries and not isinstance(place, ContentsPlace):
+        if key not in self._entries:
             self._entries[key] = (place, place.get(), user_location())
 
     def entries(self) -> list[tuple[Place, Any, str]]:
         return list(self._entries.values())
 
-    def outlives(self, place: Place) -> bool:
-        """Whether something besides this watch refers to what the place belongs to."""
-        if isinstance(place, GlobalVariable):
-            return True
-        if isinstance(place, CellVariable):  # beside the place, `getrefcount` counts its argument
-            return sys.getrefcount(place.cell) > 2
-        assert not isinstance(place, ContentsPlace)
-        places = sum(getattr(other, "owner", None) is place.owner for other, _, _ in self._entries.values())
-        return sys.getrefcount(place.owner) > places + 1
-
     def roll_back(self) -> None:
         for place, old, _ in reversed(self.entries()):
-            if place.get() is not old:
+            if not _same(place.get(), old):
                 place.set(old)
 
 
@@ -268,6 +258,10 @@ class Journal(threading.local):
         self.watch, self.regions = Watch(), []
         try:
             yield self.watch
+        except BaseException:
+            for region in reversed(self.regions):
+                region.roll_back()
+            raise
         finally:
             self.watch, self.regions = outer, regions
 
