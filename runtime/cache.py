@@ -13,7 +13,8 @@ import jax
 import numpy as np
 
 from autograph.runtime.operators.locations import warn
-from autograph.runtime.program import is_stand_in
+from autograph.runtime.operators.object_graph import is_one_shot
+from autograph.runtime.results import is_stand_in
 from autograph.runtime.signature import CallSignature
 from autograph.runtime.tensor_spec import TensorSpec
 
@@ -55,7 +56,7 @@ class Entry:
         before.
         """
         self.direct = None
-        leaves = jax.tree_util.tree_leaves(result, is_leaf=is_stand_in)
+        leaves = jax.tree_util.tree_leaves(result, is_leaf=lambda leaf: is_stand_in(leaf) or is_one_shot(leaf))
         self.is_simple = self.is_simple and all(isinstance(leaf, _RESULTS) for leaf in leaves)
 
 

@@ -12,9 +12,8 @@ import numpy as np
 from autograph.runtime.errors import InvalidArgumentError
 from autograph.runtime.graph import Graph
 from autograph.runtime.input_signature import as_input, check
-from autograph.runtime.large_ints import fits_integers
-from autograph.runtime.operators.list_outputs import CountedList
 from autograph.runtime.raising import Guarded
+from autograph.runtime.results import types_of
 from autograph.runtime.signature import CallSignature, as_tree
 from autograph.runtime.static_values import static_leaf
 from autograph.runtime.tensor_spec import TensorSpec
@@ -104,14 +103,7 @@ class ConcreteFunction:
         if isinstance(results, Guarded):
             results = results.result
 
-        def described(leaf: Any) -> Any:
-            if isinstance(leaf, CountedList):
-                return leaf.with_rows(TensorSpec.from_array)
-            return leaf.value if isinstance(leaf, StaticOutput) else TensorSpec.from_array(leaf)
-
-        return jax.tree_util.tree_map(
-            described, results, is_leaf=lambda leaf: isinstance(leaf, StaticOutput | CountedList)
-        )
+        return types_of(results, TensorSpec.from_array)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._run(*self._arrays(args, kwargs))
@@ -262,26 +254,3 @@ class _Numbered:
 def _tensor(spec: TensorSpec) -> str:
     shape = "<unknown>" if spec.shape is None else str(spec.shape).replace("'", "")
     return f"{spec.dtype} Tensor, shape={shape}"
-
-
-@jax.tree_util.register_pytree_node_class
-class StaticOutput:
-    """A result that is no array (a string, say): it travels in the structure of the results."""
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-    def tree_flatten(self) -> tuple[tuple[()], Any]:
-        return (), self.value
-
-    @classmethod
-    def tree_unflatten(cls, value: Any, _: Any) -> Any:
-        return cls(value)
-
-
-def as_output(leaf: Any) -> Any:
-    """What a program returns for a leaf of a result: an array, or a Python value that stands beside the arrays."""
-    if isinstance(leaf, Variable):
-        return leaf.value
-    is_value = isinstance(leaf, jax.Array | np.ndarray | np.generic | bool | int | float | complex)
-    return leaf if is_value and fits_integers(leaf) else StaticOutput(leaf)

@@ -28,6 +28,7 @@ from autograph.runtime.placement import constrained, placed, spread_shardings
 from autograph.runtime.program import FirstCall, Program, StateNeeded
 from autograph.runtime.quick import Called, quick
 from autograph.runtime.reads import Reads
+from autograph.runtime.results import Outputs
 from autograph.runtime.retrace import Trace, TraceLog
 from autograph.runtime.routes import Routes
 from autograph.runtime.signature import (
@@ -350,8 +351,11 @@ class Function(Called):
                 self._log.add(traced, None if self._is_asked else entry.used)  # only a trace that ends is counted
                 refuse_mutation(self.__name__, self._arguments, values, leaves, treedef)
                 entry.traced(result)
+                if self._options.out_shardings is not None:
+                    result = constrained(result, self._options.out_shardings)
+                result = Outputs(self.__name__, converted).of(result)
             self._note(signature, fixed, arrays, entry)
-            return result if self._options.out_shardings is None else constrained(result, self._options.out_shardings)
+            return result
 
         trace.__name__ = self.__name__
         return trace

@@ -18,16 +18,12 @@ import jax
 import jax.numpy as jnp
 
 from autograph.runtime.commits import COMMITS, commit, commit_unless_overtaken, values_of
-from autograph.runtime.concrete import StaticOutput, as_output
 from autograph.runtime.effects import cause_of
 from autograph.runtime.held import Constant, Held
 from autograph.runtime.operators.concretization import refuse_leaked
-from autograph.runtime.operators.list_outputs import CountedList
-from autograph.runtime.operators.padded_arrays import PaddedArray
-from autograph.runtime.operators.traced_lists import TracedList
-from autograph.runtime.optional import Optional
 from autograph.runtime.raising import Guarded
 from autograph.runtime.recording import HELD, LOCAL
+from autograph.runtime.results import finished
 from autograph.runtime.signature import CallSignature
 from autograph.runtime.variables import (
     Frame,
@@ -175,7 +171,7 @@ class Program:
         if self._waits and staging().is_plain(staging().place()):
             staging().wait(result)
         self._first_call.is_over = True
-        return result if isinstance(result, jax.Array) else _from_outputs(result)
+        return result if isinstance(result, jax.Array) else finished(result)
 
     def trace(self, *arrays: Any) -> Any:
         """The program for these arrays (or types of arrays), as `jax.stages.Traced`.
@@ -248,7 +244,7 @@ class Program:
             args, kwargs = self._signature.arguments(operands)
             if self._instance is not None:
                 args = (self._instance(), *args)
-            result = jax.tree_util.tree_map(as_output, self._function(*args, **kwargs))
+            result = self._function(*args, **kwargs)
             results[:] = jax.tree_util.tree_flatten(result)
             return list(results[0])
 
@@ -470,26 +466,5 @@ def _type_key(array: Any) -> Any:
     return tuple(aval.shape), aval.dtype, bool(getattr(aval, "weak_type", False))
 
 
-_RESOLVED = (Optional, Guarded, TracedList, CountedList, PaddedArray)
-
-
 def _with_error(result: Any, error: Any) -> Any:
     return result if error is None else Guarded(result, *error)
-
-
-def _from_outputs(result: Any) -> Any:
-    leaves, treedef = jax.tree_util.tree_flatten(result, is_leaf=is_stand_in)
-    # A list: a StopIteration that a program raises would be another error out of a generator, as `tree_map` has one.
-    return jax.tree_util.tree_unflatten(treedef, [_from_output(leaf) for leaf in leaves])
-
-
-def _from_output(leaf: Any) -> Any:
-    if isinstance(leaf, _RESOLVED):
-        resolved = leaf.resolve()
-        return leaf if resolved is leaf else _from_outputs(resolved)
-    return leaf.value if isinstance(leaf, StaticOutput) else leaf
-
-
-def is_stand_in(leaf: Any) -> bool:
-    """Whether this, in a program's results, stands for something else, which `Program.finish` gives."""
-    return isinstance(leaf, (StaticOutput, *_RESOLVED))

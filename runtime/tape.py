@@ -12,9 +12,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from autograph.runtime.array_like import plain
-from autograph.runtime.concrete import StaticOutput
 from autograph.runtime.raising import leave
 from autograph.runtime.recording import LOCAL
+from autograph.runtime.results import StaticOutput
 from autograph.runtime.variables import Frame, Variable, current_frame, staging, touched_by
 
 

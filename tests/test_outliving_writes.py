@@ -369,7 +369,10 @@ def test_who_else_holds_a_reference_does_not_matter():
     v = jnp.array([3.0, 4.0, -1.0])
     sys.settrace(hook)
     try:
-        first, second = float(ag.function(sum_of_chain.python_function)(v)), float(ag.function(local_nodes.python_function)(v))
+        first, second = (
+            float(ag.function(sum_of_chain.python_function)(v)),
+            float(ag.function(local_nodes.python_function)(v)),
+        )
     finally:
         sys.settrace(None)
     assert first == float(sum_of_chain.python_function(v)) and second == float(local_nodes.python_function(v))

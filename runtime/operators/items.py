@@ -45,7 +45,11 @@ class Items(Lookups, Masks, ListWrites):
 
     def set_item(self, target: Any, key: Any, value: Any) -> Any:
         """``target[key] = value``; returns what the target is from then on."""
-        if type(target) in _PLAIN and type(key) in _PLAIN_KEYS and not (self.journal.is_interested or self.identities.any):
+        if (
+            type(target) in _PLAIN
+            and type(key) in _PLAIN_KEYS
+            and not (self.journal.is_interested or self.identities.any)
+        ):
             target[key] = value
             return target
         if has_span(key):

@@ -9,8 +9,8 @@ nothing outside leads to, goes with it.
 from __future__ import annotations
 
 from autograph.runtime.errors import StagingError
-from autograph.runtime.object_graph import Reached, traced_part
 from autograph.runtime.operators.journal import ContentsPlace, Place, Watch
+from autograph.runtime.operators.object_graph import Reached, traced_part
 from autograph.runtime.operators.state import CellVariable, GlobalVariable
 from autograph.runtime.recording import LOCAL
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import jax
 
+from autograph.runtime.operators.object_graph import is_one_shot
 from autograph.runtime.operators.padded import Padded
 from autograph.runtime.operators.traced_lists import TracedList
 
@@ -16,7 +17,9 @@ _MAY_HOLD_LISTS = frozenset([TracedList, list, tuple, dict])
 
 def with_plain_lists(value: Any, as_array: Callable[[TracedList], Any] | None = None) -> Any:
     """A result with Python's lists in the place of those whose length is known; ``as_array`` gives others for some."""
-    leaves, treedef = jax.tree_util.tree_flatten(value, is_leaf=lambda part: isinstance(part, TracedList))
+    leaves, treedef = jax.tree_util.tree_flatten(
+        value, is_leaf=lambda part: isinstance(part, TracedList) or is_one_shot(part)
+    )
     if not any(isinstance(leaf, TracedList) for leaf in leaves):
         return value
     resolved = []
