@@ -237,7 +237,7 @@ class Program:
 
     def _record(self, arrays: Sequence[Any], may_create: bool) -> _Recording:
         frame = Frame(self.name, may_create)
-        results: list[Any] = []
+        structure: list[Any] = []  # not the results, which nothing may hold when their trace ends
 
         def block(*operands: Any) -> Sequence[Any]:
             self._on_trace()
@@ -245,12 +245,14 @@ class Program:
             if self._instance is not None:
                 args = (self._instance(), *args)
             result = self._function(*args, **kwargs)
-            results[:] = jax.tree_util.tree_flatten(result)
-            return list(results[0])
+            leaves, treedef = jax.tree_util.tree_flatten(result)
+            structure[:] = treedef, len(leaves)
+            return leaves
 
         block.__name__ = block.__qualname__ = self.name
         program = frame.record(block, arrays)
-        return _Recording(program, results[1], len(results[0]), frame)
+        treedef, count = structure
+        return _Recording(program, treedef, count, frame)
 
     # State.
 

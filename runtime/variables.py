@@ -35,12 +35,14 @@ class Frame:
     Attributes:
       may_create: whether the function may make Variables now.
       created: the Variables that it made, each with the recorded value that it starts with, or None if that is known.
+      touched: the Variables that it read or wrote, by identity; the program needs them, whatever becomes of them meanwhile.
     """
 
     def __init__(self, name: str, may_create: bool) -> None:
         self.name = name
         self.may_create = may_create
         self.created: list[tuple[Variable, Any]] = []
+        self.touched: dict[int, Variable] = {}
         self.place: Any = None
 
     def record(self, block: Callable[..., Sequence[Any]], arrays: Sequence[Any]) -> Any:
@@ -378,6 +380,8 @@ class Variable(ArrayLike, AssignedDerivatives):
         """What stands for this variable while a program is recorded: one object for life, since JAX caches what
         it records.
         """
+        if LOCAL.frame is not None:
+            LOCAL.frame.touched[id(self)] = self
         if self._stand_in is None:
             with _MAKING_STAND_INS:
                 if self._stand_in is None:
