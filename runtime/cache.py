@@ -66,10 +66,10 @@ _RESULTS = (jax.Array, np.ndarray, np.generic, bool, int, float, complex)
 class Cache:
     """Entries by key.
 
-    Of more than ``limit`` the one unused for longest goes. ``dropped`` is called with its key.
+    Of more than ``limit`` the one unused for longest goes. What ``dropped`` refers to is called with its key.
     """
 
-    def __init__(self, name: str, limit: int, dropped: Callable[[Key], None]) -> None:
+    def __init__(self, name: str, limit: int, dropped: Callable[[], Callable[[Key], None] | None]) -> None:
         self._name = name
         self._limit = limit
         self._dropped = dropped
@@ -116,7 +116,9 @@ class Cache:
         with self._lock:
             if self._entries.pop(key, None) is None:
                 return
-        self._dropped(key)
+        dropped = self._dropped()
+        if dropped is not None:
+            dropped(key)
 
     def _make_room(self) -> None:
         while len(self._entries) >= self._limit:

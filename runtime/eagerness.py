@@ -11,17 +11,17 @@ class _Eagerness:
 
     def __init__(self) -> None:
         self.on = False
-        self._quick: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._watching: weakref.WeakSet[Any] = weakref.WeakSet()
 
     def watch(self, function: Any) -> None:
-        """Tell this function when it comes to be on: its calls do not look here while they go the quick way."""
-        self._quick.add(function)
+        """Tell this function when it comes to be on: its calls do not look here while blocks lead to their programs."""
+        self._watching.add(function)
 
     def set(self, on: bool) -> None:
         self.on = on
-        functions, self._quick = (list(self._quick), weakref.WeakSet()) if on else ([], self._quick)
+        functions, self._watching = (list(self._watching), weakref.WeakSet()) if on else ([], self._watching)
         for function in functions:
-            function._forget_routes()
+            function.forget_blocks()
 
 
 EAGERNESS = _Eagerness()

@@ -15,9 +15,9 @@ import jax
 from autograph.runtime.cache import Cache, Entry
 from autograph.runtime.captures import Captures
 from autograph.runtime.concrete import ConcreteFunction
+from autograph.runtime.dispatch import CallProperty, Dispatcher
 from autograph.runtime.eagerness import EAGERNESS
 from autograph.runtime.effects import cause_of
-from autograph.runtime.generated import MISSED
 from autograph.runtime.input_signature import InputSignature, is_signature_of_one
 from autograph.runtime.inputs import WeakSpec, spec_of, specs_of, stand_in, type_of
 from autograph.runtime.methods import Bound
@@ -25,12 +25,10 @@ from autograph.runtime.operators.locations import clean_traceback, warn
 from autograph.runtime.options import Options as Options
 from autograph.runtime.options import Tools as Tools
 from autograph.runtime.placement import constrained, placed, spread_shardings
-from autograph.runtime.program import FirstCall, Program, StateNeeded
-from autograph.runtime.quick import Called, quick
+from autograph.runtime.program import FirstCall, Program
 from autograph.runtime.reads import Reads
 from autograph.runtime.results import Outputs
 from autograph.runtime.retrace import Trace, TraceLog
-from autograph.runtime.routes import Routes
 from autograph.runtime.signature import (
     Arguments,
     CallSignature,
@@ -40,7 +38,7 @@ from autograph.runtime.signature import (
 from autograph.runtime.tensor_spec import TensorSpec
 
 
-class Function(Called):
+class Function:
     """A function that is traced once for each signature and then runs as a compiled XLA program.
 
     Made by `autograph.function`. Arrays are told apart by shape, dtype, weak type and sharding; Python
@@ -58,6 +56,8 @@ class Function(Called):
     >>> int(halvings(jnp.array(40.0)))
     6
     """
+
+    __call__ = CallProperty()
 
     def __init__(
         self,
@@ -78,12 +78,9 @@ class Function(Called):
         self.__signature__ = self._arguments.signature
         self._first_call = FirstCall()
         self._made_inputs: InputSignature | None = None
-        self._arity = self._arguments.arity
         self._general = _general(weakref.ref(self))
-        self._bound = Bound(
-            lambda reference: Function(self._function, self._tools, self._options, reference),
-            options.cache_limit,
-        )
+        self._dispatch = self._general
+        self._bound = Bound(functools.partial(Function, python_function, tools, options), options.cache_limit)
         if options.input_signature is not None:
             self._prepare_signature()
         self.clear_cache()
@@ -97,9 +94,6 @@ class Function(Called):
                 InputSignature(self._options.input_signature, Arguments(self._function, True, self.__name__))
         else:
             self._made_inputs = InputSignature(self._options.input_signature, self._arguments)
-        if self._made_inputs is not None:
-            quick = self._options.jit_compile and is_signature_of_one(self._made_inputs.call)
-            self._arity = len(self._made_inputs.specs) if quick else -1
 
     @property
     def python_function(self) -> Callable[..., Any]:
@@ -114,9 +108,8 @@ class Function(Called):
     def clear_cache(self) -> None:
         """Forget all traces and compiled programs, of every instance as well."""
         with self._lock:
-            self._cache = Cache(self.__name__, self._options.cache_limit, self._forget)
+            self._cache = Cache(self.__name__, self._options.cache_limit, weakref.WeakMethod(self._forget))
             self._tick = itertools.count(1).__next__
-            self._routes = Routes(EAGERNESS, self._tick)
             self._concrete: dict[Any, ConcreteFunction] = {}
             self._log = TraceLog(self.__name__)
             self._calls = 0
@@ -125,7 +118,7 @@ class Function(Called):
             self._captures: Captures | None = None
             self._captured: Any = None
             self._bound.clear()
-            self._forget_routes()
+            self.forget_blocks()
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         if instance is None:
@@ -186,7 +179,7 @@ class Function(Called):
     def lower(self, *args: Any, **kwargs: Any) -> Any:
         """The program for these arguments, lowered, as `jax.stages.Lowered`."""
         key, specs, entry = self._look_up(args, kwargs)
-        return entry.program.jitted.trace(*self._stand_ins(specs, key)).lower()
+        return entry.program.jitted.trace(*_stand_ins(self._tools, specs)).lower()
 
     def __repr__(self) -> str:
         return f"<autograph.Function {self.__qualname__}>"
@@ -196,36 +189,23 @@ class Function(Called):
 
     __copy__ = functools.partialmethod(__deepcopy__, {})
 
-    # Calls without a quick route.
+    # Calls.
 
-    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _call(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        """A call that no block of the dispatching function is for."""
         if EAGERNESS.on:
             return self.python_function(*args, **kwargs)
-        if kwargs or len(args) != self._arity:
-            if self._options.input_signature is not None:
-                self._calls = self._tick()
-                return self._call_fitted(args, kwargs)
-            args = self._arguments.canonical(args, kwargs)
-            result = self._routes.quick(args)
-            if result is not MISSED:
-                return result
         self._calls = self._tick()
-        entry, values = self._routes.find(args)
-        if entry is None:
-            return self._call_slowly(args)
-        entry.used = self._calls
-        return entry.call(values)
-
-    def _call_slowly(self, values: tuple[Any, ...]) -> Any:
         if self._options.input_signature is not None:
-            return self._call_fitted(values, {})
+            return self._call_fitted(tuple(args), kwargs)
+        values = self._arguments.canonical(tuple(args), kwargs)
         self._look_at_captures()
         signature, arrays, reads = self._split(values)
         entry = self._entry(signature, self._is_traced(arrays))
         entry.changed = None if reads is None else reads.changed
         if self._options.in_shardings is not None:
             return entry.call(placed(arrays, spread_shardings(self._options.in_shardings, signature)))
-        return self._called_by_a_new_route(values, entry, arrays)
+        return self._call_and_add(values, entry, arrays)
 
     def _split(self, values: tuple[Any, ...]) -> tuple[CallSignature, Sequence[Any], Reads | None]:
         """The signature of a call with these canonical values, its arrays, and what is read of its objects."""
@@ -233,29 +213,28 @@ class Function(Called):
         reads = self._looked_at_captures().of_arguments(signature)
         return (signature if reads is None else signature.holding(reads.key)), arrays, reads
 
-    def _called_by_a_new_route(self, args: tuple[Any, ...], entry: Entry, arrays: Sequence[Any]) -> Any:
-        has_route = self._routes.add(args, entry)
+    def _call_and_add(self, values: tuple[Any, ...], entry: Entry, arrays: Sequence[Any]) -> Any:
+        """Call a program, and lead the calls like this one to it directly from now on."""
         result = entry.call(arrays)
-        if has_route and self.__call__ is self._general and not EAGERNESS.on:
-            with self._lock:
-                way = quick(
-                    args,
-                    entry,
-                    changed=self._routes.changed,
-                    tick=self._tick,
-                    otherwise=self._general,
-                    reported=_reported,
-                )
-                if way is not None:
-                    self.__call__ = way
-                    EAGERNESS.watch(self)
+        with self._lock:
+            self._dispatcher.add(values, entry)
+            self._use_blocks()
         return result
 
-    def _forget_routes(self) -> None:
-        """Calls go the general way again, and the long one first."""
+    def _use_blocks(self) -> None:
+        if self._dispatcher.function is not None and not EAGERNESS.on:
+            self._dispatch = self._dispatcher.function
+            EAGERNESS.watch(self)
+
+    def forget_blocks(self) -> None:
+        """Leave calls to the cache again, and the first of each kind."""
         with self._lock:
-            self._routes.clear()
-            self.__call__ = self._general
+            self._dispatcher = Dispatcher(
+                self._arguments, self._options.input_signature is None, self._tick, _found(weakref.ref(self)), _reported
+            )
+            if self._captures is not None and not self._captures.is_empty:
+                self._dispatcher.changed = self._captures.changed
+            self._dispatch = self._general
 
     def _call_fitted(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call under an input signature: arguments are checked and converted first, if they are no arrays
@@ -270,8 +249,9 @@ class Function(Called):
         if self._options.in_shardings is not None:
             return entry.call(placed(arrays, spread_shardings(self._options.in_shardings, signature)))
         # Arrays that do not fit are found when XLA's cache meets them, so they may go there directly.
-        if len(args) == self._arity and not is_traced and all(isinstance(value, jax.Array) for value in args):
-            return self._called_by_a_new_route(args, entry, arrays)
+        is_direct = self._options.jit_compile and not is_traced and is_signature_of_one(inputs.call)
+        if is_direct and len(args) == len(arrays) and all(isinstance(value, jax.Array) for value in args):
+            return self._call_and_add(args, entry, arrays)
         return entry.call(arrays)
 
     def _inputs(self) -> InputSignature:
@@ -320,44 +300,50 @@ class Function(Called):
         return entry
 
     def _forget(self, key: Any) -> None:
-        """An entry was dropped: neither routes nor concrete functions lead to it any more."""
+        """An entry was dropped: neither blocks nor concrete functions lead to it any more."""
         with self._lock:
-            self._forget_routes()
+            self.forget_blocks()
             self._concrete = {k: concrete for k, concrete in self._concrete.items() if k[0] != key[0]}
 
     # Traces.
 
     def _traced_function(self, signature: CallSignature, fixed: Any, entry: Entry) -> Callable[..., Any]:
-        """The converted function, with what is to be taken down of each trace."""
+        """The converted function, with what is to be taken down of each trace.
+
+        It does not hold this function, which holds it: both are to go as soon as nobody else refers to this one.
+        """
         converted = self._converted
         assert converted is not None
-        mine = weakref.ref(entry)  # which holds the program, which holds this
+        captures, arguments, instance = self._looked_at_captures(), self._arguments, self._instance
+        name, shardings = self.__name__, self._options.out_shardings
+        owner, mine = weakref.ref(self), weakref.ref(entry)  # the entry holds the program, which holds this
 
         @functools.wraps(converted, updated=())
         def trace(*args: Any, **kwargs: Any) -> Any:
-            given = args if self._instance is None else args[1:]
-            values = self._arguments.canonical(given, kwargs)
+            given = args if instance is None else args[1:]
+            values = arguments.canonical(given, kwargs)
             leaves, treedef = jax.tree_util.tree_flatten(as_tree(values))
             inputs = [leaf for leaf, static in zip(leaves, signature.statics, strict=True) if static is None]
             arrays = tuple(map(type_of, inputs))
-            captures = self._looked_at_captures()
             reads = captures.of_arguments(signature)
             traced = Trace(signature, arrays, captures.leaves | ({} if reads is None else reads.leaves))
             with captures.being_traced(signature):
                 result = converted(*args, **kwargs)
                 captures.leave_out_written()
-                entry = mine()
+                entry, function = mine(), owner()
                 assert entry is not None
-                self._log.add(traced, None if self._is_asked else entry.used)  # only a trace that ends is counted
-                refuse_mutation(self.__name__, self._arguments, values, leaves, treedef)
+                if function is not None:
+                    function._log.add(traced, None if function._is_asked else entry.used)  # only a trace that ends
+                refuse_mutation(name, arguments, values, leaves, treedef)
                 entry.traced(result)
-                if self._options.out_shardings is not None:
-                    result = constrained(result, self._options.out_shardings)
-                result = Outputs(self.__name__, converted).of(result)
-            self._note(signature, fixed, arrays, entry)
+                if shardings is not None:
+                    result = constrained(result, shardings)
+                result = Outputs(name, converted).of(result)
+            if function is not None:
+                function._note(signature, fixed, arrays, entry)
             return result
 
-        trace.__name__ = self.__name__
+        trace.__name__ = name
         return trace
 
     def _note(self, signature: CallSignature, fixed: Any, arrays: tuple[Any, ...], entry: Entry) -> None:
@@ -389,8 +375,11 @@ class Function(Called):
                 before = self._captured
                 self._captured = captures.refresh()
                 if before != self._captured:
-                    self._forget_routes()
-        self._routes.guard(None if captures.is_empty else captures.changed)
+                    self.forget_blocks()
+        with self._lock:
+            self._dispatcher.guard(None if captures.is_empty else captures.changed)
+            if self._dispatch is not self._general:
+                self._use_blocks()
 
     def _looked_at_captures(self) -> Captures:
         with self._lock:
@@ -421,41 +410,40 @@ class Function(Called):
         return signature, tuple((s.shape, s.dtype, isinstance(s, WeakSpec)) for s in specs)
 
     def _make_concrete(self, signature: CallSignature, specs: tuple[TensorSpec, ...], entry: Entry) -> ConcreteFunction:
-        def inspect() -> Any:
-            return self._tools.inspect(entry.program.jitted.trace(*self._stand_ins(specs, None)))
-
+        tools = self._tools
         return ConcreteFunction(
             self.__name__,
             signature,
             specs,
             lambda *arrays: entry.program(*arrays),
-            inspect,
+            lambda: tools.inspect(entry.program.jitted.trace(*_stand_ins(tools, specs))),
             lambda: getattr(entry.program, "variables", ()),
             lambda: getattr(entry.program, "has_state", False),
         )
 
-    def _stand_ins(self, specs: tuple[TensorSpec, ...], _: Any) -> list[Any]:
-        """Types to trace with."""
-        known = [
-            spec if spec.shape is not None else TensorSpec((), spec.dtype) for spec in specs
-        ]  # of any rank: a scalar is one
-        if any(not spec.is_fixed for spec in known):
-            return self._tools.symbolic_types(known)
-        return [jax.ShapeDtypeStruct(spec.shape, spec.dtype, weak_type=isinstance(spec, WeakSpec)) for spec in known]
+
+def _stand_ins(tools: Tools, specs: tuple[TensorSpec, ...]) -> Sequence[Any]:
+    """Types to trace with."""
+    # Of any rank: a scalar is one.
+    known = [spec if spec.shape is not None else TensorSpec((), spec.dtype) for spec in specs]
+    if any(not spec.is_fixed for spec in known):
+        return tools.symbolic_types(known)
+    return [jax.ShapeDtypeStruct(spec.shape, spec.dtype, weak_type=isinstance(spec, WeakSpec)) for spec in known]
 
 
 def _general(reference: Callable[[], Any]) -> Callable[..., Any]:
-    """How the function referred to is called: by the route for the arguments' types, if there is one."""
+    """How the function referred to is called while no call is known."""
+    call = _found(reference)
+    return lambda *args, **kwargs: call(args, kwargs)
 
-    def call(*args: Any, **kwargs: Any) -> Any:
+
+def _found(reference: Callable[[], Any]) -> Callable[[Sequence[Any], dict[str, Any]], Any]:
+    """A function that calls the one referred to through its cache. It is held by that."""
+
+    def call(args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         self = reference()
+        assert self is not None, "a Function was called after its end"
         try:
-            if not kwargs:
-                result = self._routes.quick(args)
-                if result is not MISSED:
-                    return result
-            return self._call(args, kwargs)
-        except StateNeeded:  # a first call for other shapes touches Variables
             return self._call(args, kwargs)
         except BaseException as error:
             cause = _reported(error)

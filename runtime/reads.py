@@ -37,6 +37,7 @@ _CONTAINERS = (list, tuple, dict, set, frozenset, collections.deque)
 _OF_USERS_DATA = frozenset(["collections", "types", "argparse"])  # libraries whose objects hold the user's values
 _NOT_RUN = frozenset(["__init__", "__new__", "__post_init__", "__init_subclass__", "__class_getitem__"])
 _MOST = 100_000
+_UNROLLED = 16  # items that are compared by an expression of their own each
 _MISSING = object()
 
 Place = tuple[Any, ...]
@@ -315,7 +316,9 @@ class _Walk:
 
     def _uniform(self, value: Any, items: list[Any], source: str, label: str) -> None:
         """Items that are compared by identity, all at once."""
-        if items:
+        if isinstance(value, list | tuple) and len(items) <= _UNROLLED:
+            self._tests += [f"{source}[{k}] is not {self._known(item)}" for k, item in enumerate(items)]
+        elif items:
             self._tests.append(f"any(map(is_not, {source}, {self._known(items)}))")
         keys = [_atom_leaf(item).key for item in items]
         part: Any = frozenset(keys) if isinstance(value, set | frozenset) else tuple(keys)

@@ -108,7 +108,9 @@ class Arguments:
     The values of ``*args`` stand each for itself; ``**kwargs`` is one dict at the end.
 
     Attributes:
-      arity: a call with just so many positional arguments is canonical as it is; -1 where none is.
+      positional, keyword_only, var_positional, var_keyword: the names of the parameters.
+      positional_only: how many of the first can only be given by position.
+      defaults: by name.
     """
 
     def __init__(self, function: Callable[..., Any], skip_first: bool = False, name: str = "") -> None:
@@ -122,13 +124,12 @@ class Arguments:
             del parameters[0]
         self.signature = signature.replace(parameters=parameters)
         self.positional = tuple(p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD))
-        self._positional_only = sum(p.kind is p.POSITIONAL_ONLY for p in parameters)
+        self.positional_only = sum(p.kind is p.POSITIONAL_ONLY for p in parameters)
         self.keyword_only = tuple(p.name for p in parameters if p.kind is p.KEYWORD_ONLY)
         self.var_positional = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), None)
         self.var_keyword = next((p.name for p in parameters if p.kind is p.VAR_KEYWORD), None)
         self.defaults = {p.name: p.default for p in parameters if p.default is not p.empty}
         self._fixed = self.var_positional is None and self.var_keyword is None
-        self.arity = len(self.positional) if self._fixed and not self.keyword_only else -1
 
     def canonical(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
         """The value of each parameter. ``TypeError`` if the function cannot be called so."""
@@ -143,7 +144,7 @@ class Arguments:
                 else:
                     break
             else:
-                if used == len(kwargs) and not self._positional_only:
+                if used == len(kwargs) and not self.positional_only:
                     return tuple(values)
         try:
             bound = self.signature.bind(*args, **kwargs)

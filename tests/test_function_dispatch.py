@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
+import inspect
 import random
+import weakref
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -194,3 +197,125 @@ def test_the_benchmark_runs(capsys):
     assert dispatch.main(["--rounds", "1", "--calls", "2"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 1 + len(dispatch.cases()) and all(float(line.split()[-1]) > 0 for line in lines[1:])
+
+
+SIGNATURES = [
+    lambda x, n=1, *, c=None: (x, n, c),
+    lambda x, /, n=1: (x, n),
+    lambda *args: args,
+    lambda x, *args, c=2, **rest: (x, args, c, rest),
+    lambda **rest: rest,
+    lambda type, entry=1, result=2: (type, entry, result),
+    lambda known0_0, *, more=1: (known0_0, more),
+    lambda self, x=1: (self, x),
+    lambda: "nothing",
+    lambda x, table={"a": 1, "b": [2.0]}: (x, table),
+]
+CALLS = [
+    ((), {}), ((1,), {}), ((jnp.ones(2),), {}), ((jnp.ones(2), 2), {}), ((jnp.ones(2), 3), {}), ((jnp.ones(2), 2, 3), {}),
+    ((jnp.ones(2),), {"n": 2}), ((), {"x": jnp.ones(2), "n": 2}), ((), {"n": 2, "x": jnp.ones(2)}), ((1,), {"c": jnp.ones(2)}),
+    ((1, 2), {"c": 3, "d": 4}), ((), {"d": 4, "e": jnp.ones(2)}), ((), {"e": jnp.ones(2), "d": 4}), ((), {"type": 1, "entry": 3}),
+    ((1,), {"result": 5}), ((1,), {"more": 3}), ((), {"known0_0": 2}), ((1,), {"x": 2}), ((), {"self": 3}), ((), {"n": 3}),
+    (([jnp.ones(2)] * 30,), {}), (([jnp.ones(2)] * 29 + [1],), {}), (([jnp.ones(2)] * 29 + [2],), {}), ((1, {"b": [2.0], "a": 1}), {}),
+    ((1, {"b": [2.0], "a": 2}), {}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("number", range(len(SIGNATURES)))
+def test_positions_keywords_and_defaults_come_to_what_python_makes_of_them(number):
+    plain = SIGNATURES[number]
+    compiled = ag.function(_with_signature_of(plain))
+    for _ in range(3):
+        for args, kwargs in CALLS:
+            try:
+                expected = described(plain(*args, **kwargs))
+            except TypeError:
+                with pytest.raises(TypeError):
+                    compiled(*args, **kwargs)
+            else:
+                assert compiled(*args, **kwargs) == expected
+
+
+def _with_signature_of(plain):
+    def f(*args, **kwargs):
+        return described(plain(*args, **kwargs))
+
+    f.__signature__ = inspect.signature(plain)
+    return f
+
+
+def test_more_kinds_of_calls_than_are_written_for():
+    f = ag.function(lambda *args: described(args))
+    calls = [tuple([jnp.ones(2)] * k + [1] * m) for k in range(6) for m in range(5)]
+    for _ in range(2):
+        for args in calls:
+            assert f(*args) == described(args)
+    assert f.experimental_get_tracing_count() == len(calls)
+
+
+def test_calls_can_be_wrapped():
+    f = ag.function(lambda x, n=1: x + n)
+    seen = []
+    original = type(f).__call__
+
+    def wrapped(self, *args, **kwargs):
+        seen.append(args)
+        return original(self, *args, **kwargs)
+
+    assert callable(original) and float(original(f, 1.0, n=2)) == 3
+    type(f).__call__ = wrapped
+    try:
+        assert float(f(1.0)) == 2 and float(f(1.0, n=3)) == 4
+    finally:
+        type(f).__call__ = original
+    assert seen == [(1.0,), (1.0,)] and float(f(2.0)) == 3 and len(seen) == 2
+    assert callable(f) and float(f.__call__(2.0)) == 3
+
+
+def _method_of_a_model():
+    class Model:
+        def __init__(self):
+            self.v = ag.Variable(1.0)
+
+        @ag.function
+        def __call__(self, x):
+            return self.v * x
+
+    model = Model()
+    return model, model.v, lambda: model(1.0)
+
+
+def _closure():
+    v = ag.Variable(1.0)
+    f = ag.function(lambda x: v * x)
+    return f, v, lambda: (f(1.0), f(jnp.ones(2)), f.get_concrete_function(1.0))
+
+
+def _argument():
+    class Holder:
+        pass
+
+    holder, f = Holder(), ag.function(lambda h, x: h.v * x)
+    holder.v = ag.Variable(1.0)
+    return (holder, f), holder.v, lambda: f(holder, 1.0)
+
+
+@pytest.mark.parametrize("make", [_method_of_a_model, _closure, _argument])
+def test_what_a_function_holds_goes_with_it_at_once(make):
+    """Without the garbage collector: nothing of ours is in a reference cycle."""
+    gc.collect()
+    gc.disable()
+    try:
+        owner, v, call = make()
+        call(), call()
+        gone = weakref.ref(v)
+        del owner, v, call
+        assert gone() is None
+    finally:
+        gc.enable()
+
+
+def test_a_concrete_function_outlives_its_function():
+    concrete = ag.function(lambda x: x + 1).get_concrete_function(ag.TensorSpec([None]))
+    gc.collect()
+    assert concrete(jnp.ones(3)).tolist() == [2] * 3 and concrete(jnp.ones(2)).tolist() == [2] * 2

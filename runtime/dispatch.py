@@ -1,0 +1,144 @@
+"""How a call finds its program: one function written for the calls that have been seen, which leaves others to the cache.
+
+A `Function` is called through what its `Dispatcher` has written (`function`): it has the parameters of the user's
+function, so that positions, keywords and defaults come to the same, and a block for each combination of types that a
+call has had. A block compares the structure and the types of the arguments, looks Python values up, and calls the compiled
+function, whose own cache compares shapes. Each frame, operation and object that a call touches is part of what it costs
+beyond `jax.jit`'s own; most of all between long programs, which leave the processor's caches with none of them.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+
+from autograph.runtime.generated import DISPATCHED_AT_MOST, Block, block_source, dispatch_function, float_key, itself
+from autograph.runtime.program import StateNeeded
+from autograph.runtime.signature import Arguments, dictionary_key_types, is_array_leaf, is_array_like, is_record
+from autograph.runtime.static_values import BY_VALUE, SIMPLE, has_no_equality, weak_reference
+
+KeyPart = Callable[[Any], Any]
+
+
+class CallProperty(property):
+    """``__call__`` of a class whose instances are called through what their attribute ``_dispatch`` holds.
+
+    No method, so a call has no frame of its own for it. As an attribute of the class it is called, and may be wrapped and
+    put back, as a method may.
+    """
+
+    __name__ = "__call__"
+
+    def __init__(self) -> None:
+        super().__init__(operator.attrgetter("_dispatch"), doc="Run the program for these arguments.")
+
+    def __call__(self, function: Any, *args: Any, **kwargs: Any) -> Any:
+        return function._dispatch(*args, **kwargs)
+
+
+class Dispatcher:
+    """Writes the function that calls go through.
+
+    Attributes:
+      function: that function; None while no call has been seen that it could be written for.
+      changed: whether what the user's function reads from outside is not as it was; None if there is nothing.
+    """
+
+    def __init__(
+        self,
+        parameters: Arguments,
+        has_defaults: bool,
+        tick: Callable[[], int],
+        otherwise: Callable[..., Any],
+        reported: Callable[[BaseException], BaseException | None],
+    ) -> None:
+        """Leave calls to ``otherwise`` that no block is for; ``tick`` counts the others."""
+        self._parameters, self._has_defaults = parameters, has_defaults
+        self._environment = {
+            "tick": tick, "otherwise": otherwise, "reported": reported, "StateNeeded": StateNeeded,
+        }  # fmt: skip
+        self._blocks: dict[Any, _Seen] = {}
+        self.changed: Callable[[], bool] | None = None
+        self.function: Callable[..., Any] | None = None
+
+    def guard(self, changed: Callable[[], bool] | None) -> None:
+        """Leave all calls to the cache while ``changed()``."""
+        if changed is not self.changed:
+            self.changed = changed
+            self._write()
+
+    def add(self, values: tuple[Any, ...], entry: Any) -> None:
+        """Lead calls with canonical arguments like these to this entry from now on, if a block can be written for them."""
+        if dictionary_key_types(values):
+            return
+        leaves, treedef = jax.tree_util.tree_flatten(values)
+        if any(map(is_record, leaves)):
+            return
+        key = treedef, tuple(map(type, leaves))
+        seen = self._blocks.get(key)
+        if seen is None:
+            if len(self._blocks) >= DISPATCHED_AT_MOST or (parts := _key_parts(leaves)) is None:
+                return
+            block = block_source(len(self._blocks), self._parameters, values, parts)
+            if block is None:
+                return
+            seen = self._blocks[key] = _Seen(block, parts)
+        if seen.add(leaves, entry):
+            self._write()
+
+    def _write(self) -> None:
+        if self._blocks:
+            blocks = [seen.block for seen in self._blocks.values()]
+            self.function = dispatch_function(
+                self._parameters, self._has_defaults, blocks, self.changed, self._environment
+            )
+
+
+class _Seen:
+    """One combination of types.
+
+    Attributes: block (its source).
+    """
+
+    def __init__(self, block: Block, parts: Sequence[KeyPart | None]) -> None:
+        self.block = block
+        self._parts = parts
+
+    def add(self, leaves: Sequence[Any], entry: Any) -> bool:
+        """Lead to an entry from now on; whether the source must be written again for that."""
+        keys = [part(leaf) for leaf, part in zip(leaves, self._parts, strict=True) if part is not None]
+        if keys:
+            is_first = not self.block.entries
+            self.block.entries[keys[0] if len(keys) == 1 else tuple(keys)] = entry
+            return is_first
+        known = self.block.environment.get(self.block.only)
+        self.block.environment[self.block.only] = entry
+        return known is not entry
+
+
+def _key_parts(leaves: Sequence[Any]) -> list[KeyPart | None] | None:
+    """For each leaf what it is told apart by among those of its type, None for an array; None if that takes longer."""
+    parts: list[KeyPart | None] = []
+    for leaf in leaves:
+        part = None if is_array_leaf(leaf) else _key_part(leaf)
+        if part is None and not is_array_leaf(leaf):
+            return None
+        parts.append(part)
+    return parts
+
+
+def _key_part(value: Any) -> KeyPart | None:
+    kind = type(value)
+    if kind in SIMPLE:
+        return itself
+    if kind is float:
+        return float_key
+    if kind in BY_VALUE:
+        return BY_VALUE[kind]
+    if has_no_equality(kind) and kind not in (set, slice) and not is_array_like(value):
+        # When the object goes, whoever holds it weakly clears the blocks, before its id can be another's.
+        return id if weak_reference(value) is not None else None
+    return None
