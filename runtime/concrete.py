@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
-import numpy as np
 
 from autograph.runtime.errors import InvalidArgumentError
 from autograph.runtime.graph import Graph
@@ -17,7 +16,6 @@ from autograph.runtime.results import types_of
 from autograph.runtime.signature import CallSignature, as_tree
 from autograph.runtime.static_values import static_leaf
 from autograph.runtime.tensor_spec import TensorSpec
-from autograph.runtime.variables import Variable
 
 
 class ConcreteFunction:

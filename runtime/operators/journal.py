@@ -34,7 +34,7 @@ from autograph.runtime.operators.places import (
     key_of,
 )
 from autograph.runtime.operators.reach import Reach, same
-from autograph.runtime.operators.state import CellVariable, GlobalVariable, Snapshot, has_contents
+from autograph.runtime.operators.state import CellVariable, Snapshot, has_contents
 from autograph.runtime.recording import JOINT
 
 __all__ = ["MUTABLE_CONTAINERS", "AttributePlace", "ContentsPlace", "Journal", "Place", "Region", "key_of"]
@@ -185,7 +185,7 @@ class Watch:
 
     def roll_back(self) -> None:
         for place, old, _ in reversed(self.entries()):
-            if not _same(place.get(), old):
+            if not same(place.get(), old):
                 place.set(old)
 
 

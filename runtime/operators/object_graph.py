@@ -11,6 +11,7 @@ from typing import Any
 import jax
 
 from autograph.runtime.operators.library_table import is_library
+from autograph.runtime.operators.state import has_contents
 from autograph.runtime.variables import Variable
 
 _NOTHING_WITHIN = frozenset({bool, int, float, complex, str, bytes, type(None), type(...), range, slice})
@@ -26,6 +27,9 @@ def parts(value: Any) -> Iterator[tuple[str, Any]]:
         for key, item in value.items():
             yield f"[{key!r}]", item
             yield "", key
+    elif has_contents(value):
+        held = value.contents()
+        yield from ((f"[{k}]", item) for k, item in enumerate(held if isinstance(held, tuple) else held.buffers))
     elif isinstance(value, _SEQUENCES):
         for number, item in enumerate(value):
             yield f"[{number}]", item

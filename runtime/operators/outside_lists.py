@@ -42,8 +42,8 @@ class OutsideLists:
         if is_conditional and not self.writes_at_run_time and LOCAL.frame is None:
             raise StagingError(
                 f"{user_location()}\n  This writes to a {kind} that lives outside the function, under a traced condition: only "
-                "when the program runs is it known whether it happens, and a bare jax.jit has no way to do it then.\n  Call the function through "
-                "autograph.function, or return the values."
+                "when the program runs is it known whether it happens, and a bare jax.jit has no way to do it then.\n  "
+                "Call the function through autograph.function, or return the values."
             )
         if self.writes_at_run_time or is_conditional:
             return self._at_run_time(called, owner)
