@@ -219,3 +219,106 @@ def test_attributes_that_cannot_be_chosen_are_named():
 
     with pytest.raises(ag.StagingError, match=r"(?s)v\.x.*\[2\].*\[3\]"):
         jax.jit(ag.convert(grow))(1)
+
+
+class Grid:
+    def __init__(self):
+        self.cells = [0.0, 0.0]
+        self.counts = {"sets": 0}
+
+    def __setitem__(self, k, value):
+        self.cells[k] = value
+        self.counts["sets"] += 1
+
+    def put(self, k, value):
+        self[k] = value
+        return self
+
+    def __iadd__(self, value):
+        self.cells[1] += value
+        return self
+
+
+def an_item_is_assigned(x):
+    g = Grid()
+    if x > 0:
+        g[0] = x
+    return g.cells[0], g.counts["sets"]
+
+
+def a_method_returns_the_object(x):
+    g = Grid()
+    if x > 0:
+        g = g.put(1, x)
+    else:
+        g = g.put(0, x).put(1, -x)
+    return g.cells, g.counts["sets"]
+
+
+def an_operator_updates_in_place(x):
+    g, log = Grid(), []
+    g.log = log
+    log.append(0.0)
+    if x > 0:
+        g += x
+        g.log.append(x)
+    return g.cells[1], log[-1]
+
+
+def it_is_in_a_tuple_beside_another(x):
+    g, h = Grid(), Grid()
+    pair = (g, h)
+    if x > 0:
+        pair = (g, Grid())
+        g[1] = x
+        h[1] = x
+    return pair[0].cells, pair[1].cells, h.cells
+
+
+def in_a_loop(x):
+    g = Grid()
+    for i in range(3):
+        if x > i:
+            g[0] = g.cells[0] + x
+    return g.cells, g.counts["sets"]
+
+
+def deeper(x):
+    outer = Tree(0, Tree(1, Grid()))
+    if x > 0:
+        outer.child.child[1] = x
+        outer = outer
+    return outer.child.child.cells
+
+
+BOUND_AGAIN = [
+    an_item_is_assigned,
+    a_method_returns_the_object,
+    an_operator_updates_in_place,
+    it_is_in_a_tuple_beside_another,
+    in_a_loop,
+    deeper,
+]
+
+
+@pytest.mark.parametrize("program", BOUND_AGAIN)
+@pytest.mark.parametrize("x", [-1.0, 2.0])
+def test_an_object_that_is_bound_again_keeps_what_its_containers_get(program, x):
+    wanted = jax.tree.leaves(program(x))
+    for found in (
+        ag.function(program)(jnp.asarray(x)),
+        jax.jit(ag.convert(program))(x),
+        jax.tree.map(lambda v: v[1], jax.vmap(ag.convert(program))(jnp.array([0.5, x]))),
+    ):
+        np.testing.assert_allclose(np.array(jax.tree.leaves(found), float), np.array(wanted, float), rtol=1e-6)
+
+
+def test_a_set_that_a_branch_updates_in_place_is_refused():
+    def run(x):
+        seen = set()
+        if x > 0:
+            seen |= {1}
+        return len(seen)
+
+    with pytest.raises(ag.StagingError, match=r"the set.*\n.*if true:  \(1,\)\n    if false: \(\)"):
+        ag.function(run)(jnp.asarray(1.0))

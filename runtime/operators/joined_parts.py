@@ -15,6 +15,7 @@ from autograph.runtime.operators.holders import reached
 from autograph.runtime.operators.identities import Identities, Marks
 from autograph.runtime.operators.journal import MUTABLE_CONTAINERS, ContentsPlace, Journal
 from autograph.runtime.operators.parts import WHOLE, Path, parts_of, placed
+from autograph.runtime.operators.plain_objects import is_plain_object
 
 
 class EndParts:
@@ -64,12 +65,19 @@ class JoinedParts:
                     self._count.update(self._settled(marks, side))
 
     def kept(self, count: int) -> set[int]:
-        """The containers from before that are in one place on both paths, among the first results."""
-        found = set()
+        """The containers from before that are in one place on both paths, among the first results, and come with them.
+
+        What belongs to an object that is the result on both paths does not: the object is one leaf then. Nor does what
+        a set or deque holds, which is one leaf always.
+        """
+        found: set[int] = set()
         for one, other in self.ends[:count]:
-            for path, key in () if one is None else one.ids.items():
-                if other is not None and other.ids.get(path) == key and key in self._outer:
-                    found.add(key)
+            if one is None or other is None:
+                continue
+            same = {path for path, key in one.ids.items() if other.ids.get(path) == key and key in self._outer}
+            objects = {path for path in same if is_plain_object(self._outer[one.ids[path]])}
+            whole = {path for path in same if isinstance(self._outer[one.ids[path]], WHOLE)}
+            found |= {one.ids[p] for p in same - whole if not any(p[:n] in objects for n in range(len(p)))}
         return found
 
     def _settled(self, marks: Marks, side: int) -> set[Hashable]:
