@@ -67,6 +67,7 @@ class Identities(threading.local):
     def __init__(self) -> None:
         self._known: dict[int, _Known] = {}
         self._writes: dict[int, str | None] = {}
+        self._through: dict[int, str] = {}
         self._apart: set[frozenset[int]] = set()
         self._serial = itertools.count()
 
@@ -74,6 +75,7 @@ class Identities(threading.local):
         """Forget all: the program has been traced."""
         self._known.clear()
         self._writes.clear()
+        self._through.clear()
         self._apart.clear()
 
     @property
@@ -91,6 +93,7 @@ class Identities(threading.local):
             del self._known[key]
         for key in [key for key in self._writes if ("watched", key) not in before]:
             del self._writes[key]
+            self._through.pop(key, None)
         self._apart = {pair for pair in self._apart if pair <= self._known.keys()}
 
     def new_mark(self) -> Hashable:
@@ -172,6 +175,10 @@ class Identities(threading.local):
         """The line that first wrote to a container, if that is watched and was reported."""
         return self._writes.get(id(part))
 
+    def line_of_write_through(self, part: Any) -> str | None:
+        """The line that first wrote to another container, chosen by a traced condition, that may be this watched one."""
+        return self._through.get(id(part))
+
     def check(self, part: Any, attribute: str | None = None) -> None:
         """Refuse a write to a container or object that another name would have to see.
 
@@ -183,6 +190,9 @@ class Identities(threading.local):
         known = self._known.get(id(part))
         if known is None:
             return
+        for key in known.marks:
+            if isinstance(key, int) and key in self._writes and key != id(part):
+                self._through.setdefault(key, user_location())
         self.check_held(known.marks, part, part, user_location(), attribute=attribute)
         for each in (known, *self._others(known.marks, part)):
             each.held = None  # nobody is left to mind

@@ -69,8 +69,9 @@ class StandIns:
     def finish(self) -> Round:
         """What can be known once the iteration is over."""
         for key, part, before in self._held:
-            if not _same_state(_state(part), before):
-                self.round.changed[key] = self.identities.line_of_write(part)
+            through = self.identities.line_of_write_through(part)
+            if through is not None or not _same_state(_state(part), before):
+                self.round.changed[key] = self.identities.line_of_write(part) or through
             if self.round.ends.get(key[0]) is not None and self.round.ends[key[0]].ids.get(key[1]) == id(part):
                 self.round.kept.add(key)
         self.round.lines = {id(owner): self.identities.line_of_write(owner) for owner in self._watched}

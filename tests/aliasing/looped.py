@@ -227,3 +227,48 @@ def replaced_in_some_iterations(n):
         else:
             items = [items[0] + 1, items[1]]
     return items, other
+
+
+@hazard("b")
+def rebound_in_one_iteration_before_a_write(n):
+    a = {"v": 0}
+    b = a
+    for i in range(n):  # chooses
+        if i == 2:
+            a = {"v": i}
+        a["v"] += 1  # writes
+    return b["v"], a["v"]
+
+
+@hazard("b")
+def rebound_list_in_one_iteration_of_a_while(n):
+    a = [0, 1]
+    b = a
+    i = 0
+    while i < n:  # chooses
+        if i == 1:
+            a = [i, i]
+        a[0] += 1  # writes
+        i += 1
+    return b[0], a[0]
+
+
+@hazard("p")
+def rebound_object_in_one_iteration(n):
+    o = p = Box(v=0)
+    for i in range(n):
+        if i == 1:  # chooses
+            o = Box(v=5)
+        o.v += 1  # writes
+    return p.v, o.v
+
+
+@hazard("b")
+def rebound_dict_of_lists_in_one_iteration(n):
+    a = {"v": [0, 1]}
+    b = a["v"]
+    for i in range(n):  # chooses
+        if i == 1:
+            a = {"v": [i, i]}
+        a["v"][0] += 1  # writes
+    return b, a
