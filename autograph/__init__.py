@@ -42,8 +42,8 @@ from autograph.runtime.errors import StagingError as StagingError
 from autograph.runtime.errors import StagingWarning as StagingWarning
 from autograph.runtime.function import Function as Function
 from autograph.runtime.graph import Graph as Graph
+from autograph.runtime.library_table import register_library as register_library
 from autograph.runtime.module import Module as Module
-from autograph.runtime.operators.library_table import register_library as register_library
 from autograph.runtime.operators.loop_options import set_loop_options as set_loop_options
 from autograph.runtime.optional import Optional as Optional
 from autograph.runtime.progress import progress as progress

@@ -11,7 +11,7 @@ from typing import Any
 
 import jax
 
-from autograph.runtime.operators.library_table import is_library
+from autograph.runtime.library_table import is_library
 
 # Functions that are handed an object, and read attributes of it that the code does not name.
 _OF_WHOLE_OBJECTS = frozenset(

@@ -26,7 +26,7 @@ from autograph.runtime.code_names import Readers
 from autograph.runtime.dataset import Dataset
 from autograph.runtime.errors import StagingError
 from autograph.runtime.generated import check_function
-from autograph.runtime.operators.library_table import is_library, is_library_name
+from autograph.runtime.library_table import is_library, is_library_name
 from autograph.runtime.operators.locations import is_of_library
 from autograph.runtime.static_values import IdentityKey, StaticLeaf, static_leaf, weak_reference
 from autograph.runtime.variables import Variable

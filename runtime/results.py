@@ -14,10 +14,10 @@ import numpy as np
 
 from autograph.runtime.errors import StagingError, describe_location
 from autograph.runtime.large_ints import fits_integers
+from autograph.runtime.layouts.objects import is_plain_object
 from autograph.runtime.operators.list_outputs import CountedList
 from autograph.runtime.operators.object_graph import Reached, attributes, is_one_shot, traced_part
 from autograph.runtime.operators.padded_arrays import PaddedArray
-from autograph.runtime.operators.plain_objects import is_plain_object
 from autograph.runtime.operators.traced_lists import TracedList
 from autograph.runtime.optional import Optional
 from autograph.runtime.raising import Guarded

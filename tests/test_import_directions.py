@@ -28,6 +28,9 @@ MAY_IMPORT = {
     "tools": {"face"},
 }
 STAGING = ("lax", "jit", "export", "extend")
+# The sub-packages of the runtime, lowest first: none imports a higher one. What a sub-package may import of the modules beside it.
+LAYERS = ("autograph.runtime.layouts", "autograph.runtime.operators")
+BESIDE = {"autograph.runtime.layouts": ("autograph.runtime.library_table", "autograph.runtime.optional")}
 
 
 def room(module: str) -> str:
@@ -78,6 +81,8 @@ def complaint(module: str, target: str) -> str | None:
         return _complaint_about_jax(here, target)
     if top != "autograph" or target == ERRORS or (here == "runtime" and target == PROTOCOL):
         return None
+    if (reason := _complaint_about_layers(module, target)) is not None:
+        return reason
     there = room(target)
     return None if there == here or there in MAY_IMPORT[here] else f"{here} does not import {there}"
 
@@ -87,6 +92,19 @@ def _complaint_about_jax(here: str, target: str) -> str | None:
         return "the compiler does not know JAX"
     if here == "runtime" and any(within(target, f"jax.{part}") for part in STAGING):
         return "staging is the backends' work"
+    return None
+
+
+def _complaint_about_layers(module: str, target: str) -> str | None:
+    layer = next((each for each in LAYERS if within(module, each)), None)
+    if layer is None or within(target, layer):
+        return None
+    above = LAYERS[LAYERS.index(layer) + 1 :]
+    if any(within(target, each) for each in above):
+        return f"{layer} is below it"
+    is_beside = within(target, "autograph.runtime") and not any(within(target, each) for each in LAYERS)
+    if is_beside and layer in BESIDE and not any(within(target, each) for each in BESIDE[layer]):
+        return f"{layer} knows {', '.join(BESIDE[layer])} only"
     return None
 
 
@@ -128,6 +146,8 @@ def test_every_room_is_looked_at():
         ("runtime/operators/calls.py", "from jax import _src"),
         ("runtime/operators/calls.py", "import jax\njax.lax.cond"),
         ("runtime/function.py", "from jax import jit"),
+        ("runtime/layouts/join.py", "from autograph.runtime.operators import if_stmt"),
+        ("runtime/layouts/join.py", "from autograph.runtime.variables import Variable"),
         ("runtime/errors.py", "import numpy"),
         ("runtime/errors.py", "from .variables import Variable"),
         ("backends/xla_carry.py", "from autograph.runtime.variables import Variable"),
@@ -151,6 +171,12 @@ def test_a_wrong_import_is_found(tmp_path, file, statement):
         ("runtime/errors.py", "from __future__ import annotations\nimport traceback"),
         ("runtime/function.py", "import jax.numpy as jnp\nfrom autograph.backends.base import Backend"),
         ("runtime/function.py", "from autograph.runtime import errors\nfrom .operators import if_stmt"),
+        ("runtime/layouts/join.py", "from autograph.runtime.errors import StagingError\nimport jax"),
+        (
+            "runtime/layouts/join.py",
+            "from autograph.runtime.layouts import kinds\nfrom autograph.runtime.optional import Optional",
+        ),
+        ("runtime/operators/if_stmt.py", "from autograph.runtime.layouts import kinds"),
         ("backends/xla_carry.py", "from jax import lax\nfrom .base import Backend"),
         ("tools/cli.py", "import autograph as ag\nfrom autograph.tools import targets"),
     ],
@@ -164,6 +190,9 @@ def _violations_of(root: Path, file: str, statement: str) -> list[str]:
     others = ["autograph/_api.py", "autograph/_convert.py", "autograph/_analysis/liveness.py"]
     others += ["autograph/_passes/breaks.py", "runtime/errors.py", "runtime/variables.py", "tools/cli.py"]
     others += [
+        "runtime/layouts/kinds.py",
+        "runtime/libraries.py",
+        "runtime/optional.py",
         "runtime/operators/if_stmt.py",
         "backends/base.py",
         "backends/xla_compile.py",

@@ -13,10 +13,10 @@ import numpy as np
 
 from autograph.backends.base import Backend
 from autograph.runtime.errors import ConversionError
+from autograph.runtime.library_table import TABLE, full_name, is_library
 from autograph.runtime.operators.array_functions import has_twin
 from autograph.runtime.operators.identities import Identities
 from autograph.runtime.operators.journal import ContentsPlace, Journal, is_mutating_method
-from autograph.runtime.operators.library_table import TABLE, full_name, is_library
 from autograph.runtime.operators.list_outputs import as_argument
 from autograph.runtime.operators.locations import is_internal
 from autograph.runtime.operators.logs import Logs

@@ -16,7 +16,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from autograph.runtime.operators.library_table import is_library
+from autograph.runtime.library_table import is_library
 from autograph.runtime.operators.liveness import read_anywhere, read_from
 from autograph.runtime.operators.locations import is_internal, is_of_jax, is_of_library
 from autograph.runtime.operators.state import contents_of_cells

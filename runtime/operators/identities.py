@@ -19,10 +19,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from autograph.runtime.errors import StagingError
+from autograph.runtime.layouts.objects import is_frozen, is_plain_object
 from autograph.runtime.operators.holders import holder
 from autograph.runtime.operators.locations import user_location
 from autograph.runtime.operators.parts import parts_of
-from autograph.runtime.operators.plain_objects import is_frozen, is_plain_object
 from autograph.runtime.operators.reach import CONTAINERS, contents, same
 
 Marks = frozenset[Hashable]

@@ -11,11 +11,11 @@ import copy
 from collections.abc import Hashable, Iterable
 from typing import Any
 
+from autograph.runtime.layouts.objects import is_plain_object
 from autograph.runtime.operators.holders import reached
 from autograph.runtime.operators.identities import Identities, Marks
 from autograph.runtime.operators.journal import MUTABLE_CONTAINERS, ContentsPlace, Journal
 from autograph.runtime.operators.parts import WHOLE, Path, parts_of, placed
-from autograph.runtime.operators.plain_objects import is_plain_object
 
 
 class EndParts:

@@ -8,11 +8,11 @@ from typing import Any
 
 from autograph.backends.base import MISSING, Backend, LeafType, Output, Traced
 from autograph.runtime.errors import StagingError
+from autograph.runtime.layouts.objects import differ, opened
 from autograph.runtime.operators.functions import is_same_function
 from autograph.runtime.operators.joined_parts import EndParts
 from autograph.runtime.operators.journal import Place
 from autograph.runtime.operators.padded import Padded, as_padded, chosen, emptied, with_joined_extents
-from autograph.runtime.operators.plain_objects import differ, opened
 from autograph.runtime.operators.state import UNBOUND, CellVariable, GlobalVariable, Structure, adopted, flatten
 from autograph.runtime.operators.traced_lists import TracedList
 from autograph.runtime.optional import Optional

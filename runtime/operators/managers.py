@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Callable
 from typing import Any
 
-from autograph.runtime.operators.library_table import is_library
+from autograph.runtime.library_table import is_library
 from autograph.runtime.raising import Tried
 
 _OF_GENERATOR: Any = type(contextlib.contextmanager(lambda: iter(()))())

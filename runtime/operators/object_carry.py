@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from autograph.runtime.layouts.objects import differ, opened
 from autograph.runtime.operators.journal import ContentsPlace
 from autograph.runtime.operators.loop_state import Carried
-from autograph.runtime.operators.plain_objects import differ, opened
 from autograph.runtime.operators.state import Structure, Variable, flatten
 
 

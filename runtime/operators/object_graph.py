@@ -10,7 +10,7 @@ from typing import Any
 
 import jax
 
-from autograph.runtime.operators.library_table import is_library
+from autograph.runtime.library_table import is_library
 from autograph.runtime.operators.state import has_contents
 from autograph.runtime.variables import Variable
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from autograph.runtime.errors import StagingError
+from autograph.runtime.library_table import TABLE, full_name, is_library
 from autograph.runtime.operators.journal import Journal
-from autograph.runtime.operators.library_table import TABLE, full_name, is_library
 from autograph.runtime.operators.locations import is_internal, user_location
 from autograph.runtime.operators.operations import class_attribute
 from autograph.runtime.operators.places import MUTABLE_CONTAINERS, ContentsPlace

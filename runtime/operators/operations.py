@@ -12,10 +12,10 @@ import jax
 import numpy as np
 
 from autograph.backends.base import Backend
+from autograph.runtime.library_table import is_library
 from autograph.runtime.operators.cached_reads import CachedRead, cached_refusal
 from autograph.runtime.operators.identities import Identities
 from autograph.runtime.operators.journal import Journal
-from autograph.runtime.operators.library_table import is_library
 from autograph.runtime.operators.locations import user_location
 from autograph.runtime.operators.places import MUTABLE_CONTAINERS, ContentsPlace
 from autograph.runtime.operators.reach import array_written

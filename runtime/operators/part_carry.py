@@ -15,13 +15,13 @@ from contextlib import contextmanager
 from typing import Any
 
 from autograph.backends.base import Backend, LoopSpec, Output
+from autograph.runtime.layouts.objects import attributes_of, is_plain_object
 from autograph.runtime.operators.holders import reached
 from autograph.runtime.operators.identities import Identities, Marks, refused
 from autograph.runtime.operators.joined_parts import EndParts
 from autograph.runtime.operators.journal import MUTABLE_CONTAINERS, AttributePlace, ContentsPlace, Journal, Region
 from autograph.runtime.operators.loop_state import BodyEnd, Carried, Key, Round
 from autograph.runtime.operators.parts import WHOLE, Path, parts_of, placed
-from autograph.runtime.operators.plain_objects import attributes_of, is_plain_object
 from autograph.runtime.operators.raises import Raising
 from autograph.runtime.operators.reach import CONTAINERS, contents
 from autograph.runtime.operators.state import UNBOUND, CellVariable, GlobalVariable, Snapshot, Variable

@@ -9,9 +9,9 @@ from typing import Any
 import jax
 import numpy as np
 
+from autograph.runtime.layouts.objects import attributes_of, is_plain_object
+from autograph.runtime.library_table import is_library
 from autograph.runtime.operators.iterables import UNROLLED_AT_MOST
-from autograph.runtime.operators.library_table import is_library
-from autograph.runtime.operators.plain_objects import attributes_of, is_plain_object
 from autograph.runtime.operators.state import has_contents, write_into
 from autograph.runtime.operators.traced_lists import is_array_list, is_traced_list
 from autograph.runtime.optional import Optional

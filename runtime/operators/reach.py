@@ -17,7 +17,7 @@ import jax
 import numpy as np
 
 from autograph.runtime.errors import StagingError
-from autograph.runtime.operators.library_table import is_library
+from autograph.runtime.library_table import is_library
 from autograph.runtime.operators.locations import user_location
 from autograph.runtime.operators.places import MUTABLE_CONTAINERS, AttributePlace, ContentsPlace, Place, contents
 from autograph.runtime.operators.state import UNBOUND, CellVariable, GlobalVariable, contents_of_cells

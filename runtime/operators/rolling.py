@@ -15,9 +15,9 @@ from typing import Any
 
 from autograph.backends.base import Backend, NotRollable
 from autograph.runtime.errors import ConversionError, StagingError
+from autograph.runtime.library_table import TABLE, full_name, is_library
 from autograph.runtime.operators.iterables import UNROLLED_AT_MOST, as_staged, to_be_staged
 from autograph.runtime.operators.journal import Journal
-from autograph.runtime.operators.library_table import TABLE, full_name, is_library
 from autograph.runtime.operators.locations import is_internal, user_location, warn
 from autograph.runtime.operators.loop_carry import LoopTrace
 from autograph.runtime.operators.loop_state import CarryChanges, ForLoop

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 import jax
 import jax.numpy as jnp
 
-from autograph.runtime.operators.records import closed
+from autograph.runtime.layouts.records import closed
 
 
 class _Unbound:

@@ -12,7 +12,7 @@ import sys
 import types
 from collections.abc import Iterable, Iterator
 
-from autograph.runtime.operators.library_table import is_library
+from autograph.runtime.library_table import is_library
 from autograph.runtime.operators.operations import class_attribute
 from autograph.runtime.operators.reach import augments
 from autograph.runtime.operators.state import contents_of_cells

@@ -13,8 +13,8 @@ from typing import Any
 
 import jax
 
-from autograph.runtime.operators.library_table import is_library
-from autograph.runtime.operators.records import Record
+from autograph.runtime.layouts.records import Record
+from autograph.runtime.library_table import is_library
 
 _NOT_STATE = ("__next__", "__get__", "__del__", "__array__", "__jax_array__", "__autograph_value__", "__wrapped__")
 _KINDS: weakref.WeakKeyDictionary[type, bool] = weakref.WeakKeyDictionary()
