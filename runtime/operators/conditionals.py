@@ -11,18 +11,12 @@ from typing import Any
 
 from autograph.backends.base import Backend
 from autograph.runtime.errors import StagingError
+from autograph.runtime.layouts.describe import typed
+from autograph.runtime.layouts.kinds import Maybe
 from autograph.runtime.operators.identities import Identities
 from autograph.runtime.operators.joined_parts import EndParts, JoinedParts
-from autograph.runtime.operators.joins import (
-    RESULT,
-    BranchEnd,
-    EndValue,
-    Join,
-    JoinedVariable,
-    as_optional,
-    with_objects_opened,
-)
-from autograph.runtime.operators.journal import ContentsPlace, Journal, Place, holds_list, key_of
+from autograph.runtime.operators.joins import RAISES, RESULT, BranchEnd, Join, Side, side_of
+from autograph.runtime.operators.journal import ContentsPlace, Journal, Place, key_of
 from autograph.runtime.operators.locations import most_called, user_location
 from autograph.runtime.operators.nones import Facts, TestFacts, narrowed
 from autograph.runtime.operators.opaque import OpaqueCalls
@@ -218,35 +212,27 @@ class Conditionals:
             ]
         except RecursionError:
             raise StagingError(f"{where}\n{_why_too_deep()}") from None
-        joined = Join(self.backend, where, predicate)
-        if all(end.raises for end in ends):
-            joined.emit(predicate, ends)
-            self.end_block()
         result = Slot(RESULT, None)
         places: list[Any] = [result, *variables]
         parts, written = self._joined_parts(ends, len(places), entry, snapshot, where)
+        joined = Join(self.backend, where, predicate, parts.is_outer)
+        if all(end.raises for end in ends):
+            joined.emit(predicate, ends)
+            self.end_block()
         for k, place in enumerate(places):
-            is_result = place.name == result_name and k > 0
-            sides = [(end.values[k], end.leaves(k)) for end in ends]
-            sides = with_objects_opened(sides, ends, k)
-            raises = any(end.raises for end in ends)
-            if raises:  # nothing that follows will see what the block that raises leaves behind
-                sides = [(None, []) if end.raises else side for end, side in zip(ends, sides, strict=True)]
-            else:
-                sides = as_optional(sides)
-            joined.add(place.name, sides[0], sides[1], always_bound=is_result, one_raises=raises)
+            # Nothing that follows will see what a block that raises leaves behind.
+            sides = [RAISES if end.raises else end.side(k) for end in ends]
+            if place.name == result_name and k > 0 and any(side.is_bound for side in sides):
+                sides = [side.surely_bound() for side in sides]
+            joined.add(place.name, *sides)
         for key, place in written.items():
             places.append(place)
-            sides = with_objects_opened([self._value_of_place(place, end) for end in ends], ends, key)
-            joined.add_written(place, *as_optional(sides))
+            joined.add_written(place, *(self._side_of_place(place, key, end) for end in ends))
         leaves = joined.emit(predicate, ends)
         for k, place in enumerate(places):
             if k > len(variables):
                 self.journal.touch(place)  # found by its being written: the region around must know
-            if k not in joined.lost or joined.variables[k] is not None:
-                self._bind(place, joined.variables[k], leaves, where, functools.partial(parts.place, k=k))
-            if k in joined.lost:
-                self.marks.lose(place, f"only one branch binds it at {where}", keep=joined.variables[k] is not None)
+            self._bind(place, joined, k, leaves, where, functools.partial(parts.place, k=k))
         self.identities.refresh()
         return result.value
 
@@ -277,16 +263,12 @@ class Conditionals:
         parts.ends = [*found[:count], *(found[count + k] for k, key in enumerate(written) if key in outside)]
         return parts, outside
 
-    def _value_of_place(self, place: Place, end: BranchEnd) -> tuple[EndValue | None, list[Any]]:
+    def _side_of_place(self, place: Place, key: Any, end: BranchEnd) -> Side:
         """What a branch leaves in a place: what it wrote, or, if it did not, what is there."""
-        if key_of(place) in end.written:
-            _, value, span = end.written[key_of(place)]
-            return value, list(end.traced.leaves[span])
-        value = place.get()
-        if value is UNBOUND:
-            return None, []
-        leaves, structure = flatten(value, keep_containers=isinstance(place, ContentsPlace))
-        return EndValue(structure, holds_list(place, value)), [*leaves, True]
+        if key in end.written:
+            return end.side_written(key)
+        layout, leaves = side_of(place.get(), True, place)
+        return Side(typed(layout, leaves), leaves)
 
     def _trace_branch(
         self,
@@ -326,33 +308,25 @@ class Conditionals:
                 self.record_raise(error, region)
                 returned, end.raises = None, True
             flat: list[Any] = []
+
+            def add(value: Any, place: Any = None) -> tuple[Maybe, slice]:
+                layout, leaves = side_of(value, value is UNBOUND or self.marks.defined(value), place)
+                flat.extend(leaves)
+                return layout, slice(len(flat) - len(leaves), len(flat))
+
             for k, value in enumerate([returned, *(variable.get() for variable in variables)]):
-                if value is UNBOUND:
-                    end.values.append(None)
-                    end.spans.append(slice(0, 0))
-                    continue
-                take_lists_apart(value, in_arrays, region.writes)
-                leaves, structure = flatten(value)
-                end.values.append(EndValue(structure, isinstance(value, list)))
-                leaves.append(self.marks.defined(value))
-                end.spans.append(slice(len(flat), len(flat) + len(leaves)))
-                flat += leaves
-                end.open(k, value, flat)
-                end.parts[k] = EndParts(value, self.identities)
+                if value is not UNBOUND:
+                    take_lists_apart(value, in_arrays, region.writes)
+                    end.parts[k] = EndParts(value, self.identities)
+                layout, span = add(value)
+                end.layouts.append(layout)
+                end.spans.append(span)
             for place in region.written():
                 old = region.before[key_of(place)][1]
                 if old is not UNBOUND:
                     unchanged.extend(flatten(old, isinstance(place, ContentsPlace))[0])
                 value = place.get()
-                leaves, ended = [], None
-                if value is not UNBOUND:
-                    leaves, structure = flatten(value, isinstance(place, ContentsPlace))
-                    leaves.append(self.marks.defined(value))
-                    ended = EndValue(structure, holds_list(place, value))
-                span = slice(len(flat), len(flat) + len(leaves))
-                end.written[key_of(place)] = (place, ended, span)
-                flat += leaves
-                end.open(key_of(place), value, flat)
+                end.written[key_of(place)] = (place, *add(value, place))
                 if value is not UNBOUND and not isinstance(place, ContentsPlace):
                     end.parts[key_of(place)] = EndParts(value, self.identities)
             self.identities.check_unreported()
@@ -375,22 +349,27 @@ class Conditionals:
     def _bind(
         self,
         place: Variable,
-        joined: JoinedVariable | None,
+        join: Join,
+        k: int,
         leaves: Sequence[Any],
         where: str,
         placed: Callable[[Any], Any],
     ) -> None:
+        joined = join.variables[k]
         if joined is None:
             if place.get() is not UNBOUND:
                 place.set(UNBOUND)
             return
-        values = [leaves[k] for k in joined.leaves]
-        value = joined.structure.build(values[:-1])
-        if not isinstance(place, ContentsPlace):
-            value = placed(value)
-        if values[-1] is not True:
-            value = self.marks.add(value, values[-1], f"only one branch binds it at {where}")
-        place.set(value)
+        reason = f"only one branch binds it at {where}"
+        is_kept = joined.span.stop > joined.span.start
+        if is_kept:
+            value = join.build(joined, leaves)
+            if not isinstance(place, ContentsPlace):
+                value = placed(value)
+            tag = leaves[joined.span][-1]
+            place.set(value if tag is True else self.marks.add(value, tag, reason))
+        if joined.is_lost:
+            self.marks.lose(place, reason, keep=is_kept)
 
 
 def _why_too_deep() -> str:

@@ -64,6 +64,10 @@ class JoinedParts:
                 for marks in () if end is None else end.marks.values():
                     self._count.update(self._settled(marks, side))
 
+    def is_outer(self, part: Any) -> bool:
+        """Whether a container or object in a result was there before the statement."""
+        return id(part) in self._outer
+
     def kept(self, count: int) -> set[int]:
         """The containers from before that are in one place on both paths, among the first results, and come with them.
 

@@ -8,8 +8,9 @@ from typing import Any
 
 from autograph.backends.base import MISSING, LeafType
 from autograph.runtime.errors import StagingError
+from autograph.runtime.layouts.kinds import is_one_value as agree
+from autograph.runtime.layouts.mismatches import Shown
 from autograph.runtime.operators.growing_lists import refuse_growth
-from autograph.runtime.operators.joins import Shown, agree, describe
 from autograph.runtime.operators.journal import AttributePlace, ContentsPlace, Journal, Place, key_of
 from autograph.runtime.operators.list_carry import CarriesLists
 from autograph.runtime.operators.list_growth import ListEnd
@@ -27,6 +28,15 @@ from autograph.runtime.operators.object_carry import CarriesObjects
 from autograph.runtime.operators.padded import Kind
 from autograph.runtime.operators.raises import is_absence_of
 from autograph.runtime.operators.state import UNBOUND, CellVariable, Structure, Variable
+
+
+def describe(leaf: Any, type: LeafType | None) -> str:
+    """A leaf as messages show it: its type if it is an array, itself if it is not."""
+    if leaf is MISSING:
+        return "unbound"
+    if type is None or isinstance(leaf, bool | int | float | complex):
+        return repr(leaf)
+    return str(type)
 
 
 class SettlesCarry(CarriesLists, CarriesNones, CarriesObjects):

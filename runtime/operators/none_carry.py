@@ -7,10 +7,14 @@ from __future__ import annotations
 from typing import Any
 
 from autograph.backends.base import MISSING, Backend
-from autograph.runtime.operators.joins import kind_of
 from autograph.runtime.operators.loop_state import Carried, VariableEnd
 from autograph.runtime.operators.state import adopted, flatten
 from autograph.runtime.optional import Optional
+
+
+def kind_of(template: Any) -> str:
+    """Whether this is None, an `Optional`, or another value."""
+    return "none" if template is None else "optional" if isinstance(template, Optional) else "value"
 
 
 class CarriesNones:

@@ -182,6 +182,10 @@ class Padded:
         """Whether elements of this kind, whose leaves have these types, are like those held."""
         return self.kind == kind and [b.shape[1:] for b in self.buffers] == [tuple(t.shape) for t in types]
 
+    def bounded_as(self, other: Padded) -> Padded:
+        """The same, which may be as long as another."""
+        return self.with_(extent=joined_extent(self, other))
+
     def starting(self, origin: object) -> Padded:
         """The same when a block begins: lengths are relative to that of now."""
         return self.with_(extent=Extent(origin=origin))

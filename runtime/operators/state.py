@@ -17,6 +17,7 @@ from typing import Any, Protocol
 import jax
 import jax.numpy as jnp
 
+from autograph.runtime.layouts.objects import attributes_of, is_plain_object
 from autograph.runtime.layouts.records import closed
 
 
@@ -358,6 +359,31 @@ def write_into(container: Any, new: Any) -> Any:
     return container
 
 
+def _leaves_in(value: Any, around: frozenset[int] = frozenset()) -> Iterator[Any]:
+    """The leaves of a value, and of the attributes of objects in it."""
+    for leaf in jax.tree_util.tree_leaves(value):
+        if not is_plain_object(leaf):
+            yield leaf
+        elif id(leaf) not in around:
+            for part in attributes_of(leaf).values():
+                yield from _leaves_in(part, around | {id(leaf)})
+
+
+def _with_leaves(value: Any, replace: Callable[[Any], Any], around: frozenset[int] = frozenset()) -> Any:
+    """A value with other leaves; objects in it get theirs in place."""
+
+    def leaf_of(leaf: Any) -> Any:
+        if not is_plain_object(leaf):
+            return replace(leaf)
+        for name, part in attributes_of(leaf).items() if id(leaf) not in around else ():
+            new = _with_leaves(part, replace, around | {id(leaf)})
+            if any(a is not b for a, b in zip(_leaves_in(new), _leaves_in(part), strict=True)):
+                object.__setattr__(leaf, name, new)
+        return leaf
+
+    return jax.tree_util.tree_map(leaf_of, value)
+
+
 class Marks:
     """Which traced leaves are placeholders, and the traced condition under which each is a real value."""
 
@@ -393,9 +419,9 @@ class Marks:
             known = self._marks.get(id(leaf))
             return known is not None and known[0]() is leaf and known[1] is not defined
 
-        if any(map(is_another, jax.tree_util.tree_leaves(value))):
-            value = jax.tree_util.tree_map(lambda leaf: jnp.array(leaf, copy=True) if is_another(leaf) else leaf, value)
-        for leaf in jax.tree_util.tree_leaves(value):
+        if any(map(is_another, _leaves_in(value))):
+            value = _with_leaves(value, lambda leaf: jnp.array(leaf, copy=True) if is_another(leaf) else leaf)
+        for leaf in _leaves_in(value):
             if isinstance(leaf, jax.Array):
                 reference = weakref.ref(leaf, functools.partial(self._forget, id(leaf)))
                 self._marks[id(leaf)] = (reference, defined, reason)
@@ -408,7 +434,7 @@ class Marks:
         """The condition and the reason recorded for ``value``, or None if it is surely bound."""
         if not self._marks:
             return None
-        for leaf in jax.tree_util.tree_leaves(value):
+        for leaf in _leaves_in(value):
             entry = self._marks.get(id(leaf))
             if entry is not None and entry[0]() is leaf:
                 return entry[1], entry[2]

@@ -1,0 +1,283 @@
+"""`Joiner`: the least layout that holds the values of two, and how the leaves of each become leaves of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import jax
+
+from autograph.backends.base import MISSING, LeafType
+from autograph.runtime.layouts.kinds import (
+    ABSENT,
+    BUFFERS,
+    CONTENTS,
+    FILLED,
+    NOTHING,
+    Array,
+    Either,
+    Layout,
+    Maybe,
+    Nothing,
+    Object,
+    Seq,
+    Static,
+    Tree,
+    is_one_value,
+)
+from autograph.runtime.layouts.mismatches import Mismatch
+
+
+class Types(Protocol):
+    """What is asked of the backend."""
+
+    def type_of(self, leaf: Any) -> LeafType | None:
+        """The type of a leaf that can be an array."""
+
+    def join(self, left: LeafType, right: LeafType) -> LeafType | None:
+        """The least type for both."""
+
+
+@dataclass(frozen=True)
+class Given:
+    """A leaf that the side itself does not have."""
+
+    value: Any
+
+
+Source = int | Given
+Path = tuple[Any, ...] | str  # a variable's name, or a path, the node there, and the number of a part of it
+_PLACEHOLDER = Given(MISSING)
+_TRUE, _FALSE = Given(True), Given(False)
+
+
+@dataclass(frozen=True)
+class Joined:
+    """A joined layout, and for each of its leaves what either side has in that place: one of its own leaves, or another."""
+
+    layout: Layout
+    left: tuple[Source, ...]
+    right: tuple[Source, ...]
+
+
+def injected(sources: Sequence[Source], leaves: Sequence[Any]) -> list[Any]:
+    """The leaves of one side in the places of the joined layout; `MISSING` where it has none."""
+    return [leaves[source] if isinstance(source, int) else source.value for source in sources]
+
+
+@dataclass(frozen=True)
+class _Side:
+    """A part of one of the two: its layout and the place of its first leaf."""
+
+    layout: Layout
+    start: int
+
+    def parts(self) -> list[_Side]:
+        found, start = [], self.start
+        for part in self.layout.parts:
+            found.append(_Side(part, start))
+            start += part.count
+        return found
+
+    def own(self) -> range:
+        return range(self.start, self.start + self.layout.count)
+
+
+class Joiner:
+    """Joins layouts, and collects all the places where that cannot be done.
+
+    Attributes: mismatches (what differs, and must not).
+    """
+
+    def __init__(self, types: Types, is_known: Callable[[Any], bool] = lambda _: False, chooses: bool = False) -> None:
+        """``is_known`` tells objects that were there before the statement; ``chooses``: whether lists join to `Either`."""
+        self.types = types
+        self.mismatches: list[Mismatch] = []
+        self._is_known = is_known
+        self._chooses = chooses
+        self._sources: tuple[list[Source], list[Source]] = ([], [])
+        self._whole: tuple[str, Layout, Layout] = ("", NOTHING, NOTHING)
+        self._differs = False
+
+    def join(self, name: str, left: Layout, right: Layout) -> Joined:
+        """The join of two typed layouts, of the variable of this name.
+
+        Where there is none, `mismatches` says why, and the result means nothing.
+        """
+        self._sources = [], []
+        self._whole, self._differs = (name, left, right), False
+        before = len(self.mismatches)
+        layout = self._join(_Side(left, 0), _Side(right, 0), name)
+        if self._differs:  # and is shown as a whole
+            self.mismatches[before:] = [each for each in self.mismatches[before:] if each.is_structure]
+        return Joined(layout, tuple(self._sources[0]), tuple(self._sources[1]))
+
+    def _add(self, left: Source, right: Source) -> None:
+        self._sources[0].append(left)
+        self._sources[1].append(right)
+
+    def _join(self, left: _Side, right: _Side, path: Path) -> Layout:
+        a, b = left.layout, right.layout
+        if isinstance(a, Nothing) and isinstance(b, Nothing):
+            return a if a.widens else b
+        if isinstance(a, Nothing):
+            return self._only(right, 1, a.widens)
+        if isinstance(b, Nothing):
+            return self._only(left, 0, b.widens)
+        if a is ABSENT and b is ABSENT:
+            return ABSENT
+        if isinstance(a, Maybe) or isinstance(b, Maybe) or a is ABSENT or b is ABSENT:
+            return self._join_maybe(left, right, path)
+        if isinstance(a, Array | Static) and isinstance(b, Array | Static):
+            return self._join_leaves(a, left.start, b, right.start, path)
+        if isinstance(a, Object) and isinstance(b, Object):
+            return self._join_objects(left, right, path)
+        if isinstance(a, Tree) and isinstance(b, Tree):
+            return self._join_trees(a, left, b, right, path)
+        return self._differ()
+
+    def _join_leaves(self, a: Layout, left: Source, b: Layout, right: Source, path: Path) -> Layout:
+        self._add(left, right)
+        if isinstance(a, Static) and isinstance(b, Static) and is_one_value(a.value, b.value):
+            return a
+        types = self._type_of(a), self._type_of(b)
+        joined = None if types[0] is None or types[1] is None else self.types.join(types[0], types[1])
+        if joined is None:
+            self.mismatches.append(Mismatch(worded(path), a, b))
+            return a
+        return Array(joined)
+
+    def _type_of(self, leaf: Layout) -> LeafType | None:
+        if isinstance(leaf, Array):
+            return leaf.type
+        return self.types.type_of(leaf.value) if isinstance(leaf, Static) else None
+
+    def _join_maybe(self, left: _Side, right: _Side, path: Path) -> Layout:
+        absence = next(side.layout.absence for side in (left, right, _NONE) if isinstance(side.layout, Maybe))
+        (one, tag, source), (other, other_tag, other_source) = map(_as_maybe, (left, right))
+        inner = self._join(one, other, path)
+        return Maybe(inner, self._join_leaves(tag, source, other_tag, other_source, path), absence)
+
+    def _join_objects(self, left: _Side, right: _Side, path: Path) -> Layout:
+        a, b = left.layout, right.layout
+        assert isinstance(a, Object) and isinstance(b, Object)
+        if a.whole is not None and a.whole is b.whole:
+            return self._itself(a)
+        if a.kind is not b.kind or set(a.names) != set(b.names):
+            return self._differ()
+        others = dict(zip(b.names, right.parts(), strict=True))
+        parts = self._join_parts(a, left.parts(), [others[name] for name in a.names], path)
+        return Object(a.kind, a.names, parts)
+
+    def _itself(self, layout: Object) -> Layout:
+        """An object that is one on both sides: it stays, and its attributes are state of their own."""
+        self._add(Given(layout.whole), Given(layout.whole))
+        return Static(layout.whole)
+
+    def _join_trees(self, a: Tree, left: _Side, b: Tree, right: _Side, path: Path) -> Layout:
+        if isinstance(a, Seq) and isinstance(b, Seq) and a.role == b.role == FILLED:
+            return self._join_filled(a, left, b, right, path)
+        if a.is_list and b.is_list and (isinstance(a, Seq) or isinstance(b, Seq)):
+            return self._join_lists(a, left, b, right, path)
+        if not a.kind == b.kind or set(a.keys) != set(b.keys):  # noqa: SIM201 (JAX's structures are never `!=` a class)
+            return self._differ()
+        by_key = dict(zip(b.keys, right.parts(), strict=True))
+        parts = self._join_parts(a, left.parts(), [by_key[key] for key in a.keys], path)
+        return with_joined_bounds(a, b).with_parts(parts)
+
+    def _join_lists(self, a: Tree, left: _Side, b: Tree, right: _Side, path: Path) -> Layout:
+        """Two lists of which at least one may have a traced length: item by item where they are alike, else `Either`."""
+        seq = b if a.kind is list else a
+        if len(a.keys) == len(b.keys) and (a.kind == b.kind or (list in (a.kind, b.kind) and _has_known_length(seq))):
+            count, noted, differed = len(self._sources[0]), len(self.mismatches), self._differs
+            parts = self._join_parts(seq, left.parts(), right.parts(), path)
+            if self._differs == differed or not self._chooses:
+                return with_joined_bounds(seq, a if seq is b else b).with_parts(parts)
+            self._differs = differed
+            del self.mismatches[noted:], self._sources[0][count:], self._sources[1][count:]
+        return self._choose(left, right) if self._chooses else self._differ()
+
+    def _join_parts(self, node: Layout, left: Sequence[_Side], right: Sequence[_Side], path: Path) -> list[Layout]:
+        pairs = enumerate(zip(left, right, strict=True))
+        return [self._join(one, other, (path, node, k)) for k, (one, other) in pairs]
+
+    def _join_filled(self, a: Seq, left: _Side, b: Seq, right: _Side, path: Path) -> Layout:
+        """Arrays that are filled: one in which nothing has been written has no buffer yet, its first part."""
+        lacking = len(b.keys) - len(a.keys)
+        wide = b if lacking >= 0 else a
+        nothing = [_Side(_NO_BUFFER, 0)] * abs(lacking)
+        ones = [*(nothing if lacking > 0 else ()), *left.parts()]
+        others = [*(nothing if lacking < 0 else ()), *right.parts()]
+        return wide.with_parts(self._join_parts(wide, ones, others, path))
+
+    def _choose(self, left: _Side, right: _Side) -> Layout:
+        """Two lists, one of a traced length or both of different ones."""
+        a, b = self._only(left, 0, False), self._only(right, 1, False)
+        return Either(a, b)
+
+    def _only(self, side: _Side, own: int, widens: bool) -> Layout:
+        """What one side has where the other has nothing. Number ``own`` of the two has it."""
+        layout = side.layout
+        if isinstance(layout, Object) and layout.whole is not None and self._is_known(layout.whole):
+            return self._itself(layout)
+        if isinstance(layout, Static) and widens:
+            type = self._type_of(layout)
+            layout = layout if type is None else Array(type)
+        if isinstance(layout, Array | Static):
+            other = Given(layout.value) if isinstance(layout, Static) else _PLACEHOLDER
+            self._add(*((side.start, other) if own == 0 else (other, side.start)))
+            return layout
+        parts = [self._only(part, own, widens) for part in side.parts()]
+        if isinstance(layout, Object):  # another object takes its place
+            return Object(layout.kind, layout.names, parts)
+        return layout.with_parts(parts)
+
+    def _differ(self) -> Layout:
+        """Note that the structure differs: of the whole variable, once."""
+        if not self._differs:
+            self._differs = True
+            self.mismatches.append(Mismatch(*self._whole, is_structure=True))
+        return NOTHING
+
+
+_NONE = _Side(Maybe(NOTHING, Static(False)), 0)
+_NO_BUFFER = NOTHING
+
+
+def _as_maybe(side: _Side) -> tuple[_Side, Layout, Source]:
+    """The value of a side that may have none, its tag, and where that is."""
+    layout = side.layout
+    if isinstance(layout, Maybe):
+        return _Side(layout.inner, side.start), layout.tag, side.start + layout.inner.count
+    if layout is ABSENT:
+        return _Side(NOTHING, side.start), Static(False), _FALSE
+    return side, Static(True), _TRUE
+
+
+def with_joined_bounds(one: Tree, other: Tree) -> Tree:
+    """The layout of contents that are of traced length and equal but for how long they may be: as long as either."""
+    if not isinstance(one, Seq) or one.role != BUFFERS:
+        return one
+    mine, theirs = (jax.tree_util.tree_unflatten(each.kind, each.keys) for each in (one, other))
+    bounded = mine.bounded_as(theirs)
+    return Seq(jax.tree_util.tree_structure(bounded), one.keys, one.parts, BUFFERS)
+
+
+def _has_known_length(seq: Tree) -> bool:
+    return not any(isinstance(part, Seq) and part.role == BUFFERS for part in seq.parts)
+
+
+def worded(path: Path) -> str:
+    """A path as Python writes it: ``params['w'][0]``."""
+    if isinstance(path, str):
+        return path
+    around, node, k = path
+    if isinstance(node, Object):
+        return f"{worded(around)}.{node.names[k]}"
+    if node.kind in (list, tuple, dict, CONTENTS):
+        return f"{worded(around)}[{node.keys[k]!r}]"
+    value = jax.tree_util.tree_unflatten(node.kind, range(len(node.keys)))
+    found = jax.tree_util.tree_flatten_with_path(value)[0]
+    keys = {part: key for key, part in found}
+    return worded(around) + jax.tree_util.keystr(keys[k])

@@ -1,0 +1,286 @@
+"""The kinds of layouts.
+
+A layout says how a value is put together from its *leaves*, the arrays and Python objects that it holds, in order, and
+what each leaf is. Layouts are a lattice: `join.Joiner` finds the least layout that holds the values of two.
+
+========== ======================================== =================================
+Layout     A value                                  Its leaves
+========== ======================================== =================================
+`Array`    an array                                 itself
+`Static`   any other object, the same on all paths  itself
+`ABSENT`   None                                     none
+`Maybe`    a value or nothing, as the run decides   those of the value, and the tag
+`Tree`     a tuple, list, dict, registered pytree   those of its parts
+`Seq`      a list or array with a traced length     those of its parts
+`Object`   an instance of a class of the user's     those of its attributes
+`Either`   one of two lists, chosen after the join  those of both
+`NOTHING`  no value: the path leaves it unbound     none
+`NEVER`    no value: nothing follows on this path   none
+========== ======================================== =================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from autograph.backends.base import LeafType, Output
+from autograph.runtime.layouts.functions import is_same_function
+
+
+class Layout:
+    """Base class. Immutable; equal where values of both can be used for one another.
+
+    Attributes: count (the number of leaves).
+    """
+
+    __slots__ = ("count",)
+    count: int
+
+    @property
+    def parts(self) -> Sequence[Layout]:
+        """The layouts that this one is built of."""
+        return ()
+
+    def with_parts(self, parts: Sequence[Layout]) -> Layout:
+        """The same layout, built of others."""
+        return self
+
+    def _key(self) -> Any:
+        return ()
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (type(self) is type(other) and self._key() == other._key())  # type: ignore[attr-defined]
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.count))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(map(repr, self.parts))})"
+
+
+class _Leaf(Layout):
+    """One leaf, of which it is not known yet what it is: a traced array has its type once the trace has ended."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        self.count = 1
+
+
+class _Absent(Layout):
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def __repr__(self) -> str:
+        return "ABSENT"
+
+
+class Nothing(Layout):
+    """No value. Where it ``widens``, what other paths have becomes an array, which can stand as a placeholder."""
+
+    __slots__ = ("widens",)
+
+    def __init__(self, widens: bool) -> None:
+        self.count = 0
+        self.widens = widens
+
+    def _key(self) -> Any:
+        return self.widens
+
+    def __repr__(self) -> str:
+        return "NOTHING" if self.widens else "NEVER"
+
+
+LEAF = _Leaf()
+ABSENT = _Absent()
+NOTHING = Nothing(True)
+NEVER = Nothing(False)
+
+
+class Array(Layout):
+    """An array of this shape, dtype and weak type."""
+
+    __slots__ = ("type",)
+
+    def __init__(self, type: LeafType) -> None:
+        self.count = 1
+        self.type = type
+
+    def _key(self) -> Any:
+        return self.type
+
+    def __repr__(self) -> str:
+        return str(self.type)
+
+
+class Static(Layout):
+    """This Python object. Numbers, and arrays from outside of the statement, may widen to an `Array`."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.count = 1
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, Static) and is_one_value(self.value, other.value))
+
+    __hash__ = Layout.__hash__
+
+    def __repr__(self) -> str:
+        return f"Static({self.value!r})"
+
+
+class Maybe(Layout):
+    """A value where the tag, its last leaf, is true; else what ``absence`` says: None, or an unbound variable.
+
+    ``inner`` is `NOTHING` where no path has a value.
+    """
+
+    __slots__ = ("inner", "tag", "absence")
+
+    def __init__(self, inner: Layout, tag: Layout, absence: str = "None") -> None:
+        self.count = inner.count + 1
+        self.inner = inner
+        self.tag = tag
+        self.absence = absence
+
+    @property
+    def parts(self) -> Sequence[Layout]:
+        return (self.inner, self.tag)
+
+    def with_parts(self, parts: Sequence[Layout]) -> Layout:
+        return Maybe(*parts, absence=self.absence)
+
+    def _key(self) -> Any:
+        return self.absence, self.tag, self.inner
+
+
+class Tree(Layout):
+    """A node of a pytree.
+
+    Attributes:
+      kind: `list`, `tuple` or `dict`; for any other class JAX's structure of the node alone.
+      keys: those of a dict, in its order; else the positions.
+    """
+
+    __slots__ = ("kind", "keys", "_parts")
+
+    def __init__(self, kind: Any, keys: Sequence[Any], parts: Sequence[Layout]) -> None:
+        self.count = sum(part.count for part in parts)
+        self.kind = kind
+        self.keys = tuple(keys)
+        self._parts = tuple(parts)
+
+    @property
+    def parts(self) -> Sequence[Layout]:
+        return self._parts
+
+    def with_parts(self, parts: Sequence[Layout]) -> Layout:
+        return Tree(self.kind, self.keys, parts)
+
+    def _key(self) -> Any:
+        return self.kind, self.keys, self._parts
+
+    @property
+    def is_list(self) -> bool:
+        return self.kind is list
+
+
+class Seq(Tree):
+    """A list or array that may have a traced length. ``kind`` is `CONTENTS` for a tuple of what such a list holds.
+
+    Attributes:
+      role: `ELEMENTS` for a list whose length is known; `BUFFERS` for the contents of one whose length is traced;
+        `FILLED` for an array that is filled element by element, a `TensorArray` say.
+    """
+
+    __slots__ = ("role",)
+
+    def __init__(self, kind: Any, keys: Sequence[Any], parts: Sequence[Layout], role: str) -> None:
+        super().__init__(kind, keys, parts)
+        self.role = role
+
+    def with_parts(self, parts: Sequence[Layout]) -> Layout:
+        return Seq(self.kind, self.keys, parts, self.role)
+
+    @property
+    def is_list(self) -> bool:
+        return self.role != FILLED
+
+
+CONTENTS = "contents"
+ELEMENTS, BUFFERS, FILLED = "elements", "buffers", "filled"
+
+
+class Object(Layout):
+    """An instance of ``kind`` with these attributes.
+
+    Attributes: whole (the instance itself; None where it is none that is there before the statement).
+    """
+
+    __slots__ = ("kind", "names", "_parts", "whole")
+
+    def __init__(self, kind: type, names: tuple[str, ...], parts: Sequence[Layout], whole: Any = None) -> None:
+        self.count = sum(part.count for part in parts)
+        self.kind = kind
+        self.names = names
+        self._parts = tuple(parts)
+        self.whole = whole
+
+    @property
+    def parts(self) -> Sequence[Layout]:
+        return self._parts
+
+    def with_parts(self, parts: Sequence[Layout]) -> Layout:
+        return Object(self.kind, self.names, parts, self.whole)
+
+    def _key(self) -> Any:
+        return self.kind, self.names, self._parts
+
+
+class Either(Layout):
+    """One of two lists of different layout: what both are made of comes out, and the lists are made and chosen after."""
+
+    __slots__ = ("left", "right")
+
+    def __init__(self, left: Layout, right: Layout) -> None:
+        self.count = left.count + right.count
+        self.left = left
+        self.right = right
+
+    @property
+    def parts(self) -> Sequence[Layout]:
+        return (self.left, self.right)
+
+    def with_parts(self, parts: Sequence[Layout]) -> Layout:
+        return Either(*parts)
+
+    def _key(self) -> Any:
+        return self.left, self.right
+
+
+def is_one_value(a: Any, b: Any) -> bool:
+    """Whether two leaves are one Python value, so that nothing need be staged for it."""
+    if a is b:
+        return not isinstance(a, Output)
+    if is_same_function(a, b):
+        return True
+    if isinstance(a, Output) or isinstance(b, Output) or type(a) is not type(b) or hasattr(a, "__array__"):
+        return False
+    try:
+        return bool(a == b) and repr(a) == repr(b)  # 0.0 and -0.0 are equal, and are not one value
+    except Exception:
+        return False
+
+
+def leaves_of(layout: Layout) -> Iterator[Layout]:
+    """The `Array` and `Static` of each leaf, in order."""
+    if layout.parts:
+        for part in layout.parts:
+            yield from leaves_of(part)
+    elif layout.count:
+        yield layout

@@ -1,0 +1,93 @@
+"""What is said of values that have no layout in common."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import jax
+
+from autograph.runtime.layouts.kinds import (
+    ABSENT,
+    CONTENTS,
+    Array,
+    Either,
+    Layout,
+    Maybe,
+    Nothing,
+    Object,
+    Static,
+    Tree,
+)
+
+
+@dataclass(frozen=True)
+class Mismatch:
+    """A variable, or a leaf of one, that has a layout on each side, and none for both.
+
+    Attributes: is_structure (whether the two are built differently; else they are leaves).
+    """
+
+    name: str
+    left: Layout
+    right: Layout
+    is_structure: bool = False
+
+
+class Shown(str):
+    """Prints without quotes inside a structure."""
+
+    __repr__ = str.__str__
+
+
+def shown(layout: Layout) -> str:
+    """A layout as messages show it: arrays by their types, Python objects as they are."""
+    return str(_shown(layout))
+
+
+def _shown(layout: Layout) -> object:
+    if isinstance(layout, Array):
+        return Shown(layout.type)
+    if isinstance(layout, Static):
+        return Shown(_text(layout.value))
+    if layout is ABSENT:
+        return None
+    if isinstance(layout, Nothing):
+        return Shown("unbound")
+    parts = list(map(_shown, layout.parts))
+    if isinstance(layout, Maybe):
+        if layout.absence == "unbound":
+            return parts[0]
+        return Shown("None" if isinstance(layout.inner, Nothing) else f"{parts[0]!r} or None")
+    if isinstance(layout, Object):
+        attributes = (f"{name}={part!r}" for name, part in zip(layout.names, parts, strict=True))
+        return Shown(f"{layout.kind.__name__}({', '.join(attributes)})")
+    if isinstance(layout, Either):
+        return Shown(f"{parts[0]!r} or {parts[1]!r}")
+    assert isinstance(layout, Tree)
+    if layout.kind is list:
+        return parts
+    if layout.kind is dict:
+        return dict(zip(layout.keys, parts, strict=True))
+    if layout.kind is tuple or layout.kind is CONTENTS:
+        return tuple(parts)
+    return jax.tree_util.tree_unflatten(layout.kind, parts)
+
+
+def _text(value: object) -> str:
+    is_array = hasattr(value, "dtype") and hasattr(value, "shape")
+    if not is_array:
+        return repr(value)
+    weak = "~" if getattr(value, "weak_type", False) and str(value.dtype) != "bool" else ""  # type: ignore[attr-defined]
+    return f"{weak}{value.dtype}[{','.join(map(str, value.shape))}]"  # type: ignore[attr-defined]
+
+
+def sides(mismatches: Sequence[Mismatch], left: str, right: str) -> str:
+    """Both sides of all that differs, in the lines of a message; ``left`` and ``right`` say when each is seen."""
+    width = max(len(left), len(right)) + 1
+    lines = []
+    for each in mismatches:
+        if len(mismatches) > 1:
+            lines.append(f"    {each.name}")
+        lines += [f"    {left + ':':<{width}} {shown(each.left)}", f"    {right + ':':<{width}} {shown(each.right)}"]
+    return "\n".join(lines)

@@ -1,0 +1,213 @@
+"""What a staged branch may leave in a variable, where the other leaves something else: values, None, nothing, objects."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import autograph as ag
+
+Pair = collections.namedtuple("Pair", "a b")
+
+
+@dataclasses.dataclass
+class Node:
+    value: Any
+    next: Any = None
+
+
+def object_or_none(x):
+    y = None
+    if x > 0:
+        y = Node(x, Node(x * 2))
+    return -1.0 if y is None else y.value + y.next.value
+
+
+def none_inside_containers(x):
+    d = {"a": None, "b": [1.0, None]}
+    if x > 0:
+        d = {"a": x, "b": [2.0, x]}
+    return d["a"] is None, d["b"][1] is None, d["b"][0]
+
+
+def object_that_is_written_after(x):
+    if x > 0:
+        o = Node(x)
+    else:
+        o = None
+    if o is not None:
+        o.value = o.value * 3
+    return 0.0 if o is None else o.value
+
+
+def named_tuples_of_values_and_none(x):
+    t = Pair(None, 1)
+    if x > 0:
+        t = Pair(x, None)
+    r = 0.0
+    if t.a is not None:
+        r += t.a
+    if t.b is not None:
+        r += t.b * 10
+    return r
+
+
+def one_of_two_objects_or_none(x):
+    best, o, p = None, Node(1.0), Node(2.0)
+    if x > 0:
+        best = o
+    if x > 1:
+        best = p
+    return 0.0 if best is None else best.value
+
+
+def an_object_from_before_is_itself(x):
+    best, o = None, Node(1.0)
+    if x > 0:
+        best = o
+    o.value = 7.0
+    return 0.0 if best is None else best.value
+
+
+def it_is_written_through_the_other_name(x):
+    best, o = None, Node(1.0)
+    if x > 0:
+        best = o
+    if best is not None:
+        best.value = 7.0
+    return o.value
+
+
+def an_item_that_was_none(x):
+    items = [None] * 3
+    if x > 0:
+        items[1] = x
+    if items[1] is None:
+        return -1.0
+    return items[1] * 1.0
+
+
+def none_for_a_key(x):
+    if x > 0:
+        d = {"k": x}
+    else:
+        d = {"k": None}
+    found = d.get("k")
+    return 0.0 if found is None else found
+
+
+def tuples_appended(x):
+    out = []
+    if x > 0:
+        out.append((x, None))
+    else:
+        out.append((None, x))
+    a, b = out[0]
+    r = 0.0
+    if a is not None:
+        r = a
+    if b is not None:
+        r = b
+    return r
+
+
+def a_subtree_where_there_was_none(x):
+    tree = Node(1.0, Node(2.0, None))
+    if x > 0:
+        tree.next.next = Node(x)
+    found = tree.next.next
+    r = 0.0
+    if found is not None:
+        r = found.value
+    return r
+
+
+def keys_in_another_order(x):
+    if x > 0:
+        d = {"a": x, "b": [1.0]}
+    else:
+        d = {"b": [x], "a": 2.0}
+    return d["a"] + d["b"][0]
+
+
+PROGRAMS = [
+    object_or_none,
+    none_inside_containers,
+    object_that_is_written_after,
+    named_tuples_of_values_and_none,
+    one_of_two_objects_or_none,
+    an_object_from_before_is_itself,
+    it_is_written_through_the_other_name,
+    an_item_that_was_none,
+    none_for_a_key,
+    tuples_appended,
+    a_subtree_where_there_was_none,
+    keys_in_another_order,
+]
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize("x", [-1.0, 0.5, 2.0])
+def test_what_branches_leave_is_what_python_leaves(program, x):
+    wanted = jax.tree.leaves(program(x))
+    for found in (
+        ag.function(program)(jnp.asarray(x)),
+        jax.jit(ag.convert(program))(x),
+        jax.tree.map(lambda v: v[1], jax.vmap(ag.convert(program))(jnp.array([0.0, x]))),
+    ):
+        np.testing.assert_allclose(np.array(jax.tree.leaves(found), float), np.array(wanted, float), rtol=1e-6)
+
+
+def object_on_one_path(x):
+    if x > 0:
+        p = Node(x)
+    return p.value
+
+
+def unbound_on_one_path_before_a_raise(x):
+    if x > 0:
+        y = x
+    if x < -5:
+        raise ValueError("too small")
+    return y
+
+
+@pytest.mark.parametrize("program", [object_on_one_path, unbound_on_one_path_before_a_raise])
+def test_a_variable_that_one_path_leaves_unbound_raises_where_python_does(program):
+    made = ag.function(program)
+    assert float(made(jnp.asarray(2.0))) == 2.0
+    with pytest.raises(UnboundLocalError):
+        made(jnp.asarray(-1.0))
+
+
+def test_where_that_cannot_be_raised_it_is_refused():
+    with pytest.raises(ag.StagingError, match="'p' may be undefined here: only one branch binds it"):
+        jax.jit(ag.convert(object_on_one_path))(2.0)
+
+
+def test_all_that_differs_is_named_with_both_sides():
+    def run(x):
+        a, c, e = (1.0, 2), "s", {"k": 1}
+        if x > 0:
+            a, c, e = (1.0,), "t", {"k": jnp.zeros(3)}
+        return a, c, e
+
+    with pytest.raises(ag.StagingError) as caught:
+        ag.function(run)(jnp.asarray(1.0))
+    assert """  The branches of this statement leave 'a', 'c' and "e['k']" with different types, and its test is traced.
+    a
+    if true:  (1.0,)
+    if false: (1.0, 2)
+    c
+    if true:  't'
+    if false: 's'
+    e['k']
+    if true:  float32[3]
+    if false: 1
+""" in str(caught.value)
