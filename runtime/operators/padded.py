@@ -14,7 +14,7 @@ from autograph.backends.base import LeafType
 from autograph.runtime.errors import StagingError
 from autograph.runtime.operators.extents import Extent, exactly
 from autograph.runtime.operators.locations import user_location
-from autograph.runtime.operators.state import Structure, flatten, in_order, is_mutable_container
+from autograph.runtime.operators.state import Structure, flatten, is_mutable_container
 from autograph.runtime.recording import JOINT
 
 _NUMBERS = (bool, int, float, complex)
@@ -314,19 +314,6 @@ def joined_extent(one: Padded, other: Padded) -> Extent:
     """How long a list may be that is one of two."""
     origin = one.extent.origin
     return one.extent.join(other.extent.relative_to(origin, other.capacity))
-
-
-def with_joined_extents(one: Structure, other: Structure) -> Structure:
-    """The structure of two values that differ at most in how long their lists may be."""
-    mine, treedef = jax.tree_util.tree_flatten(one.template, is_leaf=_is_padded)
-    if not any(map(_is_padded, mine)):
-        return one
-    theirs = jax.tree_util.tree_leaves(other.template, is_leaf=_is_padded)
-    parts = [
-        a.with_(extent=joined_extent(a, b)) if isinstance(a, Padded) else a for a, b in zip(mine, theirs, strict=True)
-    ]
-    template = in_order(one.template, jax.tree_util.tree_unflatten(treedef, parts))
-    return Structure(jax.tree_util.tree_structure(template), template, one.has_records)
 
 
 def lengths_in(structure: Structure) -> set[int]:
