@@ -11,6 +11,10 @@ from typing import Any
 import jax
 import numpy as np
 
+from autograph.runtime.layouts.objects import is_plain_object
+
+_SHARED = frozenset(["present", "value", "resolve", "use"])
+
 
 @jax.tree_util.register_pytree_node_class
 class Optional:
@@ -41,11 +45,32 @@ class Optional:
     """
 
     def __init__(self, present: Any, value: Any) -> None:
-        self.present = present
-        self.value = value
+        object.__setattr__(self, "_present", present)
+        object.__setattr__(self, "_held", value)
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in _SHARED:  # as the names of attributes of the user's objects may be
+            held = object.__getattribute__(self, "_held")
+            if is_plain_object(held) and hasattr(held, name):
+                return getattr(used(self), name)
+        return object.__getattribute__(self, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(used(self), name, value)
+
+    def __delattr__(self, name: str) -> None:
+        delattr(used(self), name)
+
+    @property
+    def present(self) -> Any:
+        return self._present
+
+    @property
+    def value(self) -> Any:
+        return self._held
 
     def tree_flatten(self) -> tuple[tuple[Any, Any], None]:
-        return (self.present, self.value), None
+        return (self._present, self._held), None
 
     @classmethod
     def tree_unflatten(cls, _: None, children: tuple[Any, Any]) -> Optional:
@@ -53,9 +78,7 @@ class Optional:
 
     def resolve(self) -> Any:
         """The value, or None; itself inside a trace, where it is not known which."""
-        if isinstance(self.present, jax.core.Tracer) or np.ndim(self.present):
-            return self
-        return self.value if bool(self.present) else None
+        return resolved(self)
 
     def use(self) -> Any:
         """The value, for what None cannot do.
@@ -63,17 +86,12 @@ class Optional:
         Raises:
           StagingError: it may be None, and that cannot be checked at run time.
         """
-        resolved = self.resolve()
-        if resolved is not self:
-            return resolved
-        if not is_known(self.present):
-            CHECKS.present(self.present)
-        return self.value
+        return used(self)
 
     def __autograph_truth__(self) -> Any:
-        resolved = self.resolve()
-        if resolved is not self:
-            return resolved
+        found = resolved(self)
+        if found is not self:
+            return found
         return CHECKS.truth(self)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
@@ -83,10 +101,10 @@ class Optional:
         return jax.numpy.asarray(self._value())
 
     def _value(self) -> Any:
-        resolved = self.use()
-        if resolved is None:
+        found = used(self)
+        if found is None:
             raise TypeError("this value is None here; ask `is None`, or `.present`, first")
-        return resolved
+        return found
 
     def __float__(self) -> float:
         return float(self._value())
@@ -98,52 +116,77 @@ class Optional:
         return operator.index(self._value())
 
     def __bool__(self) -> bool:
-        resolved = self.use()
-        return False if resolved is None else bool(resolved)
+        found = used(self)
+        return False if found is None else bool(found)
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self.use())
+        return iter(used(self))
 
     def __len__(self) -> int:
-        return len(self.use())
+        return len(used(self))
 
     def __getitem__(self, key: Any) -> Any:
-        return self.use()[key]
+        return used(self)[key]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.use()(*args, **kwargs)
+        return used(self)(*args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        return getattr(self.use(), name)
+        return getattr(used(self), name)
 
     __hash__ = object.__hash__
 
     def __repr__(self) -> str:
-        resolved = self.resolve()
-        return f"Optional(present={self.present}, value={self.value})" if resolved is self else repr(resolved)
+        found = resolved(self)
+        return f"Optional(present={self._present}, value={self._held})" if found is self else repr(found)
 
     def __str__(self) -> str:
-        resolved = self.resolve()
-        return repr(self) if resolved is self else str(resolved)
+        found = resolved(self)
+        return repr(self) if found is self else str(found)
+
+
+def present_in(optional: Optional) -> Any:
+    """Whether there is a value. What `Optional.present` is, but where the value has an attribute of that name."""
+    return optional._present
+
+
+def held_in(optional: Optional) -> Any:
+    """The value, or what stands in its place; as `present_in`."""
+    return optional._held
+
+
+def resolved(optional: Optional) -> Any:
+    """The value, or None; itself where it is not known which."""
+    present = optional._present
+    if isinstance(present, jax.core.Tracer) or np.ndim(present):
+        return optional
+    return optional._held if bool(present) else None
 
 
 def used(value: Any) -> Any:
-    """What ``value`` is where None will not do."""
-    return value.use() if isinstance(value, Optional) else value
+    """What ``value`` is where None will not do: of an `Optional`, the value, after making sure that there is one."""
+    if not isinstance(value, Optional):
+        return value
+    found = resolved(value)
+    if found is not value:
+        return found
+    if not is_known(value._present):
+        CHECKS.present(value._present)
+    return value._held
 
 
 def _binary(function: Callable[[Any, Any], Any]) -> Any:
-    return lambda self, other: function(self.use(), used(other))
+    return lambda self, other: function(used(self), used(other))
 
 
 def _reflected(function: Callable[[Any, Any], Any]) -> Any:
-    return lambda self, other: function(used(other), self.use())
+    return lambda self, other: function(used(other), used(self))
 
 
 def _unary(function: Callable[[Any], Any]) -> Any:
-    return lambda self: function(self.use())
+    return lambda self: function(used(self))
 
 
 def _equal(self: Optional, other: Any) -> Any:
@@ -156,13 +199,13 @@ def _unequal(self: Optional, other: Any) -> Any:
 
 def _compared(one: Optional, other: Any, function: Callable[[Any, Any], Any], if_none: bool) -> Any:
     """``==`` and ``!=``, which None has too."""
-    resolved = one.resolve()
-    if resolved is not one or is_known(one.present):
-        return function(one.use(), other)
+    found = resolved(one)
+    if found is not one or is_known(one._present):
+        return function(used(one), other)
     if other is None:
-        return one.present if if_none else ~one.present
-    same = function(one.value, used(other))
-    return jax.numpy.where(one.present, same, if_none)
+        return one._present if if_none else ~one._present
+    same = function(one._held, used(other))
+    return jax.numpy.where(one._present, same, if_none)
 
 
 for _name in (

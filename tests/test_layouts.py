@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import autograph as ag
 from autograph.backends import xla_carry
 from autograph.backends.base import MISSING, LeafType, Output
-from autograph.runtime.layouts.describe import describe, describe_variable, typed, unbound, unflatten
+from autograph.runtime.layouts.describe import anonymous, describe, describe_variable, typed, unbound, unflatten
 from autograph.runtime.layouts.join import Joiner, injected
 from autograph.runtime.layouts.kinds import ABSENT, NEVER, NOTHING, Array, Maybe, Nothing, Object, Static, leaves_of
 from autograph.runtime.layouts.mismatches import shown, sides
@@ -239,12 +239,6 @@ def _wider(values):
             lambda value: Optional(traced(xla_carry.type_of(True)), value), values.filter(lambda v: v is not None)
         ),
     )
-
-
-def anonymous(layout):
-    """The layout with objects that are described only, none of which is known to be another."""
-    parts = list(map(anonymous, layout.parts))
-    return Object(layout.kind, layout.names, parts) if isinstance(layout, Object) else layout.with_parts(parts)
 
 
 ANY = st.recursive(LEAVES, _wider, max_leaves=5).map(layout_of).map(anonymous)

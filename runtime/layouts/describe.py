@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import jax
 import numpy as np
 
-from autograph.backends.base import Output
+from autograph.backends.base import LeafType, Output
 from autograph.runtime.layouts.kinds import (
     ABSENT,
     BUFFERS,
@@ -28,33 +29,42 @@ from autograph.runtime.layouts.kinds import (
     Tree,
 )
 from autograph.runtime.layouts.objects import attributes_of, is_plain_object
-from autograph.runtime.optional import Optional
+from autograph.runtime.optional import Optional, held_in, present_in
 
 _LEAVES = (jax.Array, np.ndarray, np.generic, str, bytes, bool, int, float, complex, type)
 
 
-def describe(value: Any, keeps_containers: bool = False, is_contents: bool = False) -> tuple[Layout, list[Any]]:
+def describe(
+    value: Any, keeps_containers: bool = False, is_contents: bool = False, opens: bool = True
+) -> tuple[Layout, list[Any]]:
     """The layout of a value, its leaves not yet typed (see `typed`), and the leaves.
 
     Args:
-      value: any pytree; instances of the user's classes are taken apart into their attributes.
+      value: any pytree.
       keeps_containers: let lists and dicts inside be leaves: other names may hold them.
       is_contents: the value is what a list that may have a traced length holds.
+      opens: take instances of the user's classes apart into their attributes; else they are leaves.
     """
     found: list[Any] = []
+    around = frozenset[int]() if opens else None
     if is_contents and type(value) is tuple:
-        parts = [_describe(part, found, keeps_containers, frozenset()) for part in value]
+        parts = [_describe(part, found, keeps_containers, around) for part in value]
         return Seq(CONTENTS, range(len(value)), parts, ELEMENTS), found
     if is_contents:
-        return _registered(value, found, keeps_containers, frozenset(), is_padded=True) or LEAF, found
-    layout = _describe(value, found, False, frozenset(), keeps_containers)
+        return _registered(value, found, keeps_containers, around, is_padded=True) or LEAF, found
+    layout = _describe(value, found, False, around, keeps_containers)
     return layout, found
 
 
 def _describe(
-    value: Any, found: list[Any], keeps: bool, around: frozenset[int], keeps_inside: bool | None = None
+    value: Any, found: list[Any], keeps: bool, around: frozenset[int] | None, keeps_inside: bool | None = None
 ) -> Layout:
-    """``keeps``: lists and dicts are leaves; ``keeps_inside``: those inside this one, if that differs."""
+    """The layout of a part of the value.
+
+    Args:
+      keeps: lists and dicts are leaves; keeps_inside: those inside this one, if that differs.
+      around: the objects that this is an attribute of, by identity; None if objects are leaves.
+    """
     inside = keeps if keeps_inside is None else keeps_inside
     if value is None:
         return ABSENT
@@ -66,21 +76,21 @@ def _describe(
     return LEAF
 
 
-def _node(value: Any, found: list[Any], keeps: bool, around: frozenset[int]) -> Layout | None:
+def _node(value: Any, found: list[Any], keeps: bool, around: frozenset[int] | None) -> Layout | None:
     kind = type(value)
     if kind is tuple or kind is list:
         return Tree(kind, range(len(value)), [_describe(part, found, keeps, around) for part in value])
     if kind is dict:
         return Tree(kind, value, [_describe(part, found, keeps, around) for part in value.values()])
     if kind is Optional:
-        inner = _describe(value.value, found, keeps, around)
-        found.append(value.present)
+        inner = _describe(held_in(value), found, keeps, around)
+        found.append(present_in(value))
         return Maybe(inner, LEAF)
     return _registered(value, found, keeps, around) or _object(value, found, around)
 
 
 def _registered(
-    value: Any, found: list[Any], keeps: bool, around: frozenset[int], is_padded: bool = False
+    value: Any, found: list[Any], keeps: bool, around: frozenset[int] | None, is_padded: bool = False
 ) -> Layout | None:
     """The layout of a node that JAX knows; None if it does not."""
     children, treedef = jax.tree_util.tree_flatten(value, is_leaf=lambda part: part is not value)
@@ -103,8 +113,8 @@ def _is_padded(value: Any, child: Any) -> bool:
     return hasattr(type(value), "set_contents") and child is getattr(value, "padded", None)
 
 
-def _object(value: Any, found: list[Any], around: frozenset[int]) -> Layout | None:
-    if not is_plain_object(value) or id(value) in around:
+def _object(value: Any, found: list[Any], around: frozenset[int] | None) -> Layout | None:
+    if around is None or not is_plain_object(value) or id(value) in around:
         return None
     attributes = attributes_of(value)
     around |= {id(value)}
@@ -113,10 +123,10 @@ def _object(value: Any, found: list[Any], around: frozenset[int]) -> Layout | No
 
 
 def describe_variable(
-    value: Any, defined: Any, keeps_containers: bool = False, is_contents: bool = False
+    value: Any, defined: Any, keeps_containers: bool = False, is_contents: bool = False, opens: bool = True
 ) -> tuple[Maybe, list[Any]]:
-    """The layout and leaves of a variable that is bound where ``defined``, its tag."""
-    layout, leaves = describe(value, keeps_containers, is_contents)
+    """The layout and leaves of a variable that is bound where ``defined``, its tag. The other arguments are `describe`'s."""
+    layout, leaves = describe(value, keeps_containers, is_contents, opens)
     return Maybe(layout, LEAF, "unbound"), [*leaves, defined]
 
 
@@ -125,18 +135,36 @@ def unbound() -> tuple[Maybe, list[Any]]:
     return Maybe(NOTHING, LEAF, "unbound"), [False]
 
 
-def typed(layout: Layout, leaves: Iterable[Any]) -> Layout:
-    """The layout with each leaf an `Array` where the program computes it, and else `Static`."""
-    return _typed(layout, iter(leaves))
-
-
-def _typed(layout: Layout, leaves: Iterator[Any]) -> Layout:
-    if layout is LEAF:
-        leaf = next(leaves)
-        return Array(leaf.type) if isinstance(leaf, Output) else Static(leaf)
+def anonymous(layout: Layout) -> Layout:
+    """The layout with objects that are described only, whichever they were."""
     if not layout.parts:
         return layout
-    return layout.with_parts([_typed(part, leaves) for part in layout.parts])
+    parts = list(map(anonymous, layout.parts))
+    return Object(layout.kind, layout.names, parts) if isinstance(layout, Object) else layout.with_parts(parts)
+
+
+def typed(layout: Layout, leaves: Iterable[Any], types: Iterable[LeafType | None] | None = None) -> Layout:
+    """The layout with each leaf an `Array` where the program computes it, or it is given a type, and else `Static`."""
+    given = itertools.repeat(None) if types is None else types
+    found = [
+        Array(leaf.type if isinstance(leaf, Output) else type)
+        if isinstance(leaf, Output) or type is not None
+        else Static(leaf)
+        for leaf, type in zip(leaves, given, strict=False)
+    ]
+    return with_leaves(layout, iter(found))
+
+
+def untyped(layout: Layout) -> Layout:
+    """How values of this layout are built, whatever their leaves are."""
+    return with_leaves(layout, itertools.repeat(LEAF))
+
+
+def with_leaves(layout: Layout, leaves: Iterator[Layout]) -> Layout:
+    """The layout with these in the places of its leaves."""
+    if layout.parts:
+        return layout.with_parts([with_leaves(part, leaves) for part in layout.parts])
+    return next(leaves) if layout.count else layout
 
 
 def unflatten(layout: Layout, leaves: Sequence[Any], choose: Callable[[Any, Any], Any] | None = None) -> Any:

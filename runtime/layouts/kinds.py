@@ -284,3 +284,8 @@ def leaves_of(layout: Layout) -> Iterator[Layout]:
             yield from leaves_of(part)
     elif layout.count:
         yield layout
+
+
+def depth(layout: Layout) -> int:
+    """How many values lie within each other."""
+    return 1 + max(map(depth, layout.parts), default=0)

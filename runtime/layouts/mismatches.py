@@ -71,7 +71,10 @@ def _shown(layout: Layout) -> object:
         return dict(zip(layout.keys, parts, strict=True))
     if layout.kind is tuple or layout.kind is CONTENTS:
         return tuple(parts)
-    return jax.tree_util.tree_unflatten(layout.kind, parts)
+    value = jax.tree_util.tree_unflatten(layout.kind, parts)
+    if isinstance(value, tuple):
+        return value
+    return Shown(f"{type(value).__name__}({', '.join(map(repr, parts))})")
 
 
 def _text(value: object) -> str:
@@ -91,3 +94,9 @@ def sides(mismatches: Sequence[Mismatch], left: str, right: str) -> str:
             lines.append(f"    {each.name}")
         lines += [f"    {left + ':':<{width}} {shown(each.left)}", f"    {right + ':':<{width}} {shown(each.right)}"]
     return "\n".join(lines)
+
+
+def listed(mismatches: Sequence[Mismatch]) -> str:
+    """The names of all that differs, in a sentence."""
+    *most, last = map(repr, dict.fromkeys(each.name for each in mismatches))
+    return f"{', '.join(most)} and {last}" if most else last

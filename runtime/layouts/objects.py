@@ -11,9 +11,6 @@ import enum
 import weakref
 from typing import Any
 
-import jax
-
-from autograph.runtime.layouts.records import Record
 from autograph.runtime.library_table import is_library
 
 _NOT_STATE = ("__next__", "__get__", "__del__", "__array__", "__jax_array__", "__autograph_value__", "__wrapped__")
@@ -29,21 +26,6 @@ def is_plain_object(value: Any) -> bool:
     return known
 
 
-def opened(value: Any) -> Any:
-    """A pytree with each plain object in it taken apart into a `Record`; None if there is none."""
-    if not any(map(is_plain_object, jax.tree_util.tree_leaves(value))):
-        return None
-    return _opened(value, frozenset())
-
-
-def differ(one: Any, other: Any) -> bool:
-    """Whether two pytrees have plain objects in them, not the same ones."""
-    left, right = ([leaf for leaf in jax.tree_util.tree_leaves(v) if is_plain_object(leaf)] for v in (one, other))
-    return bool(left or right) and (
-        len(left) != len(right) or any(a is not b for a, b in zip(left, right, strict=True))
-    )
-
-
 def made_parts(value: Any) -> list[Any]:
     """The objects, lists and dicts that a pytree is built of, those in the attributes of its objects included."""
     if is_plain_object(value):
@@ -53,17 +35,6 @@ def made_parts(value: Any) -> list[Any]:
     if isinstance(value, list | tuple):
         return [value, *(part for inner in value for part in made_parts(inner))]
     return []
-
-
-def _opened(value: Any, path: frozenset[int]) -> Any:
-    def take_apart(leaf: Any) -> Any:
-        if not is_plain_object(leaf) or id(leaf) in path:
-            return leaf
-        attributes = attributes_of(leaf)
-        inner = path | {id(leaf)}
-        return Record(type(leaf), tuple(attributes), [_opened(part, inner) for part in attributes.values()])
-
-    return jax.tree_util.tree_map(take_apart, value)
 
 
 def attributes_of(value: Any) -> dict[str, Any]:

@@ -33,7 +33,7 @@ from autograph.runtime.operators.state import (
     value_of,
     values_in,
 )
-from autograph.runtime.optional import Optional
+from autograph.runtime.optional import Optional, held_in
 
 Thunk = Callable[[], Any]
 
@@ -137,7 +137,7 @@ class Conditionals:
             learnt.append(self.facts.of(value)[1])
             return value
 
-        present = kept.value if isinstance(kept, Optional) else kept  # what is true is not None
+        present = held_in(kept) if isinstance(kept, Optional) else kept  # what is true is not None
         result = self.staged_if(test, lambda: present, rest, variables, Snapshot((operand,), variables))
         self.facts.note(result, (), self.facts.of(test)[1] + sum(learnt, ()))
         return result

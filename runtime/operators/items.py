@@ -22,6 +22,7 @@ from autograph.runtime.operators.places import MUTABLE_CONTAINERS, AttributePlac
 from autograph.runtime.operators.reach import array_written
 from autograph.runtime.operators.slices import has_span
 from autograph.runtime.operators.state import CellVariable, GlobalVariable, has_contents
+from autograph.runtime.optional import used
 
 _PLAIN, _PLAIN_KEYS = frozenset({list, dict}), frozenset({int, str})  # in Python, and as quick as can be
 
@@ -52,6 +53,7 @@ class Items(Lookups, Masks, ListWrites):
         ):
             target[key] = value
             return target
+        target = used(target)
         if has_span(key):
             return self.write_spans(
                 self._array(target, key), key, lambda part, rest: self._set(part, rest, value), value
@@ -86,6 +88,7 @@ class Items(Lookups, Masks, ListWrites):
 
     def del_item(self, target: Any, key: Any) -> None:
         """``del target[key]``."""
+        target = used(target)
         method = user_method(type(target), "__delitem__")
         if method is not None:
             self.call(method)(target, key)
@@ -132,6 +135,7 @@ class Items(Lookups, Masks, ListWrites):
                 f"{user_location()}\n  The class of an object is changed inside a staged statement, by a traced condition.\n"
                 "  Keep what differs in an attribute."
             )
+        target = used(target)
         self.identities.check(target, name)
         method = user_method(type(target), "__setattr__")
         if method is not None:
@@ -153,6 +157,7 @@ class Items(Lookups, Masks, ListWrites):
 
     def del_attr(self, target: Any, name: str) -> None:
         """``del target.name``, through the class's own converted property or ``__delattr__``, where it has one."""
+        target = used(target)
         self.identities.check(target, name)
         method = user_method(type(target), "__delattr__")
         if method is not None:

@@ -11,7 +11,7 @@ from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.describe import describe_variable, typed, unbound, unflatten
 from autograph.runtime.layouts.join import Joiner, injected
 from autograph.runtime.layouts.kinds import ABSENT, NEVER, Array, Layout, Maybe, Nothing, Static, leaves_of
-from autograph.runtime.layouts.mismatches import Mismatch, sides
+from autograph.runtime.layouts.mismatches import Mismatch, listed, sides
 from autograph.runtime.operators.joined_parts import EndParts
 from autograph.runtime.operators.journal import ContentsPlace, Place, holds_list
 from autograph.runtime.operators.padded import Padded, as_padded, chosen, emptied
@@ -176,19 +176,13 @@ class Join:
         return chosen(self.predicate, a, b)
 
     def _mismatch(self, mismatches: Sequence[Mismatch]) -> StagingError:
-        names = list(dict.fromkeys(each.name for each in mismatches))
-        is_result = all(name.startswith(RESULT) for name in names)
-        subject = "return different things" if is_result else f"leave {_listed(names)} with different types"
+        is_result = all(each.name.startswith(RESULT) for each in mismatches)
+        subject = "return different things" if is_result else f"leave {listed(mismatches)} with different types"
         return StagingError(
             f"{self.where}\n  The branches of this statement {subject}, and its test is traced.\n"
             f"{sides(mismatches, 'if true', 'if false')}\n"
             "  XLA needs one type for both: give them the same shape and structure (jnp.broadcast_to, jnp.zeros_like …)."
         )
-
-
-def _listed(names: Sequence[str]) -> str:
-    *most, last = map(repr, names)
-    return f"{', '.join(most)} and {last}" if most else last
 
 
 def _is_constant(layout: Layout) -> bool:

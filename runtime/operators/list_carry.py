@@ -179,7 +179,7 @@ class CarriesLists:
     def _widen_lists(self, carried: Carried, ends: dict[Path, ListEnd]) -> bool:
         """Give the lists of a variable the room that an iteration has shown they need; True if they had less."""
         entries = self._entry_contents(carried)
-        value = carried.structure.build(carried.start[:-1])
+        value = carried.unflatten(carried.start)
         mine = self._contents_in(carried, value)
         wider = {}
         for path, ended in ends.items():
@@ -202,7 +202,7 @@ class CarriesLists:
             for path, room in wider.items():
                 lists[path].set_contents(room)
         new = self._start(carried.variable, value)
-        carried.structure, carried.start, carried.types = new.structure, new.start, new.types
+        carried.layout, carried.start, carried.types = new.layout, new.start, new.types
         return True
 
     def _entry_contents(self, carried: Carried) -> dict[Path, Any]:

@@ -29,6 +29,7 @@ from autograph.runtime.operators.loop_state import (
     Key,
     Round,
     VariableEnd,
+    refuse_nesting,
 )
 from autograph.runtime.operators.part_carry import CarriesParts, StandIns
 from autograph.runtime.operators.parts import Path, lists_in_arrays, take_lists_apart
@@ -138,7 +139,7 @@ class LoopTrace(SettlesCarry, CarriesParts):
             if not self._widened(traced) or self._only_strengthened(traced):
                 break
         else:
-            raise StagingError(f"{self.where}\n  The types of this loop's variables do not settle.")
+            raise refuse_nesting(self.where, self.carried)
         if not self.journal.loops:
             self.journal.learnt.clear()
         self.spec = LoopSpec(
@@ -201,7 +202,7 @@ class LoopTrace(SettlesCarry, CarriesParts):
         position = 0
         for carried in self._inputs_first():
             leaves = []
-            counts = counts_in(carried.structure)
+            counts = counts_in(carried.unflatten(range(len(carried.start))))
             for k, (start, type, result) in enumerate(zip(carried.start, carried.types, carried.results, strict=True)):
                 if type is None:
                     leaves.append(start)
@@ -224,12 +225,12 @@ class LoopTrace(SettlesCarry, CarriesParts):
         given = value is not UNBOUND
         value = value if given else entry
         value = prepared(value, iterable.length if iterable.limit is None else iterable.limit)
-        leaves, structure = self._flattened(variable, value)
+        layout, leaves = self._described(variable, value)
         leaves.append(self.marks.defined(value))
         types = [self.backend.type_of(leaf) for leaf in leaves]
         if leaves[-1] is True:
             types[-1] = None
-        return Carried(variable, structure, leaves, types, entry if given or has_contents(entry) else value)
+        return Carried(variable, layout, leaves, types, entry if given or has_contents(entry) else value)
 
     def _operand_types(self) -> list[LeafType]:
         return [t for carried in self.carried if carried.is_input for t in carried.types if t is not None]
@@ -255,7 +256,7 @@ class LoopTrace(SettlesCarry, CarriesParts):
                 start if type is None else next(pending)
                 for start, type in zip(carried.start, carried.types, strict=True)
             ]
-            value = self._with_parts(carried, carried.structure.build(leaves[:-1]), stand_ins, region)
+            value = self._with_parts(carried, carried.unflatten(leaves), stand_ins, region)
             if leaves[-1] is not True:
                 value = self.marks.add(value, leaves[-1], f"the loop at {self.where} may not have bound it")
             carried.variable.set(value)
@@ -308,19 +309,19 @@ class LoopTrace(SettlesCarry, CarriesParts):
                 if not isinstance(variable, ContentsPlace):
                     take_lists_apart(value, in_arrays, region.writes)
                     stand_ins.end(k, value)
-                leaves, structure = self._flattened(variable, value)
+                layout, leaves = self._described(variable, value)
                 leaves.append(self.marks.defined(value))
                 _, operands_of = installed.get(id(variable), (None, []))
-                same = [k < len(operands_of) and leaf is operands_of[k] for k, leaf in enumerate(leaves)]
+                places = {id(operand): k for k, operand in enumerate(operands_of)}
                 span = slice(len(flat), len(flat) + len(leaves))
-                end.ends.append(VariableEnd(structure, span, same, lists))
+                end.ends.append(VariableEnd(layout, span, [places.get(id(leaf)) for leaf in leaves], lists))
                 flat += leaves
             for place in region.written():
                 end.written.append(key_of(place))
                 before = region.before[key_of(place)][1]
                 if place.get() is not UNBOUND:
-                    leaves, structure = self._flattened(place, place.get())
-                    end.types[key_of(place)] = structure.treedef, [self.backend.type_of(leaf) for leaf in leaves]
+                    layout, leaves = self._described(place, place.get())
+                    end.types[key_of(place)] = layout, [self.backend.type_of(leaf) for leaf in leaves]
                 if isinstance(place, ContentsPlace) and isinstance(place.owner, TracedList):
                     end.lists[key_of(place)] = list_end(place.owner, before, (id(place), ()), self.backend)
                 if (appended := appended_to(place, before)) is not None:
@@ -333,6 +334,7 @@ class LoopTrace(SettlesCarry, CarriesParts):
 
         slices = [slice_type(array, self.backend) for array in self.iterable.arrays]
         end.state_count = len(self._operand_types())
+        end.opens = set(self.opens)
         end.operand_types = [*self._operand_types(), self._index_type, *slices]
         living: list[Place] = []
         try:
@@ -408,7 +410,7 @@ class LoopTrace(SettlesCarry, CarriesParts):
         unchanged = carried.results and all(result is None for result in carried.results) and carried.is_input
         if unchanged and self._all_kept(carried):
             return  # nothing changed: the variable keeps its value, identity included
-        value = self._lists_after(carried, carried.structure.build(leaves[:-1]))
+        value = self._lists_after(carried, carried.unflatten(leaves))
         value = self._placed(carried, value)
         if leaves[-1] is not True:
             value = self.marks.add(value, leaves[-1], f"no iteration may have bound it in the loop at {self.where}")

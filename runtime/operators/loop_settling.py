@@ -6,12 +6,16 @@ from collections.abc import Sequence
 from types import FunctionType
 from typing import Any
 
-from autograph.backends.base import MISSING, LeafType
+from autograph.backends.base import LeafType
 from autograph.runtime.errors import StagingError
-from autograph.runtime.layouts.kinds import is_one_value as agree
-from autograph.runtime.layouts.mismatches import Shown
+from autograph.runtime.layouts.describe import anonymous, describe, typed, unbound, untyped
+from autograph.runtime.layouts.join import Joined, Joiner, injected
+from autograph.runtime.layouts.kinds import ABSENT, Array, Layout, Maybe, depth, leaves_of
+from autograph.runtime.layouts.mismatches import Mismatch
+from autograph.runtime.layouts.objects import is_plain_object
 from autograph.runtime.operators.growing_lists import refuse_growth
-from autograph.runtime.operators.journal import AttributePlace, ContentsPlace, Journal, Place, key_of
+from autograph.runtime.operators.holders import reached
+from autograph.runtime.operators.journal import AttributePlace, ContentsPlace, Journal, Place, holds_list, key_of
 from autograph.runtime.operators.list_carry import CarriesLists
 from autograph.runtime.operators.list_growth import ListEnd
 from autograph.runtime.operators.loop_options import LoopOptions
@@ -19,43 +23,55 @@ from autograph.runtime.operators.loop_state import (
     BodyEnd,
     Carried,
     CarriedFurtherOut,
-    CarryChanges,
     VariableEnd,
     carry_changes,
+    refuse_nesting,
+    variable_layout,
 )
-from autograph.runtime.operators.none_carry import CarriesNones
-from autograph.runtime.operators.object_carry import CarriesObjects
 from autograph.runtime.operators.padded import Kind
 from autograph.runtime.operators.raises import is_absence_of
-from autograph.runtime.operators.state import UNBOUND, CellVariable, Structure, Variable
+from autograph.runtime.operators.state import UNBOUND, CellVariable, Variable
+
+_MAY_DEEPEN = 3  # times: None, then a value, then a value in which None has become one
 
 
-def describe(leaf: Any, type: LeafType | None) -> str:
-    """A leaf as messages show it: its type if it is an array, itself if it is not."""
-    if leaf is MISSING:
-        return "unbound"
-    if type is None or isinstance(leaf, bool | int | float | complex):
-        return repr(leaf)
-    return str(type)
+class SettlesCarry(CarriesLists):
+    """The part of `LoopTrace` that widens the carry and finds what else must be carried.
 
-
-class SettlesCarry(CarriesLists, CarriesNones, CarriesObjects):
-    """The part of `LoopTrace` that widens the carry and finds what else must be carried."""
+    Attributes:
+      may_peel: whether the loop's first iteration may be run by itself, if that makes None a value.
+      opens: the variables, by identity, whose objects are taken apart into their attributes.
+    """
 
     journal: Journal
     code: Any
     result_name: str | None
     surely_runs: bool
+    may_peel: bool
     options: LoopOptions
+    opens: set[int]
 
     def _operand_types(self) -> list[LeafType]:
         raise NotImplementedError
 
+    def _described(self, variable: Variable, value: Any) -> tuple[Layout, list[Any]]:
+        """The layout and leaves of a variable's value, its objects taken apart if that was found necessary."""
+        is_place = isinstance(variable, ContentsPlace)
+        is_list = is_place and holds_list(variable, value)
+        opens = id(variable) in self.opens
+        layout, leaves = describe(value, is_place, is_list, opens)
+        return anonymous(layout) if opens else layout, leaves
+
     def _widened(self, end: BodyEnd) -> bool:
-        """Compare the state after an iteration with that before; True if the body must be traced again."""
+        """Join the state after an iteration with that before; True if the body must be traced again.
+
+        Raises:
+          CarryChanges: there is no layout for both; it names all that differs.
+        """
         again = self._carry_read_lists(end)
         again |= self._take_discovered(end)
         by_variable = {id(carried.variable): carried for carried in self.carried}
+        joiner = Joiner(self.backend)
         for variable, last in zip(self.variables, end.ends, strict=False):
             carried = by_variable.get(id(variable))
             if last is None:
@@ -65,16 +81,15 @@ class SettlesCarry(CarriesLists, CarriesNones, CarriesObjects):
                     )
                 continue
             leaves = list(end.traced.leaves[last.span])
-            if carried is None:
-                again |= self._born(variable, last, leaves, end.absences)
-            elif carried.is_input:
-                self._check_functions(carried, leaves, end)
-                again |= self._compare(carried, last, leaves)
-            elif last.structure.treedef == carried.structure.treedef:
-                self._take_results(carried, last, leaves)
+            if carried is None or not carried.is_input:
+                again |= self._born(joiner, variable, carried, last, leaves, end.absences)
             else:
-                self.carried = [each for each in self.carried if each is not carried]
-                again |= self._born(variable, last, leaves, end.absences)
+                self._check_functions(carried, leaves, end)
+                again |= self._join(joiner, carried, last, leaves)
+        if joiner.mismatches:
+            raise carry_changes(
+                self.where, list(map(self._before_loop, joiner.mismatches)), self.options.has_invariants
+            )
         return again
 
     def _only_strengthened(self, end: BodyEnd) -> bool:
@@ -84,6 +99,7 @@ class SettlesCarry(CarriesLists, CarriesNones, CarriesObjects):
         old, new = end.operand_types, [*self._operand_types(), *end.operand_types[end.state_count :]]
         if (
             end.discovered
+            or end.opens != self.opens
             or len(old) != len(new)
             or any(a.strong() != b.strong() for a, b in zip(old, new, strict=True))
         ):
@@ -127,7 +143,7 @@ class SettlesCarry(CarriesLists, CarriesNones, CarriesObjects):
         target = None
         for loop in reversed(self.journal.loops):
             outer = next((each for each in loop.carried if each.is_input and key_of(each.variable) == key), None)
-            if outer is None or outer.structure.treedef != carried.structure.treedef or outer.types[k] is None:
+            if outer is None or outer.layout != carried.layout or outer.types[k] is None:
                 break
             if loop.installed.get(id(outer.variable), [None] * (k + 1))[k] is not start:
                 break
@@ -145,7 +161,7 @@ class SettlesCarry(CarriesLists, CarriesNones, CarriesObjects):
         if place.get() is UNBOUND:
             return
         carried = self._start(place)
-        if types is not None and types[0] == carried.structure.treedef:
+        if types is not None and types[0] == carried.layout:
             pairs = zip(carried.types[:-1], types[1], strict=True)
             joined = [self.backend.join(a, b) if a is not None and b is not None else a for a, b in pairs]
             carried.types[:-1] = [new or old for new, old in zip(joined, carried.types[:-1], strict=True)]
@@ -191,27 +207,39 @@ class SettlesCarry(CarriesLists, CarriesNones, CarriesObjects):
                 self._carry_place(place, end)
 
     def _born(
-        self, variable: Variable, last: VariableEnd, leaves: list[Any], absences: Sequence[BaseException]
+        self,
+        joiner: Joiner,
+        variable: Variable,
+        carried: Carried | None,
+        last: VariableEnd,
+        leaves: list[Any],
+        absences: Sequence[BaseException],
     ) -> bool:
         """A variable that is unbound before the loop: True if iterations must see what earlier ones left."""
         is_missed = any(is_absence_of(error, variable) for error in absences)
-        if variable.name == self.result_name:
-            leaves[-1] = True
-        types: list[LeafType | None] = [self.backend.type_of(leaf) for leaf in leaves]
-        if is_missed and (isinstance(variable, AttributePlace) or not any(types[:-1])):
-            raise self._first_set_in_it(variable)
         is_result = variable.name == self.result_name
-        if not any(types[:-1]) and not is_result and not (self.surely_runs and leaves[-1] is True):
+        if is_result:
+            leaves[-1] = True
+        is_bound = leaves[-1] is True
+        if self._opens_born(variable, leaves, self.surely_runs and is_bound):
+            return True
+        nothing, start = unbound()
+        joined = joiner.join(variable.name, typed(nothing, start), variable_layout(last.layout, leaves))
+        layout = joined.layout
+        assert isinstance(layout, Maybe)
+        has_arrays = any(isinstance(leaf, Array) for leaf in leaves_of(layout.inner))
+        if not has_arrays and not is_result and not (self.surely_runs and is_bound):
             return False  # nothing in it can bear the mark of a placeholder
-        start = [leaf if type is None else MISSING for leaf, type in zip(leaves[:-1], types, strict=False)]
-        carried = Carried(variable, last.structure, [*start, False], types, UNBOUND)
-        carried.is_input = leaves[-1] is not True or is_missed
-        if carried.is_input:
-            types[-1] = self.backend.type_of(True)
-        elif self.surely_runs or is_result:
-            carried.start[-1], types[-1] = True, None
-        carried.results = leaves
-        self.carried.append(carried)
+        if is_missed and (isinstance(variable, AttributePlace) or not has_arrays):
+            raise self._first_set_in_it(variable)
+        if carried is None:
+            carried = Carried(variable, last.layout, [], [], UNBOUND)
+            self.carried.append(carried)
+        carried.take(layout, injected(joined.left, start))
+        carried.is_input = not is_bound or is_missed
+        if not carried.is_input and (self.surely_runs or is_result):
+            carried.start[-1], carried.types[-1] = True, None
+        carried.results = injected(joined.right, leaves)
         return carried.is_input
 
     def _first_set_in_it(self, variable: Variable) -> StagingError:
@@ -220,56 +248,54 @@ class SettlesCarry(CarriesLists, CarriesNones, CarriesObjects):
             f"has no value before the loop.\n  Give {variable.name!r} a value of the same type before the loop."
         )
 
-    def _take_results(self, carried: Carried, last: VariableEnd, leaves: list[Any]) -> None:
-        if carried.variable.name == self.result_name:
-            leaves[-1] = True
-        carried.structure = last.structure
-        carried.results = leaves
-        carried.types = [
-            None if old is None else self.backend.type_of(leaf) for leaf, old in zip(leaves, carried.types, strict=True)
-        ]
+    def _opens_born(self, variable: Variable, leaves: Sequence[Any], surely: bool) -> bool:
+        """Take the objects that iterations make apart from now on; True if that is new.
 
-    def _compare(self, carried: Carried, last: VariableEnd, leaves: list[Any]) -> bool:
-        if self._open_objects(carried, leaves):
+        One from before the loop, in a variable that is ``surely`` bound, stays itself.
+        """
+        objects = [leaf for leaf in leaves[:-1] if is_plain_object(leaf)]
+        if not objects or id(variable) in self.opens:
+            return False
+        if surely and len(reached(set(map(id, objects)), self.snapshot.reachable())) == len(objects):
+            return False
+        self.opens.add(id(variable))
+        return True
+
+    def _opens_objects(self, carried: Carried, leaves: Sequence[Any]) -> bool:
+        """Take a variable's objects apart from now on, if an iteration leaves others than it finds."""
+        before, after = ([leaf for leaf in each[:-1] if is_plain_object(leaf)] for each in (carried.start, leaves))
+        same = len(before) == len(after) and all(a is b for a, b in zip(before, after, strict=True))
+        if same or id(carried.variable) in self.opens:
+            return False
+        self.opens.add(id(carried.variable))
+        fresh = self._start(carried.variable)
+        carried.layout, carried.start, carried.types = fresh.layout, fresh.start, fresh.types
+        return True
+
+    def _join(self, joiner: Joiner, carried: Carried, last: VariableEnd, leaves: list[Any]) -> bool:
+        """Carry a variable by the join of what it is before and after an iteration; True if that is new."""
+        if self._opens_objects(carried, leaves):
             return True
         carried.lists = last.lists
         if last.lists and self._widen_lists(carried, last.lists):
             return True
-        last, leaves = self._as_carried_optional(carried, last, leaves)
-        if last.structure.treedef != carried.structure.treedef:
-            if self._fill_up(carried, last, leaves) or self._make_optional(carried, last, leaves):
-                return True
-            raise self._changed(
-                carried.variable.name,
-                self._shown(carried.structure, carried.start),
-                self._shown(last.structure, leaves),
+        before, after = carried.typed(), variable_layout(last.layout, leaves)
+        count = len(joiner.mismatches)
+        joined = joiner.join(carried.variable.name, before, after)
+        if len(joiner.mismatches) > count:
+            return False
+        layout = joined.layout
+        assert isinstance(layout, Maybe)
+        if layout != before:
+            self._widen(joiner, carried, joined, before, after)
+            return True
+        carried.results = [
+            None if type is None or _is_installed(source, k, last) else leaf
+            for k, (type, source, leaf) in enumerate(
+                zip(carried.types, joined.right, injected(joined.right, leaves), strict=True)
             )
-        carried.results = []
-        again = False
-        labels = [*carried.structure.leaf_names(carried.variable.name), carried.variable.name]
-        for k, (label, leaf) in enumerate(zip(labels, leaves, strict=True)):
-            old = carried.types[k]
-            if old is None:
-                if k == len(leaves) - 1 and leaf is not True:  # bound before, and perhaps not after
-                    carried.types[k], again = self.backend.type_of(True), True
-                elif not agree(leaf, carried.start[k]):
-                    raise self._changed(
-                        label, describe(carried.start[k], None), describe(leaf, self.backend.type_of(leaf))
-                    )
-                carried.results.append(None)
-                continue
-            if last.same[k]:
-                carried.results.append(None)
-                continue
-            new = self.backend.type_of(leaf)
-            joined = self.backend.join(old, new) if new is not None else None
-            if joined is None:
-                raise self._changed(label, str(old), describe(leaf, new))
-            if joined != old:
-                self._widen_further_out(carried, k, joined)
-                carried.types[k], again = joined, True
-            carried.results.append(leaf)
-        return again
+        ]
+        return False
 
     def _check_functions(self, carried: Carried, leaves: Sequence[Any], end: BodyEnd) -> None:
         """See that a function which each iteration makes anew finds the variables that it closes over after the loop."""
@@ -288,8 +314,33 @@ class SettlesCarry(CarriesLists, CarriesNones, CarriesObjects):
                     f"{names[0]!r}, which is the iteration's own.\n  Make the function after the loop, or read {names[0]!r} after it."
                 )
 
-    def _shown(self, structure: Structure, leaves: Sequence[Any]) -> str:
-        return str(structure.build([Shown(describe(leaf, self.backend.type_of(leaf))) for leaf in leaves[:-1]]))
+    def _widen(self, joiner: Joiner, carried: Carried, joined: Joined, before: Maybe, after: Maybe) -> None:
+        layout = joined.layout
+        assert isinstance(layout, Maybe)
+        if untyped(layout.inner) == carried.layout:
+            for k, (old, new) in enumerate(zip(leaves_of(before), leaves_of(layout), strict=True)):
+                if isinstance(old, Array) and isinstance(new, Array) and old != new:
+                    self._widen_further_out(carried, k, new.type)
+        elif self.may_peel and _may_be_none(before.inner) and not _may_be_none(after.inner):
+            joiner.mismatches.append(Mismatch(carried.variable.name, before, after, is_structure=True))
+        if depth(layout) > depth(before):
+            carried.deepened.append(layout)
+            if len(carried.deepened) > _MAY_DEEPEN:
+                raise refuse_nesting(self.where, self.carried)
+        carried.take(layout, injected(joined.left, carried.start))
 
-    def _changed(self, name: str, before: str, after: str) -> CarryChanges:
-        return carry_changes(self.where, name, before, after, self.options.has_invariants)
+    def _before_loop(self, mismatch: Mismatch) -> Mismatch:
+        """The same with what a variable of another structure was before the loop, whatever iterations have made of it."""
+        entry = next((each.entry for each in self.carried if each.variable.name == mismatch.name), UNBOUND)
+        if not mismatch.is_structure or entry is UNBOUND:
+            return mismatch
+        return Mismatch(mismatch.name, typed(*describe(entry)), mismatch.right, is_structure=True)
+
+
+def _is_installed(source: Any, k: int, last: VariableEnd) -> bool:
+    """Whether an iteration leaves a leaf that it found in that place."""
+    return isinstance(source, int) and last.installed[source] == k
+
+
+def _may_be_none(layout: Layout) -> bool:
+    return layout is ABSENT or isinstance(layout, Maybe) or any(map(_may_be_none, layout.parts))

@@ -8,6 +8,9 @@ from typing import Any
 
 from autograph.backends.base import Backend, LeafType, Traced
 from autograph.runtime.errors import StagingError
+from autograph.runtime.layouts.describe import typed, unflatten, untyped
+from autograph.runtime.layouts.kinds import LEAF, Array, Layout, Maybe, leaves_of
+from autograph.runtime.layouts.mismatches import Mismatch, listed, sides
 from autograph.runtime.operators.growing_lists import GrowingList
 from autograph.runtime.operators.iterables import StagedIterable
 from autograph.runtime.operators.joined_parts import EndParts
@@ -15,7 +18,7 @@ from autograph.runtime.operators.journal import Place
 from autograph.runtime.operators.list_growth import ListEnd
 from autograph.runtime.operators.loop_options import NO_OPTIONS, LoopOptions
 from autograph.runtime.operators.parts import Path
-from autograph.runtime.operators.state import Structure, Variable, find_variables
+from autograph.runtime.operators.state import Variable, find_variables
 
 Thunk = Callable[[], Any]
 ENDLESS = StagedIterable(None, (), lambda index, slices: None)
@@ -83,16 +86,32 @@ class CarriedFurtherOut(BaseException):
         self.loop = loop
 
 
-def carry_changes(where: str, name: str, before: str, after: str, has_invariants: bool) -> CarryChanges:
-    """The error for the loop at ``where``, whose variable ``name`` is one thing before and another after."""
+def carry_changes(where: str, mismatches: Sequence[Mismatch], has_invariants: bool) -> CarryChanges:
+    """The error for the loop at ``where``, of whose variables these are one thing before and another after."""
+    names = listed(mismatches)
+    verb, them = ("change", "them") if len(mismatches) > 1 else ("changes", names)
     message = (
-        f"{where}\n  {name!r} changes type in this staged loop.\n"
-        f"    before the loop:     {before}\n    after one iteration: {after}\n"
-        f"  Give {name!r} the same shape and structure before the loop as its iterations leave it with."
+        f"{where}\n  {names} {verb} type in this staged loop.\n{sides(mismatches, 'before the loop', 'after one iteration')}\n"
+        f"  Give {them} the same shape and structure before the loop as its iterations leave {'them' if verb == 'change' else 'it'} with."
     )
     if has_invariants:
         message += "\n  XLA's shapes are fixed: shape_invariants cannot let one change."
     return CarryChanges(message)
+
+
+def refuse_nesting(where: str, carried: Sequence[Carried]) -> StagingError:
+    """The error for variables that each iteration leaves in one more object, or tuple, than the one before."""
+    deeper = [Mismatch(each.variable.name, *each.deepened[:2]) for each in carried if len(each.deepened) > 1]
+    found = (
+        f": each iteration puts what {listed(deeper)} held into another value, so that its type has no end.\n"
+        f"{sides(deeper, 'after one iteration', 'after two')}"
+        if deeper
+        else "."
+    )
+    return StagingError(
+        f"{where}\n  The types of this loop's variables do not settle{found}\n"
+        "  XLA's types are fixed: append what the loop is to keep to a list, or write it into an array."
+    )
 
 
 def index_type(backend: Backend) -> LeafType:
@@ -107,30 +126,58 @@ class Carried:
     """One variable of the loop's state.
 
     Attributes:
+      layout: how its value is built, its leaves not typed.
       start: its leaves before the loop (`MISSING` where unbound), the last one whether it is bound.
       types: their types; None for a leaf that is no array and must stay what it is.
       entry: the value before the loop.
       is_input: whether iterations see it; a variable that each iteration binds anew need only come out.
       lists: what an iteration makes of the lists in it, by the way that leads to each.
+      deepened: the layouts, each deeper than the one before, that iterations were seen to leave it in.
     """
 
     variable: Variable
-    structure: Structure
+    layout: Layout
     start: list[Any]
     types: list[LeafType | None]
     entry: Any
     is_input: bool = True
     results: list[Any] = field(default_factory=list)
     lists: dict[Path, ListEnd] = field(default_factory=dict)
+    deepened: list[Layout] = field(default_factory=list)
+
+    def typed(self) -> Maybe:
+        """The layout of the variable before an iteration."""
+        return variable_layout(self.layout, self.start, self.types)
+
+    def take(self, layout: Maybe, start: list[Any]) -> None:
+        """Carry it by another layout."""
+        self.layout, self.start = untyped(layout.inner), start
+        self.types = [leaf.type if isinstance(leaf, Array) else None for leaf in leaves_of(layout)]
+
+    def unflatten(self, leaves: Sequence[Any]) -> Any:
+        """The value that has these leaves, the last of which says whether it is bound."""
+        return unflatten(self.layout, leaves[:-1])
+
+
+def variable_layout(layout: Layout, leaves: Sequence[Any], types: Sequence[LeafType | None] | None = None) -> Maybe:
+    """The typed layout of a variable, from that of its value, and its leaves."""
+    found = typed(Maybe(layout, LEAF, "unbound"), leaves, types)
+    assert isinstance(found, Maybe)
+    return found
 
 
 @dataclass
 class VariableEnd:
-    """A variable after one iteration: its structure, its leaves' places, which leaves are still the installed ones."""
+    """A variable after one iteration.
 
-    structure: Structure
+    Attributes:
+      layout: how its value is built; span: where its leaves are.
+      installed: for each leaf, which of those that the iteration began with it is; None for another.
+    """
+
+    layout: Layout
     span: slice
-    same: list[bool]
+    installed: list[int | None]
     lists: dict[Path, ListEnd] = field(default_factory=dict)
 
 
@@ -171,6 +218,7 @@ class BodyEnd:
         self.ends: list[VariableEnd | None] = []
         self.operand_types: list[LeafType] = []
         self.state_count = 0
+        self.opens: set[int] = set()
         self.written: list[Any] = []
         self.discovered: list[Place] = []
         self.growing: dict[Any, GrowingList | None] = {}

@@ -16,7 +16,7 @@ from autograph.backends.base import Backend
 from autograph.runtime.errors import StagingError
 from autograph.runtime.operators.locations import user_location
 from autograph.runtime.operators.state import Snapshot, tested
-from autograph.runtime.optional import CHECKS, Optional, is_known, knowing
+from autograph.runtime.optional import CHECKS, Optional, held_in, is_known, knowing, present_in
 
 Facts = tuple[tuple[Any, bool], ...]
 
@@ -60,12 +60,12 @@ class Nones:
         """``value is None``, a traced bool if only run time knows."""
         if not isinstance(value, Optional):
             return value is None
-        if is_known(value.present, True) or is_known(value.present, False):
-            return is_known(value.present, False)
-        if not self.backend.is_traced(value.present):
-            return not bool(value.present)
-        absent = ~value.present
-        self.facts.note(absent, ((value.present, False),), ((value.present, True),))
+        if is_known(present_in(value), True) or is_known(present_in(value), False):
+            return is_known(present_in(value), False)
+        if not self.backend.is_traced(present_in(value)):
+            return not bool(present_in(value))
+        absent = ~present_in(value)
+        self.facts.note(absent, ((present_in(value), False),), ((present_in(value), True),))
         return absent
 
     def is_bool(self, value: Any, wanted: bool) -> Any:
@@ -87,10 +87,10 @@ class Nones:
         self.raise_unless(present, TypeError("None was used where a value is needed"))
 
     def _truth_of(self, value: Optional) -> Any:
-        if is_known(value.present):
-            return tested(value.value)
-        truth = value.present & self.backend.predicate(jnp.asarray(tested(value.value)))
-        self.facts.note(truth, ((value.present, True),), ())
+        if is_known(present_in(value)):
+            return tested(held_in(value))
+        truth = present_in(value) & self.backend.predicate(jnp.asarray(tested(held_in(value))))
+        self.facts.note(truth, ((present_in(value), True),), ())
         return truth
 
 
@@ -107,8 +107,8 @@ def narrowed(facts: Facts, snapshot: Snapshot) -> Iterator[None]:
         for variable in snapshot.places():
             value = variable.get()
             if isinstance(value, Optional):
-                if is_known(value.present, True):
-                    variable.set(value.value)
-                elif is_known(value.present, False):
+                if is_known(present_in(value), True):
+                    variable.set(held_in(value))
+                elif is_known(present_in(value), False):
                     variable.set(None)
         yield

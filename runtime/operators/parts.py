@@ -14,7 +14,7 @@ from autograph.runtime.library_table import is_library
 from autograph.runtime.operators.iterables import UNROLLED_AT_MOST
 from autograph.runtime.operators.state import has_contents, write_into
 from autograph.runtime.operators.traced_lists import is_array_list, is_traced_list
-from autograph.runtime.optional import Optional
+from autograph.runtime.optional import Optional, held_in, present_in
 
 Path = tuple[Any, ...]
 WHOLE = (set, collections.deque, bytearray)  # which are one leaf to JAX
@@ -47,7 +47,7 @@ def _parts(value: Any, path: Path, around: frozenset[int]) -> Iterator[tuple[Pat
     if isinstance(value, _NO_PARTS) or id(value) in around:
         return
     if isinstance(value, Optional):
-        yield from _parts(value.value, path, around)
+        yield from _parts(held_in(value), path, around)
         return
     if isinstance(value, WHOLE):
         yield path, value
@@ -85,8 +85,8 @@ def placed(value: Any, container_for: Callable[[Path, Any], tuple[Any, bool]], p
     if isinstance(value, _NO_PARTS):
         return value
     if isinstance(value, Optional):
-        inner = placed(value.value, container_for, path)
-        return value if inner is value.value else Optional(value.present, inner)
+        inner = placed(held_in(value), container_for, path)
+        return value if inner is held_in(value) else Optional(present_in(value), inner)
     if isinstance(value, WHOLE):
         return container_for(path, value)[0]
     children = _children(value)

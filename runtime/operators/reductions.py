@@ -17,7 +17,7 @@ import numpy as np
 from autograph.backends.base import Backend
 from autograph.runtime.operators.iterables import UNROLLED_AT_MOST, as_staged
 from autograph.runtime.operators.orderings import error_of_empty, is_better
-from autograph.runtime.optional import Optional, used
+from autograph.runtime.optional import Optional, held_in, present_in, used
 
 NUMBERS = (int, float, complex, np.ndarray, np.generic, jax.Array)
 
@@ -211,7 +211,7 @@ class Reductions:
         value = used(value)
         if best is None:
             return value
-        present, best = (best.present, best.value) if isinstance(best, Optional) else (True, best)
+        present, best = (present_in(best), held_in(best)) if isinstance(best, Optional) else (True, best)
         decided = is_better(value, best, operator.gt if function is builtins.max else operator.lt)
         if present is not True:
             decided = decided | ~present
@@ -223,7 +223,7 @@ class Reductions:
         """What ``next`` gives."""
         found = self.folded(generator, None, lambda _, value: (used(value),), self.is_none)  # the value may be None
         if isinstance(found, Optional):
-            found = Optional(found.present, found.value[0])
+            found = Optional(present_in(found), held_in(found)[0])
         elif found is not None:
             return found[0]
         return self.best_of(builtins.next, found, *default)
@@ -240,6 +240,6 @@ class Reductions:
             return best
         if not default:
             if self.can_raise_later():
-                self.raise_unless(best.present, error_of_empty(function))
-            return best.value
-        return best if default[0] is None else self.if_exp(best.present, lambda: best.value, lambda: default[0])
+                self.raise_unless(present_in(best), error_of_empty(function))
+            return held_in(best)
+        return best if default[0] is None else self.if_exp(present_in(best), lambda: held_in(best), lambda: default[0])

@@ -18,7 +18,6 @@ import jax
 import jax.numpy as jnp
 
 from autograph.runtime.layouts.objects import attributes_of, is_plain_object
-from autograph.runtime.layouts.records import closed
 
 
 class _Unbound:
@@ -190,26 +189,16 @@ NO_SNAPSHOT = EmptySnapshot()
 
 @dataclass(frozen=True)
 class Structure:
-    """How a value is put together from its leaves; keeps the order of a dict's keys, which pytrees sort.
-
-    With ``has_records`` there are objects in it that were taken apart: they are built anew.
-    """
+    """How a value is put together from its leaves; keeps the order of a dict's keys, which pytrees sort."""
 
     treedef: Any
     template: Any
-    has_records: bool = False
 
     def build(self, leaves: Sequence[Any]) -> Any:
-        value = in_order(self.template, jax.tree_util.tree_unflatten(self.treedef, leaves))
-        return closed(value) if self.has_records else value
-
-    def leaf_names(self, name: str) -> list[str]:
-        """A name for each leaf: ``params['w']`` for a leaf of ``params``."""
-        paths, _ = jax.tree_util.tree_flatten_with_path(self.template)
-        return [name + jax.tree_util.keystr(path) for path, _ in paths]
+        return in_order(self.template, jax.tree_util.tree_unflatten(self.treedef, leaves))
 
 
-def flatten(value: Any, keep_containers: bool = False, has_records: bool = False) -> tuple[list[Any], Structure]:
+def flatten(value: Any, keep_containers: bool = False) -> tuple[list[Any], Structure]:
     """The leaves of a pytree, and what builds it again. Objects that are no pytrees are one leaf.
 
     With ``keep_containers``, lists and dicts inside are leaves too: other names may hold them.
@@ -220,7 +209,7 @@ def flatten(value: Any, keep_containers: bool = False, has_records: bool = False
 
     leaves, treedef = jax.tree_util.tree_flatten(value, is_leaf=is_leaf)
     template = in_order(value, jax.tree_util.tree_unflatten(treedef, range(len(leaves))))
-    return leaves, Structure(treedef, template, has_records)
+    return leaves, Structure(treedef, template)
 
 
 def in_order(template: Any, value: Any) -> Any:
@@ -269,31 +258,10 @@ def prepared(value: Any, bound: Any) -> Any:
     )
 
 
-def counts_in(structure: Structure) -> set[int]:
-    """Which leaves are the numbers of elements of TensorArrays."""
-    parts = jax.tree_util.tree_leaves(structure.template, is_leaf=_fills_up)
+def counts_in(template: Any) -> set[int]:
+    """Which leaves are the numbers of elements of TensorArrays, in a value whose leaves are numbered."""
+    parts = jax.tree_util.tree_leaves(template, is_leaf=_fills_up)
     return {jax.tree_util.tree_leaves(part)[-1] for part in parts if _fills_up(part) and part.dynamic_size}
-
-
-def adopted(narrow: Structure, wide: Structure, leaves: Sequence[Any], missing: Any) -> list[Any] | None:
-    """The leaves of a value put into a structure that differs only in TensorArrays' having elements: `missing`
-    for those.
-
-    None if the structures differ otherwise.
-    """
-    treedef: Any
-    mine, treedef = jax.tree_util.tree_flatten(narrow.template, is_leaf=_fills_up)
-    theirs, other = jax.tree_util.tree_flatten(wide.template, is_leaf=_fills_up)
-    if treedef != other:
-        return None
-    found: list[Any] = []
-    for a, b in zip(mine, theirs, strict=True):
-        places = jax.tree_util.tree_leaves(a)
-        lacking = len(jax.tree_util.tree_leaves(b)) - len(places)
-        if lacking < 0 or (lacking and not (_fills_up(a) and _fills_up(b))):
-            return None
-        found += [missing] * lacking + [leaves[place] for place in places]
-    return found
 
 
 def is_mutable_container(value: Any) -> bool:
