@@ -146,12 +146,10 @@ def anonymous(layout: Layout) -> Layout:
 def typed(layout: Layout, leaves: Iterable[Any], types: Iterable[LeafType | None] | None = None) -> Layout:
     """The layout with each leaf an `Array` where the program computes it, or it is given a type, and else `Static`."""
     given = itertools.repeat(None) if types is None else types
-    found = [
-        Array(leaf.type if isinstance(leaf, Output) else type)
-        if isinstance(leaf, Output) or type is not None
-        else Static(leaf)
-        for leaf, type in zip(leaves, given, strict=False)
-    ]
+    found: list[Layout] = []
+    for leaf, type in zip(leaves, given, strict=False):
+        known = leaf.type if isinstance(leaf, Output) else type
+        found.append(Static(leaf) if known is None else Array(known))
     return with_leaves(layout, iter(found))
 
 

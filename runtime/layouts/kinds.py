@@ -50,7 +50,7 @@ class Layout:
         return ()
 
     def __eq__(self, other: object) -> bool:
-        return self is other or (type(self) is type(other) and self._key() == other._key())  # type: ignore[attr-defined]
+        return self is other or (type(self) is type(other) and self._key() == other._key())
 
     def __hash__(self) -> int:
         return hash((type(self), self.count))
@@ -153,7 +153,8 @@ class Maybe(Layout):
         return (self.inner, self.tag)
 
     def with_parts(self, parts: Sequence[Layout]) -> Layout:
-        return Maybe(*parts, absence=self.absence)
+        inner, tag = parts
+        return Maybe(inner, tag, self.absence)
 
     def _key(self) -> Any:
         return self.absence, self.tag, self.inner

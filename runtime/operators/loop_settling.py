@@ -56,10 +56,9 @@ class SettlesCarry(CarriesLists):
 
     def _described(self, variable: Variable, value: Any) -> tuple[Layout, list[Any]]:
         """The layout and leaves of a variable's value, its objects taken apart if that was found necessary."""
-        is_place = isinstance(variable, ContentsPlace)
-        is_list = is_place and holds_list(variable, value)
+        is_list = isinstance(variable, ContentsPlace) and holds_list(variable, value)
         opens = id(variable) in self.opens
-        layout, leaves = describe(value, is_place, is_list, opens)
+        layout, leaves = describe(value, isinstance(variable, ContentsPlace), is_list, opens)
         return anonymous(layout) if opens else layout, leaves
 
     def _widened(self, end: BodyEnd) -> bool:

@@ -101,7 +101,9 @@ def carry_changes(where: str, mismatches: Sequence[Mismatch], has_invariants: bo
 
 def refuse_nesting(where: str, carried: Sequence[Carried]) -> StagingError:
     """The error for variables that each iteration leaves in one more object, or tuple, than the one before."""
-    deeper = [Mismatch(each.variable.name, *each.deepened[:2]) for each in carried if len(each.deepened) > 1]
+    deeper = [
+        Mismatch(each.variable.name, each.deepened[0], each.deepened[1]) for each in carried if len(each.deepened) > 1
+    ]
     found = (
         f": each iteration puts what {listed(deeper)} held into another value, so that its type has no end.\n"
         f"{sides(deeper, 'after one iteration', 'after two')}"
