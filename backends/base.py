@@ -163,6 +163,9 @@ class Backend(Protocol):
     def type_of(self, leaf: Any) -> LeafType | None:
         """The type of a leaf that can be an array (Python numbers included), else None."""
 
+    def line_of(self, traced: Traced, leaf: Any) -> str | None:
+        """The user's line, ``file:line``, that computes a leaf of a program; None where that is not known."""
+
     def join(self, left: LeafType, right: LeafType) -> LeafType | None:
         """The type that holds values of both, by JAX's promotion; None where shapes differ or dtypes do not mix."""
 

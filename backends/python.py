@@ -43,6 +43,9 @@ class PythonBackend:
     def type_of(self, leaf: Any) -> LeafType | None:
         return _unreachable()
 
+    def line_of(self, traced: Traced, leaf: Any) -> str | None:
+        return _unreachable()
+
     def join(self, left: LeafType, right: LeafType) -> LeafType | None:
         return _unreachable()
 

@@ -5,6 +5,7 @@ Handing `lax` a carry that starts as ``0`` and turns float makes it trace the bo
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ import jax.export
 import jax.extend.core
 import jax.numpy as jnp
 import numpy as np
+from jax.extend import source_info_util
 
 from autograph.backends.base import MISSING, LeafType, LoopSpec, Output, Traced
 
@@ -33,6 +35,18 @@ def type_of(leaf: Any) -> LeafType | None:
         except OverflowError:
             aval = jax.typeof(np.asarray(leaf))
         return LeafType(tuple(aval.shape), aval.dtype, bool(aval.weak_type) and aval.dtype != np.bool_)
+    return None
+
+
+def line_of(traced: Traced, leaf: Any) -> str | None:
+    """See `Backend.line_of`."""
+    if not isinstance(leaf, Output):
+        return None
+    wanted = traced.program.jaxpr.outvars[leaf.index]
+    for equation in traced.program.jaxpr.eqns:
+        if any(made is wanted for made in equation.outvars):
+            found = re.match(r"(.*?:\d+):\d+ \(", source_info_util.summarize(equation.source_info))
+            return None if found is None else found[1]
     return None
 
 

@@ -95,6 +95,9 @@ class XlaBackend:
     def type_of(self, leaf: Any) -> LeafType | None:
         return xla_carry.type_of(leaf)
 
+    def line_of(self, traced: Traced, leaf: Any) -> str | None:
+        return xla_carry.line_of(traced, leaf)
+
     def join(self, left: LeafType, right: LeafType) -> LeafType | None:
         return xla_carry.join(left, right)
 

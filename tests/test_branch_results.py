@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import inspect
 from typing import Any
 
 import jax
@@ -191,16 +192,20 @@ def test_where_that_cannot_be_raised_it_is_refused():
         jax.jit(ag.convert(object_on_one_path))(2.0)
 
 
-def test_all_that_differs_is_named_with_both_sides():
-    def run(x):
-        a, c, e = (1.0, 2), "s", {"k": 1}
-        if x > 0:
-            a, c, e = (1.0,), "t", {"k": jnp.zeros(3)}
-        return a, c, e
+def differing(x):
+    a, c, e = (1.0, 2), "s", {"k": 1}
+    if x > 0:
+        a, c = (1.0,), "t"
+        e = {"k": jnp.zeros(3)}  # makes
+    return a, c, e
 
+
+def test_all_that_differs_is_named_with_both_sides_and_their_lines():
     with pytest.raises(ag.StagingError) as caught:
-        ag.function(run)(jnp.asarray(1.0))
-    assert """  The branches of this statement leave 'a', 'c' and "e['k']" with different types, and its test is traced.
+        ag.function(differing)(jnp.asarray(1.0))
+    lines, first = inspect.getsourcelines(differing)
+    (line,) = [first + k for k, text in enumerate(lines) if "# makes" in text]
+    assert f"""  The branches of this statement leave 'a', 'c' and "e['k']" with different types, and its test is traced.
     a
     if true:  (1.0,)
     if false: (1.0, 2)
@@ -208,6 +213,6 @@ def test_all_that_differs_is_named_with_both_sides():
     if true:  't'
     if false: 's'
     e['k']
-    if true:  float32[3]
+    if true:  float32[3]  ({__file__}:{line})
     if false: 1
 """ in str(caught.value)

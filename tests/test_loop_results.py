@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import inspect
 from typing import Any
 
 import jax
@@ -216,27 +217,27 @@ def test_no_iteration_leaves_the_variable_unbound(program):
         ag.function(program)(jnp.asarray(0))
 
 
-def test_all_that_differs_is_named_with_both_sides():
-    def run(n):
-        a, b, c = jnp.zeros(2), "s", 0
-        while c < n:
-            a, b, c = jnp.zeros(3), "t", c + 1
-        return a, b, c
+def differing(n):
+    a, b, c = jnp.zeros(2), "s", 0
+    while c < n:
+        a = jnp.concatenate([a, a])  # makes
+        b, c = "t", c + 1
+    return a, b, c
 
+
+def test_all_that_differs_is_named_with_both_sides_and_their_lines():
     with pytest.raises(ag.StagingError) as caught:
-        ag.function(run)(jnp.asarray(3))
-    assert (
-        """  'a' and 'b' change type in this staged loop.
+        ag.function(differing)(jnp.asarray(3))
+    lines, first = inspect.getsourcelines(differing)
+    (line,) = [first + k for k, text in enumerate(lines) if "# makes" in text]
+    assert f"""  'a' and 'b' change type in this staged loop.
     a
     before the loop:     float32[2]
-    after one iteration: float32[3]
+    after one iteration: float32[4]  ({__file__}:{line})
     b
     before the loop:     's'
     after one iteration: 't'
-  Give them the same shape and structure before the loop as its iterations leave them with.
-"""
-        in str(caught.value) + "\n"
-    )
+  Give them the same shape and structure before the loop as its iterations leave them with.""" in str(caught.value)
 
 
 def linked(n):

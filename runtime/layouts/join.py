@@ -144,7 +144,8 @@ class Joiner:
         types = self._type_of(a), self._type_of(b)
         joined = None if types[0] is None or types[1] is None else self.types.join(types[0], types[1])
         if joined is None:
-            self.mismatches.append(Mismatch(worded(path), a, b))
+            places = (left if isinstance(left, int) else None, right if isinstance(right, int) else None)
+            self.mismatches.append(Mismatch(worded(path), a, b, places=places))
             return a
         return Array(joined)
 

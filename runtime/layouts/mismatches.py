@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import jax
@@ -25,13 +26,25 @@ from autograph.runtime.layouts.kinds import (
 class Mismatch:
     """A variable, or a leaf of one, that has a layout on each side, and none for both.
 
-    Attributes: is_structure (whether the two are built differently; else they are leaves).
+    Attributes:
+      is_structure: whether the two are built differently; else they are leaves.
+      places: of two leaves, where each is among those of its side, if it is.
+      lines: the user's lines that make either side, where they are known.
     """
 
     name: str
     left: Layout
     right: Layout
     is_structure: bool = False
+    places: tuple[int | None, int | None] = (None, None)
+    lines: tuple[str | None, str | None] = (None, None)
+
+    def located(self, *line_of: Callable[[int], str | None] | None) -> Mismatch:
+        """The same with the lines that make the leaves, which these functions give for either side's."""
+        found = [
+            None if place is None or of is None else of(place) for place, of in zip(self.places, line_of, strict=True)
+        ]
+        return dataclasses.replace(self, lines=(found[0], found[1]))
 
 
 class Shown(str):
@@ -92,7 +105,8 @@ def sides(mismatches: Sequence[Mismatch], left: str, right: str) -> str:
     for each in mismatches:
         if len(mismatches) > 1:
             lines.append(f"    {each.name}")
-        lines += [f"    {left + ':':<{width}} {shown(each.left)}", f"    {right + ':':<{width}} {shown(each.right)}"]
+        for when, layout, line in zip((left, right), (each.left, each.right), each.lines, strict=True):
+            lines.append(f"    {when + ':':<{width}} {shown(layout)}{'' if line is None else f'  ({line})'}")
     return "\n".join(lines)
 
 

@@ -286,7 +286,7 @@ class Conditionals:
     ) -> BranchEnd:
         entry = [variable.get() for variable in variables]
         unchanged = [leaf for value in entry if value is not UNBOUND for leaf in flatten(value)[0]]
-        end = BranchEnd()
+        end = BranchEnd(self.backend)
 
         region = self.journal.open(variables, self.tries())
         if isinstance(snapshot, Snapshot):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,10 +24,15 @@ RESULT = "the value"
 
 @dataclass(frozen=True)
 class Side:
-    """What one path leaves in a variable or place: its layout and leaves."""
+    """What one path leaves in a variable or place: its layout and leaves, and what tells the lines that compute these."""
 
     layout: Layout
     leaves: Sequence[Any]
+    lines: Callable[[Any], str | None] | None = None
+
+    def line_of(self, place: int) -> str | None:
+        """The user's line that computes a leaf, if a branch does."""
+        return None if self.lines is None else self.lines(self.leaves[place])
 
     @property
     def is_bound(self) -> bool:
@@ -36,7 +42,7 @@ class Side:
         """The same, its tag true."""
         if not isinstance(self.layout, Maybe):
             return self
-        return Side(Maybe(self.layout.inner, Static(True), self.layout.absence), [*self.leaves[:-1], True])
+        return Side(Maybe(self.layout.inner, Static(True), self.layout.absence), [*self.leaves[:-1], True], self.lines)
 
 
 RAISES = Side(NEVER, ())
@@ -59,7 +65,8 @@ class BranchEnd:
       parts: the containers and objects in the values; by position, or key of a place.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, backend: Backend) -> None:
+        self.backend = backend
         self.traced = Traced(None, ())
         self.layouts: list[Maybe] = []
         self.spans: list[slice] = []
@@ -76,7 +83,7 @@ class BranchEnd:
 
     def _side(self, layout: Layout, span: slice) -> Side:
         leaves = self.traced.leaves[span]
-        return Side(typed(layout, leaves), leaves)
+        return Side(typed(layout, leaves), leaves, functools.partial(self.backend.line_of, self.traced))
 
 
 @dataclass
@@ -117,8 +124,11 @@ class Join:
         self.add(place.name, on_true, on_false)
 
     def add(self, name: str, on_true: Side, on_false: Side) -> None:
+        found = self._joiner.mismatches
+        count = len(found)
         joined = self._joiner.join(name, on_true.layout, on_false.layout)
-        if self._joiner.mismatches:
+        found[count:] = [each.located(on_true.line_of, on_false.line_of) for each in found[count:]]
+        if found:
             return
         layout = joined.layout
         if not isinstance(layout, Maybe) or isinstance(layout.inner, Nothing):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from types import FunctionType
 from typing import Any
@@ -84,12 +85,18 @@ class SettlesCarry(CarriesLists):
                 again |= self._born(joiner, variable, carried, last, leaves, end.absences)
             else:
                 self._check_functions(carried, leaves, end)
+                count = len(joiner.mismatches)
                 again |= self._join(joiner, carried, last, leaves)
+                line_of = functools.partial(self._line_of, end, leaves)
+                joiner.mismatches[count:] = [each.located(None, line_of) for each in joiner.mismatches[count:]]
         if joiner.mismatches:
             raise carry_changes(
                 self.where, list(map(self._before_loop, joiner.mismatches)), self.options.has_invariants
             )
         return again
+
+    def _line_of(self, end: BodyEnd, leaves: Sequence[Any], place: int) -> str | None:
+        return self.backend.line_of(end.traced, leaves[place])
 
     def _only_strengthened(self, end: BodyEnd) -> bool:
         """Whether the program traced on the old types serves for the new: they differ in weakness, and it never
