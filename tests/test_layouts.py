@@ -20,6 +20,7 @@ from autograph.runtime.layouts.describe import anonymous, describe, describe_var
 from autograph.runtime.layouts.join import Joiner, injected
 from autograph.runtime.layouts.kinds import ABSENT, NEVER, NOTHING, Array, Maybe, Nothing, Object, Static, leaves_of
 from autograph.runtime.layouts.mismatches import shown, sides
+from autograph.runtime.operators.reductions import Total
 from autograph.runtime.optional import Optional
 
 Pair = collections.namedtuple("Pair", "x y")
@@ -162,6 +163,12 @@ def test_an_array_that_is_filled_takes_what_the_other_has():
     assert (
         joined(empty, full) == joined(full, empty) == layout_of(full).with_parts([Array(LeafType((3,), FLOAT.dtype))])
     )
+
+
+def test_a_sum_of_nothing_takes_the_type_of_the_other():
+    nothing, some = Total(), Total(traced(FLOAT))
+    assert joined(nothing, some) == joined(some, nothing) == layout_of(some)
+    assert joined(nothing, nothing) == layout_of(nothing)
 
 
 def mismatches(one, other):

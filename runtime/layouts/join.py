@@ -204,13 +204,14 @@ class Joiner:
         return [self._join(one, other, (path, node, k)) for k, (one, other) in pairs]
 
     def _join_filled(self, a: Seq, left: _Side, b: Seq, right: _Side, path: Path) -> Layout:
-        """Arrays that are filled: one in which nothing has been written has no buffer yet, its first part."""
+        """Arrays that are filled: one in which nothing has been written has no buffer yet, its first part, or None for it."""
         lacking = len(b.keys) - len(a.keys)
         wide = b if lacking >= 0 else a
         nothing = [_Side(_NO_BUFFER, 0)] * abs(lacking)
-        ones = [*(nothing if lacking > 0 else ()), *left.parts()]
-        others = [*(nothing if lacking < 0 else ()), *right.parts()]
-        return wide.with_parts(self._join_parts(wide, ones, others, path))
+        ones = [*(nothing if lacking > 0 else ()), *map(_unless_absent, left.parts())]
+        others = [*(nothing if lacking < 0 else ()), *map(_unless_absent, right.parts())]
+        parts = self._join_parts(wide, ones, others, path)
+        return wide.with_parts([ABSENT if part is NOTHING else part for part in parts])
 
     def _choose(self, left: _Side, right: _Side) -> Layout:
         """Two lists, one of a traced length or both of different ones."""
@@ -244,6 +245,10 @@ class Joiner:
 
 _NONE = _Side(Maybe(NOTHING, Static(False)), 0)
 _NO_BUFFER = NOTHING
+
+
+def _unless_absent(side: _Side) -> _Side:
+    return _Side(NOTHING, side.start) if side.layout is ABSENT else side
 
 
 def _as_maybe(side: _Side) -> tuple[_Side, Layout, Source]:

@@ -11,7 +11,7 @@ from autograph.backends.base import LeafType
 from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.describe import anonymous, describe, typed, unbound, untyped
 from autograph.runtime.layouts.join import Joined, Joiner, injected
-from autograph.runtime.layouts.kinds import ABSENT, Array, Layout, Maybe, depth, leaves_of
+from autograph.runtime.layouts.kinds import ABSENT, FILLED, Array, Layout, Maybe, Seq, depth, leaves_of
 from autograph.runtime.layouts.mismatches import Mismatch
 from autograph.runtime.layouts.objects import is_plain_object
 from autograph.runtime.operators.growing_lists import refuse_growth
@@ -349,4 +349,6 @@ def _is_installed(source: Any, k: int, last: VariableEnd) -> bool:
 
 
 def _may_be_none(layout: Layout) -> bool:
+    if isinstance(layout, Seq) and layout.role == FILLED:
+        return False
     return layout is ABSENT or isinstance(layout, Maybe) or any(map(_may_be_none, layout.parts))
