@@ -13,6 +13,7 @@ from jax.interpreters import ad, batching, mlir
 from autograph.backends.xla_checkpoints import Plan
 from autograph.backends.xla_dependence import is_smooth, split
 from autograph.backends.xla_programs import (
+    INTEGER,
     Program,
     close,
     conform,
@@ -135,10 +136,9 @@ def record(
 
 @record_p.def_abstract_eval
 def _record_types(*_: Any, program: Program, rows: Rows, plan: Plan) -> list[Any]:
-    integer = jax.typeof(jnp.int32(0))
     carry = program.carry_avals
     stack = [unmapped_aval(plan.rows, 0, aval) for aval in (*(strong(carry[k]) for k in rows.kept), *rows.residuals)]
-    return [*carry, strong(integer), strong(integer), *stack]
+    return [*carry, INTEGER, INTEGER, *stack]
 
 
 def _record_jvp(primals: Sequence[Any], tangents: Sequence[Any], *, program: Program, **params: Any) -> Any:
@@ -190,7 +190,7 @@ class Batch:
     def counted(self) -> Program:
         """The program with one more carry: how many steps each lane has run."""
         program = self.program
-        counts = unmapped_aval(self.axis.size, 0, jax.typeof(jnp.int32(0)))
+        counts = unmapped_aval(self.axis.size, 0, INTEGER)
         avals = [*program.body.in_avals, counts]
 
         def counting(body: ClosedJaxpr) -> ClosedJaxpr:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import jax
@@ -20,17 +20,18 @@ def part(constvars: Any, invars: Any, outvars: Any, equations: Sequence[Any]) ->
     return Jaxpr(constvars, invars, outvars, list(equations), effects, _PART)
 
 
-def needed_for(jaxpr: Any, outvars: Sequence[Any], invars: Sequence[Any] | None = None) -> tuple[Any, set[Any]]:
-    """The part of a jaxpr that computes some variables, from others or the same inputs; and which variables it needs."""
-    invars = jaxpr.invars if invars is None else list(invars)
-    given = set(invars)
+def needed_for(
+    equations: Sequence[Any], outvars: Sequence[Any], given: Iterable[Any] = ()
+) -> tuple[list[Any], set[Any]]:
+    """Those equations that compute some variables where others are ``given``, and all variables that they need."""
+    given = set(given)
     needed = {atom for atom in outvars if not isinstance(atom, Literal)}
     kept: list[Any] = []
-    for equation in reversed(jaxpr.eqns):
+    for equation in reversed(equations):
         if any(var in needed and var not in given for var in equation.outvars):
             kept.append(equation)
             needed.update(atom for atom in equation.invars if not isinstance(atom, Literal))
-    return part(jaxpr.constvars, invars, list(outvars), kept[::-1]), needed
+    return kept[::-1], needed
 
 
 def evaluate_equations(equations: Sequence[Any], known: dict[Any, Any]) -> None:
@@ -57,13 +58,14 @@ def known_result(spec: LoopSpec, position: int) -> int | None:
     counts = type(start) is int and type(spec.length) is int and spec.test is None
     if not counts or not isinstance(result, Output) or position >= spec.inputs:
         return None
-    program = spec.body.program
-    jaxpr, needed = needed_for(program.jaxpr, [program.jaxpr.outvars[result.index]])
+    jaxpr = spec.body.program.jaxpr
+    last = jaxpr.outvars[result.index]
+    equations, needed = needed_for(jaxpr.eqns, [last])
     own = {jaxpr.invars[position], jaxpr.invars[spec.inputs]}
-    if jaxpr.effects or needed & ({*jaxpr.invars, *jaxpr.constvars} - own):
+    if any(equation.effects for equation in equations) or needed & ({*jaxpr.invars, *jaxpr.constvars} - own):
         return None
     taken = [var for var in jaxpr.invars if var in own]
-    inner = part((), taken, jaxpr.outvars, jaxpr.eqns)
+    inner = part((), taken, [last], equations)
     count_var = jaxpr.invars[position]
 
     def step(index: Any, count: Any) -> Any:

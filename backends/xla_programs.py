@@ -11,6 +11,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.extend.core import ClosedJaxpr, jaxpr_as_fun, unmapped_aval
 from jax.interpreters import ad
 
@@ -359,6 +360,9 @@ def merge(values: Sequence[Any], marked: Sequence[bool], some: Iterable[Any]) ->
 
 
 # Values and their types.
+
+# The type of a step's number. Rules that say types make no arrays: they may run outside of any trace.
+INTEGER = jax.typeof(np.int32(0))
 
 
 def replay(program: ClosedJaxpr, *operands: Any) -> list[Any]:

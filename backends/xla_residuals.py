@@ -15,7 +15,7 @@ from jax.extend.core import ClosedJaxpr
 
 from autograph.backends.xla_checkpoints import size_in_bytes
 from autograph.backends.xla_dependence import dependent_variables
-from autograph.backends.xla_parts import evaluate_equations, needed_for
+from autograph.backends.xla_parts import evaluate_equations, needed_for, part
 from autograph.backends.xla_programs import trace
 
 # Computed again: it costs less than to write and read it.
@@ -122,7 +122,8 @@ def _bytes(variables: Iterable[Any]) -> int:
 
 def _part(program: ClosedJaxpr, operands: Sequence[Any], results: Sequence[Any]) -> ClosedJaxpr:
     """The equations from some of a program's variables to others."""
-    return ClosedJaxpr(needed_for(program.jaxpr, results, operands)[0], program.consts)
+    equations, _ = needed_for(program.jaxpr.eqns, results, operands)
+    return ClosedJaxpr(part(program.jaxpr.constvars, operands, results, equations), program.consts)
 
 
 def _inlined(program: ClosedJaxpr) -> ClosedJaxpr:

@@ -12,7 +12,18 @@ from jax.extend.core import ClosedJaxpr, unmapped_aval
 
 from autograph.backends.xla_checkpoints import Again, Plan, Record
 from autograph.backends.xla_dependence import dependents, requirements, split
-from autograph.backends.xla_programs import Program, choose, conform, lifted, mapped, one_for_all, replay, strong, trace
+from autograph.backends.xla_programs import (
+    INTEGER,
+    Program,
+    choose,
+    conform,
+    lifted,
+    mapped,
+    one_for_all,
+    replay,
+    strong,
+    trace,
+)
 from autograph.backends.xla_residuals import Residuals
 
 
@@ -99,14 +110,13 @@ class RowSweep:
             consts, _, others = split(operands, n, 1)
             return replay(half, *consts, *others)
 
-        number = jax.typeof(jnp.int32(0))
         return cls(
             plan,
             rows,
             n,
             0,
-            trace(advance, [*consts, number, *some]),
-            trace(back, [*consts, number, *some, *rows.residuals, *value]),
+            trace(advance, [*consts, INTEGER, *some]),
+            trace(back, [*consts, INTEGER, *some, *rows.residuals, *value]),
         )
 
     def run(
@@ -154,7 +164,7 @@ class RowSweep:
                 found = replay(each, *one_for_all(active, [*own, number, *others], flags))
                 return choose(active, found, passive(others))
 
-            counts = unmapped_aval(axis.size, 0, jax.typeof(jnp.int32(0)))
+            counts = unmapped_aval(axis.size, 0, INTEGER)
             return trace(active_lanes, [*each.in_avals[:before], counts, *each.in_avals[before:]])
 
         def nothing(others: Sequence[Any]) -> list[Any]:

@@ -200,13 +200,14 @@ def _run_needed(program: Any, operands: Sequence[Any]) -> list[Any]:
     """Run only the equations that the program's results are computed from: no prints, no callbacks for their own
     sake.
     """
-    jaxpr, needed = needed_for(program.jaxpr, program.jaxpr.outvars)
+    jaxpr = program.jaxpr
+    equations, needed = needed_for(jaxpr.eqns, jaxpr.outvars)
     taken = [var for var in jaxpr.invars if var in needed]
     values = [value for var, value in zip(jaxpr.invars, operands, strict=True) if var in needed]
     for value in values:
         if isinstance(value, jax.ShapeDtypeStruct):
             raise TypeError(f"a value is needed here, and only a type is given: {type_of(value) or value}")
-    own = part(jaxpr.constvars, taken, jaxpr.outvars, jaxpr.eqns)
+    own = part(jaxpr.constvars, taken, jaxpr.outvars, equations)
     return list(jax.core.eval_jaxpr(own, program.consts, *values))
 
 

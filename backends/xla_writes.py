@@ -135,9 +135,9 @@ class _Side:
             and np.prod(equation.outvars[0].aval.shape) <= _MAX_UPDATE
         ]
         for read in reads:
-            own, _ = needed_for(self.jaxpr, [atom for atom in read.invars if not isinstance(atom, Literal)])
-            if sum(map(equation_cost, own.eqns)) <= _MAX_INDEX_COST:
-                own = part(self.jaxpr.constvars, (), read.outvars, [*own.eqns, read])
+            equations, _ = needed_for(self.jaxpr.eqns, read.invars)
+            if sum(map(equation_cost, equations)) <= _MAX_INDEX_COST:
+                own = part(self.jaxpr.constvars, (), read.outvars, [*equations, read])
                 (value,) = jax.core.eval_jaxpr(own, list(map(self.outer.__getitem__, self.jaxpr.constvars)))
                 self.outer[read.outvars[0]] = value
 
@@ -148,7 +148,7 @@ class _Side:
         leaves = [self.leaves[k] for k in rest]
         wanted = [*(self.jaxpr.outvars[leaf.index] for leaf in leaves if isinstance(leaf, Output)), *atoms]
         equations = [e for e in self.jaxpr.eqns if e.effects or not all(v in self.outer for v in e.outvars)]
-        own, _ = needed_for(part(list(self.outer), (), wanted, equations), wanted)
+        own = part(list(self.outer), (), wanted, needed_for(equations, wanted)[0])
         values = jax.core.eval_jaxpr(own, list(self.outer.values()))
         pending = iter(values)
         results = [
