@@ -52,7 +52,7 @@ def _equation_dependents(equation: Any, inputs: list[bool], smoothly: bool) -> S
             return owner.dependents(inputs, smoothly, params)
     if name == "scan":
         body = params["jaxpr"].jaxpr
-        consts, carry, slices = split(inputs, params["num_consts"], params["num_carry"])
+        consts, carry, slices = split(inputs, *scan_counts(equation))
         carry = closure(body, consts, carry, slices, smoothly=smoothly)
         rows = dependents(body, [*consts, *carry, *slices], smoothly=smoothly)[len(carry) :]
         return [*carry, *rows]
@@ -109,6 +109,20 @@ def _called(equation: Any) -> tuple[int, list[Any]] | None:
         if jaxpr is not None and len(jaxpr.invars) == len(equation.invars):
             return 0, [jaxpr]
     return None
+
+
+def scan_counts(equation: Any) -> tuple[int, int]:
+    """How many consts and how many carried values a ``scan`` has.
+
+    Its body has an operand less in rank for each array that it takes slices of, and for each that it stacks.
+    """
+    body = equation.params["jaxpr"].jaxpr
+
+    def whole(inner: Sequence[Any], outer: Sequence[Any]) -> int:
+        return sum(len(a.aval.shape) == len(b.aval.shape) for a, b in zip(inner, outer, strict=True))
+
+    carried = whole(body.outvars, equation.outvars)
+    return whole(body.invars, equation.invars) - carried, carried
 
 
 def is_smooth(aval: Any) -> bool:

@@ -23,6 +23,7 @@ from jax.extend.core import Literal, jaxprs_in_params
 from autograph.backends.base import LeafType, LoopSpec, Output, RaiseSite, Traced
 from autograph.backends.xla_branches import cond as branch_of
 from autograph.backends.xla_carry import as_struct
+from autograph.backends.xla_dependence import scan_counts
 from autograph.backends.xla_loops import bind_loop
 from autograph.backends.xla_parts import evaluate_equations
 from autograph.backends.xla_programs import Program, trace
@@ -169,7 +170,7 @@ def _cond(equation: Any, operands: Sequence[Any], errors: Errors) -> list[Any]:
 
 def _scan(equation: Any, operands: Sequence[Any], errors: Errors) -> list[Any]:
     params = equation.params
-    count, carried, closed = params["num_consts"], params["num_carry"], params["jaxpr"]
+    (count, carried), closed = scan_counts(equation), params["jaxpr"]
     consts, start, arrays = operands[:count], operands[count : count + carried], operands[count + carried :]
 
     def body(carry: Any, slices: Any) -> Any:

@@ -26,6 +26,7 @@ from jax.extend.core import (
 
 from autograph.backends.base import LeafType, LoopSpec, Output, Traced
 from autograph.backends.xla_carry import as_struct
+from autograph.backends.xla_dependence import scan_counts
 from autograph.backends.xla_parts import evaluate_equations, part
 
 _STAND_INS: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
@@ -220,7 +221,7 @@ def _cond(equation: Any, operands: Sequence[Any]) -> list[Any]:
 
 def _scan(equation: Any, operands: Sequence[Any]) -> list[Any]:
     params = equation.params
-    count, carried = params["num_consts"], params["num_carry"]
+    count, carried = scan_counts(equation)
     consts, init, arrays = operands[:count], operands[count : count + carried], operands[count + carried :]
     cells, written = _cells_of(equation, operands)
     closed = params["jaxpr"]

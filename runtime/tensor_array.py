@@ -214,10 +214,11 @@ class TensorArray:
         """The same elements, with room for ``bound`` more (None: not known) that a staged loop may write."""
         if not self._dynamic or self._max_size is not None or bound is None:
             return self
-        if isinstance(bound, jax.Array) or isinstance(self._count, jax.Array):
+        present = self._known_room() if isinstance(self._count, jax.Array) else self._count
+        if isinstance(bound, jax.Array) or present is None:
             return self
         after = self._replaced(self._buffer, self._count)
-        after._room = self._count + bound
+        after._room = present + bound
         return after if after._buffer is None else after._with_room(after._room)
 
     # Room.

@@ -179,3 +179,33 @@ def test_derivatives_and_vmap():
     close(jax.grad(ag.function(f))(2.0), 1 + 4 + 12, rtol=1e-5)
     close(jax.vmap(f)(jnp.array([1.0, 2.0])), [3, 14], rtol=1e-5)
     close(jax.jit(jax.grad(f))(2.0), 17, rtol=1e-5)
+
+
+@pytest.mark.parametrize("x", [[1, 2, 3], [1, -2, 3], [-1, 2, 3]])
+def test_a_second_loop_after_one_that_may_end_early(x):
+    def f(x):
+        ta = ag.TensorArray(jnp.int32, dynamic_size=True, element_shape=())
+        for i in ag.range(3):
+            if x[i] < 0:
+                break
+            ta = ta.write(i, x[i])
+        for _ in ag.range(2):
+            ta = ta.write(ta.size(), 9)
+        return ta
+
+    ta = ag.function(f)(jnp.array(x))
+    expected = f(jnp.array(x)).stack()
+    same(ta.stack()[: int(ta.size())], expected)
+
+
+def test_a_nested_loop_that_grows_it_without_end_is_refused():
+    @ag.function
+    def f(x):
+        ta = ag.TensorArray(jnp.int32, dynamic_size=True)
+        for i in ag.range(3):
+            for j in ag.range(2):
+                ta = ta.write(ta.size(), x[i] + j)
+        return ta.stack()
+
+    with pytest.raises(ag.StagingError, match="this loop"):
+        f(jnp.array([1, 2, 3]))

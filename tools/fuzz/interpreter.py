@@ -109,18 +109,19 @@ class Evaluator:
 
     def scan(self, equation: Any, operands: list[Any]) -> Sequence[Any]:
         params = equation.params
-        first, second = params["num_consts"], params["num_consts"] + params["num_carry"]
-        constants, carry, slices = operands[:first], operands[first:second], operands[second:]
+        body = params["jaxpr"].jaxpr
+        whole, kept = _unsliced(body.invars, equation.invars), _unsliced(body.outvars, equation.outvars)
+        constants, carry, slices = operands[: whole - kept], operands[whole - kept : whole], operands[whole:]
         steps = range(params["length"])
         rows = []
         for step in reversed(steps) if params["reverse"] else steps:
             found = self._closed(params["jaxpr"], [*constants, *carry, *(np.asarray(part)[step] for part in slices)])
-            carry = found[: params["num_carry"]]
-            rows.append(found[params["num_carry"] :])
+            carry = found[:kept]
+            rows.append(found[kept:])
         if params["reverse"]:
             rows.reverse()
         stacked = []
-        for position, atom in enumerate(equation.outvars[params["num_carry"] :]):
+        for position, atom in enumerate(equation.outvars[kept:]):
             column = [row[position] for row in rows]
             stacked.append(np.stack(column) if column else np.zeros(atom.aval.shape, atom.aval.dtype))
         return [*carry, *stacked]
@@ -144,6 +145,11 @@ _NESTED: dict[str, Callable[[Evaluator, Any, list[Any]], Sequence[Any]]] = {
     "io_callback": Evaluator.callback,
     "debug_callback": Evaluator.callback,
 }
+
+
+def _unsliced(inner: Sequence[Any], outer: Sequence[Any]) -> int:
+    """How many values a ``scan`` hands to its body, or takes from it, whole: the others have one rank less inside."""
+    return sum(len(a.aval.shape) == len(b.aval.shape) for a, b in zip(inner, outer, strict=True))
 
 
 # Operations on arrays: of the parameters and the operands.
