@@ -96,7 +96,7 @@ def _equation_requirements(equation: Any, results: list[bool]) -> Sequence[bool]
     return [True] * offset + [any(marks) for marks in zip(*found, strict=True)]
 
 
-_CALLS = ("jit", "pjit", "closed_call", "checkpoint", "remat2", "custom_jvp_call", "custom_vjp_call")
+_CALLS = ("jit", "pjit", "closed_call", "eval_jaxpr", "checkpoint", "remat2", "custom_jvp_call", "custom_vjp_call")
 
 
 def _called(equation: Any) -> tuple[int, list[Any]] | None:

@@ -291,6 +291,7 @@ _RAISING: dict[str, Callable[[Any, Sequence[Any], Errors], list[Any]]] = {
     "jit": _inline,
     "pjit": _inline,
     "closed_call": _inline,
+    "eval_jaxpr": _inline,
     "cond": _cond,
     "scan": _scan,
     "while": _while,

@@ -21,7 +21,7 @@ from autograph.backends.xla_programs import trace
 # Computed again: it costs less than to write and read it.
 _ARITHMETIC = frozenset(
     {
-        *("add", "sub", "mul", "neg", "max", "min", "abs", "sign", "add_any", "integer_pow", "square", "clamp"),
+        *("add", "sub", "mul", "neg", "max", "min", "abs", "sign", "add_any", "integer_pow", "square", "one_minus_square", "clamp"),
         *("eq", "ne", "lt", "le", "gt", "ge", "and", "or", "not", "xor", "select_n", "stop_gradient", "copy"),
         *("convert_element_type", "broadcast_in_dim", "reshape", "squeeze", "expand_dims", "transpose", "rev", "slice"),
         *("floor", "ceil", "round", "is_finite", "iota"),
@@ -30,7 +30,7 @@ _ARITHMETIC = frozenset(
 # Computed again from the state; kept rather than what it takes, if that is to be kept.
 _QUICK = frozenset(
     {
-        *("exp", "exp2", "expm1", "log", "log1p", "sqrt", "rsqrt", "cbrt", "div", "rem", "pow", "erf", "erfc"),
+        *("exp", "exp2", "expm1", "log", "log2", "log1p", "sqrt", "rsqrt", "cbrt", "div", "rem", "pow", "erf", "erfc"),
         *("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "logistic", "erf_inv"),
         *("lgamma", "digamma", "concatenate", "pad", "gather", "dynamic_slice"),
     }
@@ -43,7 +43,7 @@ _OTHERS = frozenset(
     }
 )
 _PLAIN = _ARITHMETIC | _QUICK | _OTHERS
-_CALLS = ("jit", "pjit", "closed_call")
+_CALLS = ("jit", "pjit", "closed_call", "eval_jaxpr")
 
 
 class Residuals:

@@ -73,13 +73,14 @@ _INTEGERS_ONLY = frozenset(
         "clz",
     ]
 )
-_CALLS = frozenset({"jit", "pjit", "closed_call"})
+_CALLS = frozenset({"jit", "pjit", "closed_call", "eval_jaxpr"})
 _RULED_CALLS = frozenset({"custom_jvp_call", "custom_vjp_call"})
 
 # What further operations cost, in additions; a conditional costs about as much as `_MAX_OPERATIONS` of them.
 _COSTS = {
     "mul": 1,
     "square": 1,
+    "one_minus_square": 2,
     "integer_pow": 2,
     "div": 4,
     "rem": 6,
@@ -97,7 +98,7 @@ _COSTS = {
     "reduce_min": 2,
     "reduce_and": 2,
     "reduce_or": 2,
-    **dict.fromkeys(["exp", "exp2", "log", "log1p", "expm1", "sin", "cos", "tan", "tanh", "logistic"], 8),
+    **dict.fromkeys(["exp", "exp2", "log", "log2", "log1p", "expm1", "sin", "cos", "tan", "tanh", "logistic"], 8),
 }
 
 

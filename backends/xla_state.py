@@ -323,6 +323,7 @@ _RULES: dict[str, Callable[[Any, Sequence[Any]], list[Any]]] = {
     "jit": _inline,
     "pjit": _inline,
     "closed_call": _inline,
+    "eval_jaxpr": _inline,
     "checkpoint": _checkpoint,
     "remat2": _checkpoint,
 }
@@ -379,7 +380,7 @@ def _written_operands(equation: Any) -> set[int]:
             for closed in params["branches"]
             for k in _positions(closed.jaxpr, {position - 1 for position in refs})
         }
-    if name in ("scan", "jit", "pjit", "closed_call"):
+    if name in ("scan", "jit", "pjit", "closed_call", "eval_jaxpr"):
         return _positions(_inner(equation).jaxpr, refs)
     if name in ("checkpoint", "remat2"):
         return _positions(params["jaxpr"], refs)

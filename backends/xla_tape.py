@@ -12,7 +12,7 @@ from jax.extend.core import Literal, find_top_trace, jaxpr_as_fun, jaxprs_in_par
 from autograph.backends.xla_parts import evaluate_equations
 from autograph.runtime.errors import StagingError
 
-_CALLS = ("jit", "pjit", "closed_call", "core_call")
+_CALLS = ("jit", "pjit", "closed_call", "core_call", "eval_jaxpr")
 _OUTWARD = ("io_callback", "debug_callback", "debug_print")
 
 

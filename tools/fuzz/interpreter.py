@@ -137,6 +137,7 @@ _NESTED: dict[str, Callable[[Evaluator, Any, list[Any]], Sequence[Any]]] = {
     "jit": Evaluator.jit,
     "pjit": Evaluator.jit,
     "closed_call": Evaluator.jit,
+    "eval_jaxpr": Evaluator.jit,
     "custom_jvp_call": Evaluator.jit,
     "custom_vjp_call": Evaluator.jit,
     "cond": Evaluator.cond,
