@@ -17,12 +17,12 @@ import autograph.runtime
 from autograph._convert import Converter
 from autograph._source import SourceFiles
 from autograph.backends.python import PythonBackend
-from autograph.backends.xla_compile import XlaCompiler
-from autograph.backends.xla_control_flow import XlaBackend
-from autograph.backends.xla_data import XlaData
-from autograph.backends.xla_inspect import Inspection
-from autograph.backends.xla_shapes import OpenSizes, symbolic_types
-from autograph.backends.xla_staging import XlaStaging
+from autograph.backends.xla.compiler import XlaCompiler
+from autograph.backends.xla.control_flow import XlaBackend
+from autograph.backends.xla.data import XlaData
+from autograph.backends.xla.inspection import Inspection
+from autograph.backends.xla.open_sizes import OpenSizes, symbolic_types
+from autograph.backends.xla.staging import XlaStaging
 from autograph.runtime import tape
 from autograph.runtime.dataset import loop_of
 from autograph.runtime.effects import cause_of

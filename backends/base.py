@@ -131,7 +131,7 @@ class RolledLoop:
 
 
 class Backend(Protocol):
-    """What an operator needs. `backends.python` answers that nothing is traced; `backends.xla_control_flow` stages."""
+    """What an operator needs. `backends.python` answers that nothing is traced; `backends.xla.control_flow` stages."""
 
     def is_traced(self, value: Any) -> bool:
         """Whether ``value`` has no concrete value now, so that a statement on it must be staged."""
@@ -211,7 +211,7 @@ class Backend(Protocol):
 
 
 class Staging(Protocol):
-    """How Variables stand in programs that are being recorded. `backends.xla_state` is its implementation.
+    """How Variables stand in programs that are being recorded. `backends.xla.state` is its implementation.
 
     A *place* is where array operations go now: run, recorded, mapped or differentiated, one within another. A
     *stand-in* is what a Variable's value is read from and written to while a program is recorded.
@@ -349,7 +349,7 @@ class Tape(Protocol):
 
 
 class Data(Protocol):
-    """What a dataset on the device needs. `backends.xla_data` is its implementation."""
+    """What a dataset on the device needs. `backends.xla.data` is its implementation."""
 
     def rows(self, array: Any, positions: Any) -> Any:
         """The rows of an array at these positions, of any shape, which are in range."""

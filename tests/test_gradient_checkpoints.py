@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import autograph as ag
-from autograph.backends import xla_checkpoints
+from autograph.backends.xla.while_ad import checkpoints
 
 # Around what a number of rows holds, and far past it.
 COUNTS = (0, 1, 2, 7, 8, 9, 12, 13, 16, 31, 33, 63, 64, 65, 129, 1000, 4095, 4096, 4097, 5000)
@@ -70,7 +70,7 @@ def test_memory_does_not_grow_with_trip_counts(slots):
 @pytest.mark.parametrize("count", [8, 16, 64])
 def test_no_kept_state_loses_its_row(count):
     """Whenever a loop ends, every state that is still to be kept is where it was put."""
-    rows = xla_checkpoints._Rows(count)
+    rows = checkpoints._Rows(count)
     steps = jnp.arange(20_000, dtype=jnp.int32)
     shifts, places = np.asarray(rows.shift(steps)), np.asarray(rows.of_step(steps))
     held = {}
@@ -85,7 +85,7 @@ def test_no_kept_state_loses_its_row(count):
 def test_gaps_longer_than_the_spare_rows_are_split():
     """Of few rows with many steps between: every split leaves a way on, and goes some way."""
     free, gap = np.meshgrid(np.arange(1, 20), [*range(2, 60), 1000, 65_536], indexing="ij")
-    distance = np.asarray(xla_checkpoints._split(jnp.asarray(gap, jnp.int32), jnp.asarray(free, jnp.int32)))
+    distance = np.asarray(checkpoints._split(jnp.asarray(gap, jnp.int32), jnp.asarray(free, jnp.int32)))
     split = gap > free  # where the rest fits, there is none
     assert (distance[split] >= 1).all()
     assert (distance == gap)[split & (free == 1)].all()

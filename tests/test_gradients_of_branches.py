@@ -124,7 +124,7 @@ def test_state_that_is_not_real():
 @pytest.mark.parametrize("slots", [1, 8, 12, 40])
 def test_few_checkpoints(slots):
     """The states of 300 steps in few rows, each run again as often as it takes."""
-    from autograph.backends.xla_gradients import while_loop
+    from autograph.backends.xla.while_ad.reverse import while_loop
 
     def f(x, w):
         def step(carry):

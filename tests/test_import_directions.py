@@ -139,8 +139,8 @@ def test_every_room_is_looked_at():
         ("autograph/_source.py", "def f():\n    from ._api import convert"),
         ("autograph/_api.py", "from autograph.tools import cli"),
         ("runtime/function.py", "from autograph import _convert"),
-        ("runtime/function.py", "from autograph.backends import xla_compile"),
-        ("runtime/function.py", "from autograph.backends.xla_compile import compile"),
+        ("runtime/function.py", "from autograph.backends.xla import compiler"),
+        ("runtime/function.py", "from autograph.backends.xla.compiler import compile"),
         ("runtime/function.py", "import autograph"),
         ("runtime/operators/calls.py", "from jax._src import core"),
         ("runtime/operators/calls.py", "from jax import _src"),
@@ -150,10 +150,10 @@ def test_every_room_is_looked_at():
         ("runtime/layouts/join.py", "from autograph.runtime.variables import Variable"),
         ("runtime/errors.py", "import numpy"),
         ("runtime/errors.py", "from .variables import Variable"),
-        ("backends/xla_carry.py", "from autograph.runtime.variables import Variable"),
-        ("backends/xla_carry.py", "import jax._src.core"),
-        ("backends/xla_carry.py", "from tests import helpers"),
-        ("backends/xla_carry.py", "import runtime.errors"),
+        ("backends/xla/leaf_types.py", "from autograph.runtime.variables import Variable"),
+        ("backends/xla/leaf_types.py", "import jax._src.core"),
+        ("backends/xla/leaf_types.py", "from tests import helpers"),
+        ("backends/xla/leaf_types.py", "import runtime.errors"),
         ("tools/cli.py", "from autograph import _convert"),
     ],
 )
@@ -165,7 +165,7 @@ def test_a_wrong_import_is_found(tmp_path, file, statement):
     ("file", "statement"),
     [
         ("autograph/__init__.py", "from ._api import function as function"),
-        ("autograph/_api.py", "from autograph.backends import xla_control_flow\nimport jax"),
+        ("autograph/_api.py", "from autograph.backends.xla import control_flow\nimport jax"),
         ("autograph/_convert.py", "import gast\nfrom autograph.runtime.errors import ConversionError"),
         ("autograph/_passes/loops.py", "from .._analysis import liveness\nfrom . import breaks"),
         ("runtime/errors.py", "from __future__ import annotations\nimport traceback"),
@@ -177,7 +177,7 @@ def test_a_wrong_import_is_found(tmp_path, file, statement):
             "from autograph.runtime.layouts import kinds\nfrom autograph.runtime.optional import Optional",
         ),
         ("runtime/operators/if_stmt.py", "from autograph.runtime.layouts import kinds"),
-        ("backends/xla_carry.py", "from jax import lax\nfrom .base import Backend"),
+        ("backends/xla/leaf_types.py", "from jax import lax\nfrom .base import Backend"),
         ("tools/cli.py", "import autograph as ag\nfrom autograph.tools import targets"),
     ],
 )
@@ -191,11 +191,11 @@ def _violations_of(root: Path, file: str, statement: str) -> list[str]:
     others += ["autograph/_passes/breaks.py", "runtime/errors.py", "runtime/variables.py", "tools/cli.py"]
     others += [
         "runtime/layouts/kinds.py",
-        "runtime/libraries.py",
+        "runtime/library_table.py",
         "runtime/optional.py",
         "runtime/operators/if_stmt.py",
         "backends/base.py",
-        "backends/xla_compile.py",
+        "backends/xla/compiler.py",
         "tools/targets.py",
     ]
     for other in others:

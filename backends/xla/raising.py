@@ -1,7 +1,7 @@
 """The primitive ``raise_if``: an exception that a program may come upon.
 
 Where its code is not zero it raises the exception that the code is the number of. Run by itself it does so at once;
-mapped, for the first lane that fails. A program for XLA cannot raise: see `xla_errors`.
+mapped, for the first lane that fails. A program for XLA cannot raise: see `errors`.
 """
 
 from __future__ import annotations

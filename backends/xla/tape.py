@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 from jax.extend.core import Literal, find_top_trace, jaxpr_as_fun, jaxprs_in_params, set_current_trace
 
-from autograph.backends.xla_parts import evaluate_equations
+from autograph.backends.xla.parts import evaluate_equations
 from autograph.runtime.errors import StagingError
 
 _CALLS = ("jit", "pjit", "closed_call", "core_call", "eval_jaxpr")

@@ -18,15 +18,15 @@ import jax.numpy as jnp
 import numpy as np
 from jax.extend.core import find_top_trace, jaxpr_as_fun
 
-from autograph.backends import xla_carry, xla_errors, xla_parts, xla_rolled, xla_state
 from autograph.backends.base import LeafType, LoopSpec, Output, RolledLoop, Traced
-from autograph.backends.xla_branches import cond as staged_cond
-from autograph.backends.xla_carry import as_struct, cast
-from autograph.backends.xla_counters import counted
-from autograph.backends.xla_gradients import while_loop
-from autograph.backends.xla_select import may_speculate
-from autograph.backends.xla_strength import reduced
-from autograph.backends.xla_writes import released, writes_after
+from autograph.backends.xla import errors, leaf_types, parts, rolled, state
+from autograph.backends.xla.branches import cond as staged_cond
+from autograph.backends.xla.leaf_types import as_struct, cast
+from autograph.backends.xla.optimize.counters import counted
+from autograph.backends.xla.optimize.selects import may_speculate
+from autograph.backends.xla.optimize.strength import reduced
+from autograph.backends.xla.optimize.writes import released, writes_after
+from autograph.backends.xla.while_ad.reverse import while_loop
 
 
 class XlaBackend:
@@ -79,7 +79,7 @@ class XlaBackend:
                 is_own = getattr(leaf, "_trace", None) is here
                 if type(leaf) in (bool, int, float, complex) or (id(leaf) in kept and not is_own):
                     leaves.append(leaf)
-                elif (leaf_type := xla_carry.type_of(leaf)) is not None:
+                elif (leaf_type := leaf_types.type_of(leaf)) is not None:
                     leaves.append(Output(len(outputs), leaf_type))
                     outputs.append(leaf)
                 else:
@@ -90,25 +90,25 @@ class XlaBackend:
         return Traced(reduced(program), tuple(leaves))
 
     def strengthened(self, traced: Traced, operands: Sequence[int]) -> Traced | None:
-        return xla_carry.strengthened(traced, operands)
+        return leaf_types.strengthened(traced, operands)
 
     def type_of(self, leaf: Any) -> LeafType | None:
-        return xla_carry.type_of(leaf)
+        return leaf_types.type_of(leaf)
 
     def line_of(self, traced: Traced, leaf: Any) -> str | None:
         return xla_carry.line_of(traced, leaf)
 
     def join(self, left: LeafType, right: LeafType) -> LeafType | None:
-        return xla_carry.join(left, right)
+        return leaf_types.join(left, right)
 
     def known_result(self, spec: LoopSpec, position: int) -> int | None:
-        return xla_parts.known_result(spec, position)
+        return parts.known_result(spec, position)
 
     def rolled(self, spec: LoopSpec) -> RolledLoop | None:
-        return xla_rolled.rolled(spec)
+        return rolled.rolled(spec)
 
     def zeros(self, type: LeafType) -> Any:
-        return xla_carry.zeros(type)
+        return leaf_types.zeros(type)
 
     def window(self, array: Any, starts: Sequence[Any], sizes: Sequence[int]) -> Any:
         return jax.lax.dynamic_slice(array, starts, sizes)
@@ -119,10 +119,10 @@ class XlaBackend:
     def cond(
         self, predicate: Any, branches: Sequence[tuple[Traced, Sequence[Any]]], types: Sequence[LeafType]
     ) -> list[Any]:
-        return xla_state.staged_cond(partial(xla_errors.staged_cond, self._cond), predicate, branches, types)
+        return state.staged_cond(partial(errors.staged_cond, self._cond), predicate, branches, types)
 
     def loop(self, spec: LoopSpec) -> list[Any]:
-        return xla_state.staged_loop(partial(xla_errors.staged_loop, self._loop), spec)
+        return state.staged_loop(partial(errors.staged_loop, self._loop), spec)
 
     def _cond(
         self, predicate: Any, branches: Sequence[tuple[Traced, Sequence[Any]]], types: Sequence[LeafType]
@@ -178,13 +178,13 @@ class XlaBackend:
         return values
 
     def is_static(self, traced: Traced, static_operands: set[int]) -> bool:
-        return xla_carry.is_static(traced, static_operands)
+        return leaf_types.is_static(traced, static_operands)
 
     def operands_used(self, traced: Traced) -> tuple[set[int], dict[int, int]]:
-        return xla_carry.operands_used(traced)
+        return leaf_types.operands_used(traced)
 
     def test_is_static(self, spec: LoopSpec, static_leaves: set[int]) -> bool:
-        return xla_carry.test_is_static(spec, static_leaves)
+        return leaf_types.test_is_static(spec, static_leaves)
 
 
 _kept_cond = functools.partial(staged_cond, keeps=True)
@@ -240,7 +240,7 @@ def _bounded_while(
     spec: LoopSpec,
     counter: tuple[Any, Any] | None,
 ) -> list[Any]:
-    """``start`` is that of the carry; ``counter``: see `xla_counters`."""
+    """``start`` is that of the carry; ``counter``: see `counters`."""
     length, arrays = spec.length, spec.arrays
     limit = length if isinstance(length, int) else None
     bound = np.int32(length) if limit is not None else jnp.asarray(length)

@@ -10,9 +10,9 @@ import jax.numpy as jnp
 from jax.extend.core import ClosedJaxpr, Primitive, unmapped_aval
 from jax.interpreters import ad, batching, mlir
 
-from autograph.backends.xla_checkpoints import Plan
-from autograph.backends.xla_dependence import is_smooth, split
-from autograph.backends.xla_programs import (
+from autograph.backends.xla.dependence import is_smooth, split
+from autograph.backends.xla.while_ad.checkpoints import Plan
+from autograph.backends.xla.while_ad.program import (
     INTEGER,
     Program,
     close,
@@ -25,7 +25,7 @@ from autograph.backends.xla_programs import (
     strong,
     trace,
 )
-from autograph.backends.xla_rows import Rows
+from autograph.backends.xla.while_ad.rows import Rows
 
 loop_p = Primitive("while")
 loop_p.multiple_results = True
@@ -42,7 +42,7 @@ def while_loop(
     """`jax.lax.while_loop` on a list, with a reverse mode.
 
     Never more than ``bound`` steps are run, if that is known. Gradients keep at most ``slots`` states (default: see
-    `xla_checkpoints`). A loop with effects (prints, callbacks) is `jax.lax.while_loop` itself, and has no reverse mode.
+    `checkpoints`). A loop with effects (prints, callbacks) is `jax.lax.while_loop` itself, and has no reverse mode.
     """
     values = list(map(jnp.asarray, start))
     closed = close(step, goes_on, values, bound, slots)

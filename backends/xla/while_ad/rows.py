@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 from jax.extend.core import ClosedJaxpr, unmapped_aval
 
-from autograph.backends.xla_checkpoints import Again, Plan, Record
-from autograph.backends.xla_dependence import dependents, requirements, split
-from autograph.backends.xla_programs import (
+from autograph.backends.xla.dependence import dependents, requirements, split
+from autograph.backends.xla.while_ad.checkpoints import Again, Plan, Record
+from autograph.backends.xla.while_ad.program import (
     INTEGER,
     Program,
     choose,
@@ -24,7 +23,7 @@ from autograph.backends.xla_programs import (
     strong,
     trace,
 )
-from autograph.backends.xla_residuals import Residuals
+from autograph.backends.xla.while_ad.residuals import Residuals
 
 
 @dataclass(frozen=True)
@@ -122,7 +121,7 @@ class RowSweep:
     def run(
         self, sums: Sequence[Any], value: Sequence[Any], consts: list[Any], states: Sequence[Any]
     ) -> tuple[list[Any], list[Any]]:
-        """The sums over all rows and the first value. ``states``: what `xla_loops.record` gives, the extras in its midst."""
+        """The sums over all rows and the first value. ``states``: what `primitive.record` gives, the extras in its midst."""
         (steps, shift), extras, rows = split(states, 2, self.extras)
         count = len(sums)
 

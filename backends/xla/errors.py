@@ -1,6 +1,6 @@
 """Programs that give the error that they come upon, instead of raising it.
 
-XLA cannot raise. Whoever emits a program with the operation ``raise_if`` (see `xla_raising`) turns it, by `collected`,
+XLA cannot raise. Whoever emits a program with the operation ``raise_if`` (see `raising`) turns it, by `collected`,
 into one that gives the code and the values that the exception carries as further results. The first error counts.
 After it no ``while`` goes on, and nothing is printed or called.
 
@@ -21,13 +21,13 @@ import numpy as np
 from jax.extend.core import Literal, jaxprs_in_params
 
 from autograph.backends.base import LeafType, LoopSpec, Output, RaiseSite, Traced
-from autograph.backends.xla_branches import cond as branch_of
-from autograph.backends.xla_carry import as_struct
-from autograph.backends.xla_dependence import scan_counts
-from autograph.backends.xla_loops import bind_loop
-from autograph.backends.xla_parts import evaluate_equations
-from autograph.backends.xla_programs import Program, trace
-from autograph.backends.xla_raising import RAISES, find_sites, raise_if, sites_in, split_payloads
+from autograph.backends.xla.branches import cond as branch_of
+from autograph.backends.xla.dependence import scan_counts
+from autograph.backends.xla.leaf_types import as_struct
+from autograph.backends.xla.parts import evaluate_equations
+from autograph.backends.xla.raising import RAISES, find_sites, raise_if, sites_in, split_payloads
+from autograph.backends.xla.while_ad.primitive import bind_loop
+from autograph.backends.xla.while_ad.program import Program, trace
 from autograph.runtime.errors import StagingError
 
 _CODE = LeafType((), np.dtype(np.int32))

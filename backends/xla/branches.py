@@ -22,9 +22,10 @@ from jax.extend.core import ClosedJaxpr, Primitive, jaxprs_in_params, new_jaxpr_
 from jax.interpreters import ad, batching, mlir
 from jax.interpreters import partial_eval as pe
 
-from autograph.backends.xla_dependence import dependents, is_smooth, split
-from autograph.backends.xla_linear import LinearMap, linear_p
-from autograph.backends.xla_programs import (
+from autograph.backends.xla.dependence import dependents, is_smooth, split
+from autograph.backends.xla.linear import LinearMap, linear_p
+from autograph.backends.xla.optimize.selects import runs_both
+from autograph.backends.xla.while_ad.program import (
     choose,
     close_all,
     conform,
@@ -39,7 +40,6 @@ from autograph.backends.xla_programs import (
     strong,
     trace,
 )
-from autograph.backends.xla_select import runs_both
 
 
 def cond(
@@ -47,7 +47,7 @@ def cond(
 ) -> list[Any]:
     """`jax.lax.cond` on functions that close over their operands and give lists of arrays of the same types.
 
-    ``keeps``: it is to be a conditional for XLA too, however short its branches are (else see `xla_select`).
+    ``keeps``: it is to be a conditional for XLA too, however short its branches are (else see `selects`).
     """
     closed = close_all([(lambda: on_false(), ()), (lambda: on_true(), ())])
     if closed is None:

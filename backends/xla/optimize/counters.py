@@ -18,7 +18,7 @@ import numpy as np
 from jax.extend.core import ClosedJaxpr, Literal
 
 from autograph.backends.base import LoopSpec, Traced
-from autograph.backends.xla_parts import part
+from autograph.backends.xla.parts import part
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ import jax.numpy as jnp
 from jax.extend.core import Primitive, unmapped_aval
 from jax.interpreters import ad, batching, mlir
 
-from autograph.backends.xla_dependence import split
-from autograph.backends.xla_programs import mapped
+from autograph.backends.xla.dependence import split
+from autograph.backends.xla.while_ad.program import mapped
 
 
 class LinearMap:

@@ -22,7 +22,7 @@ import numpy as np
 from jax.extend.core import Literal
 
 from autograph.backends.base import LoopSpec, NotRollable, Output, RolledLoop, Traced
-from autograph.backends.xla_parts import part
+from autograph.backends.xla.parts import part
 
 _NUMBERS = (bool, int, float)
 # Operations on numbers that computing the tables may take, all iterations together: some seconds.

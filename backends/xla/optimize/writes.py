@@ -22,9 +22,9 @@ from jax.extend.core import ClosedJaxpr, Literal, new_jaxpr_eqn
 from jax.lax import GatherScatterMode
 
 from autograph.backends.base import LeafType, Output, Traced
-from autograph.backends.xla_carry import cast, type_of
-from autograph.backends.xla_parts import needed_for, part
-from autograph.backends.xla_select import equation_cost
+from autograph.backends.xla.leaf_types import cast, type_of
+from autograph.backends.xla.optimize.selects import equation_cost
+from autograph.backends.xla.parts import needed_for, part
 
 _SCATTERS = frozenset({"scatter", "scatter-add", "scatter-mul", "scatter-min", "scatter-max"})
 _READS = frozenset({"gather", "dynamic_slice"})

@@ -1,6 +1,6 @@
 """`XlaStaging`: how Variables are held, and effects recorded, in programs for XLA.
 
-See `xla_state` for how their values pass through.
+See `state` for how their values pass through.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from jax.extend.core import concrete_or_error, find_top_trace
 from jax.interpreters.xla import canonicalize_dtype_handlers
 
 from autograph.backends.base import LeafType, RaiseSite
-from autograph.backends.xla_carry import as_struct, type_of, zeros
-from autograph.backends.xla_errors import collected
-from autograph.backends.xla_parts import needed_for, part
-from autograph.backends.xla_raising import may_raise, raise_if
-from autograph.backends.xla_state import Cell, evaluate, register_stand_in, stand_ins
-from autograph.backends.xla_tape import XlaTape
+from autograph.backends.xla.errors import collected
+from autograph.backends.xla.leaf_types import as_struct, type_of, zeros
+from autograph.backends.xla.parts import needed_for, part
+from autograph.backends.xla.raising import may_raise, raise_if
+from autograph.backends.xla.state import Cell, evaluate, register_stand_in, stand_ins
+from autograph.backends.xla.tape import XlaTape
 
 # What of `jax.config` shows in a recorded program.
 _SETTINGS = tuple(

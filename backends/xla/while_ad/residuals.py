@@ -13,15 +13,29 @@ from typing import Any
 
 from jax.extend.core import ClosedJaxpr
 
-from autograph.backends.xla_checkpoints import size_in_bytes
-from autograph.backends.xla_dependence import dependent_variables
-from autograph.backends.xla_parts import evaluate_equations, needed_for, part
-from autograph.backends.xla_programs import trace
+from autograph.backends.xla.dependence import dependent_variables
+from autograph.backends.xla.parts import evaluate_equations, needed_for, part
+from autograph.backends.xla.while_ad.checkpoints import size_in_bytes
+from autograph.backends.xla.while_ad.program import trace
 
 # Computed again: it costs less than to write and read it.
 _ARITHMETIC = frozenset(
     {
-        *("add", "sub", "mul", "neg", "max", "min", "abs", "sign", "add_any", "integer_pow", "square", "one_minus_square", "clamp"),
+        *(
+            "add",
+            "sub",
+            "mul",
+            "neg",
+            "max",
+            "min",
+            "abs",
+            "sign",
+            "add_any",
+            "integer_pow",
+            "square",
+            "one_minus_square",
+            "clamp",
+        ),
         *("eq", "ne", "lt", "le", "gt", "ge", "and", "or", "not", "xor", "select_n", "stop_gradient", "copy"),
         *("convert_element_type", "broadcast_in_dim", "reshape", "squeeze", "expand_dims", "transpose", "rev", "slice"),
         *("floor", "ceil", "round", "is_finite", "iota"),

@@ -15,7 +15,7 @@ import numpy as np
 from jax.extend.core import ClosedJaxpr, jaxpr_as_fun, unmapped_aval
 from jax.interpreters import ad
 
-from autograph.backends.xla_dependence import Flags, closure, dependents, requirements, split
+from autograph.backends.xla.dependence import Flags, closure, dependents, requirements, split
 
 
 class Program:
@@ -26,7 +26,7 @@ class Program:
       test: ``(*consts, *carry) -> bool``.
       consts: how many consts there are.
       bound: a number of steps that is never passed, if one is known while tracing.
-      slots: how many states a gradient may keep; None leaves the choice to `xla_checkpoints`.
+      slots: how many states a gradient may keep; None leaves the choice to `checkpoints`.
       smooth: the body as derivatives see it. It differs from ``body`` in a batch only: see `batched`.
       tangents: for the derivative of another program, that `Tangents`; None for any other.
     """
@@ -271,7 +271,7 @@ class Tangents:
         self.program = of
         self.consts = consts
         self.carry = carry
-        self.reverse: Any = None  # kept here by `xla_gradients.Reverse`
+        self.reverse: Any = None  # kept here by `reverse.Reverse`
 
     def avals(self) -> list[Any]:
         consts, carry = self.program.const_avals, self.program.carry_avals

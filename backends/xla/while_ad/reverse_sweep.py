@@ -11,10 +11,10 @@ from jax.extend.core import ClosedJaxpr, Primitive, new_jaxpr_eqn
 from jax.interpreters import ad
 from jax.interpreters import partial_eval as pe
 
-from autograph.backends.xla_dependence import dependents, requirements, split
-from autograph.backends.xla_linear import LinearMap
-from autograph.backends.xla_linear import linear_p as _linear_p
-from autograph.backends.xla_loops import (
+from autograph.backends.xla.dependence import dependents, requirements, split
+from autograph.backends.xla.linear import LinearMap
+from autograph.backends.xla.linear import linear_p as _linear_p
+from autograph.backends.xla.while_ad.primitive import (
     Batch,
     all_known,
     bind_loop,
@@ -25,7 +25,7 @@ from autograph.backends.xla_loops import (
     record,
     register,
 )
-from autograph.backends.xla_programs import (
+from autograph.backends.xla.while_ad.program import (
     Program,
     Tangents,
     choose,
@@ -40,7 +40,7 @@ from autograph.backends.xla_programs import (
     strong,
     trace,
 )
-from autograph.backends.xla_rows import RowSweep
+from autograph.backends.xla.while_ad.rows import RowSweep
 
 # The reverse pass.
 

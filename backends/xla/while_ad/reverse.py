@@ -2,11 +2,11 @@
 
 Three primitives, each closed under ``jvp`` and ``vmap``:
 
-- ``while`` (`xla_loops.loop_p`) runs a `Program`; where nothing differentiates it, it is `jax.lax.while_loop`. Its
+- ``while`` (`primitive.loop_p`) runs a `Program`; where nothing differentiates it, it is `jax.lax.while_loop`. Its
   forward derivative is the ``while`` of carry and tangents together.
-- ``while_recorded`` (`xla_loops.record_p`) also keeps rows on the way: states, and what of an iteration's derivative it pays
-  to keep (`xla_rows`, `xla_residuals`); how many, says `xla_checkpoints`.
-- ``while_reversed`` (`xla_sweeps.sweep_p`) runs a step over those states from the last to the first: with the step
+- ``while_recorded`` (`primitive.record_p`) also keeps rows on the way: states, and what of an iteration's derivative it pays
+  to keep (`rows`, `residuals`); how many, says `checkpoints`.
+- ``while_reversed`` (`reverse_sweep.sweep_p`) runs a step over those states from the last to the first: with the step
   that pulls cotangents back through one iteration, it is the reverse pass.
 
 Reverse mode begins where JAX asks for the part of a ``while`` of carry and tangents that does not need the tangents
@@ -28,12 +28,12 @@ import jax
 from jax.extend.core import new_jaxpr_eqn
 from jax.interpreters import partial_eval as pe
 
-from autograph.backends.xla_dependence import split
-from autograph.backends.xla_linear import LinearMap
-from autograph.backends.xla_linear import linear_p as _linear_p
-from autograph.backends.xla_loops import all_known, bind_loop, bind_states, known_values, loop_p
-from autograph.backends.xla_loops import while_loop as while_loop
-from autograph.backends.xla_programs import (
+from autograph.backends.xla.dependence import split
+from autograph.backends.xla.linear import LinearMap
+from autograph.backends.xla.linear import linear_p as _linear_p
+from autograph.backends.xla.while_ad.primitive import all_known, bind_loop, bind_states, known_values, loop_p
+from autograph.backends.xla.while_ad.primitive import while_loop as while_loop
+from autograph.backends.xla.while_ad.program import (
     Program,
     Tangents,
     conform,
@@ -42,8 +42,8 @@ from autograph.backends.xla_programs import (
     replay,
     strong,
 )
-from autograph.backends.xla_rows import Rows
-from autograph.backends.xla_sweeps import Sweep, bind_sweep
+from autograph.backends.xla.while_ad.reverse_sweep import Sweep, bind_sweep
+from autograph.backends.xla.while_ad.rows import Rows
 
 
 def _loop_partial_eval(trace: Any, *tracers: Any, program: Program, **params: Any) -> Any:

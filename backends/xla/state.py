@@ -25,9 +25,9 @@ from jax.extend.core import (
 )
 
 from autograph.backends.base import LeafType, LoopSpec, Output, Traced
-from autograph.backends.xla_carry import as_struct
-from autograph.backends.xla_dependence import scan_counts
-from autograph.backends.xla_parts import evaluate_equations, part
+from autograph.backends.xla.dependence import scan_counts
+from autograph.backends.xla.leaf_types import as_struct
+from autograph.backends.xla.parts import evaluate_equations, part
 
 _STAND_INS: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
 

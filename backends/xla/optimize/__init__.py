@@ -1,0 +1,1 @@
+"""What is done to staged statements so that XLA makes better code of them."""
