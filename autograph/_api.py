@@ -10,13 +10,14 @@ import types
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar, overload
 
-import jax.extend.source_info_util
+import jax
 
 import autograph.backends
 import autograph.runtime
 from autograph._convert import Converter
 from autograph._source import SourceFiles
 from autograph.backends.python import PythonBackend
+from autograph.backends.xla import jax_compat
 from autograph.backends.xla.compiler import XlaCompiler
 from autograph.backends.xla.control_flow import XlaBackend
 from autograph.backends.xla.data import XlaData
@@ -47,7 +48,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 use_staging(XlaStaging())
 accept_variables()
 for _package in (autograph.runtime, autograph.backends):
-    jax.extend.source_info_util.register_exclusion(os.path.dirname(os.path.abspath(str(_package.__file__))) + os.sep)
+    jax_compat.leave_out_of_source_lines(os.path.dirname(os.path.abspath(str(_package.__file__))) + os.sep)
 
 
 class Feature(enum.Enum):

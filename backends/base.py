@@ -211,7 +211,7 @@ class Backend(Protocol):
 
 
 class Staging(Protocol):
-    """How Variables stand in programs that are being recorded. `backends.xla.state` is its implementation.
+    """How Variables stand in programs that are being recorded. `backends.xla.staging` is its implementation.
 
     A *place* is where array operations go now: run, recorded, mapped or differentiated, one within another. A
     *stand-in* is what a Variable's value is read from and written to while a program is recorded.

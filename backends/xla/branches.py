@@ -18,26 +18,22 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jax.extend.core import ClosedJaxpr, Primitive, jaxprs_in_params, new_jaxpr_eqn
-from jax.interpreters import ad, batching, mlir
-from jax.interpreters import partial_eval as pe
 
+from autograph.backends.xla import jax_compat
 from autograph.backends.xla.dependence import dependents, is_smooth, split
+from autograph.backends.xla.jax_compat import ClosedJaxpr, Kind, no_tangent, replay, strong
 from autograph.backends.xla.linear import LinearMap, linear_p
 from autograph.backends.xla.optimize.selects import runs_both
-from autograph.backends.xla.while_ad.program import (
+from autograph.backends.xla.tracing import (
     choose,
     close_all,
     conform,
+    jvp,
     lifted,
     mapped,
     merge,
-    no_tangent,
     one_for_all,
     only,
-    pushed,
-    replay,
-    strong,
     trace,
 )
 
@@ -111,7 +107,7 @@ class Branches:
         def of(branch: ClosedJaxpr) -> ClosedJaxpr:
             def run(*operands: Any) -> list[Any]:
                 primals, tangents = split(operands, len(marked))
-                outputs, pushed_on = pushed(lambda *o: replay(branch, *o), primals, marked, tangents)
+                outputs, pushed_on = jvp(lambda *o: replay(branch, *o), primals, marked, tangents)
                 return conform([*outputs, *only(pushed_on, moved)], [*results, *only(results, moved)])
 
             return trace(run, [*avals, *only(avals, marked)])
@@ -121,8 +117,7 @@ class Branches:
         return made
 
 
-cond_p = Primitive("cond")
-cond_p.multiple_results = True
+cond_p = jax_compat.new_primitive("cond")
 
 
 def _bind(branches: Branches, predicate: Any, operands: Sequence[Any]) -> list[Any]:
@@ -147,14 +142,13 @@ def _run(predicate: Any, *operands: Any, choice: Branches, **_: Any) -> list[Any
     return [jax.lax.select(jnp.broadcast_to(predicate, a.shape), a, b) for a, b in zip(taken, other, strict=True)]
 
 
-@cond_p.def_abstract_eval
 def _types(*_: Any, choice: Branches, **__: Any) -> list[Any]:
     return choice.results
 
 
 def _jvp(primals: Sequence[Any], tangents: Sequence[Any], *, choice: Branches, **_: Any) -> Any:
     predicate, *operands = primals
-    marked = tuple(type(t) is not ad.Zero and is_smooth(jax.typeof(t)) for t in tangents[1:])
+    marked = tuple(not jax_compat.is_zero(t) and is_smooth(jax.typeof(t)) for t in tangents[1:])
     if not any(marked):
         outputs = _bind(choice, predicate, operands)
         return outputs, list(map(no_tangent, outputs))
@@ -168,24 +162,25 @@ def _partial_eval(trace: Any, *tracers: Any, choice: Branches, branches: Any) ->
     if choice.tangents is not None:
         base, marked, moved = choice.tangents
         fixed, moving = split(tracers, 1 + len(marked))
-        if all(t.is_known() for t in fixed) and not all(t.is_known() for t in moving):
-            predicate, *operands = (t.pval.get_known() for t in fixed)
+        if jax_compat.are_known(fixed) and not jax_compat.are_known(moving):
+            predicate, *operands = jax_compat.known_values(fixed)
             pullback = _Pullback(base, marked, moved)
             outputs = _bind(pullback.forward, predicate, operands)
             outputs, residuals = split(outputs, len(base.results))
-            later = trace.default_process_primitive(
+            later = jax_compat.left_for_later(
+                trace,
                 linear_p,
                 [predicate, *operands, *residuals, *moving],
                 dict(function=pullback, fixed=1 + len(operands) + len(residuals)),
             )
             return [*outputs, *later]
-    return trace.default_process_primitive(cond_p, tracers, dict(choice=choice, branches=branches))
+    return jax_compat.left_for_later(trace, cond_p, tracers, dict(choice=choice, branches=branches))
 
 
 def _partial_eval_custom(_: Any, unknown: Sequence[bool], held: Sequence[bool], equation: Any) -> Any:
     choice = equation.params["choice"]
     inputs, results = equation.invars, equation.outvars
-    needed = [atom for atom, h in zip(inputs, held, strict=True) if not hasattr(atom, "val") and not h]
+    needed = [atom for atom, h in zip(inputs, held, strict=True) if not jax_compat.is_literal(atom) and not h]
     count = len(results)
     if not any(unknown):
         return equation, equation, [False] * count, [True] * count, needed
@@ -195,7 +190,7 @@ def _partial_eval_custom(_: Any, unknown: Sequence[bool], held: Sequence[bool], 
         if not any(unknown[:first]):
             known_results = results[: len(base.results)]
             params = dict(choice=base, branches=base.pair)
-            known = new_jaxpr_eqn(inputs[:first], known_results, cond_p, params, equation.effects, equation.source_info)
+            known = jax_compat.equation_like(equation, cond_p, params, inputs[:first], known_results)
             later = [False] * len(known_results) + [True] * (count - len(known_results))
             return known, equation, later, [True] * count, needed
     return None, equation, [True] * count, [True] * count, needed
@@ -238,7 +233,7 @@ class _Pullback(LinearMap):
             kept.append(list(range(count)))
             self._sources.append([])
             for k, atom in enumerate(program.jaxpr.outvars[count:], count):
-                if not hasattr(atom, "val") and atom in taken:
+                if not jax_compat.is_literal(atom) and atom in taken:
                     self._sources[-1].append(taken[atom])
                 else:
                     self._sources[-1].append(place)
@@ -305,8 +300,7 @@ def _batch(axis: Any, operands: Sequence[Any], dims: Sequence[Any], *, choice: B
 
 # Lanes that disagree.
 
-lanes_p = Primitive("cond_lanes")
-lanes_p.multiple_results = True
+lanes_p = jax_compat.new_primitive("cond_lanes")
 
 
 class Lanes:
@@ -346,7 +340,7 @@ class Lanes:
 def _has_loop(program: ClosedJaxpr) -> bool:
     def search(jaxpr: Any) -> bool:
         return any(
-            equation.primitive.name == "while" or any(map(search, jaxprs_in_params(equation.params)))
+            jax_compat.kind(equation) is Kind.WHILE or any(map(search, jax_compat.inner_programs(equation)))
             for equation in jaxpr.eqns
         )
 
@@ -357,17 +351,16 @@ def _run_lanes(*operands: Any, lanes: Lanes) -> list[Any]:
     return lanes.plain(*operands)
 
 
-@lanes_p.def_abstract_eval
 def _lane_types(*_: Any, lanes: Lanes) -> list[Any]:
     return [strong(aval) for aval in lanes.results]
 
 
 def _lanes_jvp(primals: Sequence[Any], tangents: Sequence[Any], *, lanes: Lanes) -> Any:
-    marked = [type(t) is not ad.Zero and is_smooth(jax.typeof(t)) for t in tangents]
+    marked = [not jax_compat.is_zero(t) and is_smooth(jax.typeof(t)) for t in tangents]
     if not any(marked):
         outputs = lanes_p.bind(*primals, lanes=lanes)
         return outputs, list(map(no_tangent, outputs))
-    outputs, moved = pushed(lambda *operands: lanes.smooth(*operands), primals, marked, only(tangents, marked))
+    outputs, moved = jvp(lambda *operands: lanes.smooth(*operands), primals, marked, only(tangents, marked))
     return outputs, [t if is_smooth(jax.typeof(o)) else no_tangent(o) for o, t in zip(outputs, moved, strict=True)]
 
 
@@ -385,13 +378,6 @@ def _lanes_batch(axis: Any, operands: Sequence[Any], dims: Sequence[Any], *, lan
     return lanes_p.bind(*operands, lanes=outer), [0] * len(lanes.results)
 
 
-for _primitive, _runs, _derives, _batches in (
-    (cond_p, _run, _jvp, _batch),
-    (lanes_p, _run_lanes, _lanes_jvp, _lanes_batch),
-):
-    _primitive.def_impl(lambda *operands, _runs=_runs, **params: jax.jit(lambda *o: _runs(*o, **params))(*operands))
-    ad.primitive_jvps[_primitive] = _derives
-    batching.fancy_primitive_batchers[_primitive] = _batches
-    mlir.register_lowering(_primitive, mlir.lower_fun(_runs, multiple_results=True))
-pe.custom_partial_eval_rules[cond_p] = _partial_eval
-pe.partial_eval_jaxpr_custom_rules[cond_p] = _partial_eval_custom
+jax_compat.define(cond_p, types=_types, run=_run, jvp=_jvp, batch=_batch)
+jax_compat.define(lanes_p, types=_lane_types, run=_run_lanes, jvp=_lanes_jvp, batch=_lanes_batch)
+jax_compat.define_partial_evaluation(cond_p, _partial_eval, _partial_eval_custom)

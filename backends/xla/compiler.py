@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
-from jax.extend.core import jaxpr_as_fun
+
+from autograph.backends.xla.jax_compat import replay
 
 
 class XlaCompiler:
@@ -35,7 +36,7 @@ class OperationByOperation:
         if key not in self._programs:
             self._programs[key] = self._trace(jax.tree_util.tree_unflatten(tree, arrays))
         program, results = self._programs[key]
-        return jax.tree_util.tree_unflatten(results, jaxpr_as_fun(program)(*arrays))
+        return jax.tree_util.tree_unflatten(results, replay(program, *arrays))
 
     def _trace(self, operands: Sequence[Any]) -> tuple[Any, Any]:
         trees: list[Any] = []

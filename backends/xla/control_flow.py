@@ -9,17 +9,15 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 import jax
 import jax.export
 import jax.numpy as jnp
 import numpy as np
-from jax.extend.core import find_top_trace, jaxpr_as_fun
 
 from autograph.backends.base import LeafType, LoopSpec, Output, RolledLoop, Traced
-from autograph.backends.xla import errors, leaf_types, parts, rolled, state
+from autograph.backends.xla import jax_compat, leaf_types, parts, rolled, stateful
 from autograph.backends.xla.branches import cond as staged_cond
 from autograph.backends.xla.leaf_types import as_struct, cast
 from autograph.backends.xla.optimize.counters import counted
@@ -35,19 +33,17 @@ class XlaBackend:
     def is_traced(self, value: Any) -> bool:
         if type(value) in _PYTHON:  # what plain Python is tested by, at every statement
             return False
-        if not isinstance(value, jax.core.Tracer):
+        if not jax_compat.is_tracer(value):
             return bool(jax.export.is_symbolic_dim(value))  # a size that only the run knows
-        # A tracer of eager differentiation has its value at hand; Python may branch on it. `concrete_or_error` tells
-        # as much, at the price of an error that describes the whole program.
-        return value.to_concrete_value() is None
+        return jax_compat.known_value(value) is None  # Python may branch on one that has its value at hand
 
     def is_eager(self) -> bool:
-        return type(find_top_trace(None)).__name__ == "EvalTrace"
+        return jax_compat.does(jax_compat.current_trace(), "running")
 
     def is_tracing(self) -> bool:
         if self.is_eager():  # asked at every loop there
             return False
-        return isinstance(jnp.zeros(()), jax.core.Tracer)
+        return jax_compat.is_tracer(jnp.zeros(()))
 
     def is_array(self, value: Any) -> bool:
         return isinstance(value, jax.Array)
@@ -74,9 +70,9 @@ class XlaBackend:
             outputs: list[Any] = []
             given = block(*operands)
             kept = {id(leaf) for leaf in unchanged}  # the block may have added to them, its own values among others
-            here = find_top_trace(None)
+            here = jax_compat.current_trace()
             for leaf in given:
-                is_own = getattr(leaf, "_trace", None) is here
+                is_own = jax_compat.trace_of(leaf) is here
                 if type(leaf) in (bool, int, float, complex) or (id(leaf) in kept and not is_own):
                     leaves.append(leaf)
                 elif (leaf_type := leaf_types.type_of(leaf)) is not None:
@@ -119,10 +115,10 @@ class XlaBackend:
     def cond(
         self, predicate: Any, branches: Sequence[tuple[Traced, Sequence[Any]]], types: Sequence[LeafType]
     ) -> list[Any]:
-        return state.staged_cond(partial(errors.staged_cond, self._cond), predicate, branches, types)
+        return stateful.staged_cond(self._cond, predicate, branches, types)
 
     def loop(self, spec: LoopSpec) -> list[Any]:
-        return state.staged_loop(partial(errors.staged_loop, self._loop), spec)
+        return stateful.staged_loop(self._loop, spec)
 
     def _cond(
         self, predicate: Any, branches: Sequence[tuple[Traced, Sequence[Any]]], types: Sequence[LeafType]
@@ -213,7 +209,7 @@ _Step = Callable[[Sequence[Any], Any, Sequence[Any]], list[Any]]
 
 
 def _run(traced: Traced, *operands: Any) -> list[Any]:
-    return jaxpr_as_fun(traced.program)(*operands)
+    return jax_compat.replay(traced.program, *operands)
 
 
 def _values(leaves: Sequence[Any], outputs: Sequence[Any], types: Sequence[LeafType]) -> list[Any]:

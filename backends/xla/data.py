@@ -9,6 +9,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from autograph.backends.xla.jax_compat import calls_python, replay
+
 _ROUNDS = 8
 
 
@@ -57,9 +59,9 @@ class XlaData:
 
     def over_rows(self, function: Callable[[Any], Any], rows: Any) -> Any:
         closed, shape = jax.make_jaxpr(jax.vmap(function), return_shape=True)(rows)
-        if any("Callback" in type(effect).__name__ or "IO" in type(effect).__name__ for effect in closed.effects):
+        if calls_python(closed):
             return None
-        leaves = jax.core.eval_jaxpr(closed.jaxpr, closed.consts, *jax.tree_util.tree_leaves(rows))
+        leaves = replay(closed, *jax.tree_util.tree_leaves(rows))
         return jax.tree_util.tree_unflatten(jax.tree_util.tree_structure(shape), leaves)
 
     def shapes(self, function: Callable[..., Any], *operands: Any) -> Any:

@@ -8,8 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import jax.extend.core
-from jax.extend import source_info_util
+from autograph.backends.xla import jax_compat
 
 
 class Inspection:
@@ -62,19 +61,9 @@ class Inspection:
 
 def _operations(jaxpr: Any) -> Iterator[tuple[str, str]]:
     for equation in jaxpr.eqns:
-        yield equation.primitive.name, source_info_util.summarize(equation.source_info)
-        for inner in _inner(equation):
+        yield jax_compat.name_of(equation), jax_compat.source_line(equation)
+        for inner in jax_compat.inner_programs(equation):
             yield from _operations(inner)
-
-
-def _inner(equation: Any) -> Iterator[Any]:
-    """The programs within an equation: the branches of a conditional, the body of a loop."""
-    for value in equation.params.values():
-        for part in value if isinstance(value, list | tuple) else (value,):
-            if isinstance(part, jax.extend.core.ClosedJaxpr):
-                yield part.jaxpr
-            elif isinstance(part, jax.extend.core.Jaxpr):
-                yield part
 
 
 class _Drawing:
@@ -90,12 +79,12 @@ class _Drawing:
             found.append(indent + self._node(str(var.aval), [var], "shape=ellipse"))
         for equation in jaxpr.eqns:
             sources = [self._node_of[id(a)] for a in equation.invars if id(a) in self._node_of]
-            where = source_info_util.summarize(equation.source_info)
-            found.append(indent + self._node(f"{equation.primitive.name}\n{where}", equation.outvars))
+            where = jax_compat.source_line(equation)
+            found.append(indent + self._node(f"{jax_compat.name_of(equation)}\n{where}", equation.outvars))
             name = f"n{self._count - 1}"
             found += [f"{indent}{source} -> {name};" for source in dict.fromkeys(sources)]
-            for inner in _inner(equation):
-                label = f"in {equation.primitive.name}"
+            for inner in jax_compat.inner_programs(equation):
+                label = f"in {jax_compat.name_of(equation)}"
                 found += [f"{indent}subgraph cluster_{self._count} {{", f"{indent}  label={_quoted(label)};"]
                 found += [*self.lines(inner, indent + "  "), f"{indent}}}"]
         for position, atom in enumerate(jaxpr.outvars):

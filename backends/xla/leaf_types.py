@@ -11,12 +11,12 @@ from typing import Any
 
 import jax
 import jax.export
-import jax.extend.core
 import jax.numpy as jnp
 import numpy as np
 from jax.extend import source_info_util
 
 from autograph.backends.base import MISSING, LeafType, LoopSpec, Output, Traced
+from autograph.backends.xla import jax_compat
 
 _NUMBERS = (bool, int, float, complex)
 
@@ -100,7 +100,7 @@ def strengthened(traced: Traced, operands: Sequence[int]) -> Traced | None:
     jaxpr = traced.program.jaxpr
     tainted = {jaxpr.invars[k] for k in operands}
     for equation in jaxpr.eqns:
-        if any(not hasattr(atom, "val") and atom in tainted for atom in equation.invars):
+        if any(not jax_compat.is_literal(atom) and atom in tainted for atom in equation.invars):
             if _casts_weak(equation):
                 return None
             tainted.update(equation.outvars)
@@ -109,7 +109,7 @@ def strengthened(traced: Traced, operands: Sequence[int]) -> Traced | None:
         if not isinstance(leaf, Output):
             return leaf
         atom = jaxpr.outvars[leaf.index]
-        is_tainted = not hasattr(atom, "val") and atom in tainted
+        is_tainted = not jax_compat.is_literal(atom) and atom in tainted
         return Output(leaf.index, leaf.type.strong()) if is_tainted else leaf
 
     return Traced(traced.program, tuple(map(strong, traced.leaves)))
@@ -117,19 +117,19 @@ def strengthened(traced: Traced, operands: Sequence[int]) -> Traced | None:
 
 def _casts_weak(equation: Any) -> bool:
     """Whether this equation casts a weak value to another dtype, itself or in a program that it holds."""
-    if equation.primitive.name == "convert_element_type":
+    new = jax_compat.cast_to(equation)
+    if new is not None:
         source = equation.invars[0].aval
-        return source.weak_type and source.dtype != equation.params["new_dtype"]
-    inner = jax.extend.core.jaxprs_in_params(equation.params)
-    return any(_casts_weak(nested) for jaxpr in inner for nested in jaxpr.eqns)
+        return source.weak_type and source.dtype != new
+    return any(_casts_weak(nested) for jaxpr in jax_compat.inner_programs(equation) for nested in jaxpr.eqns)
 
 
 def operands_used(traced: Traced) -> tuple[set[int], dict[int, int]]:
     """See `Backend.operands_used`."""
     jaxpr = traced.program.jaxpr
     position = {variable: k for k, variable in enumerate(jaxpr.invars)}
-    atoms = [atom for equation in jaxpr.eqns for atom in equation.invars if not hasattr(atom, "val")]
-    outputs = {k: atom for k, atom in enumerate(jaxpr.outvars) if not hasattr(atom, "val")}
+    atoms = [atom for equation in jaxpr.eqns for atom in equation.invars if not jax_compat.is_literal(atom)]
+    outputs = {k: atom for k, atom in enumerate(jaxpr.outvars) if not jax_compat.is_literal(atom)}
     return (
         {position[atom] for atom in atoms if atom in position},
         {k: position[atom] for k, atom in outputs.items() if atom in position},
@@ -167,10 +167,10 @@ def _static_outputs(traced: Traced, static: set[int], inputs: int) -> list[bool]
     known = {v for k, v in enumerate(jaxpr.invars) if k in static or k == inputs}
 
     def is_known(atom: Any) -> bool:
-        return hasattr(atom, "val") or atom in known
+        return jax_compat.is_literal(atom) or atom in known
 
     for equation in jaxpr.eqns:
         # A symbolic size is made of nothing, and no Python number for all that.
-        if equation.primitive.name != "dim_as_value" and all(is_known(atom) for atom in equation.invars):
+        if not jax_compat.is_symbolic_size(equation) and all(is_known(atom) for atom in equation.invars):
             known.update(equation.outvars)
     return [is_known(atom) for atom in jaxpr.outvars]

@@ -10,11 +10,10 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jax.extend.core import Primitive, unmapped_aval
-from jax.interpreters import ad, batching, mlir
 
+from autograph.backends.xla import jax_compat
 from autograph.backends.xla.dependence import split
-from autograph.backends.xla.while_ad.program import mapped
+from autograph.backends.xla.tracing import mapped
 
 
 class LinearMap:
@@ -33,31 +32,24 @@ def linear(function: LinearMap, fixed: Sequence[Any], moving: Sequence[Any]) -> 
     return linear_p.bind(*fixed, *moving, function=function, fixed=len(fixed))
 
 
-linear_p = Primitive("linear")
-linear_p.multiple_results = True
+linear_p = jax_compat.new_primitive("linear")
 
 
 def run(*operands: Any, function: LinearMap, fixed: int) -> list[Any]:
     return function.apply(*split(operands, fixed))
 
 
-@linear_p.def_impl
-def _impl(*operands: Any, function: LinearMap, fixed: int) -> list[Any]:
-    return jax.jit(lambda *operands: run(*operands, function=function, fixed=fixed))(*operands)
-
-
-@linear_p.def_abstract_eval
-def _abstract_eval(*_: Any, function: LinearMap, fixed: int) -> Sequence[Any]:
+def _types(*_: Any, function: LinearMap, fixed: int) -> Sequence[Any]:
     return list(function.results)
 
 
 def _jvp(primals: Sequence[Any], tangents: Sequence[Any], *, function: LinearMap, fixed: int) -> Any:
-    moved = [type(tangent) is not ad.Zero for tangent in tangents]
+    moved = [not jax_compat.is_zero(tangent) for tangent in tangents]
     outputs = linear_p.bind(*primals, function=function, fixed=fixed)
     if not any(moved[:fixed]):
-        moving = [ad.instantiate_zeros(tangent) for tangent in tangents[fixed:]]
+        moving = [jax_compat.as_array(tangent) for tangent in tangents[fixed:]]
         return outputs, linear(function, primals[:fixed], moving)
-    whole = list(map(ad.instantiate_zeros, tangents))
+    whole = list(map(jax_compat.as_array, tangents))
     smooth = [getattr(tangent, "dtype", None) != jax.dtypes.float0 for tangent in whole]
 
     def of_smooth(*some: Any) -> list[Any]:
@@ -73,7 +65,7 @@ def _jvp(primals: Sequence[Any], tangents: Sequence[Any], *, function: LinearMap
 
 
 def _transpose(cotangents: Sequence[Any], *operands: Any, function: LinearMap, fixed: int) -> list[Any]:
-    cotangents = [ad.instantiate_zeros(cotangent) for cotangent in cotangents]
+    cotangents = [jax_compat.as_array(cotangent) for cotangent in cotangents]
     return [None] * fixed + function.transpose(list(operands[:fixed]), cotangents)
 
 
@@ -92,7 +84,7 @@ class _Batch(LinearMap):
 
     def __init__(self, function: LinearMap, axis: Any, fixed: list[bool], moving: list[bool]) -> None:
         self.function, self.axis, self.fixed, self.moving = function, axis, fixed, moving
-        self.results = [unmapped_aval(axis.size, 0, aval) for aval in function.results]
+        self.results = [jax_compat.stacked(axis.size, aval) for aval in function.results]
 
     def _over(self, function: Callable[..., Any], moving: list[bool], results: int) -> Callable[..., list[Any]]:
         count = len(self.fixed)
@@ -108,7 +100,4 @@ class _Batch(LinearMap):
         return [value if batched else jnp.sum(value, 0) for value, batched in zip(found, self.moving, strict=True)]
 
 
-ad.primitive_jvps[linear_p] = _jvp
-ad.primitive_transposes[linear_p] = _transpose
-batching.fancy_primitive_batchers[linear_p] = _batch
-mlir.register_lowering(linear_p, mlir.lower_fun(run, multiple_results=True))
+jax_compat.define(linear_p, types=_types, run=run, jvp=_jvp, batch=_batch, transpose=_transpose)

@@ -22,6 +22,7 @@ import jax
 from jax import export
 
 import autograph.backends
+from autograph.backends.xla import jax_compat
 from autograph.runtime.errors import StagingWarning
 
 
@@ -247,7 +248,7 @@ class _EqualityWatch:
         self._before: Any = None
 
     def __enter__(self) -> _EqualityWatch:
-        kind = type(export.symbolic_shape("n")[0])
+        kind = jax_compat.symbolic_size_class()
         self._codes = dict.fromkeys((kind.__eq__.__code__, kind.__ne__.__code__)) if _is_python(kind) else {}
         self._before = sys.getprofile()
         sys.setprofile(self._event)

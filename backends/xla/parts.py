@@ -7,17 +7,9 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jax.extend.core import DebugInfo, DropVar, Jaxpr, Literal
 
 from autograph.backends.base import LoopSpec, Output
-
-_PART = DebugInfo("part of a program", "autograph", None, None)
-
-
-def part(constvars: Any, invars: Any, outvars: Any, equations: Sequence[Any]) -> Any:
-    """A jaxpr of some equations of another."""
-    effects = frozenset().union(*(equation.effects for equation in equations))
-    return Jaxpr(constvars, invars, outvars, list(equations), effects, _PART)
+from autograph.backends.xla.jax_compat import is_dropped, is_literal, outside_traces, program_of, replay
 
 
 def needed_for(
@@ -25,17 +17,17 @@ def needed_for(
 ) -> tuple[list[Any], set[Any]]:
     """Those equations that compute some variables where others are ``given``, and all variables that they need."""
     given = set(given)
-    needed = {atom for atom in outvars if not isinstance(atom, Literal)}
+    needed = {atom for atom in outvars if not is_literal(atom)}
     kept: list[Any] = []
     for equation in reversed(equations):
         if any(var in needed and var not in given for var in equation.outvars):
             kept.append(equation)
-            needed.update(atom for atom in equation.invars if not isinstance(atom, Literal))
+            needed.update(atom for atom in equation.invars if not is_literal(atom))
     return kept[::-1], needed
 
 
 def evaluate_equations(equations: Sequence[Any], known: dict[Any, Any]) -> None:
-    """Evaluate equations in one go: `jax.core.eval_jaxpr` keeps their places in the user's source.
+    """Evaluate equations in one go, each at its place in the user's source.
 
     Takes the values of variables from ``known`` and adds those that the equations give.
     """
@@ -43,10 +35,10 @@ def evaluate_equations(equations: Sequence[Any], known: dict[Any, Any]) -> None:
         return
     made = {var for equation in equations for var in equation.outvars}
     atoms = [atom for equation in equations for atom in equation.invars]
-    taken = list(dict.fromkeys(atom for atom in atoms if not isinstance(atom, Literal) and atom not in made))
-    given = [var for equation in equations for var in equation.outvars if not isinstance(var, DropVar)]
-    own = part((), taken, given, equations)
-    known.update(zip(given, jax.core.eval_jaxpr(own, (), *(known[var] for var in taken)), strict=True))
+    taken = list(dict.fromkeys(atom for atom in atoms if not is_literal(atom) and atom not in made))
+    given = [var for equation in equations for var in equation.outvars if not is_dropped(var)]
+    own = program_of(equations, taken, given, {})
+    known.update(zip(given, replay(own, *(known[var] for var in taken)), strict=True))
 
 
 def known_result(spec: LoopSpec, position: int) -> int | None:
@@ -65,13 +57,13 @@ def known_result(spec: LoopSpec, position: int) -> int | None:
     if any(equation.effects for equation in equations) or needed & ({*jaxpr.invars, *jaxpr.constvars} - own):
         return None
     taken = [var for var in jaxpr.invars if var in own]
-    inner = part((), taken, [last], equations)
+    inner = program_of(equations, taken, [last], {})
     count_var = jaxpr.invars[position]
 
     def step(index: Any, count: Any) -> Any:
         operands = [count if var is count_var else index.astype(var.aval.dtype) for var in taken]
-        return jax.core.eval_jaxpr(inner, (), *operands)[0].astype(count.dtype)
+        return replay(inner, *operands)[0].astype(count.dtype)
 
-    with jax.core.eval_context():
+    with outside_traces():
         first = jnp.asarray(start, count_var.aval.dtype)
         return int(jax.lax.fori_loop(0, spec.length, step, first))

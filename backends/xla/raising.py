@@ -1,7 +1,7 @@
 """The primitive ``raise_if``: an exception that a program may come upon.
 
 Where its code is not zero it raises the exception that the code is the number of. Run by itself it does so at once;
-mapped, for the first lane that fails. A program for XLA cannot raise: see `errors`.
+mapped, for the first lane that fails. A program for XLA cannot raise: see `discharge`.
 """
 
 from __future__ import annotations
@@ -12,26 +12,13 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.extend.core import Primitive, jaxprs_in_params
-from jax.interpreters import ad, batching, mlir
 
 from autograph.backends.base import RaiseSite
+from autograph.backends.xla import jax_compat
 from autograph.runtime.errors import StagingError
 
-raise_p = Primitive("raise_if")
-raise_p.multiple_results = True
-
-
-def _effect() -> Any:
-    """The effect that keeps the operation in programs: of the kind that JAX lets through all statements, derivatives
-    included, which is that of debug callbacks.
-    """
-    (debugging,) = jax.make_jaxpr(lambda: jax.debug.callback(lambda: None))().effects
-    kind: Any = type("RaiseEffect", (type(debugging),), {"__str__": lambda _: "raise"})
-    return kind()
-
-
-RAISES = _effect()
+raise_p = jax_compat.new_primitive("raise_if")
+RAISES = jax_compat.passing_effect("raise")
 
 
 def raise_if(code: Any, payloads: Sequence[Sequence[Any]], sites: Sequence[RaiseSite]) -> None:
@@ -61,10 +48,6 @@ def _run(code: Any, *values: Any, sites: Sequence[RaiseSite]) -> list[Any]:
     return []
 
 
-def _types(*_: Any, **__: Any) -> tuple[list[Any], set[Any]]:
-    return [], {RAISES}
-
-
 def _jvp(primals: Sequence[Any], _: Sequence[Any], *, sites: Sequence[RaiseSite]) -> tuple[list[Any], list[Any]]:
     raise_p.bind(*primals, sites=sites)
     return [], []
@@ -88,11 +71,7 @@ def _lower(_: Any, *__: Any, sites: Sequence[RaiseSite]) -> Any:
     )
 
 
-raise_p.def_impl(_run)
-raise_p.def_effectful_abstract_eval(_types)
-ad.primitive_jvps[raise_p] = _jvp
-batching.primitive_batchers[raise_p] = _batch
-mlir.register_lowering(raise_p, _lower)
+jax_compat.define_effect(raise_p, RAISES, run=_run, jvp=_jvp, batch=_batch, lower=_lower)
 
 
 # What a program may raise.
@@ -118,5 +97,5 @@ def find_sites(jaxpr: Any, found: dict[RaiseSite, None]) -> None:
         if equation.primitive is raise_p:
             found.update(dict.fromkeys(equation.params["sites"]))
         elif RAISES in equation.effects:
-            for inner in jaxprs_in_params(equation.params):
+            for inner in jax_compat.inner_programs(equation):
                 find_sites(inner, found)

@@ -19,10 +19,10 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.extend.core import Literal
 
 from autograph.backends.base import LoopSpec, NotRollable, Output, RolledLoop, Traced
-from autograph.backends.xla.parts import part
+from autograph.backends.xla import jax_compat
+from autograph.backends.xla.jax_compat import Kind, is_literal
 
 _NUMBERS = (bool, int, float)
 # Operations on numbers that computing the tables may take, all iterations together: some seconds.
@@ -76,8 +76,8 @@ def _split(spec: LoopSpec) -> _Split:
         python: list[Any] = []
         rest: list[Any] = []
         for equation in jaxpr.eqns:
-            is_python = all(_is_literal(atom) or atom in known for atom in equation.invars)
-            if is_python and equation.primitive.name == "shift_right_logical":  # part of nothing else
+            is_python = all(is_literal(atom) or atom in known for atom in equation.invars)
+            if is_python and jax_compat.name_of(equation) == "shift_right_logical":  # part of nothing else
                 raise NotRollable("it raises a Python int to a power that changes")
             is_python = is_python and _is_arithmetic(equation)
             (python if is_python else rest).append(equation)
@@ -96,15 +96,11 @@ def _is_python(result: Any, jaxpr: Any, known: set[Any]) -> bool:
     if not isinstance(result, Output):
         return result is None or type(result) in _NUMBERS
     atom = jaxpr.outvars[result.index]
-    if not (_is_literal(atom) or atom in known):
+    if not (is_literal(atom) or atom in known):
         return False
     if result.type.weak_type or result.type.dtype == np.bool_:
         return True
     raise NotRollable("it makes an array, or an int, of Python numbers, which after the loop are not told apart")
-
-
-def _is_literal(atom: Any) -> bool:
-    return isinstance(atom, Literal)
 
 
 def _refuse_constants(spec: LoopSpec, split: _Split) -> None:
@@ -119,21 +115,21 @@ def _refuse_constants(spec: LoopSpec, split: _Split) -> None:
     jaxpr = program.jaxpr
     plain_starts = (*_NUMBERS, np.ndarray, np.generic)
     carried = {k for k, (start, _) in enumerate(spec.carry[: spec.inputs]) if isinstance(start, plain_starts)}
-    consts = zip(jaxpr.constvars, program.consts, strict=True)
-    constant = {var for var, const in consts if not isinstance(const, jax.core.Tracer)} | split.known
+    consts = jax_compat.constants_of(program).items()
+    constant = {var for var, const in consts if not jax_compat.is_tracer(const)} | split.known
 
     def is_plain(k: int, plain: set[Any]) -> bool:
         result = spec.results[k]
         return (
             not isinstance(result, Output)
-            or _is_literal(jaxpr.outvars[result.index])
+            or is_literal(jaxpr.outvars[result.index])
             or jaxpr.outvars[result.index] in plain
         )
 
     while True:
         plain = constant | {jaxpr.invars[k] for k in carried}
         for equation in split.rest:
-            if not equation.effects and all(_is_literal(atom) or atom in plain for atom in equation.invars):
+            if not equation.effects and all(is_literal(atom) or atom in plain for atom in equation.invars):
                 plain.update(equation.outvars)
         still = {k for k in carried if is_plain(k, plain)}
         if still == carried:
@@ -153,7 +149,7 @@ def _needed(spec: LoopSpec, split: _Split) -> list[Any]:
     read += [jaxpr.outvars[result.index] for result in results if isinstance(result, Output)]
     at_hand = constant | {jaxpr.invars[spec.inputs]}
     return list(
-        dict.fromkeys(atom for atom in read if not _is_literal(atom) and atom in split.known and atom not in at_hand)
+        dict.fromkeys(atom for atom in read if not is_literal(atom) and atom in split.known and atom not in at_hand)
     )
 
 
@@ -166,13 +162,14 @@ def _without(spec: LoopSpec, split: _Split, needed: Sequence[Any], arrays: Seque
     at_hand = {jaxpr.invars[k] for k in kept} | given | set(jaxpr.constvars)
     at_hand |= {var for equation in split.rest for var in equation.outvars}
     nothing = jaxpr.invars[spec.inputs]  # stands where nobody looks
-    outvars = [var if _is_literal(var) or var in at_hand else nothing for var in jaxpr.outvars]
-    rest = part(jaxpr.constvars, [*(jaxpr.invars[k] for k in kept), *needed], outvars, split.rest)
+    outvars = [var if is_literal(var) or var in at_hand else nothing for var in jaxpr.outvars]
+    operands_left = [*(jaxpr.invars[k] for k in kept), *needed]
+    rest = jax_compat.program_of(split.rest, operands_left, outvars, jax_compat.constants_of(program))
     count = len(jaxpr.invars)
 
     def run(*operands: Any) -> list[Any]:
         values = [operands[k] for k in kept]
-        return list(jax.core.eval_jaxpr(rest, program.consts, *values, *operands[count:]))
+        return jax_compat.replay(rest, *values, *operands[count:])
 
     types = [jax.ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=aval.weak_type) for aval in program.in_avals]
     slices = [jax.ShapeDtypeStruct((), array.dtype) for array in arrays]
@@ -224,12 +221,14 @@ class _Numbers:
         return len(self.slots) - 1
 
     def _of(self, atom: Any, places: Mapping[Any, int]) -> int:
-        return self._slot(_number(atom.val)) if _is_literal(atom) else places[atom]
+        return self._slot(_number(atom.val)) if is_literal(atom) else places[atom]
 
     def _add(self, equation: Any, places: dict[Any, int]) -> None:
         operands = tuple(self._of(atom, places) for atom in equation.invars)
-        if equation.primitive.name in _CALLS:
-            inner = equation.params["jaxpr"].jaxpr
+        if jax_compat.kind(equation) is Kind.CALL:
+            program = jax_compat.called(equation.params)
+            assert program is not None
+            inner = program.jaxpr
             within = dict(zip(inner.invars, operands, strict=True))
             for nested in inner.eqns:
                 self._add(nested, within)
@@ -238,7 +237,7 @@ class _Numbers:
             return
         (var,) = equation.outvars
         places[var] = self._slot(None)
-        self.operations.append((_OPERATIONS[equation.primitive.name](equation), operands, places[var], var.aval))
+        self.operations.append((_OPERATIONS[jax_compat.name_of(equation)](equation), operands, places[var], var.aval))
 
     def run(self, length: int, needed: Sequence[Any]) -> tuple[list[list[Any]], dict[int, Any]]:
         """For each needed variable its values, and for each leaf that changes its last.
@@ -341,12 +340,12 @@ def _sign(a: Any) -> Any:
 
 
 def _cast(equation: Any) -> Callable[[Any], Any]:
-    kind = np.dtype(equation.params["new_dtype"]).kind
+    kind = np.dtype(jax_compat.cast_to(equation)).kind
     return {"b": bool, "i": int, "u": int, "f": float}[kind]
 
 
 def _rounded(equation: Any) -> Callable[[Any], Any]:
-    to_even = int(equation.params["rounding_method"]) == 1
+    to_even = jax_compat.rounds_to_even(equation)
     return (lambda a: float(round(a))) if to_even else (lambda a: math.copysign(math.floor(abs(a) + 0.5), a))
 
 
@@ -360,7 +359,7 @@ _OPERATIONS: Mapping[str, Callable[[Any], Callable[..., Any]]] = {
     "abs": _plain(abs),
     "sign": _plain(_sign),
     "square": _plain(lambda a: a * a),
-    "integer_pow": lambda equation: lambda a: _power(a, equation.params["y"]),
+    "integer_pow": lambda equation: lambda a: _power(a, jax_compat.exponent(equation)),
     "pow": _plain(_power),
     "max": _plain(max),
     "min": _plain(min),
@@ -383,14 +382,13 @@ _OPERATIONS: Mapping[str, Callable[[Any], Callable[..., Any]]] = {
     "round": _rounded,
     "convert_element_type": _cast,
 }
-_CALLS = ("jit", "pjit")
 
 
 def _is_arithmetic(equation: Any) -> bool:
     """Whether this equation is something that Python does with numbers."""
-    name = equation.primitive.name
-    if name in _CALLS:
-        return all(_is_arithmetic(nested) for nested in equation.params["jaxpr"].jaxpr.eqns)
+    name = jax_compat.name_of(equation)
+    if jax_compat.kind(equation) is Kind.CALL:
+        return all(_is_arithmetic(nested) for inner in jax_compat.inner_programs(equation) for nested in inner.eqns)
     return name in _OPERATIONS and all(
         var.aval.shape == () and np.dtype(var.aval.dtype).kind in "biuf" for var in equation.outvars
     )

@@ -1,6 +1,6 @@
 """`XlaStaging`: how Variables are held, and effects recorded, in programs for XLA.
 
-See `state` for how their values pass through.
+See `discharge` for how their values pass through.
 """
 
 from __future__ import annotations
@@ -12,51 +12,22 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.experimental import io_callback
-from jax.experimental.hijax import register_hitype
-from jax.extend.core import concrete_or_error, find_top_trace
-from jax.interpreters.xla import canonicalize_dtype_handlers
 
 from autograph.backends.base import LeafType, RaiseSite
-from autograph.backends.xla.errors import collected
-from autograph.backends.xla.leaf_types import as_struct, type_of, zeros
-from autograph.backends.xla.parts import needed_for, part
-from autograph.backends.xla.raising import may_raise, raise_if
-from autograph.backends.xla.state import Cell, evaluate, register_stand_in, stand_ins
+from autograph.backends.xla import jax_compat
+from autograph.backends.xla.discharge import Cell, Errors, evaluate
+from autograph.backends.xla.leaf_types import as_struct, type_of
+from autograph.backends.xla.parts import needed_for
+from autograph.backends.xla.raising import may_raise, raise_if, sites_in
+from autograph.backends.xla.stand_ins import new_stand_in, stand_ins
 from autograph.backends.xla.tape import XlaTape
-
-# What of `jax.config` shows in a recorded program.
-_SETTINGS = tuple(
-    name
-    for name in [
-        "jax_enable_x64",
-        "jax_default_matmul_precision",
-        "jax_numpy_dtype_promotion",
-        "jax_numpy_rank_promotion",
-        "jax_default_prng_impl",
-        "jax_threefry_partitionable",
-        "jax_debug_nans",
-        "jax_debug_infs",
-        "jax_softmax_custom_jvp",
-        "jax_disable_jit",
-    ]
-    if hasattr(jax.config, name)
-)
-_RECORDING = ("DynamicJaxprTrace",)
-_DIFFERENTIATING = ("JVPTrace", "LinearizeTrace")
-_MAPPING = ("BatchTrace", "ShardMapTrace")
 
 
 class XlaStaging:
     """See `backends.base.Staging`."""
 
     def stand_in(self, type: LeafType) -> Any:
-        with jax.core.eval_context():
-            ref = jax.new_ref(zeros(type))
-        buffer = getattr(getattr(ref, "_refs", None), "_buf", None)
-        if buffer is not None:
-            buffer.delete()
-        register_stand_in(ref)
-        return ref
+        return new_stand_in(type)
 
     def read(self, stand_in: Any) -> Any:
         return stand_in[...]
@@ -65,22 +36,22 @@ class XlaStaging:
         stand_in[...] = value
 
     def place(self) -> Any:
-        return find_top_trace(None)
+        return jax_compat.current_trace()
 
     def is_plain(self, place: Any) -> bool:
-        return type(place).__name__ == "EvalTrace"
+        return jax_compat.does(place, "running")
 
     def is_outside(self) -> bool:
-        return type(find_top_trace(None)).__name__ == "EvalTrace"
+        return jax_compat.does(jax_compat.current_trace(), "running")
 
     def is_recording(self, place: Any) -> bool:
-        return any(type(trace).__name__ in _RECORDING for trace in _traces(place))
+        return any(jax_compat.does(trace, "recording") for trace in _traces(place))
 
     def is_mapped(self, place: Any, within: Any = None) -> bool:
         for trace in _traces(place):
             if trace is within:
                 return False
-            if type(trace).__name__ in _MAPPING:
+            if jax_compat.does(trace, "mapping"):
                 return True
         return False
 
@@ -88,19 +59,17 @@ class XlaStaging:
         return any(trace is outer for trace in _traces(place))
 
     def is_directly_in(self, place: Any, outer: Any) -> bool:
-        around = getattr(place, "parent_trace", None)
+        around = jax_compat.trace_around(place)
         return around is not None and (self.is_plain(around) if outer is None else around is outer)
 
     def is_differentiated(self, value: Any, place: Any) -> bool:
-        if not isinstance(value, jax.core.Tracer):
-            return False
-        return value._trace is place and type(place).__name__ in _DIFFERENTIATING
+        return jax_compat.trace_of(value) is place and jax_compat.does(place, "differentiating")
 
     def without_derivative(self, value: Any) -> Any:
         return jax.lax.stop_gradient(value)
 
     def concrete(self, value: Any) -> Any:
-        return concrete_or_error(None, value)
+        return jax_compat.concrete(value)
 
     def record(self, block: Callable[..., Sequence[Any]], arrays: Sequence[Any]) -> Any:
         program = jax.make_jaxpr(block)(*arrays)
@@ -112,19 +81,12 @@ class XlaStaging:
     def run(
         self, program: Any, arrays: Sequence[Any], stand_ins: Sequence[Any], values: Sequence[Any]
     ) -> tuple[list[Any], list[Any], Any]:
-        def run(*operands: Any) -> list[Any]:
-            state = operands[len(arrays) :]
-            cells = {id(ref): Cell(value) for ref, value in zip(stand_ins, state, strict=True)}
-            outputs = evaluate(program, operands[: len(arrays)], cells)
-            return [*outputs, *(cells[id(ref)].value for ref in stand_ins)]
-
-        error: Any = None
-        if may_raise(program):
-            results, *error = collected(jax.make_jaxpr(run)(*arrays, *values), (*arrays, *values))
-        else:
-            results = run(*arrays, *values)
-        count = len(results) - len(stand_ins)
-        return results[:count], results[count:], error
+        cells = {id(ref): Cell(value) for ref, value in zip(stand_ins, values, strict=True)}
+        errors = Errors(sites_in([program]))
+        results = evaluate(program, arrays, cells, errors)
+        code, *_ = errors.values() or [None]
+        error = (code, errors.payloads, errors.sites) if errors.sites else None
+        return results, [cells[id(ref)].value for ref in stand_ins], error
 
     def raise_if(self, code: Any, payloads: Sequence[Sequence[Any]], sites: Sequence[RaiseSite]) -> None:
         raise_if(code, payloads, sites)
@@ -144,13 +106,13 @@ class XlaStaging:
         return _run_needed(jax.make_jaxpr(pure)(*arrays, *values), [*arrays, *values])
 
     def has_effects(self, program: Any) -> bool:
-        return any("Callback" in type(effect).__name__ or "IO" in type(effect).__name__ for effect in program.effects)
+        return jax_compat.calls_python(program)
 
     def may_raise(self, program: Any) -> bool:
         return may_raise(program)
 
     def is_bound(self, program: Any) -> bool:
-        return any(isinstance(const, jax.core.Tracer) for const in program.consts)
+        return any(map(jax_compat.is_tracer, program.consts))
 
     def large_constants(self, program: Any, least: int) -> dict[int, Any]:
         found = {}
@@ -161,10 +123,10 @@ class XlaStaging:
         return found
 
     def with_constants(self, program: Any, constants: Mapping[int, Any]) -> Any:
-        return program.replace(consts=[constants.get(k, const) for k, const in enumerate(program.consts)])
+        return jax_compat.with_constants(program, [constants.get(k, const) for k, const in enumerate(program.consts)])
 
     def settings(self) -> Any:
-        return (jax.sharding.get_abstract_mesh(), *(getattr(jax.config, name) for name in _SETTINGS))
+        return (jax.sharding.get_abstract_mesh(), *jax_compat.recording_settings())
 
     def wait(self, results: Any) -> None:
         jax.block_until_ready(results)
@@ -174,9 +136,7 @@ class XlaStaging:
         return XlaTape()
 
     def accept(self, kind: type, read: Callable[[Any], Any], type_of: Callable[[Any], LeafType]) -> None:
-        # Every operation of JAX passes its operands through these two tables first, so what it records is what was read.
-        register_hitype(kind, lambda value: jax.typeof(as_struct(type_of(value))))
-        canonicalize_dtype_handlers[kind] = read
+        jax_compat.accept(kind, read, lambda value: as_struct(type_of(value)))
 
     def call_python(self, function: Callable[..., Any], types: Any, arrays: Sequence[Any]) -> Any:
         return io_callback(function, types, *arrays, ordered=True)
@@ -193,7 +153,7 @@ def _traces(place: Any) -> Iterable[Any]:
     trace = place
     while trace is not None:
         yield trace
-        trace = getattr(trace, "parent_trace", None)
+        trace = jax_compat.trace_around(trace)
 
 
 def _run_needed(program: Any, operands: Sequence[Any]) -> list[Any]:
@@ -207,8 +167,8 @@ def _run_needed(program: Any, operands: Sequence[Any]) -> list[Any]:
     for value in values:
         if isinstance(value, jax.ShapeDtypeStruct):
             raise TypeError(f"a value is needed here, and only a type is given: {type_of(value) or value}")
-    own = part(jaxpr.constvars, taken, jaxpr.outvars, equations)
-    return list(jax.core.eval_jaxpr(own, program.consts, *values))
+    own = jax_compat.program_of(equations, taken, jaxpr.outvars, jax_compat.constants_of(program))
+    return jax_compat.replay(own, *values)
 
 
 def _owned(const: Any) -> Any:

@@ -2,121 +2,98 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jax.extend.core import Literal, find_top_trace, jaxpr_as_fun, jaxprs_in_params, set_current_trace
 
+from autograph.backends.xla import jax_compat
+from autograph.backends.xla.jax_compat import ClosedJaxpr, Kind, in_trace, is_literal, replay
 from autograph.backends.xla.parts import evaluate_equations
 from autograph.runtime.errors import StagingError
 
-_CALLS = ("jit", "pjit", "closed_call", "core_call", "eval_jaxpr")
-_OUTWARD = ("io_callback", "debug_callback", "debug_print")
 
-
-class TapeTrace(jax.core.Trace):
+class TapeTrace(jax_compat.RecordingTrace):
     """Runs each operation in the trace around it, and keeps what it was, by the identity of its operands and results.
 
     Attributes:
-      parent_trace: the trace around.
       entries: for each operation, how to do it again, its operands and its results.
     """
 
     def __init__(self, parent: Any) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
-        self.parent_trace = parent
-        self.requires_low = getattr(parent, "requires_low", True)
+        super().__init__(parent)
         self.entries: list[tuple[Any, Any, Sequence[Any], Sequence[Any]]] = []
 
-    def stage_value(self, value: Any) -> Any:
-        with set_current_trace(self.parent_trace):
-            staged = self.parent_trace.stage_value(value)
-        if staged is not value:
-            self.entries.append(("stage", lambda same: [same], [value], [staged]))
-        return staged
+    def on_stage(self, value: Any, staged: Any) -> None:
+        self.entries.append(("stage", lambda same: [same], [value], [staged]))
 
-    def process_primitive(self, primitive: Any, operands: Any, params: Any, /) -> Any:
-        effects = any(jaxpr.effects for jaxpr in jaxprs_in_params(params))
-        if effects and primitive.name in _CALLS:  # its parts one by one, so that effects are not done again
-            with set_current_trace(self):
-                closed = _called(params)
-                return jax.core.eval_jaxpr(closed.jaxpr, closed.consts, *operands)
-        with set_current_trace(self.parent_trace):
+    def on_operation(self, primitive: Any, operands: Sequence[Any], params: Mapping[str, Any]) -> Any:
+        is_call = jax_compat.kind_of(primitive) is Kind.CALL
+        effects = jax_compat.has_inner_effects(params)
+        if effects and is_call:  # its parts one by one, so that effects are not done again
+            with in_trace(self):
+                return replay(_called(params), *operands)
+        with in_trace(self.parent_trace):
             results = primitive.bind(*operands, **params)
         outputs = list(results) if primitive.multiple_results else [results]
-        name = primitive.name
-        if effects or name in _OUTWARD:
-            name = "effects"
-
-        closed = _called(params) if name in _CALLS else None
+        what = (
+            "effects"
+            if effects or jax_compat.is_call_of_python(primitive)
+            else _STATE.get(jax_compat.kind_of(primitive), "operation")
+        )
+        closed = _called(params) if is_call else None
         constants = [] if closed is None else list(_constants_of(closed).values())
 
         def again(*values: Any) -> list[Any]:
-            if constants:
+            if closed is not None and constants:
                 instead = dict(zip(map(id, constants), values[len(operands) :], strict=True))
                 return _evaluated(closed, values[: len(operands)], instead)
             redone = primitive.bind(*values, **params)
             return list(redone) if primitive.multiple_results else [redone]
 
         # What a compiled function closes over is an operand as well.
-        self.entries.append((name, again, [*operands, *constants], outputs))
+        self.entries.append((what, again, [*operands, *constants], outputs))
         return results
 
-    def process_custom_jvp_call(
-        self, primitive: Any, fun: Any, jvp: Any, operands: Any, /, *, symbolic_zeros: Any
-    ) -> Any:
-        return self._staged(
-            lambda *values: find_top_trace(None).process_custom_jvp_call(
-                primitive, fun, jvp, values, symbolic_zeros=symbolic_zeros
-            ),
-            operands,
-        )
-
-    def process_custom_vjp_call(
-        self, primitive: Any, fun: Any, fwd: Any, bwd: Any, operands: Any, /, *, out_trees: Any, symbolic_zeros: Any
-    ) -> Any:
-        return self._staged(
-            lambda *values: find_top_trace(None).process_custom_vjp_call(
-                primitive, fun, fwd, bwd, values, out_trees=out_trees, symbolic_zeros=symbolic_zeros
-            ),
-            operands,
-        )
-
-    def _staged(self, call: Callable[..., Any], operands: Sequence[Any]) -> Any:
+    def on_ruled_call(self, call: Callable[..., Any], operands: Sequence[Any]) -> Any:
         """A call with a derivative of its own, as a program that keeps it."""
-        with set_current_trace(self.parent_trace):
-            program = jaxpr_as_fun(jax.make_jaxpr(call)(*operands))
-            outputs = list(program(*operands))
-        self.entries.append(("call", program, list(operands), outputs))
+        with in_trace(self.parent_trace):
+            program = jax.make_jaxpr(call)(*operands)
+            outputs = replay(program, *operands)
+        self.entries.append(("call", partial(replay, program), list(operands), outputs))
         return outputs
+
+
+_STATE = {Kind.READ: "read", Kind.WRITE: "write"}
 
 
 def _constants_of(closed: Any) -> dict[int, Any]:
     """The floating-point arrays that a program and those it calls close over, by their identity."""
     found = {id(const): const for const in closed.consts if jnp.issubdtype(jnp.result_type(const), jnp.inexact)}
     for equation in closed.jaxpr.eqns:
-        if equation.primitive.name in _CALLS:
+        if jax_compat.kind(equation) is Kind.CALL:
             found |= _constants_of(_called(equation.params))
     return found
 
 
-def _called(params: Any) -> Any:
-    """The program that a call with these parameters runs."""
-    return params["jaxpr"] if "jaxpr" in params else params["call_jaxpr"]
+def _called(params: Mapping[str, Any]) -> ClosedJaxpr:
+    program = jax_compat.called(params)
+    assert program is not None
+    return program
 
 
 def _evaluated(closed: Any, operands: Sequence[Any], instead: dict[int, Any]) -> list[Any]:
     """What a program gives, with other arrays in the place of those it closes over."""
-    known = dict(zip(closed.jaxpr.constvars, [instead.get(id(const), const) for const in closed.consts], strict=True))
+    known = {var: instead.get(id(const), const) for var, const in jax_compat.constants_of(closed).items()}
     known |= dict(zip(closed.jaxpr.invars, operands, strict=True))
 
     def value(atom: Any) -> Any:
-        return atom.val if isinstance(atom, Literal) else known[atom]
+        return atom.val if is_literal(atom) else known[atom]
 
     for equation in closed.jaxpr.eqns:
-        if equation.primitive.name in _CALLS:
+        if jax_compat.kind(equation) is Kind.CALL:
             made = _evaluated(_called(equation.params), list(map(value, equation.invars)), instead)
             known |= dict(zip(equation.outvars, made, strict=True))
         else:
@@ -133,9 +110,9 @@ class XlaTape:
 
     def start(self) -> None:
         entries = [] if self._trace is None else self._trace.entries
-        self._trace = TapeTrace(find_top_trace(None))
+        self._trace = TapeTrace(jax_compat.current_trace())
         self._trace.entries = entries
-        self._entered = set_current_trace(self._trace)
+        self._entered = in_trace(self._trace)
         self._entered.__enter__()
 
     def stop(self) -> None:
@@ -144,8 +121,8 @@ class XlaTape:
 
     def first_value(self, stand_in: Any) -> Any:
         for name, _, operands, outputs in self._trace.entries:
-            if name in ("get", "swap") and operands[0] is stand_in:
-                return outputs[0] if name == "get" else None
+            if name in ("read", "write") and operands[0] is stand_in:
+                return outputs[0] if name == "read" else None
         return None
 
     def reaches(self, targets: Sequence[Any], source: Any) -> bool:
@@ -168,11 +145,11 @@ class XlaTape:
         """The target as a function of the sources, by doing again what depends on them; None if it does not."""
         known = {id(source): value for source, value in zip(sources, inputs, strict=True)}
         for name, again, operands, outputs in list(self._trace.entries):
-            if name == "get":
+            if name == "read":
                 if id(operands[0]) in known:
                     known.setdefault(id(outputs[0]), known[id(operands[0])])
                 continue
-            if name == "swap":
+            if name == "write":
                 ref, new = operands[:2]
                 if id(ref) in known:
                     known[id(outputs[0])] = known[id(ref)]

@@ -15,10 +15,10 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
-from jax.extend.core import ClosedJaxpr, Literal
 
 from autograph.backends.base import LoopSpec, Traced
-from autograph.backends.xla.parts import part
+from autograph.backends.xla import jax_compat
+from autograph.backends.xla.jax_compat import ClosedJaxpr, is_literal
 
 
 @dataclass(frozen=True)
@@ -57,18 +57,16 @@ def _counter_of(spec: LoopSpec) -> _Counter | None:
     unchanging.update(jaxpr.constvars)
 
     def is_fixed(atom: Any) -> bool:
-        return (
-            atom.aval.shape == () and atom.aval.dtype == np.int32 and (isinstance(atom, Literal) or atom in unchanging)
-        )
+        return atom.aval.shape == () and atom.aval.dtype == np.int32 and (is_literal(atom) or atom in unchanging)
 
-    step: Any = Literal(np.int32(1), index.aval)
+    step: Any = jax_compat.literal(np.int32(1), index.aval)
     removed = []
     item = index
     for name in ("mul", "add"):
         users = [equation for equation in jaxpr.eqns if _is_among(item, equation.invars)]
-        if len(users) != 1 or users[0].primitive.name not in ("mul", "add") or _is_among(item, jaxpr.outvars):
+        if len(users) != 1 or jax_compat.name_of(users[0]) not in ("mul", "add") or _is_among(item, jaxpr.outvars):
             return None
-        if users[0].primitive.name != name:
+        if jax_compat.name_of(users[0]) != name:
             continue
         others = [atom for atom in users[0].invars if atom is not item]
         if len(others) != 1 or not is_fixed(others[0]):
@@ -79,25 +77,25 @@ def _counter_of(spec: LoopSpec) -> _Counter | None:
             (step,) = others
         else:
             (start,) = others
-            own = part(
-                jaxpr.constvars,
+            own = jax_compat.program_of(
+                [equation for equation in jaxpr.eqns if not any(equation is gone for gone in removed)],
                 [item if var is index else var for var in jaxpr.invars],
                 jaxpr.outvars,
-                [equation for equation in jaxpr.eqns if not any(equation is gone for gone in removed)],
+                jax_compat.constants_of(spec.body.program),
             )
-            return _Counter(ClosedJaxpr(own, spec.body.program.consts), start, step)
+            return _Counter(own, start, step)
     return None
 
 
 def _value_of(atom: Any, spec: LoopSpec) -> Any:
     """What an atom that no iteration changes is, outside the loop."""
     program = spec.body.program
-    if hasattr(atom, "val"):
+    if is_literal(atom):
         return int(atom.val)
     for var, (value, _) in zip(program.jaxpr.invars[: spec.inputs], spec.carry, strict=False):
         if var is atom:
             return value
-    return next(const for var, const in zip(program.jaxpr.constvars, program.consts, strict=True) if var is atom)
+    return jax_compat.constants_of(program)[atom]
 
 
 def _is_one(step: Any) -> bool:

@@ -11,16 +11,16 @@ division by zero and indices out of range give, and the select drops it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import jax
-import jax.extend.core
 import jax.numpy as jnp
 import numpy as np
-from jax.extend.core import ClosedJaxpr
 
 from autograph.backends.base import Output, Traced
+from autograph.backends.xla import jax_compat
+from autograph.backends.xla.jax_compat import ClosedJaxpr, Kind
 
 _MAX_OPERATIONS = 24
 _MAX_ELEMENTS = 16
@@ -73,9 +73,6 @@ _INTEGERS_ONLY = frozenset(
         "clz",
     ]
 )
-_CALLS = frozenset({"jit", "pjit", "closed_call", "eval_jaxpr"})
-_RULED_CALLS = frozenset({"custom_jvp_call", "custom_vjp_call"})
-
 # What further operations cost, in additions; a conditional costs about as much as `_MAX_OPERATIONS` of them.
 _COSTS = {
     "mul": 1,
@@ -134,23 +131,17 @@ def cost(jaxpr: Any) -> float:
 
 def equation_cost(equation: Any) -> float:
     """See `cost`."""
-    name = equation.primitive.name
+    name, kind = jax_compat.name_of(equation), jax_compat.kind(equation)
     if equation.effects or any(_size(getattr(v.aval, "shape", (np.inf,))) > _MAX_ELEMENTS for v in equation.outvars):
         return np.inf
-    if name in _CALLS or name in _RULED_CALLS:
-        return sum(map(cost, _jaxprs(equation)))
-    if name == "cond":
-        return 1 + sum(cost(branch.jaxpr) for branch in equation.params["branches"])
+    if kind in (Kind.CALL, Kind.RULED):
+        program = jax_compat.called(equation.params)
+        return np.inf if program is None else cost(program.jaxpr)
+    if kind is Kind.COND:
+        return 1 + sum(cost(branch.jaxpr) for branch in jax_compat.branches(equation))
     if name in _ANY_DTYPE or name in _INTEGERS_ONLY:
         return _COSTS.get(name, 1)
     return _COSTS.get(name, np.inf)
-
-
-def _jaxprs(equation: Any) -> Iterable[Any]:
-    if equation.primitive.name in _RULED_CALLS:
-        called = equation.params.get("call_jaxpr", equation.params.get("fun_jaxpr"))
-        return [getattr(called, "jaxpr", called)]
-    return jax.extend.core.jaxprs_in_params(equation.params)
 
 
 def _is_small(leaf: Any) -> bool:
@@ -165,11 +156,11 @@ def _smooth_cost(jaxpr: Any) -> float:
     """The number of operations; infinite if one of them is large, or has a derivative that is not finite."""
     total = 0.0
     for equation in jaxpr.eqns:
-        name = equation.primitive.name
+        name = jax_compat.name_of(equation)
         if any(_size(getattr(atom.aval, "shape", (np.inf,))) > _MAX_ELEMENTS for atom in equation.invars):
             return np.inf
-        if name in _CALLS:
-            total += sum(_smooth_cost(inner) for inner in jax.extend.core.jaxprs_in_params(equation.params))
+        if jax_compat.kind(equation) is Kind.CALL:
+            total += sum(map(_smooth_cost, jax_compat.inner_programs(equation)))
         elif (
             name in _ANY_DTYPE
             or (name in _INTEGERS_ONLY and _is_integral(equation))
@@ -190,4 +181,4 @@ def _is_integral(equation: Any) -> bool:
 
 
 def _is_finite_literal(atom: Any) -> bool:
-    return hasattr(atom, "val") and bool(np.all(np.isfinite(np.asarray(atom.val))))
+    return jax_compat.is_literal(atom) and bool(np.all(np.isfinite(np.asarray(atom.val))))

@@ -15,7 +15,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.extend.core import ClosedJaxpr, Literal, new_jaxpr_eqn
+
+from autograph.backends.xla import jax_compat
+from autograph.backends.xla.jax_compat import ClosedJaxpr, Kind
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = {"floor_divide": jnp.floor_divide, "remainder": jnp.remainder}
 
@@ -26,22 +28,22 @@ def reduced(program: ClosedJaxpr) -> ClosedJaxpr:
     replaced = [_reduced(equation) for equation in equations]
     if all(new is old for new, old in zip(replaced, equations, strict=True)):
         return program
-    return ClosedJaxpr(program.jaxpr.replace(eqns=replaced), program.consts)
+    return jax_compat.with_equations(program, replaced)
 
 
 def _reduced(equation: Any) -> Any:
-    name = equation.params.get("name")
-    if equation.primitive.name not in ("jit", "pjit") or name not in _FUNCTIONS or len(equation.invars) != 2:
+    name = jax_compat.function_name(equation) if jax_compat.kind(equation) is Kind.CALL else None
+    if name not in _FUNCTIONS or len(equation.invars) != 2:
         return equation
     number, divisor = equation.invars
     (result,) = equation.outvars
     dtype = number.aval.dtype
-    if not isinstance(divisor, Literal) or not jnp.issubdtype(dtype, jnp.integer) or result.aval.dtype != dtype:
+    if not jax_compat.is_literal(divisor) or not jnp.issubdtype(dtype, jnp.integer) or result.aval.dtype != dtype:
         return equation
     power = int(divisor.val) if np.ndim(divisor.val) == 0 else 0
     if power <= 0 or power & (power - 1) or result.aval.shape != number.aval.shape:
         return equation
-    if str(equation.params["jaxpr"]) != _text(name, number.aval, divisor.aval):
+    if str(jax_compat.called(equation.params)) != _text(name, number.aval, divisor.aval):
         return equation
     if name == "remainder":
         primitive, operand = jax.lax.and_p, power - 1
@@ -51,10 +53,8 @@ def _reduced(equation: Any) -> Any:
         operand = power.bit_length() - 1
     if number.aval.shape != ():
         return equation  # the literal would have to be spread; loops over scalars are where it matters
-    literal = Literal(np.asarray(operand, dtype), number.aval)
-    return new_jaxpr_eqn(
-        [number, literal], equation.outvars, primitive, {}, equation.effects, equation.source_info, equation.ctx
-    )
+    literal = jax_compat.literal(np.asarray(operand, dtype), number.aval)
+    return jax_compat.equation_like(equation, primitive, {}, [number, literal], equation.outvars)
 
 
 @functools.lru_cache(maxsize=64)
@@ -63,4 +63,4 @@ def _text(name: str, number: Any, divisor: Any) -> str:
     recorded = jax.make_jaxpr(_FUNCTIONS[name])(
         *(jax.ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=aval.weak_type) for aval in (number, divisor))
     )
-    return "".join(str(equation.params["jaxpr"]) for equation in recorded.eqns if "jaxpr" in equation.params)
+    return "".join(str(jax_compat.called(e.params)) for e in recorded.eqns if jax_compat.kind(e) is Kind.CALL)

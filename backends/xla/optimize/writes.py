@@ -18,15 +18,14 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.extend.core import ClosedJaxpr, Literal, new_jaxpr_eqn
-from jax.lax import GatherScatterMode
 
 from autograph.backends.base import LeafType, Output, Traced
+from autograph.backends.xla import jax_compat
+from autograph.backends.xla.jax_compat import ClosedJaxpr, is_literal, program_of, replay
 from autograph.backends.xla.leaf_types import cast, type_of
 from autograph.backends.xla.optimize.selects import equation_cost
-from autograph.backends.xla.parts import needed_for, part
+from autograph.backends.xla.parts import needed_for
 
-_SCATTERS = frozenset({"scatter", "scatter-add", "scatter-mul", "scatter-min", "scatter-max"})
 _READS = frozenset({"gather", "dynamic_slice"})
 _MAX_UPDATE = 1024
 _MAX_INDEX_COST = 24
@@ -76,10 +75,10 @@ def writes_after(
 def released(program: ClosedJaxpr) -> ClosedJaxpr:
     """A loop's body, its conditionals free to become selects if it does not read the arrays that it writes."""
     jaxpr = program.jaxpr
-    written = {atom for e in jaxpr.eqns if e.primitive.name in _SCATTERS for atom in (e.invars[0], e.outvars[0])}
+    written = {atom for e in jaxpr.eqns if jax_compat.is_scatter(e) for atom in (e.invars[0], e.outvars[0])}
     for equation in jaxpr.eqns:
-        reading = equation.invars[1:] if equation.primitive.name in _SCATTERS else equation.invars
-        if any(not isinstance(atom, Literal) and atom in written for atom in reading):
+        reading = equation.invars[1:] if jax_compat.is_scatter(equation) else equation.invars
+        if any(not is_literal(atom) and atom in written for atom in reading):
             return program
 
     def free(equation: Any) -> Any:
@@ -87,17 +86,9 @@ def released(program: ClosedJaxpr) -> ClosedJaxpr:
         if choice is None or not choice.keeps:
             return equation
         params = {**equation.params, "choice": choice.released()}
-        return new_jaxpr_eqn(
-            equation.invars,
-            equation.outvars,
-            equation.primitive,
-            params,
-            equation.effects,
-            equation.source_info,
-            equation.ctx,
-        )
+        return jax_compat.equation_like(equation, equation.primitive, params, equation.invars, equation.outvars)
 
-    return ClosedJaxpr(jaxpr.replace(eqns=list(map(free, jaxpr.eqns))), program.consts)
+    return jax_compat.with_equations(program, list(map(free, jaxpr.eqns)))
 
 
 class _Side:
@@ -106,7 +97,8 @@ class _Side:
     def __init__(self, traced: Traced, leaves: Sequence[Any]) -> None:
         self.leaves = leaves
         self.jaxpr = traced.program.jaxpr
-        self.outer = dict(zip(self.jaxpr.constvars, traced.program.consts, strict=True))
+        self.constants = jax_compat.constants_of(traced.program)
+        self.outer = dict(self.constants)
         self.made = {var: equation for equation in self.jaxpr.eqns for var in equation.outvars}
 
     def origin(self, k: int) -> tuple[Any, list[Any]]:
@@ -115,13 +107,13 @@ class _Side:
         if not isinstance(leaf, Output):
             return (leaf if isinstance(leaf, jax.Array) else None), []
         atom = self.jaxpr.outvars[leaf.index]
-        while not isinstance(atom, Literal) and atom in self.made:
+        while not is_literal(atom) and atom in self.made:
             equation = self.made[atom]
             if not _is_small_write(equation):
                 return None, []
             writes.append(equation)
             atom = equation.invars[0]
-        base = None if isinstance(atom, Literal) else self.outer.get(atom)
+        base = None if is_literal(atom) else self.outer.get(atom)
         return (base if isinstance(base, jax.Array) else None), writes[::-1]
 
     def read_before(self, arrays: Sequence[Any]) -> None:
@@ -130,15 +122,14 @@ class _Side:
         reads = [
             equation
             for equation in self.jaxpr.eqns
-            if equation.primitive.name in _READS
+            if jax_compat.name_of(equation) in _READS
             and id(self.outer.get(_variable(equation.invars[0]))) in known
             and np.prod(equation.outvars[0].aval.shape) <= _MAX_UPDATE
         ]
         for read in reads:
             equations, _ = needed_for(self.jaxpr.eqns, read.invars)
             if sum(map(equation_cost, equations)) <= _MAX_INDEX_COST:
-                own = part(self.jaxpr.constvars, (), read.outvars, [*equations, read])
-                (value,) = jax.core.eval_jaxpr(own, list(map(self.outer.__getitem__, self.jaxpr.constvars)))
+                (value,) = replay(program_of([*equations, read], (), read.outvars, self.constants))
                 self.outer[read.outvars[0]] = value
 
     def evaluate(
@@ -148,8 +139,7 @@ class _Side:
         leaves = [self.leaves[k] for k in rest]
         wanted = [*(self.jaxpr.outvars[leaf.index] for leaf in leaves if isinstance(leaf, Output)), *atoms]
         equations = [e for e in self.jaxpr.eqns if e.effects or not all(v in self.outer for v in e.outvars)]
-        own = part(list(self.outer), (), wanted, needed_for(equations, wanted)[0])
-        values = jax.core.eval_jaxpr(own, list(self.outer.values()))
+        values = replay(program_of(needed_for(equations, wanted)[0], (), wanted, self.outer))
         pending = iter(values)
         results = [
             cast(next(pending) if isinstance(leaf, Output) else leaf, type)
@@ -159,7 +149,7 @@ class _Side:
 
     def value(self, atom: Any) -> tuple[str, Any]:
         """A value as the conditional's branch gives it: ("atom", …) if it is computed there, ("value", …) if not."""
-        if hasattr(atom, "val"):
+        if is_literal(atom):
             return "value", jnp.asarray(atom.val, atom.aval.dtype)
         return ("value", self.outer[atom]) if atom in self.outer else ("atom", atom)
 
@@ -205,12 +195,12 @@ def _same(a: tuple[str, Any], b: tuple[str, Any]) -> tuple[Any, Any]:
 
 
 def _variable(atom: Any) -> Any:
-    return None if isinstance(atom, Literal) else atom
+    return None if is_literal(atom) else atom
 
 
 def _is_small_write(equation: Any) -> bool:
     """Whether this writes one small window to an array, and nothing at all where its index is out of range."""
-    if equation.primitive.name not in _SCATTERS or equation.params["mode"] != GatherScatterMode.FILL_OR_DROP:
+    if not jax_compat.is_scatter(equation) or not jax_compat.drops_out_of_range(equation):
         return False
     operand, indices, updates = (atom.aval for atom in equation.invars)
     shapes = (*operand.shape, *indices.shape, *updates.shape)
@@ -223,13 +213,8 @@ def _is_small_write(equation: Any) -> bool:
 
 
 def _are_alike(a: Any, b: Any) -> bool:
-    return (
-        a.primitive is b.primitive
-        and all(
-            x.aval.shape == y.aval.shape and x.aval.dtype == y.aval.dtype
-            for x, y in zip(a.invars, b.invars, strict=True)
-        )
-        and all(a.params[key] == b.params[key] for key in a.params if key not in ("update_jaxpr", "update_consts"))
+    return jax_compat.are_one_scatter(a, b) and all(
+        x.aval.shape == y.aval.shape and x.aval.dtype == y.aval.dtype for x, y in zip(a.invars, b.invars, strict=True)
     )
 
 

@@ -7,28 +7,16 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jax.extend.core import ClosedJaxpr, Primitive, unmapped_aval
-from jax.interpreters import ad, batching, mlir
 
+from autograph.backends.xla import jax_compat
 from autograph.backends.xla.dependence import is_smooth, split
+from autograph.backends.xla.jax_compat import ClosedJaxpr, no_tangent, replay, strong
+from autograph.backends.xla.tracing import INTEGER, conform, mapped, merge, only, trace
 from autograph.backends.xla.while_ad.checkpoints import Plan
-from autograph.backends.xla.while_ad.program import (
-    INTEGER,
-    Program,
-    close,
-    conform,
-    mapped,
-    merge,
-    no_tangent,
-    only,
-    replay,
-    strong,
-    trace,
-)
+from autograph.backends.xla.while_ad.program import LoopProgram, close
 from autograph.backends.xla.while_ad.rows import Rows
 
-loop_p = Primitive("while")
-loop_p.multiple_results = True
+loop_p = jax_compat.new_primitive("while")
 
 
 def while_loop(
@@ -53,22 +41,21 @@ def while_loop(
     return bind_loop(program, consts, values)
 
 
-def bind_loop(program: Program, consts: Sequence[Any], start: Sequence[Any]) -> list[Any]:
+def bind_loop(program: LoopProgram, consts: Sequence[Any], start: Sequence[Any]) -> list[Any]:
     """Run ``program``: the last carry."""
     start = conform(start, program.carry_avals)
     return loop_p.bind(*consts, *start, program=program, cond_jaxpr=program.test, body_jaxpr=program.body)
 
 
-def _run_loop(*operands: Any, program: Program, **_: Any) -> list[Any]:
+def _run_loop(*operands: Any, program: LoopProgram, **_: Any) -> list[Any]:
     return program.run(*program.split(operands))
 
 
-@loop_p.def_abstract_eval
-def _loop_types(*_: Any, program: Program, **__: Any) -> list[Any]:
+def _loop_types(*_: Any, program: LoopProgram, **__: Any) -> list[Any]:
     return program.carry_avals
 
 
-def _loop_jvp(primals: Sequence[Any], tangents: Sequence[Any], *, program: Program, **_: Any) -> Any:
+def _loop_jvp(primals: Sequence[Any], tangents: Sequence[Any], *, program: LoopProgram, **_: Any) -> Any:
     consts, start = program.split(primals)
     const_tangents, carry_tangents = program.split(tangents)
     moving_consts = moving_of(const_tangents)
@@ -80,14 +67,14 @@ def _loop_jvp(primals: Sequence[Any], tangents: Sequence[Any], *, program: Progr
     outputs = bind_loop(
         derivative,
         [*consts, *only(const_tangents, moving_consts)],
-        [*start, *map(ad.instantiate_zeros, only(carry_tangents, moving))],
+        [*start, *map(jax_compat.as_array, only(carry_tangents, moving))],
     )
     assert derivative.tangents is not None
     last, last_tangents = derivative.tangents.split_results(outputs)
     return last, merge(list(map(no_tangent, last)), moving, last_tangents)
 
 
-def _loop_batch(axis: Any, operands: Sequence[Any], dims: Sequence[Any], *, program: Program, **_: Any) -> Any:
+def _loop_batch(axis: Any, operands: Sequence[Any], dims: Sequence[Any], *, program: LoopProgram, **_: Any) -> Any:
     consts, start = program.split([dim is not None for dim in dims])
     batch = Batch(axis, program, consts, start)
     values, start_values = program.split(leading(operands, dims))
@@ -97,12 +84,11 @@ def _loop_batch(axis: Any, operands: Sequence[Any], dims: Sequence[Any], *, prog
 
 # The loop that keeps states.
 
-record_p = Primitive("while_recorded")
-record_p.multiple_results = True
+record_p = jax_compat.new_primitive("while_recorded")
 
 
 def bind_states(
-    program: Program, consts: Sequence[Any], start: Sequence[Any], rows: Rows, plan: Plan
+    program: LoopProgram, consts: Sequence[Any], start: Sequence[Any], rows: Rows, plan: Plan
 ) -> tuple[list[Any], list[Any]]:
     start = conform(start, program.carry_avals)
     outputs = record_p.bind(*consts, *start, program=program, rows=rows, plan=plan)
@@ -110,13 +96,13 @@ def bind_states(
     return last, states
 
 
-def _run_record(*operands: Any, program: Program, rows: Rows, plan: Plan) -> list[Any]:
+def _run_record(*operands: Any, program: LoopProgram, rows: Rows, plan: Plan) -> list[Any]:
     last, states = record(program, *program.split(operands), rows, plan)
     return [*last, *states]
 
 
 def record(
-    program: Program, consts: list[Any], start: list[Any], rows: Rows, plan: Plan
+    program: LoopProgram, consts: list[Any], start: list[Any], rows: Rows, plan: Plan
 ) -> tuple[list[Any], list[Any]]:
     """Run the loop: its last carry; how many steps there were, a number that the rows go by, and the rows."""
     start = conform(start, program.carry_avals)
@@ -134,14 +120,13 @@ def record(
     return last, states.leaves
 
 
-@record_p.def_abstract_eval
-def _record_types(*_: Any, program: Program, rows: Rows, plan: Plan) -> list[Any]:
+def _record_types(*_: Any, program: LoopProgram, rows: Rows, plan: Plan) -> list[Any]:
     carry = program.carry_avals
-    stack = [unmapped_aval(plan.rows, 0, aval) for aval in (*(strong(carry[k]) for k in rows.kept), *rows.residuals)]
+    stack = [jax_compat.stacked(plan.rows, aval) for aval in (*(strong(carry[k]) for k in rows.kept), *rows.residuals)]
     return [*carry, INTEGER, INTEGER, *stack]
 
 
-def _record_jvp(primals: Sequence[Any], tangents: Sequence[Any], *, program: Program, **params: Any) -> Any:
+def _record_jvp(primals: Sequence[Any], tangents: Sequence[Any], *, program: LoopProgram, **params: Any) -> Any:
     """The states count as constants: whoever differentiates a sweep in its consts and start keeps states of its own."""
     last, moved = _loop_jvp(primals, tangents, program=program)
     _, states = split(record_p.bind(*primals, program=program, **params), len(last))
@@ -153,7 +138,7 @@ def _record_batch(
     operands: Sequence[Any],
     dims: Sequence[Any],
     *,
-    program: Program,
+    program: LoopProgram,
     rows: Rows,
     plan: Plan,
 ) -> Any:
@@ -178,7 +163,7 @@ def _record_batch(
 class Batch:
     """A program for a batch: which of its consts and carry have a leading axis, and whether lanes end by themselves."""
 
-    def __init__(self, axis: Any, program: Program, consts: Sequence[bool], start: Sequence[bool]) -> None:
+    def __init__(self, axis: Any, program: LoopProgram, consts: Sequence[bool], start: Sequence[bool]) -> None:
         self.axis, self.base = axis, program
         self.consts = tuple(consts)
         self.carry = program.closure(consts, start, smoothly=False)
@@ -187,10 +172,10 @@ class Batch:
             self.carry = (True,) * len(self.carry)
         self.program = program.batched(axis, self.consts, self.carry, self.tested)
 
-    def counted(self) -> Program:
+    def counted(self) -> LoopProgram:
         """The program with one more carry: how many steps each lane has run."""
         program = self.program
-        counts = unmapped_aval(self.axis.size, 0, INTEGER)
+        counts = jax_compat.stacked(self.axis.size, INTEGER)
         avals = [*program.body.in_avals, counts]
 
         def counting(body: ClosedJaxpr) -> ClosedJaxpr:
@@ -201,7 +186,7 @@ class Batch:
 
             return trace(run, avals)
 
-        return Program(
+        return LoopProgram(
             counting(program.body),
             trace(lambda *operands: replay(program.test, *operands[:-1]), avals),
             program.consts,
@@ -234,23 +219,8 @@ def lane_dims(flags: Sequence[bool]) -> list[Any]:
 
 
 def moving_of(tangents: Sequence[Any]) -> tuple[bool, ...]:
-    return tuple(type(tangent) is not ad.Zero and is_smooth(jax.typeof(tangent)) for tangent in tangents)
+    return tuple(not jax_compat.is_zero(tangent) and is_smooth(jax.typeof(tangent)) for tangent in tangents)
 
 
-def all_known(tracers: Sequence[Any]) -> bool:
-    return all(tracer.is_known() for tracer in tracers)
-
-
-def known_values(tracers: Sequence[Any]) -> list[Any]:
-    return [tracer.pval.get_known() for tracer in tracers]
-
-
-def register(primitive: Primitive, run: Callable[..., list[Any]], jvp: Any, batch: Any) -> None:
-    primitive.def_impl(lambda *operands, **params: jax.jit(lambda *operands: run(*operands, **params))(*operands))
-    ad.primitive_jvps[primitive] = jvp
-    batching.fancy_primitive_batchers[primitive] = batch
-    mlir.register_lowering(primitive, mlir.lower_fun(run, multiple_results=True))
-
-
-register(loop_p, _run_loop, _loop_jvp, _loop_batch)
-register(record_p, _run_record, _record_jvp, _record_batch)
+jax_compat.define(loop_p, types=_loop_types, run=_run_loop, jvp=_loop_jvp, batch=_loop_batch)
+jax_compat.define(record_p, types=_record_types, run=_run_record, jvp=_record_jvp, batch=_record_batch)

@@ -1,4 +1,4 @@
-"""`Program`: a staged loop as a value, and the programs that follow from it: its derivative, its batch, a part of it.
+"""`LoopProgram`: a staged loop as a value, and the programs that follow from it: its derivative, its batch, a part of it.
 
 A program is ``while test(consts, carry): carry = body(consts, carry)``, test and body closed over nothing. All that the
 loop reads from outside is among its consts, so that derivatives reach it.
@@ -11,14 +11,24 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
-from jax.extend.core import ClosedJaxpr, jaxpr_as_fun, unmapped_aval
-from jax.interpreters import ad
 
 from autograph.backends.xla.dependence import Flags, closure, dependents, requirements, split
+from autograph.backends.xla.jax_compat import ClosedJaxpr, replay, strong
+from autograph.backends.xla.tracing import (
+    anything,
+    choose,
+    close_all,
+    conform,
+    jvp,
+    lifted,
+    mapped,
+    one_for_all,
+    only,
+    trace,
+)
 
 
-class Program:
+class LoopProgram:
     """A loop with settled types.
 
     Attributes:
@@ -49,10 +59,10 @@ class Program:
         self.tangents = tangents
         self._smooth = smooth
         self._made_smooth: ClosedJaxpr | None = None
-        self._derivatives: dict[tuple[Flags, Flags], Program] = {}
+        self._derivatives: dict[tuple[Flags, Flags], LoopProgram] = {}
 
     def __repr__(self) -> str:
-        return f"Program(consts={self.consts}, carry={len(self.carry_avals)})"
+        return f"LoopProgram(consts={self.consts}, carry={len(self.carry_avals)})"
 
     @property
     def const_avals(self) -> list[Any]:
@@ -135,7 +145,7 @@ class Program:
         tested, _ = self.split(requirements(self.test.jaxpr, [True]))
         return [*(a or b for a, b in zip(consts, tested, strict=True)), *marked]
 
-    def restricted(self, kept: Sequence[int]) -> Program:
+    def restricted(self, kept: Sequence[int]) -> LoopProgram:
         """The same loop without the carry that is not in ``kept``, which nothing in ``kept`` depends on."""
         if len(kept) == len(self.carry_avals):
             return self
@@ -150,7 +160,7 @@ class Program:
             return trace(run, avals)
 
         smooth = None if self._smooth is None else (lambda: part(self.smooth, kept))
-        return Program(part(self.body, kept), part(self.test, [0]), self.consts, self.bound, self.slots, smooth)
+        return LoopProgram(part(self.body, kept), part(self.test, [0]), self.consts, self.bound, self.slots, smooth)
 
     def filled(self, kept: Sequence[int], some: Sequence[Any]) -> list[Any]:
         """A whole carry with ``some`` at the places ``kept``, and anything at the others."""
@@ -159,7 +169,7 @@ class Program:
             carry[k] = value
         return [anything(aval) if value is None else value for value, aval in zip(carry, self.carry_avals, strict=True)]
 
-    def derivative(self, consts: Flags, carry: Flags) -> Program:
+    def derivative(self, consts: Flags, carry: Flags) -> LoopProgram:
         """The loop of carry and tangents, with respect to the marked consts and carry (a closure: see `closure`)."""
         made = self._derivatives.get((consts, carry))
         if made is not None:
@@ -172,7 +182,7 @@ class Program:
             return replay(self.test, *c, *x)
 
         avals = tangents.avals()
-        made = Program(
+        made = LoopProgram(
             tangents.of(self.body),
             trace(test, avals),
             self.consts + sum(consts),
@@ -184,7 +194,7 @@ class Program:
         self._derivatives[(consts, carry)] = made
         return made
 
-    def batched(self, axis: Any, consts: Flags, carry: Flags, tested: bool) -> Program:
+    def batched(self, axis: Any, consts: Flags, carry: Flags, tested: bool) -> LoopProgram:
         """This loop for a batch, its marked consts and carry with a leading axis; ``tested``: lanes end by themselves.
 
         A lane that has ended stands still while others go on. Nothing may come of evaluating the body there, not even a
@@ -213,7 +223,7 @@ class Program:
 
         strong = self._strong(avals, body)
         smooth = None if self._smooth is None and not tested else (lambda: self._strong(avals, smooth_body))
-        return Program(strong, trace(goes_on, avals), self.consts, self.bound, self.slots, smooth)
+        return LoopProgram(strong, trace(goes_on, avals), self.consts, self.bound, self.slots, smooth)
 
     def _strong(self, avals: Sequence[Any], body: Callable[..., list[Any]]) -> ClosedJaxpr:
         return trace(lambda *operands: conform(body(*operands), avals[self.consts :]), avals)
@@ -225,49 +235,20 @@ def close(
     start: Sequence[Any],
     bound: int | None = None,
     slots: int | None = None,
-) -> tuple[Program, list[Any]] | None:
+) -> tuple[LoopProgram, list[Any]] | None:
     """A loop as a program, and its consts: all that the functions close over. None for one with effects."""
     avals = [jax.typeof(value) for value in start]
     closed = close_all([(lambda *carry: step(list(carry)), avals), (lambda *carry: [goes_on(list(carry))], avals)])
     if closed is None:
         return None
     (body, test), consts = closed
-    return Program(body, test, len(consts), bound, slots), consts
-
-
-def close_all(
-    functions: Sequence[tuple[Callable[..., Sequence[Any]], Sequence[Any]]],
-) -> tuple[list[ClosedJaxpr], list[Any]] | None:
-    """Functions, each with its types, as programs that take what any of them closes over as first operands.
-
-    None if one has effects.
-    """
-    programs = [trace(function, avals) for function, avals in functions]
-    if any(program.effects for program in programs):
-        return None
-    found = {
-        id(value): (value, variable)
-        for program in programs
-        for value, variable in zip(program.consts, program.jaxpr.constvars, strict=True)
-    }
-
-    def closed(program: ClosedJaxpr) -> ClosedJaxpr:
-        own = {id(v): var for v, var in zip(program.consts, program.jaxpr.constvars, strict=True)}
-        outer = [own.get(key, variable) for key, (_, variable) in found.items()]
-        jaxpr = program.jaxpr.replace(
-            constvars=[],
-            invars=[*outer, *program.jaxpr.invars],
-            debug_info=program.jaxpr.debug_info.with_unknown_names(),
-        )
-        return ClosedJaxpr(jaxpr, ())
-
-    return list(map(closed, programs)), [value for value, _ in found.values()]
+    return LoopProgram(body, test, len(consts), bound, slots), consts
 
 
 class Tangents:
     """How the operands of a derivative are laid out: consts, their tangents, carry, its tangents; marked ones only."""
 
-    def __init__(self, of: Program, consts: Flags, carry: Flags) -> None:
+    def __init__(self, of: LoopProgram, consts: Flags, carry: Flags) -> None:
         self.program = of
         self.consts = consts
         self.carry = carry
@@ -295,7 +276,7 @@ class Tangents:
 
         def run(*operands: Any) -> list[Any]:
             consts, const_tangents, carry, carry_tangents = self.split(operands)
-            outputs, tangents = pushed(
+            outputs, tangents = jvp(
                 lambda *operands: replay(step, *operands),
                 [*consts, *carry],
                 (*self.consts, *self.carry),
@@ -309,119 +290,3 @@ class Tangents:
     def split_types(self) -> list[Any]:
         carry = self.program.carry_avals
         return [*carry, *only(carry, self.carry)]
-
-
-# Functions of operands, some of which are marked.
-
-
-def pushed(
-    function: Callable[..., list[Any]], operands: Sequence[Any], marked: Sequence[bool], tangents: Sequence[Any]
-) -> tuple[list[Any], list[Any]]:
-    """`jax.jvp` with respect to the marked operands."""
-    return jax.jvp(_of_marked(function, operands, marked), only(operands, marked), list(tangents))
-
-
-def pulled(
-    function: Callable[..., list[Any]], operands: Sequence[Any], marked: Sequence[bool]
-) -> tuple[list[Any], Callable[[list[Any]], list[Any]]]:
-    """`jax.vjp` with respect to the marked operands."""
-    outputs, pull = jax.vjp(_of_marked(function, operands, marked), *only(operands, marked))
-    return outputs, lambda cotangents: list(pull(cotangents))
-
-
-def _of_marked(
-    function: Callable[..., list[Any]], operands: Sequence[Any], marked: Sequence[bool]
-) -> Callable[..., list[Any]]:
-    return lambda *some: function(*merge(operands, marked, some))
-
-
-def mapped(
-    function: Callable[..., list[Any]], axis: Any, marked: Sequence[bool], results: Sequence[bool]
-) -> Callable[..., list[Any]]:
-    """`jax.vmap` over the leading axis of what is marked."""
-    return jax.vmap(
-        function,
-        in_axes=tuple(0 if mark else None for mark in marked),
-        out_axes=[0 if mark else None for mark in results],
-        axis_size=axis.size,
-        axis_name=axis.name,
-        spmd_axis_name=axis.spmd_name,
-    )
-
-
-def only(values: Iterable[Any], marked: Iterable[bool]) -> list[Any]:
-    return [value for value, mark in zip(values, marked, strict=True) if mark]
-
-
-def merge(values: Sequence[Any], marked: Sequence[bool], some: Iterable[Any]) -> list[Any]:
-    """``values``, the marked ones replaced by ``some``."""
-    pending = iter(some)
-    return [next(pending) if mark else value for value, mark in zip(values, marked, strict=True)]
-
-
-# Values and their types.
-
-# The type of a step's number. Rules that say types make no arrays: they may run outside of any trace.
-INTEGER = jax.typeof(np.int32(0))
-
-
-def replay(program: ClosedJaxpr, *operands: Any) -> list[Any]:
-    return list(jaxpr_as_fun(program)(*operands))
-
-
-def trace(function: Callable[..., Sequence[Any]], avals: Sequence[Any]) -> ClosedJaxpr:
-    return jax.make_jaxpr(function)(*avals)
-
-
-def strong(aval: Any) -> Any:
-    return aval.update(weak_type=False) if getattr(aval, "weak_type", False) else aval
-
-
-def lifted(aval: Any, axis: Any, mark: bool) -> Any:
-    """The type in a batch."""
-    aval = strong(aval)
-    return unmapped_aval(axis.size, 0, aval) if mark else aval
-
-
-def conform(values: Iterable[Any], avals: Iterable[Any]) -> list[Any]:
-    """``values`` cast where their dtype or weakness is not that of ``avals``."""
-    return [_conform(value, aval) for value, aval in zip(values, avals, strict=True)]
-
-
-def _conform(value: Any, aval: Any) -> Any:
-    found = jax.typeof(value)
-    if found.dtype == aval.dtype and (not found.weak_type or aval.weak_type):
-        return value
-    return jax.lax.convert_element_type(value, aval.dtype)
-
-
-def anything(aval: Any) -> Any:
-    """A value of this type that no result depends on."""
-    if jnp.issubdtype(aval.dtype, jax.dtypes.prng_key):
-        return jnp.broadcast_to(jax.random.key(0, impl=jax.random.key_impl(aval)), aval.shape)
-    return jnp.zeros(aval.shape, aval.dtype)
-
-
-def no_tangent(value: Any) -> Any:
-    """The symbolic zero that is the tangent of ``value``."""
-    return ad.Zero(jax.typeof(value).to_tangent_aval())
-
-
-def choose(active: Any, taken: Sequence[Any], other: Sequence[Any]) -> list[Any]:
-    """Lane by lane, one of two lists of batched values."""
-    return [jnp.where(_beside(active, new), new, old) for new, old in zip(taken, other, strict=True)]
-
-
-def one_for_all(active: Any, operands: Sequence[Any], batched: Sequence[bool]) -> list[Any]:
-    """``operands``, those of inactive lanes replaced by those of one active lane."""
-    lane = jnp.argmax(active)
-    return [
-        jnp.where(_beside(active, value), value, jax.lax.dynamic_index_in_dim(value, lane, 0, keepdims=True))
-        if mark
-        else value
-        for value, mark in zip(operands, batched, strict=True)
-    ]
-
-
-def _beside(active: Any, value: Any) -> Any:
-    return jax.lax.expand_dims(active, range(1, value.ndim))

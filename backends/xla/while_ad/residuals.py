@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from jax.extend.core import ClosedJaxpr
-
+from autograph.backends.xla import jax_compat
 from autograph.backends.xla.dependence import dependent_variables
-from autograph.backends.xla.parts import evaluate_equations, needed_for, part
+from autograph.backends.xla.jax_compat import ClosedJaxpr, Kind
+from autograph.backends.xla.parts import evaluate_equations, needed_for
+from autograph.backends.xla.tracing import trace
 from autograph.backends.xla.while_ad.checkpoints import size_in_bytes
-from autograph.backends.xla.while_ad.program import trace
 
 # Computed again: it costs less than to write and read it.
 _ARITHMETIC = frozenset(
@@ -57,7 +57,6 @@ _OTHERS = frozenset(
     }
 )
 _PLAIN = _ARITHMETIC | _QUICK | _OTHERS
-_CALLS = ("jit", "pjit", "closed_call", "eval_jaxpr")
 
 
 class Residuals:
@@ -81,9 +80,9 @@ class Residuals:
             return None
         emit = _part(step, first, chosen)
         back = _part(step, [*first, *chosen, *value], step.jaxpr.outvars)
-        if any(equation.primitive.name not in _PLAIN for equation in emit.jaxpr.eqns):
+        if any(jax_compat.name_of(equation) not in _PLAIN for equation in emit.jaxpr.eqns):
             return None
-        if any(equation.primitive.name == "pad" for equation in back.jaxpr.eqns):
+        if any(jax_compat.name_of(equation) == "pad" for equation in back.jaxpr.eqns):
             return None  # XLA on CPU would take the rows apart anew for each element of the padded array
         return cls(emit, back)
 
@@ -113,16 +112,16 @@ class _Choice:
         ]
         found: set[Any] = set()
         for atom in [*needed, *self.jaxpr.outvars]:
-            if not hasattr(atom, "val"):
+            if not jax_compat.is_literal(atom):
                 found |= self._kept_for.get(atom, frozenset())
         return sorted(found, key=self._order.__getitem__)
 
     def _find(self, variable: Any, equation: Any) -> frozenset[Any]:
         own = frozenset([variable])
-        name = equation.primitive.name
+        name = jax_compat.name_of(equation)
         if name not in _ARITHMETIC | _QUICK or len(equation.outvars) > 1:
             return own
-        operands = [atom for atom in equation.invars if not hasattr(atom, "val")]
+        operands = [atom for atom in equation.invars if not jax_compat.is_literal(atom)]
         parts: frozenset[Any] = frozenset().union(*(self._kept_for.get(atom, frozenset()) for atom in operands))
         if not parts:
             return parts
@@ -137,31 +136,32 @@ def _bytes(variables: Iterable[Any]) -> int:
 def _part(program: ClosedJaxpr, operands: Sequence[Any], results: Sequence[Any]) -> ClosedJaxpr:
     """The equations from some of a program's variables to others."""
     equations, _ = needed_for(program.jaxpr.eqns, results, operands)
-    return ClosedJaxpr(part(program.jaxpr.constvars, operands, results, equations), program.consts)
+    return jax_compat.program_of(equations, operands, results, jax_compat.constants_of(program))
 
 
 def _inlined(program: ClosedJaxpr) -> ClosedJaxpr:
     """The same program with the equations of the functions that it calls in its own."""
-    if not any(equation.primitive.name in _CALLS for equation in program.jaxpr.eqns):
+    if not any(jax_compat.kind(equation) is Kind.CALL for equation in program.jaxpr.eqns):
         return program
     return trace(lambda *operands: _evaluated(program, operands), program.in_avals)
 
 
 def _evaluated(program: ClosedJaxpr, operands: Sequence[Any]) -> list[Any]:
     jaxpr = program.jaxpr
-    known = dict(zip([*jaxpr.constvars, *jaxpr.invars], [*program.consts, *operands], strict=True))
+    known = jax_compat.constants_of(program) | dict(zip(jaxpr.invars, operands, strict=True))
 
     def value(atom: Any) -> Any:
-        return atom.val if hasattr(atom, "val") else known[atom]
+        return atom.val if jax_compat.is_literal(atom) else known[atom]
 
     own: list[Any] = []
     for equation in jaxpr.eqns:
-        if equation.primitive.name not in _CALLS:
+        if jax_compat.kind(equation) is not Kind.CALL:
             own.append(equation)
             continue
         evaluate_equations(own, known)
         own = []
-        inner = equation.params.get("jaxpr", equation.params.get("call_jaxpr"))
+        inner = jax_compat.called(equation.params)
+        assert inner is not None
         known.update(zip(equation.outvars, _evaluated(inner, list(map(value, equation.invars))), strict=True))
     evaluate_equations(own, known)
     return list(map(value, jaxpr.outvars))

@@ -2,7 +2,7 @@
 
 Three primitives, each closed under ``jvp`` and ``vmap``:
 
-- ``while`` (`primitive.loop_p`) runs a `Program`; where nothing differentiates it, it is `jax.lax.while_loop`. Its
+- ``while`` (`primitive.loop_p`) runs a `LoopProgram`; where nothing differentiates it, it is `jax.lax.while_loop`. Its
   forward derivative is the ``while`` of carry and tangents together.
 - ``while_recorded`` (`primitive.record_p`) also keeps rows on the way: states, and what of an iteration's derivative it pays
   to keep (`rows`, `residuals`); how many, says `checkpoints`.
@@ -25,39 +25,33 @@ from collections.abc import Sequence
 from typing import Any
 
 import jax
-from jax.extend.core import new_jaxpr_eqn
-from jax.interpreters import partial_eval as pe
 
+from autograph.backends.xla import jax_compat
 from autograph.backends.xla.dependence import split
+from autograph.backends.xla.jax_compat import replay, strong
 from autograph.backends.xla.linear import LinearMap
 from autograph.backends.xla.linear import linear_p as _linear_p
-from autograph.backends.xla.while_ad.primitive import all_known, bind_loop, bind_states, known_values, loop_p
+from autograph.backends.xla.tracing import conform, only, vjp
+from autograph.backends.xla.while_ad.primitive import bind_loop, bind_states, loop_p
 from autograph.backends.xla.while_ad.primitive import while_loop as while_loop
-from autograph.backends.xla.while_ad.program import (
-    Program,
-    Tangents,
-    conform,
-    only,
-    pulled,
-    replay,
-    strong,
-)
+from autograph.backends.xla.while_ad.program import LoopProgram, Tangents
 from autograph.backends.xla.while_ad.reverse_sweep import Sweep, bind_sweep
 from autograph.backends.xla.while_ad.rows import Rows
 
 
-def _loop_partial_eval(trace: Any, *tracers: Any, program: Program, **params: Any) -> Any:
+def _loop_partial_eval(trace: Any, *tracers: Any, program: LoopProgram, **params: Any) -> Any:
     """Where values are known and tangents are not: run and record now, leave a linear map of the tangents for later."""
     tangents = program.tangents
-    if tangents is None or not any(tracer.is_known() for tracer in tracers):
-        return trace.default_process_primitive(loop_p, tracers, dict(program=program, **params))
+    if tangents is None or not jax_compat.is_any_known(tracers):
+        return jax_compat.left_for_later(trace, loop_p, tracers, dict(program=program, **params))
     consts, const_tangents, start, carry_tangents = tangents.split(tracers)
-    if not all_known([*consts, *start]) or all_known([*const_tangents, *carry_tangents]):
-        return trace.default_process_primitive(loop_p, tracers, dict(program=program, **params))
-    consts, start = known_values(consts), known_values(start)
+    if not jax_compat.are_known([*consts, *start]) or jax_compat.are_known([*const_tangents, *carry_tangents]):
+        return jax_compat.left_for_later(trace, loop_p, tracers, dict(program=program, **params))
+    consts, start = jax_compat.known_values(consts), jax_compat.known_values(start)
     reverse = Reverse.of(tangents)
     last, states = bind_record(reverse, consts, start)
-    later = trace.default_process_primitive(
+    later = jax_compat.left_for_later(
+        trace,
         _linear_p,
         [*consts, *start, *states, *const_tangents, *carry_tangents],
         dict(function=_LoopTangent(reverse), fixed=len(consts) + len(start) + len(states)),
@@ -69,7 +63,7 @@ def _loop_partial_eval_custom(_: Any, unknown: Sequence[bool], held: Sequence[bo
     """The same within a jaxpr that is rematerialised: the values now, values and tangents together later."""
     program = equation.params["program"]
     inputs, results = equation.invars, equation.outvars
-    needed = [atom for atom, h in zip(inputs, held, strict=True) if not hasattr(atom, "val") and not h]
+    needed = [atom for atom, h in zip(inputs, held, strict=True) if not jax_compat.is_literal(atom) and not h]
     tangents = program.tangents
     if not any(unknown):
         return equation, equation, [False] * len(results), [True] * len(results), needed
@@ -79,9 +73,7 @@ def _loop_partial_eval_custom(_: Any, unknown: Sequence[bool], held: Sequence[bo
             base = tangents.program
             params = dict(program=base, cond_jaxpr=base.test, body_jaxpr=base.body)
             last = results[: len(start)]
-            known = new_jaxpr_eqn(
-                [inputs[k] for k in (*consts, *start)], last, loop_p, params, equation.effects, equation.source_info
-            )
+            known = jax_compat.equation_like(equation, loop_p, params, [inputs[k] for k in (*consts, *start)], last)
             later = [False] * len(last) + [True] * (len(results) - len(last))
             return known, equation, later, [True] * len(results), needed
     return None, equation, [True] * len(results), [True] * len(results), needed
@@ -134,7 +126,7 @@ class Reverse:
             def moving(*operands: Any) -> list[Any]:
                 return only(replay(program.smooth, *operands), tangents.carry)
 
-            outputs, back = pulled(moving, [*consts, *carry], marked)
+            outputs, back = vjp(moving, [*consts, *carry], marked)
             found = back(conform(cotangents, map(jax.typeof, outputs)))
             sums, before = split(found, sum(tangents.consts))
             return sums, before
@@ -152,5 +144,4 @@ def bind_record(reverse: Reverse, consts: Sequence[Any], start: Sequence[Any]) -
     return bind_states(reverse.tangents.program, consts, start, rows, own.plan)
 
 
-pe.custom_partial_eval_rules[loop_p] = _loop_partial_eval
-pe.partial_eval_jaxpr_custom_rules[loop_p] = _loop_partial_eval_custom
+jax_compat.define_partial_evaluation(loop_p, _loop_partial_eval, _loop_partial_eval_custom)

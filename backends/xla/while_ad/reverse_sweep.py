@@ -7,45 +7,27 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jax.extend.core import ClosedJaxpr, Primitive, new_jaxpr_eqn
-from jax.interpreters import ad
-from jax.interpreters import partial_eval as pe
 
+from autograph.backends.xla import jax_compat
 from autograph.backends.xla.dependence import dependents, requirements, split
+from autograph.backends.xla.jax_compat import ClosedJaxpr, replay, strong
 from autograph.backends.xla.linear import LinearMap
 from autograph.backends.xla.linear import linear_p as _linear_p
+from autograph.backends.xla.tracing import choose, conform, jvp, lifted, mapped, one_for_all, only, trace, vjp
 from autograph.backends.xla.while_ad.primitive import (
     Batch,
-    all_known,
     bind_loop,
-    known_values,
     lane_dims,
     leading,
     moving_of,
     record,
-    register,
 )
-from autograph.backends.xla.while_ad.program import (
-    Program,
-    Tangents,
-    choose,
-    conform,
-    lifted,
-    mapped,
-    one_for_all,
-    only,
-    pulled,
-    pushed,
-    replay,
-    strong,
-    trace,
-)
+from autograph.backends.xla.while_ad.program import LoopProgram, Tangents
 from autograph.backends.xla.while_ad.rows import RowSweep
 
 # The reverse pass.
 
-sweep_p = Primitive("while_reversed")
-sweep_p.multiple_results = True
+sweep_p = jax_compat.new_primitive("while_reversed")
 
 
 class Sweep:
@@ -61,7 +43,7 @@ class Sweep:
 
     def __init__(
         self,
-        program: Program,
+        program: LoopProgram,
         step: ClosedJaxpr,
         sums: int,
         tangents: tuple[Sweep, Tangents] | None = None,
@@ -75,7 +57,7 @@ class Sweep:
 
     @classmethod
     def over(
-        cls, program: Program, step: Callable[..., tuple[list[Any], list[Any]]], values: Sequence[Any]
+        cls, program: LoopProgram, step: Callable[..., tuple[list[Any], list[Any]]], values: Sequence[Any]
     ) -> tuple[Sweep, tuple[int, ...]]:
         """The sweep over what the step needs of the carry, and which of the carry that is."""
         values = [strong(aval) for aval in values]
@@ -171,9 +153,7 @@ class Sweep:
 
         def step(*operands: Any) -> list[Any]:
             c, dc, x, dx, y, dy = split(operands, len(consts), sum(consts), len(carry), sum(carry), len(values))
-            outputs, moved = pushed(
-                lambda *operands: replay(self.step, *operands), [*c, *x, *y], marked, [*dc, *dx, *dy]
-            )
+            outputs, moved = jvp(lambda *operands: replay(self.step, *operands), [*c, *x, *y], marked, [*dc, *dx, *dy])
             summands, before = split(outputs, self.sums)
             moved_summands, moved_before = split(moved, self.sums)
             return [*summands, *moved_summands, *conform([*before, *moved_before], [*values, *values])]
@@ -208,7 +188,6 @@ def _run_sweep(*operands: Any, sweep: Sweep) -> list[Any]:
     return [*sums, *first]
 
 
-@sweep_p.def_abstract_eval
 def _sweep_types(*_: Any, sweep: Sweep, **__: Any) -> list[Any]:
     return [*sweep.sum_avals, *sweep.value_avals]
 
@@ -222,8 +201,8 @@ def _sweep_jvp(primals: Sequence[Any], tangents: Sequence[Any], *, sweep: Sweep,
     sums, first = bind_sweep(
         derivative,
         [*consts, *only(const_tangents, moving_consts)],
-        [*start, *map(ad.instantiate_zeros, only(carry_tangents, moving))],
-        [*value, *map(ad.instantiate_zeros, value_tangents)],
+        [*start, *map(jax_compat.as_array, only(carry_tangents, moving))],
+        [*value, *map(jax_compat.as_array, value_tangents)],
     )
     (sums, moved_sums), (first, moved_first) = split(sums, sweep.sums), split(first, len(value))
     return [*sums, *first], [*moved_sums, *moved_first]
@@ -328,21 +307,23 @@ def _sweep_partial_eval(trace: Any, *tracers: Any, sweep: Sweep) -> Any:
             tracers, len(tangents.consts), sum(tangents.consts), len(tangents.carry), sum(tangents.carry), value_count
         )
         moving = [*dc, *dx, *dy]
-        if all_known([*consts, *start, *value]) and not all_known(moving):
-            fixed = known_values([*consts, *start, *value])
-            sums, first = bind_sweep(base, known_values(consts), known_values(start), known_values(value))
-            later = trace.default_process_primitive(
-                _linear_p, [*fixed, *moving], dict(function=_SweepTangent(sweep), fixed=len(fixed))
+        if jax_compat.are_known([*consts, *start, *value]) and not jax_compat.are_known(moving):
+            fixed = jax_compat.known_values([*consts, *start, *value])
+            sums, first = bind_sweep(
+                base, jax_compat.known_values(consts), jax_compat.known_values(start), jax_compat.known_values(value)
+            )
+            later = jax_compat.left_for_later(
+                trace, _linear_p, [*fixed, *moving], dict(function=_SweepTangent(sweep), fixed=len(fixed))
             )
             later_sums, later_first = split(later, base.sums)
             return [*sums, *later_sums, *first, *later_first]
-    return trace.default_process_primitive(sweep_p, tracers, dict(sweep=sweep))
+    return jax_compat.left_for_later(trace, sweep_p, tracers, dict(sweep=sweep))
 
 
 def _sweep_partial_eval_custom(_: Any, unknown: Sequence[bool], held: Sequence[bool], equation: Any) -> Any:
     sweep = equation.params["sweep"]
     inputs, results = equation.invars, equation.outvars
-    needed = [atom for atom, h in zip(inputs, held, strict=True) if not hasattr(atom, "val") and not h]
+    needed = [atom for atom, h in zip(inputs, held, strict=True) if not jax_compat.is_literal(atom) and not h]
     count = len(results)
     if not any(unknown):
         return equation, equation, [False] * count, [True] * count, needed
@@ -360,13 +341,8 @@ def _sweep_partial_eval_custom(_: Any, unknown: Sequence[bool], held: Sequence[b
         fixed = [*consts, *start, *value]
         if not any(unknown[k] for k in fixed):
             sums, _, first, _ = split(results, base.sums, base.sums, values)
-            known = new_jaxpr_eqn(
-                [inputs[k] for k in fixed],
-                [*sums, *first],
-                sweep_p,
-                dict(sweep=base),
-                equation.effects,
-                equation.source_info,
+            known = jax_compat.equation_like(
+                equation, sweep_p, dict(sweep=base), [inputs[k] for k in fixed], [*sums, *first]
             )
             later = [False] * base.sums + [True] * base.sums + [False] * values + [True] * values
             return known, equation, later, [True] * count, needed
@@ -404,7 +380,7 @@ class _SweepTangent(LinearMap):
         sums, first = bind_sweep(sweep, [*consts, *w_sums], [whole[k] for k in kept], [*zeros, *value])
         return [*sums, *first[: len(zeros)], *dy]
 
-    def _programs(self) -> tuple[Program, tuple[Sweep, tuple[int, ...]]]:
+    def _programs(self) -> tuple[LoopProgram, tuple[Sweep, tuple[int, ...]]]:
         """The loop of states and ``w``, and the sweep over it, in which the cotangents of states follow the values."""
         base, tangents = self.base, self.tangents
         program = base.program
@@ -433,7 +409,7 @@ class _SweepTangent(LinearMap):
         smooth = None
         if program.smooth is not program.body:
             smooth = lambda: trace(make_body(program.smooth), avals)  # noqa: E731
-        loop = Program(
+        loop = LoopProgram(
             trace(make_body(program.body), avals),
             trace(test, avals),
             n_consts + base.sums,
@@ -453,7 +429,7 @@ class _SweepTangent(LinearMap):
                 after = only(replay(program.smooth, *operands), tangents.carry)
                 return [*after, *replay(base.step, *operands, *y)]
 
-            outputs, pull = pulled(both, [*consts, *carry], marked)
+            outputs, pull = vjp(both, [*consts, *carry], marked)
             found = pull(conform([*u, *w_sums, *w], map(jax.typeof, outputs)))
             sums, u = split(found, sum(tangents.consts))
             return sums, [*u, *outputs[moved + base.sums :]]
@@ -461,6 +437,5 @@ class _SweepTangent(LinearMap):
         return loop, Sweep.over(loop, step, [*only(carry_avals, tangents.carry), *values])
 
 
-register(sweep_p, _run_sweep, _sweep_jvp, _sweep_batch)
-pe.custom_partial_eval_rules[sweep_p] = _sweep_partial_eval
-pe.partial_eval_jaxpr_custom_rules[sweep_p] = _sweep_partial_eval_custom
+jax_compat.define(sweep_p, types=_sweep_types, run=_run_sweep, jvp=_sweep_jvp, batch=_sweep_batch)
+jax_compat.define_partial_evaluation(sweep_p, _sweep_partial_eval, _sweep_partial_eval_custom)

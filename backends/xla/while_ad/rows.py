@@ -7,22 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import jax.numpy as jnp
-from jax.extend.core import ClosedJaxpr, unmapped_aval
 
+from autograph.backends.xla import jax_compat
 from autograph.backends.xla.dependence import dependents, requirements, split
+from autograph.backends.xla.jax_compat import ClosedJaxpr, replay, strong
+from autograph.backends.xla.tracing import INTEGER, choose, conform, lifted, mapped, one_for_all, trace
 from autograph.backends.xla.while_ad.checkpoints import Again, Plan, Record
-from autograph.backends.xla.while_ad.program import (
-    INTEGER,
-    Program,
-    choose,
-    conform,
-    lifted,
-    mapped,
-    one_for_all,
-    replay,
-    strong,
-    trace,
-)
+from autograph.backends.xla.while_ad.program import LoopProgram
 from autograph.backends.xla.while_ad.residuals import Residuals
 
 
@@ -78,7 +69,7 @@ class RowSweep:
         self.advance, self.back = advance, back
 
     @classmethod
-    def of(cls, program: Program, step: ClosedJaxpr) -> RowSweep:
+    def of(cls, program: LoopProgram, step: ClosedJaxpr) -> RowSweep:
         """For a step ``(*consts, *carry, *value) -> (*summands, *value)``. What only the loop's test needs is not kept."""
         n, count = program.consts, len(program.carry_avals)
         used = requirements(step.jaxpr, [True] * len(step.jaxpr.outvars))[n:][:count]
@@ -163,7 +154,7 @@ class RowSweep:
                 found = replay(each, *one_for_all(active, [*own, number, *others], flags))
                 return choose(active, found, passive(others))
 
-            counts = unmapped_aval(axis.size, 0, INTEGER)
+            counts = jax_compat.stacked(axis.size, INTEGER)
             return trace(active_lanes, [*each.in_avals[:before], counts, *each.in_avals[before:]])
 
         def nothing(others: Sequence[Any]) -> list[Any]:

@@ -1,0 +1,572 @@
+"""What this backend assumes of JAX beyond its documented interface: a short function, or a table, for each assumption.
+
+No other file names `jax.interpreters`, `jax.extend`, the internals of `jax.core`, a private attribute, or what an
+equation is called and what its parameters are. ``tests/test_jax_compat.py`` holds a contract test for each of these,
+which says what no longer holds when a release of JAX breaks it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import jax
+import jax.export
+from jax.experimental.hijax import register_hitype
+from jax.extend import source_info_util
+from jax.extend.core import ClosedJaxpr as ClosedJaxpr
+from jax.extend.core import (
+    DebugInfo,
+    DropVar,
+    Jaxpr,
+    Literal,
+    Primitive,
+    concrete_or_error,
+    find_top_trace,
+    jaxpr_as_fun,
+    jaxprs_in_params,
+    new_jaxpr_eqn,
+    set_current_trace,
+    unmapped_aval,
+)
+from jax.interpreters import ad, batching, mlir
+from jax.interpreters import partial_eval as pe
+from jax.interpreters.xla import canonicalize_dtype_handlers
+
+# Programs: `ClosedJaxpr` is the class of what `jax.make_jaxpr` returns, equations closed over constants.
+
+_PART = DebugInfo("part of a program", "autograph", None, None)
+
+
+def is_literal(atom: Any) -> bool:
+    """Whether an operand or a result of equations is a constant in their text, with a ``val``, and no variable."""
+    return isinstance(atom, Literal)
+
+
+def is_dropped(variable: Any) -> bool:
+    """Whether nothing reads a result of an equation; such variables may not be results of a program."""
+    return isinstance(variable, DropVar)
+
+
+def literal(value: Any, aval: Any) -> Any:
+    """A constant in the text of a program."""
+    return Literal(value, aval)
+
+
+def program_of(
+    equations: Sequence[Any], invars: Sequence[Any], outvars: Sequence[Any], outer: Mapping[Any, Any]
+) -> ClosedJaxpr:
+    """A program of some equations of another, which may read the variables in ``outer``, of these values."""
+    effects = frozenset().union(*(equation.effects for equation in equations))
+    jaxpr = Jaxpr(list(outer), list(invars), list(outvars), list(equations), effects, _PART)
+    return ClosedJaxpr(jaxpr, list(outer.values()))
+
+
+def with_equations(program: ClosedJaxpr, equations: Sequence[Any]) -> ClosedJaxpr:
+    """The same program with other equations, of the same results."""
+    return ClosedJaxpr(program.jaxpr.replace(eqns=list(equations)), program.consts)
+
+
+def with_constants(program: ClosedJaxpr, constants: Sequence[Any]) -> ClosedJaxpr:
+    """The same program closed over other values."""
+    return program.replace(consts=list(constants))
+
+
+def closed_over_nothing(program: ClosedJaxpr, outer: Sequence[Any]) -> ClosedJaxpr:
+    """The same program with variables, its constants among them, as its first operands."""
+    jaxpr = program.jaxpr.replace(
+        constvars=[],
+        invars=[*outer, *program.jaxpr.invars],
+        debug_info=program.jaxpr.debug_info.with_unknown_names(),
+    )
+    return ClosedJaxpr(jaxpr, ())
+
+
+def constants_of(program: ClosedJaxpr) -> dict[Any, Any]:
+    """The variables of a program that stand for what it is closed over, with their values."""
+    return dict(zip(program.jaxpr.constvars, program.consts, strict=True))
+
+
+def replay(program: ClosedJaxpr, *operands: Any) -> list[Any]:
+    """Run a program; each equation keeps its place in the user's source."""
+    return list(jaxpr_as_fun(program)(*operands))
+
+
+# Equations.
+
+
+def equation_like(
+    equation: Any, primitive: Any, params: Mapping[str, Any], invars: Sequence[Any], outvars: Sequence[Any]
+) -> Any:
+    """An equation at the place of another, with its effects."""
+    return new_jaxpr_eqn(
+        list(invars),
+        list(outvars),
+        primitive,
+        dict(params),
+        equation.effects,
+        equation.source_info,
+        equation.ctx,
+    )
+
+
+def name_of(equation: Any) -> str:
+    """What JAX calls the operation."""
+    name: str = equation.primitive.name
+    return name
+
+
+def source_line(equation: Any) -> str:
+    """The user's line that an equation comes from."""
+    return source_info_util.summarize(equation.source_info)
+
+
+def leave_out_of_source_lines(folder: str) -> None:
+    """From now on files in this folder are nobody's line."""
+    source_info_util.register_exclusion(folder)
+
+
+def inner_programs(equation: Any) -> Iterator[Any]:
+    """The jaxprs that an equation holds, with or without constants."""
+    yield from jaxprs_in_params(equation.params)
+
+
+def has_inner_effects(params: Mapping[str, Any]) -> bool:
+    """Whether the jaxprs among an operation's parameters have effects."""
+    return any(jaxpr.effects for jaxpr in jaxprs_in_params(params))
+
+
+class Kind(Enum):
+    """What an equation is, where it holds programs or touches state."""
+
+    CALL = "runs a program on its operands"
+    RULED = "runs a program on its operands that has a derivative of its own"
+    CHECKPOINT = "runs a program on its operands and computes it again for derivatives"
+    COND = "runs one of several programs on the operands after the first, which says which"
+    WHILE = "runs a program while another says so"
+    SCAN = "runs a program for each row"
+    READ = "reads a Ref"
+    WRITE = "writes a Ref, and returns what it held"
+    OTHER = "is none of these"
+
+
+# Primitives of this backend that have the form of JAX's of the same name count as such.
+_KINDS = {
+    "jit": Kind.CALL,
+    "pjit": Kind.CALL,
+    "closed_call": Kind.CALL,
+    "core_call": Kind.CALL,
+    "eval_jaxpr": Kind.CALL,
+    "custom_jvp_call": Kind.RULED,
+    "custom_vjp_call": Kind.RULED,
+    "checkpoint": Kind.CHECKPOINT,
+    "remat2": Kind.CHECKPOINT,
+    "cond": Kind.COND,
+    "while": Kind.WHILE,
+    "scan": Kind.SCAN,
+    "get": Kind.READ,
+    "swap": Kind.WRITE,
+}
+
+
+def kind_of(primitive: Any) -> Kind:
+    return _KINDS.get(primitive.name, Kind.OTHER)
+
+
+def kind(equation: Any) -> Kind:
+    return kind_of(equation.primitive)
+
+
+def called(params: Mapping[str, Any]) -> ClosedJaxpr | None:
+    """The program that a `Kind.CALL`, `Kind.RULED` or `Kind.CHECKPOINT` with these parameters runs."""
+    found = params.get("jaxpr", params.get("call_jaxpr", params.get("fun_jaxpr")))
+    return found if found is None or hasattr(found, "consts") else ClosedJaxpr(found, ())
+
+
+def checkpoint_options(equation: Any) -> dict[str, Any]:
+    """What `jax.checkpoint` was called with."""
+    return {key: equation.params[key] for key in ("prevent_cse", "policy") if key in equation.params}
+
+
+def branches(equation: Any) -> Sequence[ClosedJaxpr]:
+    """The programs of a `Kind.COND`, by the number that its first operand is."""
+    found: Sequence[ClosedJaxpr] = equation.params["branches"]
+    return found
+
+
+@dataclass(frozen=True)
+class While:
+    """A `Kind.WHILE`: operands are ``test_consts`` of the test, ``body_consts`` of the body, and the carry."""
+
+    test: ClosedJaxpr
+    body: ClosedJaxpr
+    test_consts: int
+    body_consts: int
+
+
+def while_of(equation: Any) -> While:
+    params = equation.params
+    return While(params["cond_jaxpr"], params["body_jaxpr"], params["cond_nconsts"], params["body_nconsts"])
+
+
+@dataclass(frozen=True)
+class Scan:
+    """A `Kind.SCAN`: operands are ``consts``, the carry, ``carried`` in number, and arrays by rows."""
+
+    body: ClosedJaxpr
+    consts: int
+    carried: int
+    options: dict[str, Any]
+
+
+def scan_of(equation: Any) -> Scan:
+    body = equation.params["jaxpr"]
+
+    def whole(inner: Sequence[Any], outer: Sequence[Any]) -> int:  # a row has one rank less inside
+        return sum(len(a.aval.shape) == len(b.aval.shape) for a, b in zip(inner, outer, strict=True))
+
+    carried = whole(body.jaxpr.outvars, equation.outvars)
+    consts = whole(body.jaxpr.invars, equation.invars) - carried
+    return Scan(body, consts, carried, {key: equation.params[key] for key in ("length", "reverse", "unroll")})
+
+
+def function_name(equation: Any) -> str | None:
+    """The name of the function that a `Kind.CALL` is of, where JAX keeps one."""
+    return equation.params.get("name")
+
+
+def is_stop_gradient(equation: Any) -> bool:
+    return name_of(equation) == "stop_gradient"
+
+
+def is_symbolic_size(equation: Any) -> bool:
+    """Whether it makes a value of a size that only the run knows."""
+    return name_of(equation) == "dim_as_value"
+
+
+def cast_to(equation: Any) -> Any:
+    """The dtype that an equation casts its operand to; None if it is no cast."""
+    return equation.params["new_dtype"] if name_of(equation) == "convert_element_type" else None
+
+
+def rounds_to_even(equation: Any) -> bool:
+    """Whether a ``round`` takes a number in the middle to the even one, as Python does."""
+    return int(equation.params["rounding_method"]) == 1
+
+
+def exponent(equation: Any) -> int:
+    """The exponent of an ``integer_pow``."""
+    power: int = equation.params["y"]
+    return power
+
+
+_SCATTERS = frozenset({"scatter", "scatter-add", "scatter-mul", "scatter-min", "scatter-max"})
+
+
+def is_scatter(equation: Any) -> bool:
+    """Whether it writes to its first operand, at the indices and the values that the others are."""
+    return name_of(equation) in _SCATTERS
+
+
+def drops_out_of_range(equation: Any) -> bool:
+    """Whether a scatter writes nothing where an index is out of range."""
+    return bool(equation.params["mode"] == jax.lax.GatherScatterMode.FILL_OR_DROP)
+
+
+def are_one_scatter(first: Any, second: Any) -> bool:
+    """Whether two scatters differ in their operands at most; each has a function of its own that says the same."""
+    own = ("update_jaxpr", "update_consts")
+    return first.primitive is second.primitive and all(
+        first.params[key] == second.params[key] for key in first.params if key not in own
+    )
+
+
+# Types.
+
+
+def strong(aval: Any) -> Any:
+    """The same type, not weak."""
+    return aval.update(weak_type=False) if getattr(aval, "weak_type", False) else aval
+
+
+def stacked(size: int, aval: Any) -> Any:
+    """The type of so many values of a type along a new first axis."""
+    return unmapped_aval(size, 0, aval)
+
+
+def is_ref(aval: Any) -> bool:
+    """Whether this is the type of a mutable array."""
+    return "Ref" in type(aval).__name__
+
+
+def symbolic_size_class() -> type:
+    """The class of sizes that only the run knows."""
+    return type(jax.export.symbolic_shape("n")[0])
+
+
+# Tracers, and the traces that operations go to: run, recorded, mapped or differentiated, one within another.
+
+_TRACES = {
+    "running": ("EvalTrace",),
+    "recording": ("DynamicJaxprTrace",),
+    "differentiating": ("JVPTrace", "LinearizeTrace"),
+    "mapping": ("BatchTrace", "ShardMapTrace"),
+}
+
+
+def is_tracer(value: Any) -> bool:
+    return isinstance(value, jax.core.Tracer)
+
+
+def trace_of(value: Any) -> Any:
+    """The trace that a tracer belongs to; None for other values."""
+    return getattr(value, "_trace", None)
+
+
+def known_value(tracer: Any) -> Any:
+    """The value that a tracer has at hand (of eager differentiation, say); None if it has none."""
+    return tracer.to_concrete_value()
+
+
+def concrete(value: Any) -> Any:
+    """The value of an array that is being differentiated; raises if it has none now."""
+    return concrete_or_error(None, value)
+
+
+def current_trace() -> Any:
+    """Where operations go now."""
+    return find_top_trace(None)
+
+
+def trace_around(trace: Any) -> Any:
+    """The trace that one hands its operations on to; None for the outermost."""
+    return getattr(trace, "parent_trace", None)
+
+
+def does(trace: Any, what: str) -> bool:
+    """Whether a trace is ``running`` operations, ``recording``, ``mapping`` or ``differentiating`` them."""
+    return type(trace).__name__ in _TRACES[what]
+
+
+def outside_traces() -> AbstractContextManager[Any]:
+    """In its block operations run at once."""
+    return jax.core.eval_context()
+
+
+def in_trace(trace: Any) -> AbstractContextManager[Any]:
+    """In its block operations go to this trace."""
+    return set_current_trace(trace)
+
+
+class RecordingTrace(jax.core.Trace):
+    """Sees each operation before it goes on to the trace around.
+
+    Attributes:
+      parent_trace: the trace around.
+    """
+
+    def __init__(self, parent: Any) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.parent_trace = parent
+        self.requires_low = getattr(parent, "requires_low", True)
+
+    def on_stage(self, value: Any, staged: Any) -> None:
+        """A value has become another object, to stand in the trace around."""
+        raise NotImplementedError
+
+    def on_operation(self, primitive: Any, operands: Sequence[Any], params: Mapping[str, Any]) -> Any:
+        """Run an operation. Returns its result: a list of them for primitives with ``multiple_results``."""
+        raise NotImplementedError
+
+    def on_ruled_call(self, call: Callable[..., Any], operands: Sequence[Any]) -> Any:
+        """Run a function that has a derivative of its own; ``call`` hands it to the trace of its operands."""
+        raise NotImplementedError
+
+    def stage_value(self, value: Any) -> Any:
+        with in_trace(self.parent_trace):
+            staged = self.parent_trace.stage_value(value)
+        if staged is not value:
+            self.on_stage(value, staged)
+        return staged
+
+    def process_primitive(self, primitive: Any, operands: Any, params: Any, /) -> Any:
+        return self.on_operation(primitive, operands, params)
+
+    def process_custom_jvp_call(
+        self, primitive: Any, fun: Any, jvp: Any, operands: Any, /, *, symbolic_zeros: Any
+    ) -> Any:
+        return self.on_ruled_call(
+            lambda *values: current_trace().process_custom_jvp_call(
+                primitive, fun, jvp, values, symbolic_zeros=symbolic_zeros
+            ),
+            operands,
+        )
+
+    def process_custom_vjp_call(
+        self, primitive: Any, fun: Any, fwd: Any, bwd: Any, operands: Any, /, *, out_trees: Any, symbolic_zeros: Any
+    ) -> Any:
+        return self.on_ruled_call(
+            lambda *values: current_trace().process_custom_vjp_call(
+                primitive, fun, fwd, bwd, values, out_trees=out_trees, symbolic_zeros=symbolic_zeros
+            ),
+            operands,
+        )
+
+
+# Effects.
+
+
+def passing_effect(name: str) -> Any:
+    """A new effect of the kind that JAX lets through all statements, derivatives included: that of debug callbacks."""
+    (debugging,) = jax.make_jaxpr(lambda: jax.debug.callback(lambda: None))().effects
+    kind: Any = type(f"{name.title()}Effect", (type(debugging),), {"__str__": lambda _: name})
+    return kind()
+
+
+def calls_python(program: ClosedJaxpr) -> bool:
+    """Whether a program calls Python or prints when it runs."""
+    return any("Callback" in type(effect).__name__ or "IO" in type(effect).__name__ for effect in program.effects)
+
+
+def python_function(equation: Any) -> Any:
+    """The function that an equation calls in Python; None if it calls none."""
+    return getattr(equation.params.get("callback"), "callback_func", None)
+
+
+def is_call_of_python(primitive: Any) -> bool:
+    return primitive.name in ("io_callback", "debug_callback", "debug_print")
+
+
+# Primitives of our own.
+
+
+def new_primitive(name: str) -> Any:
+    primitive = Primitive(name)
+    primitive.multiple_results = True
+    return primitive
+
+
+def define(
+    primitive: Any,
+    *,
+    types: Callable[..., Sequence[Any]],
+    run: Callable[..., Sequence[Any]],
+    jvp: Callable[..., Any],
+    batch: Callable[..., Any],
+    transpose: Callable[..., Any] | None = None,
+) -> None:
+    """Rules of a primitive that stands for the function ``run`` of its operands.
+
+    ``types(*avals, **params)`` runs outside of any trace, so it makes no arrays. ``batch(axis, operands, dims, **params)``.
+    """
+    primitive.def_abstract_eval(types)
+    primitive.def_impl(lambda *operands, **params: jax.jit(lambda *operands: run(*operands, **params))(*operands))
+    mlir.register_lowering(primitive, mlir.lower_fun(run, multiple_results=True))
+    ad.primitive_jvps[primitive] = jvp
+    batching.fancy_primitive_batchers[primitive] = batch
+    if transpose is not None:
+        ad.primitive_transposes[primitive] = transpose
+
+
+def define_effect(
+    primitive: Any,
+    effect: Any,
+    *,
+    run: Callable[..., Sequence[Any]],
+    jvp: Callable[..., Any],
+    batch: Callable[..., Any],
+    lower: Callable[..., Any],
+) -> None:
+    """Rules of a primitive without results that is there for its effect. ``batch(operands, dims, **params)``."""
+    primitive.def_impl(run)
+    primitive.def_effectful_abstract_eval(lambda *_, **__: ([], {effect}))
+    mlir.register_lowering(primitive, lower)
+    ad.primitive_jvps[primitive] = jvp
+    batching.primitive_batchers[primitive] = batch
+
+
+def define_partial_evaluation(primitive: Any, rule: Callable[..., Any], rule_in_jaxprs: Callable[..., Any]) -> None:
+    """How a primitive is split into what is known now and what is left.
+
+    ``rule(trace, *tracers, **params)`` where `jax.vjp` linearizes, and ``rule_in_jaxprs(saveable, unknown, held,
+    equation)`` where a jaxpr is checkpointed.
+    """
+    pe.custom_partial_eval_rules[primitive] = rule
+    pe.partial_eval_jaxpr_custom_rules[primitive] = rule_in_jaxprs
+
+
+def are_known(tracers: Iterable[Any]) -> bool:
+    """Whether all operands of a rule of partial evaluation have their values now."""
+    return all(tracer.is_known() for tracer in tracers)
+
+
+def is_any_known(tracers: Iterable[Any]) -> bool:
+    return any(tracer.is_known() for tracer in tracers)
+
+
+def known_values(tracers: Iterable[Any]) -> list[Any]:
+    return [tracer.pval.get_known() for tracer in tracers]
+
+
+def left_for_later(trace: Any, primitive: Any, tracers: Sequence[Any], params: Mapping[str, Any]) -> list[Any]:
+    """Leave an operation to the part of a program that is not known now."""
+    results: list[Any] = trace.default_process_primitive(primitive, tracers, dict(params))
+    return results
+
+
+# Tangents in rules: an array, or a symbolic zero.
+
+
+def is_zero(tangent: Any) -> bool:
+    return type(tangent) is ad.Zero
+
+
+def as_array(tangent: Any) -> Any:
+    """The tangent or cotangent as an array, where it is a symbolic zero."""
+    return ad.instantiate_zeros(tangent)
+
+
+def no_tangent(value: Any) -> Any:
+    """The symbolic zero that is the tangent of ``value``."""
+    return ad.Zero(jax.typeof(value).to_tangent_aval())
+
+
+# What JAX's functions take for arrays, and what they hold.
+
+
+def accept(kind: type, read: Callable[[Any], Any], type_of: Callable[[Any], Any]) -> None:
+    """Let JAX's functions take objects of this class for the arrays that ``read`` returns, of the types ``type_of``.
+
+    Every operation of JAX passes its operands through these two tables first, so what it records is what was read.
+    """
+    register_hitype(kind, lambda value: jax.typeof(type_of(value)))
+    canonicalize_dtype_handlers[kind] = read
+
+
+def drop_buffer(ref: Any) -> None:
+    """Free what a Ref holds: a program that is run with it fails, where it would read an old value."""
+    buffer = getattr(getattr(ref, "_refs", None), "_buf", None)
+    if buffer is not None:
+        buffer.delete()
+
+
+_SETTINGS = (
+    "jax_enable_x64",
+    "jax_default_matmul_precision",
+    "jax_numpy_dtype_promotion",
+    "jax_numpy_rank_promotion",
+    "jax_default_prng_impl",
+    "jax_threefry_partitionable",
+    "jax_debug_nans",
+    "jax_debug_infs",
+    "jax_softmax_custom_jvp",
+    "jax_disable_jit",
+)
+
+
+def recording_settings() -> tuple[Any, ...]:
+    """What of `jax.config` shows in a recorded program."""
+    return tuple(getattr(jax.config, name, None) for name in _SETTINGS)

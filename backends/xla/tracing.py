@@ -1,0 +1,139 @@
+"""Functions of arrays as programs, and functions of operands some of which are marked: differentiated, or in a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from autograph.backends.xla import jax_compat
+from autograph.backends.xla.jax_compat import ClosedJaxpr
+
+
+def trace(function: Callable[..., Sequence[Any]], avals: Sequence[Any]) -> ClosedJaxpr:
+    return jax.make_jaxpr(function)(*avals)
+
+
+def close_all(
+    functions: Sequence[tuple[Callable[..., Sequence[Any]], Sequence[Any]]],
+) -> tuple[list[ClosedJaxpr], list[Any]] | None:
+    """Functions, each with its types, as programs that take what any of them closes over as first operands.
+
+    None if one has effects.
+    """
+    programs = [trace(function, avals) for function, avals in functions]
+    if any(program.effects for program in programs):
+        return None
+    found = {
+        id(value): (value, variable)
+        for program in programs
+        for value, variable in zip(program.consts, program.jaxpr.constvars, strict=True)
+    }
+
+    def closed(program: ClosedJaxpr) -> ClosedJaxpr:
+        own = {id(v): var for v, var in zip(program.consts, program.jaxpr.constvars, strict=True)}
+        outer = [own.get(key, variable) for key, (_, variable) in found.items()]
+        return jax_compat.closed_over_nothing(program, outer)
+
+    return list(map(closed, programs)), [value for value, _ in found.values()]
+
+
+# Functions of operands, some of which are marked.
+
+
+def jvp(
+    function: Callable[..., list[Any]], operands: Sequence[Any], marked: Sequence[bool], tangents: Sequence[Any]
+) -> tuple[list[Any], list[Any]]:
+    """`jax.jvp` with respect to the marked operands."""
+    return jax.jvp(_of_marked(function, operands, marked), only(operands, marked), list(tangents))
+
+
+def vjp(
+    function: Callable[..., list[Any]], operands: Sequence[Any], marked: Sequence[bool]
+) -> tuple[list[Any], Callable[[list[Any]], list[Any]]]:
+    """`jax.vjp` with respect to the marked operands."""
+    outputs, pull = jax.vjp(_of_marked(function, operands, marked), *only(operands, marked))
+    return outputs, lambda cotangents: list(pull(cotangents))
+
+
+def _of_marked(
+    function: Callable[..., list[Any]], operands: Sequence[Any], marked: Sequence[bool]
+) -> Callable[..., list[Any]]:
+    return lambda *some: function(*merge(operands, marked, some))
+
+
+def mapped(
+    function: Callable[..., list[Any]], axis: Any, marked: Sequence[bool], results: Sequence[bool]
+) -> Callable[..., list[Any]]:
+    """`jax.vmap` over the leading axis of what is marked."""
+    return jax.vmap(
+        function,
+        in_axes=tuple(0 if mark else None for mark in marked),
+        out_axes=[0 if mark else None for mark in results],
+        axis_size=axis.size,
+        axis_name=axis.name,
+        spmd_axis_name=axis.spmd_name,
+    )
+
+
+def only(values: Iterable[Any], marked: Iterable[bool]) -> list[Any]:
+    return [value for value, mark in zip(values, marked, strict=True) if mark]
+
+
+def merge(values: Sequence[Any], marked: Sequence[bool], some: Iterable[Any]) -> list[Any]:
+    """``values``, the marked ones replaced by ``some``."""
+    pending = iter(some)
+    return [next(pending) if mark else value for value, mark in zip(values, marked, strict=True)]
+
+
+# Values and their types.
+
+INTEGER: Any = jax.typeof(np.int32(0))  # the type of a step's number
+
+
+def lifted(aval: Any, axis: Any, mark: bool) -> Any:
+    """The type in a batch."""
+    aval = jax_compat.strong(aval)
+    return jax_compat.stacked(axis.size, aval) if mark else aval
+
+
+def conform(values: Iterable[Any], avals: Iterable[Any]) -> list[Any]:
+    """``values`` cast where their dtype or weakness is not that of ``avals``."""
+    return [_conform(value, aval) for value, aval in zip(values, avals, strict=True)]
+
+
+def _conform(value: Any, aval: Any) -> Any:
+    found = jax.typeof(value)
+    if found.dtype == aval.dtype and (not found.weak_type or aval.weak_type):
+        return value
+    return jax.lax.convert_element_type(value, aval.dtype)
+
+
+def anything(aval: Any) -> Any:
+    """A value of this type that no result depends on."""
+    if jnp.issubdtype(aval.dtype, jax.dtypes.prng_key):
+        return jnp.broadcast_to(jax.random.key(0, impl=jax.random.key_impl(aval)), aval.shape)
+    return jnp.zeros(aval.shape, aval.dtype)
+
+
+def choose(active: Any, taken: Sequence[Any], other: Sequence[Any]) -> list[Any]:
+    """Lane by lane, one of two lists of batched values."""
+    return [jnp.where(_beside(active, new), new, old) for new, old in zip(taken, other, strict=True)]
+
+
+def one_for_all(active: Any, operands: Sequence[Any], batched: Sequence[bool]) -> list[Any]:
+    """``operands``, those of inactive lanes replaced by those of one active lane."""
+    lane = jnp.argmax(active)
+    return [
+        jnp.where(_beside(active, value), value, jax.lax.dynamic_index_in_dim(value, lane, 0, keepdims=True))
+        if mark
+        else value
+        for value, mark in zip(operands, batched, strict=True)
+    ]
+
+
+def _beside(active: Any, value: Any) -> Any:
+    return jax.lax.expand_dims(active, range(1, value.ndim))
