@@ -1,7 +1,9 @@
 """Which room imports which: the rules of the architecture, checked on the source without importing it.
 
 The compiler (autograph/) knows gast, not JAX; the runtime knows the backends' protocol, not the backends;
-only `_api.py` sees all of them; tools use the public face, and nothing imports tools or tests.
+only `_api.py` sees all of them; tools use the public face, and nothing imports tools or tests. What is not JAX's
+documented interface, jax_compat.py alone names: modules, private attributes, classes and operations by their names,
+parameters of equations.
 """
 
 from __future__ import annotations
@@ -31,6 +33,15 @@ STAGING = ("lax", "jit", "export", "extend")
 # The sub-packages of the runtime, lowest first: none imports a higher one. What a sub-package may import of the modules beside it.
 LAYERS = ("autograph.runtime.layouts", "autograph.runtime.operators")
 BESIDE = {"autograph.runtime.layouts": ("autograph.runtime.library_table", "autograph.runtime.optional")}
+COMPAT = "autograph.backends.xla.jax_compat"
+INTERNAL = ("jax.interpreters", "jax.extend", "jax.core", "jax.experimental.hijax")
+DOCUMENTED = ("jax.core.Tracer",)
+# What is to go: no line is added here.
+NOT_YET = {("autograph.runtime.variables", "jax.core.eval_context")}
+# The parameters of our own primitives.
+OWN_PARAMETERS = {"choice", "program", "rows", "sites", "sweep"}
+# Private by their spelling only: the interface of named tuples.
+NAMED_TUPLE = {"_fields", "_replace", "_asdict"}
 
 
 def room(module: str) -> str:
@@ -61,9 +72,9 @@ def imports(module: str, path: Path, known: set[str]) -> Iterator[tuple[int, str
                 full = f"{base}.{alias.name}"
                 ours = within(base, "autograph")
                 yield node.lineno, full if full in known or not ours else base
-        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "jax":
+        elif isinstance(node, ast.Attribute) and (dotted := ast.unparse(node)).startswith("jax."):
             # `import jax` and then `jax.lax` comes to the same as `from jax import lax`.
-            yield node.lineno, f"jax.{node.attr}"
+            yield node.lineno, dotted
 
 
 def complaint(module: str, target: str) -> str | None:
@@ -78,7 +89,7 @@ def complaint(module: str, target: str) -> str | None:
     if module == ERRORS and top not in sys.stdlib_module_names:
         return "errors.py is standard library only, so that all may import it"
     if top == "jax":
-        return _complaint_about_jax(here, target)
+        return _complaint_about_jax(module, here, target)
     if top != "autograph" or target == ERRORS or (here == "runtime" and target == PROTOCOL):
         return None
     if (reason := _complaint_about_layers(module, target)) is not None:
@@ -87,9 +98,13 @@ def complaint(module: str, target: str) -> str | None:
     return None if there == here or there in MAY_IMPORT[here] else f"{here} does not import {there}"
 
 
-def _complaint_about_jax(here: str, target: str) -> str | None:
+def _complaint_about_jax(module: str, here: str, target: str) -> str | None:
     if here == "compiler":
         return "the compiler does not know JAX"
+    is_internal = any(within(target, name) for name in INTERNAL) and target != "jax.core"
+    is_internal = is_internal and not any(within(target, name) for name in DOCUMENTED)
+    if here != "tools" and module != COMPAT and is_internal and (module, target) not in NOT_YET:
+        return "jax_compat.py alone names what is inside of JAX"
     if here == "runtime" and any(within(target, f"jax.{part}") for part in STAGING):
         return "staging is the backends' work"
     return None
@@ -119,8 +134,96 @@ def violations(root: Path = ROOT) -> list[str]:
     ]
 
 
+def uses_of_internals(root: Path = ROOT) -> list[str]:
+    """One line for each use of what JAX does not document, beside imports, in the backends."""
+    found = {module: path for module, path in modules(root).items() if room(module) == "backends" and module != COMPAT}
+    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in found.values()}
+    ours = {name for tree in trees.values() for name in _private_names(tree)} | NAMED_TUPLE
+    return [
+        f"{path.relative_to(root)}:{node.lineno}: {reason}"
+        for path, tree in trees.items()
+        for node in ast.walk(tree)
+        if (reason := _internal_use(node, ours)) is not None
+    ]
+
+
+def _private_names(tree: ast.AST) -> Iterator[str]:
+    """The private names that a module defines, of functions, classes, variables and attributes."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            yield node.attr
+
+
+def _internal_use(node: ast.AST, ours: set[str]) -> str | None:
+    """Why a piece of code of a backend belongs into jax_compat.py; None where it does not."""
+    match node:
+        case ast.Attribute(attr=name) if name.startswith("_") and not name.startswith("__") and name not in ours:
+            return f"{name} is a private attribute of somebody else's"
+        case ast.Call(func=ast.Name(id="getattr"), args=[_, ast.Constant(value=str(name)), *_]) if (
+            name.startswith("_") and not name.startswith("__") and name not in ours
+        ):
+            return f"{name} is a private attribute of somebody else's"
+        case ast.Attribute(value=ast.Attribute(attr="primitive"), attr="name"):
+            return "operations are told apart by jax_compat.kind and jax_compat.name_of"
+        case ast.Compare(left=left, comparators=others) if any(map(_is_class_name, [left, *others])):
+            return "classes are told apart by what they are, not by their names"
+        case ast.Subscript(value=ast.Attribute(attr="params"), slice=ast.Constant(value=str(name))) if (
+            name not in OWN_PARAMETERS
+        ):
+            return f"the parameter {name!r} of an equation is JAX's"
+        case ast.Call(
+            func=ast.Attribute(value=ast.Attribute(attr="params"), attr="get"), args=[ast.Constant(value=name), *_]
+        ) if name not in OWN_PARAMETERS:
+            return f"the parameter {name!r} of an equation is JAX's"
+    return None
+
+
+def _is_class_name(node: ast.AST) -> bool:
+    match node:
+        case ast.Attribute(value=ast.Call(func=ast.Name(id="type")), attr="__name__"):
+            return True
+    return False
+
+
 def test_every_import_goes_the_right_way():
     assert violations() == []
+
+
+def test_one_file_uses_what_is_inside_of_jax():
+    assert uses_of_internals() == []
+
+
+def test_what_is_still_allowed_is_still_used():
+    found = modules()
+    used = {(module, target) for module, path in found.items() for _, target in imports(module, path, set(found))}
+    assert used >= NOT_YET, "take it from the list"
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "value._trace",
+        "getattr(value, '_trace', None)",
+        "equation.primitive.name == 'while'",
+        "type(place).__name__ == 'EvalTrace'",
+        "'Ref' in type(aval).__name__",
+        "equation.params['branches']",
+        "equation.params.get('call_jaxpr')",
+    ],
+)
+def test_a_use_of_internals_is_found(tmp_path, statement):
+    _violations_of(tmp_path, "backends/xla/leaf_types.py", statement)
+    assert uses_of_internals(tmp_path)
+
+
+@pytest.mark.parametrize("statement", ["equation.params['choice']", "self._own = 1\nother._own", "x._replace(a=1)"])
+def test_other_uses_are_not(tmp_path, statement):
+    _violations_of(tmp_path, "backends/xla/leaf_types.py", statement)
+    assert uses_of_internals(tmp_path) == []
 
 
 def test_every_room_is_looked_at():
@@ -154,6 +257,11 @@ def test_every_room_is_looked_at():
         ("backends/xla/leaf_types.py", "import jax._src.core"),
         ("backends/xla/leaf_types.py", "from tests import helpers"),
         ("backends/xla/leaf_types.py", "import runtime.errors"),
+        ("backends/xla/leaf_types.py", "from jax.interpreters import ad"),
+        ("backends/xla/leaf_types.py", "import jax\njax.extend.core.Literal"),
+        ("backends/xla/leaf_types.py", "import jax\njax.core.eval_jaxpr"),
+        ("backends/xla/leaf_types.py", "from jax.core import eval_jaxpr"),
+        ("runtime/function.py", "import jax\njax.core.eval_context"),
         ("tools/cli.py", "from autograph import _convert"),
     ],
 )
@@ -178,6 +286,8 @@ def test_a_wrong_import_is_found(tmp_path, file, statement):
         ),
         ("runtime/operators/if_stmt.py", "from autograph.runtime.layouts import kinds"),
         ("backends/xla/leaf_types.py", "from jax import lax\nfrom .base import Backend"),
+        ("backends/xla/jax_compat.py", "from jax.interpreters import ad\nfrom jax.extend.core import Literal"),
+        ("backends/xla/leaf_types.py", "import jax\nisinstance(x, jax.core.Tracer)"),
         ("tools/cli.py", "import autograph as ag\nfrom autograph.tools import targets"),
     ],
 )

@@ -92,7 +92,7 @@ class XlaBackend:
         return leaf_types.type_of(leaf)
 
     def line_of(self, traced: Traced, leaf: Any) -> str | None:
-        return xla_carry.line_of(traced, leaf)
+        return leaf_types.line_of(traced, leaf)
 
     def join(self, left: LeafType, right: LeafType) -> LeafType | None:
         return leaf_types.join(left, right)

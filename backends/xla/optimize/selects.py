@@ -88,7 +88,6 @@ _COSTS = {
     "gather": 4,
     "iota": 1,
     "concatenate": 2,
-    "expand_dims": 1,
     "rev": 1,
     "reduce_sum": 2,
     "reduce_max": 2,

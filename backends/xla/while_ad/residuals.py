@@ -37,7 +37,7 @@ _ARITHMETIC = frozenset(
             "clamp",
         ),
         *("eq", "ne", "lt", "le", "gt", "ge", "and", "or", "not", "xor", "select_n", "stop_gradient", "copy"),
-        *("convert_element_type", "broadcast_in_dim", "reshape", "squeeze", "expand_dims", "transpose", "rev", "slice"),
+        *("convert_element_type", "broadcast_in_dim", "reshape", "squeeze", "transpose", "rev", "slice"),
         *("floor", "ceil", "round", "is_finite", "iota"),
     }
 )

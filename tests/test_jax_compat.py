@@ -1,0 +1,550 @@
+"""What `jax_compat.py` assumes of JAX, each assumption by itself: what fails here says what a release of JAX has changed."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.extend.core import DropVar
+
+from autograph.backends.xla import jax_compat, rolled
+from autograph.backends.xla.jax_compat import Kind
+from autograph.backends.xla.optimize import selects
+from autograph.backends.xla.while_ad import residuals
+from tests.rooms import ROOT
+
+
+def equations(function, *operands):
+    return jax.make_jaxpr(function)(*operands).jaxpr.eqns
+
+
+def only_equation(function, *operands):
+    (equation,) = equations(function, *operands)
+    return equation
+
+
+def outside_value():
+    return jnp.arange(3.0) + 1
+
+
+# Programs.
+
+
+def test_literals_have_values_and_variables_have_not():
+    equation = only_equation(lambda x: x + 2.0, 1.0)
+    variable, literal = equation.invars
+    assert jax_compat.is_literal(literal) and float(literal.val) == 2.0
+    assert not jax_compat.is_literal(variable) and not hasattr(variable, "val")
+    made = jax_compat.literal(np.float32(3), literal.aval)
+    assert jax_compat.is_literal(made) and made.val == 3
+
+
+def test_results_that_nobody_reads_are_dropped_variables():
+    (variable,) = only_equation(jax.lax.sin, 1.0).outvars
+    assert jax_compat.is_dropped(DropVar(variable.aval)) and not jax_compat.is_dropped(variable)
+
+
+def test_constants_are_closed_over_by_variables():
+    outer = outside_value()
+    program = jax.make_jaxpr(lambda x: x + outer)(outer)
+    ((variable, value),) = jax_compat.constants_of(program).items()
+    assert value is outer and len(program.jaxpr.invars) == 1 and variable not in program.jaxpr.invars
+    replaced = jax_compat.with_constants(program, [outer * 2])
+    assert jax_compat.replay(replaced, outer)[0].tolist() == [3, 6, 9]
+    assert jax_compat.replay(program, outer)[0].tolist() == [2, 4, 6]
+
+
+def test_a_program_of_some_equations_takes_what_is_outer_as_constants():
+    outer = outside_value()
+    program = jax.make_jaxpr(lambda x: jnp.cos(jnp.sin(x) * outer))(outer)
+    sine, product, _ = program.jaxpr.eqns
+    constants = jax_compat.constants_of(program)
+    part = jax_compat.program_of([product], sine.outvars, product.outvars, constants)
+    assert [v.aval.shape for v in part.jaxpr.invars] == [(3,)]
+    assert jax_compat.replay(part, jnp.ones(3))[0].tolist() == outer.tolist()
+    # That also goes for variables that are results of equations.
+    last = jax_compat.program_of([product], (), product.outvars, {**constants, sine.outvars[0]: jnp.ones(3)})
+    assert jax_compat.replay(last)[0].tolist() == outer.tolist()
+
+
+def test_equations_may_be_replaced():
+    program = jax.make_jaxpr(jnp.sin)(1.0)
+    (sine,) = program.jaxpr.eqns
+    cosine = jax_compat.equation_like(sine, jax.lax.cos_p, sine.params, sine.invars, sine.outvars)
+    assert float(jax_compat.replay(jax_compat.with_equations(program, [cosine]), 0.0)[0]) == 1
+    assert jax_compat.source_line(cosine) == jax_compat.source_line(sine)
+
+
+def test_what_is_closed_over_may_become_operands():
+    outer = outside_value()
+    program = jax.make_jaxpr(lambda x: x - outer)(outer)
+    closed = jax_compat.closed_over_nothing(program, list(jax_compat.constants_of(program)))
+    assert not closed.consts and len(closed.in_avals) == 2
+    assert jax_compat.replay(closed, outer, outer + 1)[0].tolist() == [1, 1, 1]
+
+
+# Equations.
+
+
+def test_an_equation_knows_the_line_it_comes_from():
+    def program(x):
+        return jnp.sin(x)
+
+    assert f"test_jax_compat.py:{program.__code__.co_firstlineno + 1}" in jax_compat.source_line(
+        only_equation(program, 1.0)
+    )
+
+
+def test_lines_of_some_folders_are_nobodys():
+    assert list(inspect.signature(jax_compat.leave_out_of_source_lines).parameters) == ["folder"]
+    exec(compile("def program(x):\n  return x * 2", "/nobody/else.py", "exec"), names := {})
+    caller = lambda x: names["program"](x)  # noqa: E731
+    assert "else.py" in jax_compat.source_line(only_equation(lambda x: caller(x), 1.0))
+    jax_compat.leave_out_of_source_lines("/nobody/")
+    assert "test_jax_compat.py" in jax_compat.source_line(equations(lambda x: caller(x) + 0, 2)[0])
+
+
+def ruled_jvp():
+    @jax.custom_jvp
+    def f(x):
+        return x * 2
+
+    f.defjvp(lambda primals, tangents: (f(*primals), tangents[0] * 2))
+    return f
+
+
+def ruled_vjp():
+    @jax.custom_vjp
+    def f(x):
+        return x * 2
+
+    f.defvjp(lambda x: (x * 2, None), lambda _, g: (g * 2,))
+    return f
+
+
+def calling_a_traced_program(x):
+    return jax.jit(lambda x: x * 2).trace(x)(x)
+
+
+RUNS_A_PROGRAM = {
+    "jit": (jax.jit(lambda x: x * 2), Kind.CALL),
+    "a derivative by jvp": (ruled_jvp(), Kind.RULED),
+    "a derivative by vjp": (ruled_vjp(), Kind.RULED),
+    "checkpoint": (jax.checkpoint(lambda x: x * 2), Kind.CHECKPOINT),
+}
+
+
+@pytest.mark.parametrize("name", RUNS_A_PROGRAM)
+def test_what_runs_a_program_on_its_operands(name):
+    function, kind = RUNS_A_PROGRAM[name]
+    equation = only_equation(function, 3.0)
+    assert jax_compat.kind(equation) is kind
+    program = jax_compat.called(equation.params)
+    assert len(program.jaxpr.invars) == 1 and float(jax_compat.replay(program, 3.0)[0]) == 6
+    assert len(list(jax_compat.inner_programs(equation))) == 1
+
+
+def test_a_traced_program_is_called_or_inlined():
+    equation = only_equation(calling_a_traced_program, 3.0)
+    assert jax_compat.kind(equation) is Kind.CALL or jax_compat.name_of(equation) == "mul"
+
+
+def test_options_of_a_checkpoint():
+    policy = jax.checkpoint_policies.everything_saveable
+    equation = only_equation(jax.checkpoint(jnp.sin, prevent_cse=False, policy=policy), 1.0)
+    assert jax_compat.checkpoint_options(equation) == {"prevent_cse": False, "policy": policy}
+
+
+def test_a_call_has_the_name_of_its_function():
+    def doubled(x):
+        return x * 2
+
+    assert jax_compat.function_name(only_equation(jax.jit(doubled), 1.0)) == "doubled"
+    assert jax_compat.function_name(only_equation(jnp.floor_divide, 7, 2)) == "floor_divide"
+    assert jax_compat.function_name(only_equation(jnp.remainder, 7, 2)) == "remainder"
+
+
+def test_branches_are_in_the_order_of_their_numbers():
+    equation = equations(lambda p, x: jax.lax.cond(p, jnp.sin, jnp.cos, x), True, 1.0)[-1]
+    assert jax_compat.kind(equation) is Kind.COND and len(equation.invars) == 2
+    assert [jax_compat.name_of(branch.jaxpr.eqns[0]) for branch in jax_compat.branches(equation)] == ["cos", "sin"]
+
+
+def test_operands_of_a_while_are_consts_of_the_test_and_of_the_body_and_the_carry():
+    def program(limit, a, b, x):
+        return jax.lax.while_loop(lambda x: x < limit, lambda x: x * a + b, x)
+
+    equation = only_equation(program, 9.0, 2.0, 1.0, 1.0)
+    loop = jax_compat.while_of(equation)
+    assert jax_compat.kind(equation) is Kind.WHILE and (loop.test_consts, loop.body_consts) == (1, 2)
+    assert (
+        bool(jax_compat.replay(loop.test, 9.0, 1.0)[0]) and float(jax_compat.replay(loop.body, 2.0, 1.0, 3.0)[0]) == 7
+    )
+
+
+def test_operands_of_a_scan_are_consts_carry_and_rows():
+    def program(a, b, x, rows):
+        return jax.lax.scan(lambda c, row: ((c[0] * a + row.sum(), c[1] + b), (c[0], row)), x, rows)
+
+    operands = 2.0, jnp.ones((4,)), (1.0, jnp.ones((4,))), jnp.ones((3, 4))
+    equation = equations(program, *operands)[-1]
+    scan = jax_compat.scan_of(equation)
+    assert jax_compat.kind(equation) is Kind.SCAN and (scan.consts, scan.carried) == (2, 2)
+    assert scan.options == {"length": 3, "reverse": False, "unroll": 1}
+    assert [aval.shape for aval in scan.body.in_avals] == [(), (4,), (), (4,), (4,)]
+
+
+def test_a_ref_is_read_and_written_by_operations_of_one_and_two_operands():
+    with jax_compat.outside_traces():
+        ref = jax.new_ref(jnp.zeros(3))
+    (read,) = equations(lambda: ref[...])
+    (write,) = equations(lambda x: ref.__setitem__(..., x), jnp.ones(3))
+    assert (jax_compat.kind(read), len(read.invars)) == (Kind.READ, 1)
+    assert (jax_compat.kind(write), len(write.invars), len(write.outvars)) == (Kind.WRITE, 2, 1)
+    assert jax_compat.is_ref(read.invars[0].aval) and not jax_compat.is_ref(read.outvars[0].aval)
+    assert len(equations(lambda: ref[1])[-1].invars) > 1
+
+
+def test_a_ref_among_a_programs_constants_is_the_one_it_was_recorded_with():
+    with jax_compat.outside_traces():
+        ref = jax.new_ref(jnp.zeros(3))
+    assert jax.make_jaxpr(lambda: ref[...])().consts[0] is ref
+
+
+def test_a_dropped_buffer_is_not_read():
+    with jax_compat.outside_traces():
+        ref = jax.new_ref(jnp.zeros(3))
+    jax_compat.drop_buffer(ref)
+    with pytest.raises(Exception, match="deleted|donated"):
+        np.asarray(jax.freeze(ref))
+
+
+def test_operations_that_are_looked_for():
+    assert jax_compat.is_stop_gradient(only_equation(jax.lax.stop_gradient, 1.0))
+    assert jax_compat.cast_to(only_equation(lambda x: x.astype(jnp.int32), jnp.float32(1))) == jnp.int32
+    assert jax_compat.cast_to(only_equation(jnp.sin, 1.0)) is None
+    assert jax_compat.exponent(only_equation(lambda x: jax.lax.integer_pow(x, 3), 2.0)) == 3
+    to_even, away = jax.lax.RoundingMethod.TO_NEAREST_EVEN, jax.lax.RoundingMethod.AWAY_FROM_ZERO
+    assert jax_compat.rounds_to_even(only_equation(lambda x: jax.lax.round(x, to_even), 0.5))
+    assert not jax_compat.rounds_to_even(only_equation(lambda x: jax.lax.round(x, away), 0.5))
+
+
+def test_a_symbolic_size_as_a_value():
+    (size,) = jax.export.symbolic_shape("n")
+    assert isinstance(size, jax_compat.symbolic_size_class())
+    found = equations(lambda x: x.shape[0] + jnp.sum(x), jax.ShapeDtypeStruct((size,), np.float32))
+    assert sum(map(jax_compat.is_symbolic_size, found)) == 1
+
+
+def test_item_assignment_is_a_scatter_of_array_indices_and_values():
+    equation = equations(lambda x, k: x.at[k].set(7.0), jnp.zeros(4), 2)[-1]
+    other = equations(lambda x, k: x.at[k].set(8.0), jnp.zeros(4), 2)[-1]
+    summed = equations(lambda x, k: x.at[k].add(7.0), jnp.zeros(4), 2)[-1]
+    found = [[each for each in jaxpr if jax_compat.is_scatter(each)] for jaxpr in ([equation], [other], [summed])]
+    assert all(len(each) == 1 for each in found)
+    assert [atom.aval.shape for atom in equation.invars] == [(4,), (1,), ()]
+    assert jax_compat.drops_out_of_range(equation)
+    assert jax_compat.are_one_scatter(equation, other) and not jax_compat.are_one_scatter(equation, summed)
+
+
+def test_tables_of_operations_name_operations():
+    """Those that some version of JAX does not have are listed: a name that is none any more is a hole in a table."""
+    made = {name for name in dir(jax.lax) if name.endswith("_p")}
+    known = {getattr(jax.lax, name).name for name in made} | {"stop_gradient", "add_any", "random_bits"}
+    not_everywhere = {"one_minus_square", "log2", "add_jaxvals"}
+    tables = [
+        selects._ANY_DTYPE,
+        selects._INTEGERS_ONLY,
+        set(selects._COSTS),
+        residuals._PLAIN,
+        set(rolled._OPERATIONS),
+    ]
+    tables.append(jax_compat._SCATTERS)
+    assert set().union(*tables) - known - not_everywhere == set()
+
+
+# Types.
+
+
+def test_types():
+    weak = jax.typeof(jnp.asarray(1.0))
+    assert weak.weak_type and not jax_compat.strong(weak).weak_type and jax_compat.strong(weak).dtype == weak.dtype
+    assert jax_compat.stacked(5, jax_compat.strong(weak)).shape == (5,)
+
+
+# Traces.
+
+
+def test_what_traces_do():
+    seen = {}
+
+    def look(name):
+        def run(x):
+            seen[name] = jax_compat.current_trace()
+            return x * 2.0
+
+        return run
+
+    look("run")(1.0)
+    jax.make_jaxpr(look("record"))(1.0)
+    jax.vmap(look("map"))(jnp.ones(2))
+    jax.jvp(look("differentiate"), (1.0,), (1.0,))
+    jax.grad(look("linearize"))(1.0)
+    assert jax_compat.does(seen["run"], "running")
+    assert jax_compat.does(seen["record"], "recording")
+    assert jax_compat.does(seen["map"], "mapping")
+    assert jax_compat.does(seen["differentiate"], "differentiating")
+    assert jax_compat.does(seen["linearize"], "differentiating")
+    assert jax_compat.trace_around(seen["map"]) is seen["run"]
+    assert not any(jax_compat.does(seen["run"], what) for what in ("recording", "mapping", "differentiating"))
+
+
+def test_a_shard_map_maps():
+    mesh, seen = jax.make_mesh((1,), ("parts",), axis_types=(jax.sharding.AxisType.Auto,)), []
+
+    def block(x):
+        seen.append(jax_compat.current_trace())
+        return x * 2
+
+    spec = jax.sharding.PartitionSpec("parts")
+    jax.jit(jax.shard_map(block, mesh=mesh, in_specs=spec, out_specs=spec))(jnp.ones(2))
+    trace = seen[0]
+    while trace is not None and not jax_compat.does(trace, "mapping"):
+        trace = jax_compat.trace_around(trace)
+    # Under `jit` JAX records the block with its mesh in its types instead; then nothing around it maps.
+    assert trace is not None or jax_compat.does(seen[0], "recording")
+
+
+def test_tracers_belong_to_their_trace():
+    def look(x):
+        assert jax_compat.is_tracer(x) and jax_compat.trace_of(x) is jax_compat.current_trace()
+        assert jax_compat.known_value(x) is None
+        with pytest.raises(jax.errors.ConcretizationTypeError):
+            jax_compat.concrete(x)
+        return x
+
+    jax.make_jaxpr(look)(1.0)
+    assert jax_compat.trace_of(1.0) is None and not jax_compat.is_tracer(jnp.ones(2))
+
+
+def test_eager_differentiation_has_values_at_hand():
+    def look(x):
+        assert float(jax_compat.known_value(x)) == 3 and float(jax_compat.concrete(x)) == 3
+        return x * x
+
+    assert float(jax.grad(look)(3.0)) == 6
+
+
+def test_operations_run_at_once_outside_of_traces():
+    def look(x):
+        with jax_compat.outside_traces():
+            assert not jax_compat.is_tracer(jnp.ones(2) * 3) and jax_compat.does(jax_compat.current_trace(), "running")
+        assert jax_compat.is_tracer(jnp.ones(2) * 3)
+        return x
+
+    jax.make_jaxpr(look)(1.0)
+
+
+class Names(jax_compat.RecordingTrace):
+    def __init__(self, parent):
+        super().__init__(parent)
+        self.seen = []
+
+    def on_stage(self, value, staged):
+        self.seen.append("stage")
+
+    def on_operation(self, primitive, operands, params):
+        self.seen.append(primitive.name)
+        with jax_compat.in_trace(self.parent_trace):
+            return primitive.bind(*operands, **params)
+
+    def on_ruled_call(self, call, operands):
+        self.seen.append("ruled")
+        with jax_compat.in_trace(self.parent_trace):
+            return call(*operands)
+
+
+@pytest.mark.parametrize("transform", [lambda f: f, jax.jit, lambda f: jax.jit(jax.grad(f))])
+def test_a_recording_trace_sees_operations_and_leaves_them_be(transform):
+    traces = []
+
+    def run(x):
+        traces.append(Names(jax_compat.current_trace()))
+        with jax_compat.in_trace(traces[-1]):
+            return ruled_vjp()(ruled_jvp()(jax.lax.mul(jax.lax.sin(x), x)))
+
+    plain = lambda x: 4 * jnp.sin(x) * x  # noqa: E731
+    np.testing.assert_allclose(transform(run)(0.5), transform(plain)(0.5), rtol=1e-6)
+    seen = [name for name in traces[0].seen if name not in ("stage", "convert_element_type")]
+    assert seen == ["sin", "mul", "ruled", "ruled"]
+
+
+# Effects and calls of Python.
+
+
+def test_an_effect_of_our_own_passes_through_all_statements():
+    effect, primitive = jax_compat.passing_effect("tell"), jax_compat.new_primitive("tell")
+    told = []
+    jax_compat.define_effect(
+        primitive,
+        effect,
+        run=lambda x: told.append(float(x)) or [],
+        jvp=lambda primals, tangents: (primitive.bind(*primals), []),
+        batch=lambda operands, dims: (primitive.bind(operands[0][0]), []),
+        lower=lambda ctx, x: [],
+    )
+
+    def program(x):
+        def body(c, _):
+            jax.lax.cond(c > 0, lambda: primitive.bind(c), lambda: [])
+            return c * 2, None
+
+        return jax.lax.scan(jax.checkpoint(body), x, None, 2)[0]
+
+    assert str(effect) == "tell" and effect in jax.make_jaxpr(program)(1.0).effects
+    assert effect in jax.make_jaxpr(jax.vmap(jax.grad(program)))(jnp.ones(2)).effects
+    assert float(jax.jit(jax.grad(program))(1.0)) == 4
+    primitive.bind(jnp.float32(3))
+    jax.vmap(primitive.bind)(jnp.arange(2.0))
+    assert told == [3, 0]
+
+
+def test_calls_of_python():
+    def call(x):
+        return jax.experimental.io_callback(np.sin, jax.ShapeDtypeStruct((), np.float32), x, ordered=True)
+
+    program = jax.make_jaxpr(call)(1.0)
+    (equation,) = program.jaxpr.eqns
+    assert jax_compat.calls_python(program) and jax_compat.is_call_of_python(equation.primitive)
+    assert jax_compat.python_function(equation) is np.sin
+    shown = jax.make_jaxpr(lambda x: jax.debug.print("{}", x))(1.0)
+    assert not jax_compat.calls_python(shown) and jax_compat.is_call_of_python(shown.jaxpr.eqns[-1].primitive)
+    plain = only_equation(jnp.sin, 1.0)
+    assert not jax_compat.calls_python(jax.make_jaxpr(jnp.sin)(1.0)) and jax_compat.python_function(plain) is None
+    assert jax_compat.has_inner_effects({"jaxpr": program}) and not jax_compat.has_inner_effects(plain.params)
+
+
+# Primitives of our own.
+
+
+def halved():
+    """``x / 2``, as a primitive."""
+    primitive = jax_compat.new_primitive("halved")
+    seen = []
+
+    def types(aval):
+        seen.append(type(aval).__name__)
+        return [aval]
+
+    def jvp(primals, tangents):
+        (tangent,) = tangents
+        outputs = primitive.bind(*primals)
+        if jax_compat.is_zero(tangent):
+            return outputs, [jax_compat.no_tangent(outputs[0])]
+        return outputs, primitive.bind(tangent)
+
+    jax_compat.define(
+        primitive,
+        types=types,
+        run=lambda x: [x / 2],
+        jvp=jvp,
+        batch=lambda axis, operands, dims: (primitive.bind(*operands), [dims[0]]),
+        transpose=lambda cotangents, x: primitive.bind(jax_compat.as_array(cotangents[0])),
+    )
+    return primitive
+
+
+def test_a_primitive_of_our_own():
+    primitive = halved()
+    f = lambda x: primitive.bind(x)[0]  # noqa: E731
+    assert float(f(jnp.float32(3))) == 1.5 and float(jax.jit(f)(3.0)) == 1.5
+    assert float(jax.grad(lambda x: f(x) * x)(3.0)) == 3
+    assert jax.vmap(f)(jnp.arange(2.0)).tolist() == [0, 0.5]
+    assert float(jax.jvp(lambda x: f(jax.lax.stop_gradient(x)) + x, (3.0,), (1.0,))[1]) == 1
+
+
+def test_a_batch_says_its_size_and_its_name():
+    primitive, axes = jax_compat.new_primitive("looks_at_its_batch"), []
+
+    def batch(axis, operands, dims):
+        axes.append((axis.size, axis.name, axis.spmd_name))
+        return primitive.bind(*operands), [dims[0]]
+
+    jax_compat.define(primitive, types=lambda aval: [aval], run=lambda x: [x], jvp=None, batch=batch)
+    jax.vmap(lambda x: primitive.bind(x)[0], axis_name="lanes")(jnp.ones(3))
+    assert axes == [(3, "lanes", None)]
+
+
+def test_what_is_known_is_computed_when_a_function_is_linearized():
+    """Of a primitive (x, dx) -> (x * x, 2 * x * dx), as a derivative is, the first result is known."""
+    primitive, linear, seen = jax_compat.new_primitive("pair"), halved(), []
+
+    def run(x, dx):
+        return [x * x, 2 * x * dx]
+
+    def rule(trace, x, dx):
+        seen.append((jax_compat.are_known([x]), jax_compat.are_known([dx]), jax_compat.is_any_known([x, dx])))
+        (value,) = jax_compat.known_values([x])
+        (tangent,) = jax_compat.left_for_later(trace, linear, [dx], {})
+        return [value * value, tangent]
+
+    jax_compat.define(
+        primitive,
+        types=lambda x, dx: [x, dx],
+        run=run,
+        jvp=lambda primals, tangents: (primitive.bind(*primals), primitive.bind(primals[0], tangents[0])),
+        batch=None,
+    )
+    jax_compat.define_partial_evaluation(primitive, rule, lambda *_: None)
+    square = jax_compat.new_primitive("square_by_pairs")
+    jax_compat.define(
+        square,
+        types=lambda x: [x],
+        run=lambda x: [x * x],
+        jvp=lambda primals, tangents: (lambda both: ([both[0]], [both[1]]))(primitive.bind(primals[0], tangents[0])),
+        batch=None,
+    )
+    with jax.disable_jit(False):
+        value, pull = jax.vjp(lambda x: square.bind(x)[0], jnp.float32(3))
+    assert float(value) == 9 and float(pull(jnp.float32(1))[0]) == 0.5  # of the linear part that the rule has left
+    assert seen == [(True, False, True)]
+
+
+def test_symbolic_zeros():
+    zero = jax_compat.no_tangent(jnp.float32(3))
+    assert jax_compat.is_zero(zero) and not jax_compat.is_zero(jnp.zeros(()))
+    assert float(jax_compat.as_array(zero)) == 0 and jax_compat.as_array(jnp.float32(2)) == 2
+
+
+# What JAX's functions take for arrays.
+
+
+def test_objects_of_a_class_stand_for_arrays():
+    class Box:
+        def __init__(self, value):
+            self.value = value
+
+    jax_compat.accept(Box, lambda box: box.value, lambda box: jax.ShapeDtypeStruct(box.value.shape, box.value.dtype))
+    box = Box(jnp.arange(3.0))
+    assert float(jnp.sum(box)) == 3 and jax.lax.mul(box, box).tolist() == [0, 1, 4]
+    assert jax.jit(lambda x: x + jnp.sin(box))(1.0).shape == (3,)
+
+
+def test_settings_show_in_programs():
+    before = jax_compat.recording_settings()
+    with jax.default_matmul_precision("highest"):
+        assert jax_compat.recording_settings() != before
+    assert jax_compat.recording_settings() == before
+
+
+def test_each_assumption_has_a_test():
+    compat = ast.parse((ROOT / "backends/xla/jax_compat.py").read_text(encoding="utf-8"))
+    names = {node.name for node in compat.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    here = ast.parse((ROOT / "tests/test_jax_compat.py").read_text(encoding="utf-8"))
+    used = {node.attr for node in ast.walk(here) if isinstance(node, ast.Attribute)}
+    covered_by_others = {"While", "Scan", "Kind", "kind_of"}
+    assert names - used - covered_by_others == set()
