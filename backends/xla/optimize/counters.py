@@ -19,6 +19,7 @@ import numpy as np
 from autograph.backends.base import LoopSpec, Traced
 from autograph.backends.xla import jax_compat
 from autograph.backends.xla.jax_compat import ClosedJaxpr, is_literal
+from autograph.backends.xla.statements import Loop
 
 
 @dataclass(frozen=True)
@@ -30,21 +31,19 @@ class _Counter:
     step: Any
 
 
-def counted(spec: LoopSpec) -> tuple[tuple[Any, Any] | None, LoopSpec]:
-    """Start and step of the item that a loop may count by, and the loop whose body takes it; None and ``spec`` if none.
-
-    A loop that is a `jax.lax.scan` keeps its index.
-    """
+def count_by_item(loop: Loop) -> Loop:
+    """The loop that counts by an item, if its body computes one; a loop that is a `jax.lax.scan` keeps its index."""
+    spec = loop.spec
     is_scan = spec.test is None and isinstance(spec.length, int) and spec.checkpoints is None
     is_wide = getattr(spec.length, "dtype", np.int32) != np.int32
     counter = None if spec.length is None or is_scan or is_wide else _counter_of(spec)
     if counter is None:
-        return None, spec
+        return loop
     start, step = (_value_of(atom, spec) for atom in (counter.start, counter.step))
     if not _is_one(step) and step is not spec.stride and not _are_equal(step, spec.stride):
-        return None, spec
-    ends = jnp.asarray(start, np.int32), jnp.asarray(step, np.int32)
-    return ends, dataclasses.replace(spec, body=Traced(counter.program, spec.body.leaves))
+        return loop
+    spec = dataclasses.replace(spec, body=Traced(counter.program, spec.body.leaves))
+    return dataclasses.replace(loop, spec=spec, counter=(jnp.asarray(start, np.int32), jnp.asarray(step, np.int32)))
 
 
 def _counter_of(spec: LoopSpec) -> _Counter | None:

@@ -21,6 +21,7 @@ import numpy as np
 from autograph.backends.base import Output, Traced
 from autograph.backends.xla import jax_compat
 from autograph.backends.xla.jax_compat import ClosedJaxpr, Kind
+from autograph.backends.xla.statements import Conditional
 
 _MAX_OPERATIONS = 24
 _MAX_ELEMENTS = 16
@@ -98,7 +99,21 @@ _COSTS = {
 }
 
 
-def may_speculate(traced: Traced) -> bool:
+def select(conditional: Conditional) -> list[Any] | None:
+    """Both blocks of a conditional, and a select of each result; None if they may not run both."""
+    predicate, types = conditional.predicate, conditional.types
+    has_keys = any(jnp.issubdtype(type.dtype, jax.dtypes.prng_key) for type in types)
+    if has_keys or not all(_may_speculate(traced) for traced, _ in conditional.branches):
+        return None
+    taken, other = conditional.block(0)(), conditional.block(1)()
+    return [jax.lax.select(_spread(predicate, a), a, b) for a, b in zip(taken, other, strict=True)]
+
+
+def _spread(predicate: Any, value: Any) -> Any:
+    return predicate if value.shape == () else jnp.broadcast_to(predicate, value.shape)
+
+
+def _may_speculate(traced: Traced) -> bool:
     """Whether this block may run where it is not taken, and derivatives are right all the same."""
     jaxpr = traced.program.jaxpr
     if traced.program.effects or not all(_is_small(leaf) for leaf in traced.leaves):

@@ -22,7 +22,7 @@ from autograph.backends.xla.jax_compat import ClosedJaxpr, Kind
 _FUNCTIONS: dict[str, Callable[..., Any]] = {"floor_divide": jnp.floor_divide, "remainder": jnp.remainder}
 
 
-def reduced(program: ClosedJaxpr) -> ClosedJaxpr:
+def reduce_strength(program: ClosedJaxpr) -> ClosedJaxpr:
     """The same program, its own divisions of integers by powers of two replaced."""
     equations = program.jaxpr.eqns
     replaced = [_reduced(equation) for equation in equations]

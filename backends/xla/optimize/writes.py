@@ -7,11 +7,12 @@ drops what is out of range) is taken apart: what the blocks read of the array is
 chooses indices and values, and the writes come after it. A block that does not make a write gives it an index beyond
 any array. That stays a conditional for XLA, however short: after a select XLA would read the array again in each
 operation that needs the element, some of them after the write, and copy the array to be able to. Only in the body of a
-loop that never reads what it writes (`released`) nothing of the kind can happen.
+loop that never reads what it writes (`release_conditionals`) nothing of the kind can happen.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -21,22 +22,21 @@ import numpy as np
 
 from autograph.backends.base import LeafType, Output, Traced
 from autograph.backends.xla import jax_compat
+from autograph.backends.xla.branches import cond
 from autograph.backends.xla.jax_compat import ClosedJaxpr, is_literal, program_of, replay
 from autograph.backends.xla.leaf_types import cast, type_of
 from autograph.backends.xla.optimize.selects import equation_cost
 from autograph.backends.xla.parts import needed_for
+from autograph.backends.xla.statements import Conditional, Loop
 
 _READS = frozenset({"gather", "dynamic_slice"})
 _MAX_UPDATE = 1024
 _MAX_INDEX_COST = 24
 
-Emit = Callable[[Any, Callable[[], list[Any]], Callable[[], list[Any]]], list[Any]]
 
-
-def writes_after(
-    emit: Emit, predicate: Any, branches: Sequence[tuple[Traced, Sequence[Any]]], types: Sequence[LeafType]
-) -> list[Any] | None:
-    """Emit a conditional (with ``emit``) and the writes of its blocks after it; None if there are no such writes."""
+def write_after(conditional: Conditional) -> list[Any] | None:
+    """Emit a conditional and the writes of its blocks after it; None if there are no such writes."""
+    branches, types = conditional.branches, conditional.types
     if any(traced.program.effects for traced, _ in branches):
         return None  # what a block prints or raises stays where it is
     sides = [_Side(traced, leaves) for traced, leaves in branches]
@@ -63,7 +63,7 @@ def writes_after(
 
         return run
 
-    results = emit(predicate, block(0), block(1))
+    results = cond(conditional.predicate, block(0), block(1), keeps=True)
     found = dict(zip(rest, results, strict=False))
     pending = iter(results[len(rest) :])
     chosen = iter([next(pending) if p[0] is not p[1] else p[0][1] for p in parts])
@@ -72,8 +72,14 @@ def writes_after(
     return [found[k] for k in range(len(types))]
 
 
-def released(program: ClosedJaxpr) -> ClosedJaxpr:
-    """A loop's body, its conditionals free to become selects if it does not read the arrays that it writes."""
+def release_conditionals(loop: Loop) -> Loop:
+    """The loop, its body's conditionals free to become selects if it does not read the arrays that it writes."""
+    body = loop.spec.body
+    spec = dataclasses.replace(loop.spec, body=Traced(_released(body.program), body.leaves))
+    return dataclasses.replace(loop, spec=spec)
+
+
+def _released(program: ClosedJaxpr) -> ClosedJaxpr:
     jaxpr = program.jaxpr
     written = {atom for e in jaxpr.eqns if jax_compat.is_scatter(e) for atom in (e.invars[0], e.outvars[0])}
     for equation in jaxpr.eqns:

@@ -1,0 +1,51 @@
+"""Staged statements on their way to `jax.lax`: what the passes of `optimize` take and return."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from autograph.backends.base import LeafType, LoopSpec, Output, Traced
+from autograph.backends.xla.jax_compat import replay
+from autograph.backends.xla.leaf_types import cast
+
+
+@dataclass(frozen=True)
+class Conditional:
+    """A conditional of two blocks, and the types of its results.
+
+    Attributes:
+      branches: of a true and of a false predicate; each block with those of its leaves that are results.
+    """
+
+    predicate: Any
+    branches: Sequence[tuple[Traced, Sequence[Any]]]
+    types: Sequence[LeafType]
+
+    def block(self, which: int) -> Callable[[], list[Any]]:
+        """A branch as a function of nothing."""
+        traced, leaves = self.branches[which]
+        return lambda: values_of(leaves, replay(traced.program), self.types)
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A loop, and how it is to be carried out.
+
+    Attributes:
+      order: positions of the carry that changes, in the order in which XLA carries it.
+      counter: start and step of the item that the body takes in the place of the index; None if it takes the index.
+    """
+
+    spec: LoopSpec
+    order: tuple[int, ...]
+    counter: tuple[Any, Any] | None = None
+
+
+def values_of(leaves: Sequence[Any], outputs: Sequence[Any], types: Sequence[LeafType]) -> list[Any]:
+    """The leaves of a block, of which ``outputs`` are what its program has computed, cast to their types."""
+    return [
+        cast(outputs[leaf.index] if isinstance(leaf, Output) else leaf, type)
+        for leaf, type in zip(leaves, types, strict=True)
+    ]
