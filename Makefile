@@ -3,11 +3,13 @@
 #   PYTHON=python3.12        the interpreter that a new environment is made from
 #   VENV=.venv-3.12          where the environment is; one for each Python
 #   ARGS='-k newton -x'      further arguments of the command that the target runs
+#   JAX=0.11.2               the JAX that an environment gets; without, the newest that its Python takes
 
 PYTHON ?= python3
 VENV   ?= .venv
 N      ?= 100
 ARGS   ?=
+JAX    ?=
 PEERS  ?= tensorflow catalyst numba eager
 
 bin   := $(VENV)/bin
@@ -27,7 +29,7 @@ endif
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test check format lint types fuzz conformance bench bench-peers docs clean
+.PHONY: help demo test test-jax check format lint types fuzz conformance bench bench-peers docs clean
 
 help: ## List the targets
 	@echo 'make TARGET, where TARGET is one of'
@@ -39,6 +41,10 @@ demo: $(stamp)-demo ## Run the demonstrations on real input
 
 test: $(stamp)-test ## Run the tests, doctests included, on every core
 	AUTOGRAPH_TEST_CACHE="$(CURDIR)/build/compiled" "$(bin)/python" -m pytest $(jobs) $(ARGS)
+
+test-jax: ## Run the tests on the JAX that VERSION=0.11.2 names, in an environment of its own
+	@test -n "$(VERSION)" || { echo 'Which one? make test-jax VERSION=0.11.2' >&2; exit 1; }
+	$(MAKE) VENV=".venv-jax-$(VERSION)" JAX="$(VERSION)" test
 
 check: lint types test ## All that a change must pass: format, lint, import rules, types, tests
 
@@ -87,6 +93,6 @@ $(stamp)-%: pyproject.toml
 	    echo 'Making $(VENV)'; \
 	    if [ -e "$(VENV)/pyvenv.cfg" ]; then clear=--clear; fi; "$(PYTHON)" -m venv $$clear "$(VENV)"; }
 	@echo 'Installing autograph-xla[$*] into $(VENV)'
-	@"$(bin)/python" -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
+	@"$(bin)/python" -m pip install --quiet --disable-pip-version-check --editable '.[$*]' $(JAX:%='jax==%')
 	@printf %s "$(CURDIR)" > "$(VENV)/.installed-from"
 	@touch "$@"
