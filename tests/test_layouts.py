@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import autograph as ag
-from autograph.backends import xla_carry
+from autograph.backends.xla import leaf_types
 from autograph.backends.base import MISSING, LeafType, Output
 from autograph.runtime.layouts.describe import anonymous, describe, describe_variable, typed, unbound, unflatten
 from autograph.runtime.layouts.join import Joiner, injected
@@ -38,7 +38,7 @@ class Node:
     next: Any = None
 
 
-FLOAT, INT, WEAK_INT = (xla_carry.type_of(value) for value in (jnp.zeros(()), jnp.zeros((), int), 0))
+FLOAT, INT, WEAK_INT = (leaf_types.type_of(value) for value in (jnp.zeros(()), jnp.zeros((), int), 0))
 
 
 def traced(type):
@@ -51,7 +51,7 @@ def layout_of(value):
 
 
 def join(a, b, **options):
-    joiner = Joiner(xla_carry, **options)
+    joiner = Joiner(leaf_types, **options)
     return joiner.join("v", a, b), joiner.mismatches
 
 
@@ -115,7 +115,7 @@ def test_containers_may_be_leaves():
 
 def test_equal_python_values_stay_what_they_are():
     assert joined((1, "a"), (1, "a")) == layout_of((1, "a"))
-    assert joined(0.0, -0.0) == Array(xla_carry.type_of(0.0))
+    assert joined(0.0, -0.0) == Array(leaf_types.type_of(0.0))
 
 
 def test_numbers_and_arrays_are_promoted():
@@ -125,11 +125,11 @@ def test_numbers_and_arrays_are_promoted():
 
 
 def test_none_and_a_value_are_a_value_that_may_be_absent_anywhere():
-    maybe = Maybe(Array(FLOAT), Array(xla_carry.type_of(True)))
+    maybe = Maybe(Array(FLOAT), Array(leaf_types.type_of(True)))
     assert joined(None, traced(FLOAT)) == joined(traced(FLOAT), None) == maybe
     assert joined(None, None) is ABSENT
     assert joined({"k": (None, 1)}, {"k": (traced(FLOAT), 1)}).parts[0].parts == (maybe, Static(1))
-    assert joined(Optional(traced(xla_carry.type_of(True)), 1), None).inner == Array(WEAK_INT)
+    assert joined(Optional(traced(leaf_types.type_of(True)), 1), None).inner == Array(WEAK_INT)
     assert joined(None, "text").inner == Static("text")
 
 
@@ -243,7 +243,7 @@ def _wider(values):
         st.dictionaries(st.sampled_from("ab"), values, max_size=2),
         st.builds(Node, values, values),
         st.builds(
-            lambda value: Optional(traced(xla_carry.type_of(True)), value), values.filter(lambda v: v is not None)
+            lambda value: Optional(traced(leaf_types.type_of(True)), value), values.filter(lambda v: v is not None)
         ),
     )
 
