@@ -66,17 +66,17 @@ class _Flattener:
             vars(node).update(changes)
         return node
 
-    def _block(self, nodes: Sequence[ast.AST]) -> list[ast.AST]:
+    def _block(self, nodes: Sequence[ast.stmt]) -> list[ast.stmt]:
         return [part for node in nodes for part in self._statement(node)]
 
-    def _statement(self, node: ast.AST) -> Sequence[ast.AST]:
+    def _statement(self, node: ast.stmt) -> Sequence[ast.stmt]:
         if isinstance(node, ast.If):
             return self._conditional(node)
         if isinstance(node, ast.Match) and len(node.cases) > _NESTED_AT_MOST and all(map(_tests_one_value, node.cases)):
             return self._match(node)
         return [self.copied(node)]
 
-    def _match(self, node: ast.Match) -> list[ast.AST]:
+    def _match(self, node: ast.Match) -> list[ast.stmt]:
         """A ``match`` that compares one subject with values, as the chain of ``elif`` that it is."""
         subject = self._new_name("subject")
         cases, otherwise = node.cases, []
@@ -86,7 +86,7 @@ class _Flattener:
         start = _placed(ast.Assign([ast.Name(subject, ast.Store())], node.subject), node.subject)
         return [start, *self._flat(arms, [self._block(case.body) for case in cases], otherwise)]
 
-    def _conditional(self, node: ast.If) -> Sequence[ast.AST]:
+    def _conditional(self, node: ast.If) -> Sequence[ast.stmt]:
         arms = [node]
         while len(arms[-1].orelse) == 1 and isinstance(arms[-1].orelse[0], ast.If):
             arms.append(arms[-1].orelse[0])
@@ -101,9 +101,9 @@ class _Flattener:
             otherwise = [arm]
         return otherwise
 
-    def _flat(self, arms: list[ast.If], bodies: list[list[ast.AST]], otherwise: list[ast.AST]) -> list[ast.AST]:
+    def _flat(self, arms: list[ast.If], bodies: list[list[ast.stmt]], otherwise: list[ast.stmt]) -> list[ast.stmt]:
         name = self._new_name("arm")
-        out: list[ast.AST] = [_placed(_assign(name, 0), arms[0].test)]
+        out: list[ast.stmt] = [_placed(_assign(name, 0), arms[0].test)]
         for number, arm in enumerate(arms, 1):
             is_open = ast.Compare(_load(name), [ast.Eq()], [ast.Constant(0)])
             test = arm.test if number == 1 else ast.BoolOp(ast.And(), [is_open, arm.test])
@@ -123,7 +123,7 @@ class _Flattener:
         return name
 
 
-def _tree(name: str, blocks: list[list[ast.AST]], arms: list[ast.If], first: int) -> list[ast.AST]:
+def _tree(name: str, blocks: list[list[ast.stmt]], arms: list[ast.If], first: int) -> list[ast.stmt]:
     """Conditionals that run the block of the number that ``name`` holds; the blocks are numbered from ``first``."""
     if len(blocks) == 1:
         return blocks[0]

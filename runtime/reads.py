@@ -258,7 +258,8 @@ class _Walk:
     def _object(self, value: Any, source: str, label: str) -> None:
         attributes = getattr(value, "__dict__", None)
         kind = type(value)
-        has_plain_lookup = kind.__getattribute__ is object.__getattribute__
+        lookup: Any = kind.__getattribute__
+        has_plain_lookup = lookup is object.__getattribute__
         if type(attributes) is not dict:
             attributes = {}
         elif has_plain_lookup:

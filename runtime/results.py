@@ -73,6 +73,7 @@ class MadeOutput:
         """The result; ``known`` has those made before by their numbers."""
         if self.parts is None:
             return known[self.number]
+        made: Any
         if self.kind in (set, bytearray):
             made = known[self.number] = self.kind(finished(list(self.parts), known))
         elif issubclass(self.kind, collections.deque):

@@ -122,8 +122,7 @@ def most_called() -> str | None:
         if not is_internal(frame.f_code.co_filename) and not is_of_library(frame.f_code.co_filename):
             counts[frame.f_code] += 1
         frame = frame.f_back
-    ((code, count),) = counts.most_common(1) or [(None, 0)]
-    return code.co_name if code is not None and count > 10 else None
+    return next((code.co_name for code, count in counts.most_common(1) if count > 10), None)
 
 
 def warn(message: str) -> None:
