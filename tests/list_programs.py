@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import jax.numpy as jnp
 
 import autograph as ag
@@ -425,6 +427,33 @@ def numbers_for_names(xs):
             names.append(v)
         ids.append(names.index(v))
     return ids, len(names)
+
+
+@dataclasses.dataclass
+class History:
+    scale: float
+    items: list = dataclasses.field(default_factory=list)
+
+
+def window_of_a_dataclass(xs):
+    one, other = History(2.0), History(1.0, items=[5.0])
+    for v in xs:
+        if len(one.items) > 1:
+            other.items.append(one.items.pop(0))
+        one.items.append(v * one.scale)
+    return one.items, sum(other.items)
+
+
+def lists_in_displays(xs):
+    rows, table = [[0.0], [1.0, 2.0]], {"a": [5.0]}
+    for v in xs:
+        if len(rows[0]) > 2:
+            rows[1].append(v)
+        rows[0].append(v)
+        if len(table["a"]) > 2:
+            table["a"].pop(0)
+        table["a"].append(v)
+    return sum(rows[0]), rows[1], table
 
 
 PROGRAMS = [value for value in list(globals().values()) if type(value) is type(sliding_window)]

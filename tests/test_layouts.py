@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import autograph as ag
-from autograph.backends.xla import leaf_types
 from autograph.backends.base import MISSING, LeafType, Output
+from autograph.backends.xla import leaf_types
 from autograph.runtime.layouts.describe import anonymous, describe, describe_variable, typed, unbound, unflatten
 from autograph.runtime.layouts.join import Joiner, injected
 from autograph.runtime.layouts.kinds import ABSENT, NEVER, NOTHING, Array, Maybe, Nothing, Object, Static, leaves_of

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+
 import gast
 
 from autograph._analysis.scopes import COMPREHENSIONS
@@ -21,7 +23,11 @@ class LowerLists(gast.NodeTransformer):
     that searches) is written somewhere in the function. So are repeated ones, ``[0] * n``, where items are written at computed indices:
     what is written at a traced one is carried as one array then.
 
-    Attributes: growing (names and attributes whose growing methods are called), tables (those whose items are written).
+    So are displays given to a parameter of such a name (``Stack(items=[1])``), and those in a display whose items' methods are called
+    (``rows[0].append``).
+
+    Attributes: growing (names and attributes whose growing methods are called), tables (those whose items are written), holders
+    (those whose items' growing methods are called).
     """
 
     applies_to: frozenset[type] | None = frozenset({gast.List, gast.ListComp, gast.Call})
@@ -31,17 +37,31 @@ class LowerLists(gast.NodeTransformer):
         self.context = context
         self.growing: frozenset[str] = frozenset()
         self.tables: frozenset[str] = frozenset()
+        self.holders: frozenset[str] = frozenset()
 
     def __call__(self, node: gast.AST) -> gast.AST:
-        self.growing = frozenset(_grown(node))
+        self.growing = frozenset(_grown(node, _name))
+        self.holders = frozenset(_grown(node, _name_of_holder))
         self.tables = frozenset(_written(node))
         return self.visit(node)
 
     def visit_Assign(self, node: gast.AST) -> gast.AST:
+        for target in node.targets:
+            for name, value in _bound(target, node.value):
+                if name in self.holders:
+                    self._hold(value)
         self.generic_visit(node)
-        if any(self._may_hold(_name(target), node.value) for target in node.targets):
-            node.value = self._new(node.value)
+        for target in node.targets:
+            node.value = self._value_for(target, node.value)
         return node
+
+    def _value_for(self, target: gast.AST, value: gast.AST) -> gast.AST:
+        """What is bound to a target, or to the targets in it, in place of ``value``."""
+        if isinstance(target, gast.Tuple | gast.List) and isinstance(value, gast.Tuple | gast.List):
+            if len(target.elts) == len(value.elts) and not any(isinstance(e, gast.Starred) for e in target.elts):
+                value.elts = [self._value_for(*pair) for pair in zip(target.elts, value.elts, strict=True)]
+            return value
+        return self._new(value) if self._may_hold(_name(target), value) else value
 
     def visit_AnnAssign(self, node: gast.AST) -> gast.AST:
         self.generic_visit(node)
@@ -55,7 +75,11 @@ class LowerLists(gast.NodeTransformer):
 
     def visit_Call(self, node: gast.AST) -> gast.AST:
         if not self.context.is_plain_call(node.func):
-            return self.generic_visit(node)
+            self.generic_visit(node)
+            for keyword in node.keywords:
+                if keyword.arg in self.growing and isinstance(keyword.value, gast.List):
+                    keyword.value = self._new(keyword.value)
+            return node
         node.args = [a if isinstance(a, gast.List) and not a.elts else self.visit(a) for a in node.args]
         node.keywords = [self.visit(keyword) for keyword in node.keywords]
         return node
@@ -64,6 +88,15 @@ class LowerLists(gast.NodeTransformer):
         """What a class body binds is the class's for good: only its methods are rewritten."""
         node.body = [self.visit(part) if isinstance(part, gast.FunctionDef) else part for part in node.body]
         return node
+
+    def _hold(self, node: gast.AST) -> None:
+        """Let the displays in this one be of lists that may come to grow."""
+        if isinstance(node, gast.List | gast.Tuple):
+            node.elts = [self._new(part) if isinstance(part, gast.List) and part.elts else part for part in node.elts]
+        elif isinstance(node, gast.Dict):
+            node.values = [
+                self._new(part) if isinstance(part, gast.List) and part.elts else part for part in node.values
+            ]
 
     def _may_hold(self, name: str | None, value: gast.AST) -> bool:
         """Whether a variable or attribute of this name is to hold a list that `_new` makes of the value."""
@@ -80,15 +113,16 @@ class LowerLists(gast.NodeTransformer):
         return placed(self.context.call("new_list", node), node)
 
 
-def _grown(node: gast.AST) -> set[str]:
+def _grown(node: gast.AST, name_of: Callable[[gast.AST], str | None]) -> set[str]:
+    """The names, as ``name_of`` has them, of what growing methods are called of."""
     names = set()
     for part in gast.walk(node):
         if isinstance(part, gast.Attribute) and part.attr in _METHODS:
-            names.add(_name(part.value))
+            names.add(name_of(part.value))
         elif isinstance(part, gast.AugAssign) and isinstance(part.op, gast.Add):
-            names.add(_name(part.target))
+            names.add(name_of(part.target))
         elif isinstance(part, gast.Delete):
-            names.update(_name(target.value) for target in part.targets if isinstance(target, gast.Subscript))
+            names.update(name_of(target.value) for target in part.targets if isinstance(target, gast.Subscript))
     return {name for name in names if name is not None}
 
 
@@ -111,6 +145,20 @@ def _is_repeated(node: gast.AST) -> bool:
     displays = [part for part in (node.left, node.right) if isinstance(part, gast.List) and part.elts]
     containers = (gast.List, gast.Dict, gast.Set, *COMPREHENSIONS)
     return bool(displays) and not any(isinstance(item, containers) for item in displays[0].elts)
+
+
+def _bound(target: gast.AST, value: gast.AST) -> Iterator[tuple[str | None, gast.AST]]:
+    """The names that an assignment binds, each with the expression for its value."""
+    if isinstance(target, gast.Tuple | gast.List) and isinstance(value, gast.Tuple | gast.List):
+        for part, inner in zip(target.elts, value.elts, strict=False):
+            yield from _bound(part, inner)
+    else:
+        yield _name(target), value
+
+
+def _name_of_holder(node: gast.AST) -> str | None:
+    """The name of what an item is taken out of."""
+    return _name(node.value) if isinstance(node, gast.Subscript) else None
 
 
 def _name(node: gast.AST) -> str | None:

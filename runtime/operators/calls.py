@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import builtins
+import dataclasses
 import functools
 import linecache
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,7 @@ class Calls(Wrappers, OutsideLists, ReportedWrites):
     converter: Any
     recursive: bool
     misplaced_loop_options: Callable[[], None]
+    new_list: Callable[[list[Any]], list[Any]]
     check_once: Callable[[Any, bool], None]
     overloads: Mapping[Any, Callable[..., Any]]
     opaque: OpaqueCalls
@@ -174,6 +176,9 @@ class Calls(Wrappers, OutsideLists, ReportedWrites):
 
     def _class(self, cls: type) -> Any:
         """A user's class, called so that its ``__init__`` is converted; others as they are."""
+        if dataclasses.is_dataclass(cls) and not hasattr(cls, "__post_init__"):
+            fields = [field.name for field in dataclasses.fields(cls) if field.default_factory is list]
+            return functools.partial(self._with_own_lists, cls, fields) if fields else cls
         init = cls.__init__  # type: ignore[misc]
         new: Any = cls.__new__
         own_construction: tuple[Any, Any] = (type(cls).__call__, new)
@@ -191,6 +196,17 @@ class Calls(Wrappers, OutsideLists, ReportedWrites):
             return instance
 
         return construct if converted is not init or self.converter.is_converted(init) else cls
+
+    def _with_own_lists(self, cls: type, fields: Sequence[str], /, *args: Any, **kwargs: Any) -> Any:
+        """An object of a dataclass whose lists by default are those that converted code makes: a loop may lengthen them."""
+        made = cls(*args, **kwargs)
+        self.journal.born(made)
+        given = {id(value) for value in (*args, *kwargs.values())}
+        for name in fields:
+            value = getattr(made, name)
+            if type(value) is list and id(value) not in given:
+                object.__setattr__(made, name, self.new_list(value))
+        return made
 
     def _object(self, called: Any) -> Any:
         kind = type(called)
