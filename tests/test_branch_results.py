@@ -137,6 +137,100 @@ def keys_in_another_order(x):
     return d["a"] + d["b"][0]
 
 
+def replaced_or_written(x):
+    t = Node(0, Node(1.0))
+    if x > 0:
+        t.next = Node(x)
+    else:
+        t.next.value = 7.0
+    return t.next.value
+
+
+def written_further_inside(x):
+    d = {"a": Node(Node({"k": [1.0, 2.0]}))}
+    if x > 0:
+        d["a"].value.value["k"][1] = 9.0
+    else:
+        d["a"] = Node(Node({"k": [x, 4.0]}))
+    return d["a"].value.value["k"]
+
+
+def replaced_or_written_as_an_item(x):
+    items = [Node(1.0), Node(2.0)]
+    if x > 0:
+        items[0] = Node(x)
+    else:
+        items[0].value = 5.0
+    return items[0].value
+
+
+def replaced_or_appended_to(x):
+    held, other = [], []
+    held.append(1.0)
+    other.append(x)
+    t = Node(0, Node(held))
+    if x > 0:
+        t.next = Node(other)
+    else:
+        t.next.value.append(7.0)
+        t.next.value[0] = 6.0
+    return t.next.value[0], t.next.value[-1], len(t.next.value)
+
+
+def replaced_or_first_filled(x):
+    held, other = [], []
+    other.append(x)
+    t = Node(0, Node(held))
+    if x > 0:
+        t.next = Node(other)
+    else:
+        t.next.value.append(7.0)
+    return t.next.value[0], len(t.next.value)
+
+
+def replaced_or_written_in_an_ordered_dict(x):
+    t = Node(0, Node(collections.OrderedDict(b=1.0, a=[2.0])))
+    if x > 0:
+        t.next = Node(collections.OrderedDict(b=x, a=[x]))
+    else:
+        t.next.value["b"] = 7.0
+        t.next.value["a"][0] = 8.0
+    return t.next.value["b"], t.next.value["a"][0]
+
+
+def replaced_or_counted(x):
+    counts, others = collections.defaultdict(int, b=1, a=2), collections.defaultdict(int, b=5, a=6)
+    t = Node(0, Node(counts))
+    if x > 0:
+        t.next = Node(others)
+    else:
+        t.next.value["b"] += 7
+    return t.next.value["b"], t.next.value["a"]
+
+
+def in_a_list_and_a_variable(x):
+    found = []
+    if x > 0:
+        p = Node(x)
+    else:
+        p = Node(0.0)
+    found.append(p)
+    p.value = 5.0
+    return found[0].value
+
+
+def put_into_a_list_by_both(x):
+    found = []
+    if x > 0:
+        p = Node(x)
+        found.append(p)
+    else:
+        p = Node(0.0)
+        found.append(p)
+    p.value = 5.0
+    return found[0].value
+
+
 PROGRAMS = [
     object_or_none,
     none_inside_containers,
@@ -150,6 +244,15 @@ PROGRAMS = [
     tuples_appended,
     a_subtree_where_there_was_none,
     keys_in_another_order,
+    replaced_or_written,
+    written_further_inside,
+    replaced_or_written_as_an_item,
+    replaced_or_appended_to,
+    replaced_or_first_filled,
+    replaced_or_written_in_an_ordered_dict,
+    replaced_or_counted,
+    in_a_list_and_a_variable,
+    put_into_a_list_by_both,
 ]
 
 
@@ -163,6 +266,19 @@ def test_what_branches_leave_is_what_python_leaves(program, x):
         jax.tree.map(lambda v: v[1], jax.vmap(ag.convert(program))(jnp.array([0.0, x]))),
     ):
         np.testing.assert_allclose(np.array(jax.tree.leaves(found), float), np.array(wanted, float), rtol=1e-6)
+
+
+def test_two_counters_of_which_one_is_written_are_refused():
+    def run(x):
+        t = Node(collections.Counter(b=1))
+        if x > 0:
+            t.value = collections.Counter(b=5)
+        else:
+            t.value["b"] += 7
+        return t.value["b"]
+
+    with pytest.raises(ag.StagingError, match=r"(?s)'Node.value' with different types.*Counter\(\{'b': 5\}\)"):
+        ag.function(run)(jnp.asarray(1.0))
 
 
 def object_on_one_path(x):

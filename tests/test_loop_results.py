@@ -101,6 +101,16 @@ def written_without_asking(n):
     return found.value
 
 
+def made_once_then_written(n):
+    tree = Node(0, None)
+    for i in range(n):
+        if tree.next is None:
+            tree.next = Node(i)
+        else:
+            tree.next.value = tree.next.value + i
+    return tree.next.value
+
+
 def exchanged(n):
     p, q = Node(0.0), Node(1.0)
     for i in range(n):
@@ -170,6 +180,7 @@ PROGRAMS = [
     an_attribute_deeper,
     attributes_of_the_names_that_an_optional_has,
     written_without_asking,
+    made_once_then_written,
     exchanged,
     none_inside_a_dict,
     none_inside_a_named_tuple,

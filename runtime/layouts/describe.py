@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
@@ -34,8 +35,15 @@ from autograph.runtime.optional import Optional, held_in, present_in
 _LEAVES = (jax.Array, np.ndarray, np.generic, str, bytes, bool, int, float, complex, type)
 
 
+Known = Callable[[Any, Any], "tuple[Layout, Sequence[Any]] | None"]
+
+
 def describe(
-    value: Any, keeps_containers: bool = False, is_contents: bool = False, opens: bool = True
+    value: Any,
+    keeps_containers: bool = False,
+    is_contents: bool = False,
+    opens: bool = True,
+    known: Known | None = None,
 ) -> tuple[Layout, list[Any]]:
     """The layout of a value, its leaves not yet typed (see `typed`), and the leaves.
 
@@ -44,68 +52,143 @@ def describe(
       keeps_containers: let lists and dicts inside be leaves: other names may hold them.
       is_contents: the value is what a list that may have a traced length holds.
       opens: take instances of the user's classes apart into their attributes; else they are leaves.
+      known: what an attribute of an object (by its name), or a list or dict (None), holds other than it seems to; None for all
+        that holds what it seems to.
     """
-    found: list[Any] = []
-    around = frozenset[int]() if opens else None
+    description = _Description(opens, known)
     if is_contents and type(value) is tuple:
-        parts = [_describe(part, found, keeps_containers, around) for part in value]
-        return Seq(CONTENTS, range(len(value)), parts, ELEMENTS), found
+        parts = [description.part(part, keeps_containers) for part in value]
+        return Seq(CONTENTS, range(len(value)), parts, ELEMENTS), description.leaves
     if is_contents:
-        return _registered(value, found, keeps_containers, around, is_padded=True) or LEAF, found
-    layout = _describe(value, found, False, around, keeps_containers)
-    return layout, found
+        layout = description.registered(value, keeps_containers, is_padded=True)
+        return layout or description.leaf(value), description.leaves
+    return description.part(value, False, keeps_containers), description.leaves
 
 
-def _describe(
-    value: Any, found: list[Any], keeps: bool, around: frozenset[int] | None, keeps_inside: bool | None = None
-) -> Layout:
-    """The layout of a part of the value.
+class _Description:
+    """A value being taken apart. Attributes: leaves (those found so far)."""
 
-    Args:
-      keeps: lists and dicts are leaves; keeps_inside: those inside this one, if that differs.
-      around: the objects that this is an attribute of, by identity; None if objects are leaves.
-    """
-    inside = keeps if keeps_inside is None else keeps_inside
-    if value is None:
-        return ABSENT
-    if not isinstance(value, _LEAVES) and not (keeps and isinstance(value, list | dict)):
-        layout = _node(value, found, inside, around)
-        if layout is not None:
-            return layout
-    found.append(value)
-    return LEAF
+    def __init__(self, opens: bool, known: Known | None) -> None:
+        self.leaves: list[Any] = []
+        self._opens = opens
+        self._known = known
+        self._around: list[Any] = []
+
+    def leaf(self, value: Any) -> Layout:
+        self.leaves.append(value)
+        return LEAF
+
+    def part(self, value: Any, keeps: bool, keeps_inside: bool | None = None) -> Layout:
+        """The layout of a part.
+
+        Args:
+          keeps: lists and dicts are leaves. keeps_inside: those inside this one, if that differs.
+        """
+        if value is None:
+            return ABSENT
+        if isinstance(value, _LEAVES) or (keeps and isinstance(value, list | dict)):
+            return self.leaf(value)
+        return self._node(value, keeps if keeps_inside is None else keeps_inside) or self.leaf(value)
+
+    def _node(self, value: Any, keeps: bool) -> Layout | None:
+        kind = type(value)
+        if self._known is not None and isinstance(value, list | dict):
+            found = self._known(value, None)
+            if found is not None and _is_node(value):
+                return self._contents(value, found)
+        if kind is tuple or kind is list:
+            return Tree(kind, range(len(value)), [self.part(part, keeps) for part in value])
+        if kind is dict:
+            return Tree(kind, value, [self.part(part, keeps) for part in value.values()])
+        if kind is Optional:
+            inner = self.part(held_in(value), keeps)
+            return Maybe(inner, self.leaf(present_in(value)))
+        return self.registered(value, keeps) or self._object(value)
+
+    def _contents(self, value: Any, found: tuple[Layout, Sequence[Any]]) -> Layout:
+        """A list or dict with contents that are known, in which other containers are leaves."""
+        layout, leaves = found
+        assert isinstance(layout, Tree)
+        if isinstance(layout, Seq) and layout.role == BUFFERS:
+            self.leaves += leaves
+            return _holding(value, jax.tree_util.tree_unflatten(layout.kind, layout.keys), [layout])
+        left = iter(leaves)
+        parts = [self._opened(part, [next(left) for _ in range(part.count)]) for part in layout.parts]
+        kind: Any = type(value)
+        keys: Sequence[Any] = layout.keys
+        order: Sequence[int] = range(len(parts))
+        if isinstance(value, dict) and kind is not dict:
+            is_plain = layout.kind is dict  # else it is of the same class
+            keys, order, kind = _node_of(value, keys) if is_plain else (keys, order, layout.kind)
+        self.leaves += [leaf for k in order for leaf in parts[k][1]]
+        found_parts = [parts[k][0] for k in order]
+        if hasattr(type(value), "set_contents"):
+            return _holding(value, tuple(layout.keys), found_parts)
+        return Tree(kind, keys, found_parts)
+
+    def _opened(self, layout: Layout, leaves: list[Any]) -> tuple[Layout, list[Any]]:
+        """A part of what a container holds, taken apart where it is a container itself."""
+        if layout is not LEAF or not isinstance(leaves[0], list | dict):
+            return layout, leaves
+        outer, self.leaves = self.leaves, []
+        try:
+            return self.part(leaves[0], False), self.leaves
+        finally:
+            self.leaves = outer
+
+    def registered(self, value: Any, keeps: bool, is_padded: bool = False) -> Layout | None:
+        """The layout of a node that JAX knows; None if it does not."""
+        children, treedef = jax.tree_util.tree_flatten(value, is_leaf=lambda part: part is not value)
+        if len(children) == 1 and children[0] is value:
+            return None
+        parts = []
+        for child in children:
+            contents = self.registered(child, keeps, is_padded=True) if _is_padded(value, child) else None
+            parts.append(contents or self.part(child, keeps))
+        keys = range(len(parts))
+        if is_padded or hasattr(type(value), "set_contents"):
+            return Seq(treedef, keys, parts, BUFFERS if is_padded else ELEMENTS)
+        if hasattr(type(value), "before_loop"):
+            return Seq(treedef, keys, parts, FILLED)
+        return Tree(treedef, keys, parts)
+
+    def _object(self, value: Any) -> Layout | None:
+        if not self._opens or not is_plain_object(value) or any(value is each for each in self._around):
+            return None
+        self._around.append(value)
+        attributes = attributes_of(value)
+        parts = [self._attribute(value, name, part) for name, part in attributes.items()]
+        self._around.pop()
+        return Object(type(value), tuple(attributes), parts, whole=value)
+
+    def _attribute(self, owner: Any, name: str, value: Any) -> Layout:
+        found = None if self._known is None else self._known(owner, name)
+        if found is None:
+            return self.part(value, False)
+        self.leaves += found[1]
+        return found[0]
 
 
-def _node(value: Any, found: list[Any], keeps: bool, around: frozenset[int] | None) -> Layout | None:
-    kind = type(value)
-    if kind is tuple or kind is list:
-        return Tree(kind, range(len(value)), [_describe(part, found, keeps, around) for part in value])
-    if kind is dict:
-        return Tree(kind, value, [_describe(part, found, keeps, around) for part in value.values()])
-    if kind is Optional:
-        inner = _describe(held_in(value), found, keeps, around)
-        found.append(present_in(value))
-        return Maybe(inner, LEAF)
-    return _registered(value, found, keeps, around) or _object(value, found, around)
+def _holding(value: Any, contents: Any, parts: Sequence[Layout]) -> Layout:
+    """The layout of a list like this, with such contents."""
+    made = value.holding(contents)
+    treedef = jax.tree_util.tree_structure(made, is_leaf=lambda part: part is not made)
+    return Seq(treedef, range(len(parts)), parts, ELEMENTS)
 
 
-def _registered(
-    value: Any, found: list[Any], keeps: bool, around: frozenset[int] | None, is_padded: bool = False
-) -> Layout | None:
-    """The layout of a node that JAX knows; None if it does not."""
-    children, treedef = jax.tree_util.tree_flatten(value, is_leaf=lambda part: part is not value)
-    if len(children) == 1 and children[0] is value:
-        return None
-    parts = []
-    for child in children:
-        contents = _registered(child, found, keeps, around, is_padded=True) if _is_padded(value, child) else None
-        parts.append(contents or _describe(child, found, keeps, around))
-    keys = range(len(parts))
-    if is_padded or hasattr(type(value), "set_contents"):
-        return Seq(treedef, keys, parts, BUFFERS if is_padded else ELEMENTS)
-    if hasattr(type(value), "before_loop"):
-        return Seq(treedef, keys, parts, FILLED)
-    return Tree(treedef, keys, parts)
+def _node_of(value: Any, keys: Sequence[Any]) -> tuple[Sequence[int], Sequence[int], Any]:
+    """The keys, the order of the parts, and JAX's structure of a dict of another class with these keys."""
+    made = copy.copy(value)
+    made.clear()
+    made.update({key: k for k, key in enumerate(keys)})
+    order, treedef = jax.tree_util.tree_flatten(made, is_leaf=lambda part: part is not made)
+    return range(len(order)), order, treedef
+
+
+def _is_node(value: Any) -> bool:
+    """Whether JAX takes this apart."""
+    children = jax.tree_util.tree_leaves(value, is_leaf=lambda part: part is not value)
+    return len(children) != 1 or children[0] is not value
 
 
 def _is_padded(value: Any, child: Any) -> bool:
@@ -113,20 +196,11 @@ def _is_padded(value: Any, child: Any) -> bool:
     return hasattr(type(value), "set_contents") and child is getattr(value, "padded", None)
 
 
-def _object(value: Any, found: list[Any], around: frozenset[int] | None) -> Layout | None:
-    if around is None or not is_plain_object(value) or id(value) in around:
-        return None
-    attributes = attributes_of(value)
-    around |= {id(value)}
-    parts = [_describe(part, found, False, around) for part in attributes.values()]
-    return Object(type(value), tuple(attributes), parts, whole=value)
-
-
 def describe_variable(
-    value: Any, defined: Any, keeps_containers: bool = False, is_contents: bool = False, opens: bool = True
+    value: Any, defined: Any, keeps_containers: bool = False, is_contents: bool = False, known: Known | None = None
 ) -> tuple[Maybe, list[Any]]:
     """The layout and leaves of a variable that is bound where ``defined``, its tag. The other arguments are `describe`'s."""
-    layout, leaves = describe(value, keeps_containers, is_contents, opens)
+    layout, leaves = describe(value, keeps_containers, is_contents, known=known)
     return Maybe(layout, LEAF, "unbound"), [*leaves, defined]
 
 

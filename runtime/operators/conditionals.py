@@ -11,11 +11,10 @@ from typing import Any
 
 from autograph.backends.base import Backend
 from autograph.runtime.errors import StagingError
-from autograph.runtime.layouts.describe import typed
 from autograph.runtime.layouts.kinds import Maybe
 from autograph.runtime.operators.identities import Identities
 from autograph.runtime.operators.joined_parts import EndParts, JoinedParts
-from autograph.runtime.operators.joins import RAISES, RESULT, BranchEnd, Join, Side, side_of
+from autograph.runtime.operators.joins import RAISES, RESULT, BranchEnd, Join, side_of
 from autograph.runtime.operators.journal import ContentsPlace, Journal, Place, key_of
 from autograph.runtime.operators.locations import most_called, user_location
 from autograph.runtime.operators.nones import Facts, TestFacts, narrowed
@@ -225,9 +224,9 @@ class Conditionals:
             if place.name == result_name and k > 0 and any(side.is_bound for side in sides):
                 sides = [side.surely_bound() for side in sides]
             joined.add(place.name, *sides)
-        for key, place in written.items():
+        for place in written.values():
             places.append(place)
-            joined.add_written(place, *(self._side_of_place(place, key, end) for end in ends))
+            joined.add_written(place, *(end.side_of_place(place) for end in ends))
         leaves = joined.emit(predicate, ends)
         for k, place in enumerate(places):
             if k > len(variables):
@@ -247,7 +246,7 @@ class Conditionals:
             if isinstance(key, int) or any(end.raises for end in ends):
                 if ends[0].raises != ends[1].raises:
                     sides = [sides[ends[0].raises]] * 2
-            elif not isinstance(written[key], ContentsPlace):
+            else:
                 value = written[key].get()
                 entry = entry | {id(part): part for part in parts_of(value).values()}
                 sides = [EndParts(value, self.identities) if side is None else side for side in sides]
@@ -262,13 +261,6 @@ class Conditionals:
         }
         parts.ends = [*found[:count], *(found[count + k] for k, key in enumerate(written) if key in outside)]
         return parts, outside
-
-    def _side_of_place(self, place: Place, key: Any, end: BranchEnd) -> Side:
-        """What a branch leaves in a place: what it wrote, or, if it did not, what is there."""
-        if key in end.written:
-            return end.side_written(key)
-        layout, leaves = side_of(place.get(), True, place)
-        return Side(typed(layout, leaves), leaves)
 
     def _trace_branch(
         self,
@@ -327,7 +319,7 @@ class Conditionals:
                     unchanged.extend(flatten(old, isinstance(place, ContentsPlace))[0])
                 value = place.get()
                 end.written[key_of(place)] = (place, *add(value, place))
-                if value is not UNBOUND and not isinstance(place, ContentsPlace):
+                if value is not UNBOUND:
                     end.parts[key_of(place)] = EndParts(value, self.identities)
             self.identities.check_unreported()
             self.identities.leave(known)
@@ -363,9 +355,7 @@ class Conditionals:
         reason = f"only one branch binds it at {where}"
         is_kept = joined.span.stop > joined.span.start
         if is_kept:
-            value = join.build(joined, leaves)
-            if not isinstance(place, ContentsPlace):
-                value = placed(value)
+            value = placed(join.build(joined, leaves))
             tag = leaves[joined.span][-1]
             place.set(value if tag is True else self.marks.add(value, tag, reason))
         if joined.is_lost:

@@ -9,12 +9,12 @@ from typing import Any
 
 from autograph.backends.base import MISSING, Backend, LeafType, Traced
 from autograph.runtime.errors import StagingError
-from autograph.runtime.layouts.describe import describe_variable, typed, unbound, unflatten
+from autograph.runtime.layouts.describe import Known, describe_variable, typed, unbound, unflatten
 from autograph.runtime.layouts.join import Joiner, injected
 from autograph.runtime.layouts.kinds import ABSENT, NEVER, Array, Layout, Maybe, Nothing, Static, leaves_of
 from autograph.runtime.layouts.mismatches import Mismatch, listed, sides
 from autograph.runtime.operators.joined_parts import EndParts
-from autograph.runtime.operators.journal import ContentsPlace, Place, holds_list
+from autograph.runtime.operators.journal import AttributePlace, ContentsPlace, Place, holds_list, key_of
 from autograph.runtime.operators.padded import Padded, as_padded, chosen, emptied
 from autograph.runtime.operators.state import UNBOUND, CellVariable, GlobalVariable
 from autograph.runtime.operators.traced_lists import TracedList
@@ -48,12 +48,15 @@ class Side:
 RAISES = Side(NEVER, ())
 
 
-def side_of(value: Any, defined: Any, place: Any = None) -> tuple[Maybe, list[Any]]:
-    """The layout, not yet typed, and leaves of what a place, or a variable, holds where it is ``defined``."""
+def side_of(value: Any, defined: Any, place: Any = None, known: Known | None = None) -> tuple[Maybe, list[Any]]:
+    """The layout, not yet typed, and leaves of what a place, or a variable, holds where it is ``defined``.
+
+    See `describe` for ``known``.
+    """
     if value is UNBOUND:
         return unbound()
     is_contents = isinstance(place, ContentsPlace)
-    return describe_variable(value, defined, is_contents, is_contents and holds_list(place, value))
+    return describe_variable(value, defined, is_contents, is_contents and holds_list(place, value), known)
 
 
 class BranchEnd:
@@ -77,9 +80,22 @@ class BranchEnd:
     def side(self, k: int) -> Side:
         return self._side(self.layouts[k], self.spans[k])
 
-    def side_written(self, key: Any) -> Side:
-        _, layout, span = self.written[key]
-        return self._side(layout, span)
+    def side_of_place(self, place: Place) -> Side:
+        """What the branch leaves in a place: what it wrote, or, if it did not, what is there, with what it wrote inside of that."""
+        if (key := key_of(place)) in self.written:
+            _, layout, span = self.written[key]
+            return self._side(layout, span)
+        layout, leaves = side_of(place.get(), True, place, self._known if self.written else None)
+        return Side(typed(layout, leaves), leaves, functools.partial(self.backend.line_of, self.traced))
+
+    def _known(self, owner: Any, name: str | None) -> tuple[Layout, Sequence[Any]] | None:
+        """What the branch wrote to an attribute of an object, or to a list or dict."""
+        place = ContentsPlace(owner) if name is None else AttributePlace(owner, name)
+        found = self.written.get(place.key)
+        if found is None:
+            return None
+        _, layout, span = found
+        return layout.inner, self.traced.leaves[span][:-1]
 
     def _side(self, layout: Layout, span: slice) -> Side:
         leaves = self.traced.leaves[span]
