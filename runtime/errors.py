@@ -31,6 +31,8 @@ class StagingError(TypeError):
     True
     """
 
+    _differing: frozenset[str] = frozenset()  # the variables, if it is about such, that have no one type
+
 
 class StagingWarning(UserWarning):
     """A staged program that will work, though perhaps not as its author means it to.

@@ -276,3 +276,30 @@ def test_a_value_that_grows_inside_itself_is_refused_by_name(program, name, firs
     assert f"do not settle: each iteration puts what {name!r} held into another value" in message
     assert f"after one iteration: {first}" in message and "after two: " in message
     assert "append what the loop is to keep to a list, or write it into an array" in message
+
+
+@pytest.mark.parametrize("n", [jnp.asarray(3), jnp.zeros(4)], ids=["traced", "known"])
+def test_before_the_loop_is_what_was_there_before_it(n):
+    def run(n):
+        t, best = (), None
+        for i in range(n) if n.shape == () else n:
+            t = (i, t)
+            best = i
+        return t, best
+
+    with pytest.raises(ag.StagingError) as caught:
+        ag.function(run)(n)
+    message = str(caught.value)
+    assert "'t' changes type in this staged loop" in message
+    assert "before the loop:     ()\n" in message and "branches" not in message
+
+
+def test_what_differs_after_a_first_iteration_that_finds_none_is_said_of_the_others():
+    def run(xs):
+        best = None
+        for x in xs:
+            best = jnp.ones(2) * x if best is None else jnp.concatenate([best, best])
+        return best
+
+    with pytest.raises(ag.StagingError, match=r"(?s)'best' changes type.*float32\[2\].*float32\[4\]"):
+        ag.function(run)(jnp.zeros(4))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -108,6 +109,11 @@ def sides(mismatches: Sequence[Mismatch], left: str, right: str) -> str:
         for when, layout, line in zip((left, right), (each.left, each.right), each.lines, strict=True):
             lines.append(f"    {when + ':':<{width}} {shown(layout)}{'' if line is None else f'  ({line})'}")
     return "\n".join(lines)
+
+
+def variables_of(mismatches: Sequence[Mismatch]) -> frozenset[str]:
+    """The names of the variables that differ, whichever part of them does."""
+    return frozenset(re.split(r"[.\[]", each.name)[0] for each in mismatches)
 
 
 def listed(mismatches: Sequence[Mismatch]) -> str:

@@ -12,7 +12,7 @@ from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.describe import Known, describe_variable, typed, unbound, unflatten
 from autograph.runtime.layouts.join import Joiner, injected
 from autograph.runtime.layouts.kinds import ABSENT, NEVER, Array, Layout, Maybe, Nothing, Static, leaves_of
-from autograph.runtime.layouts.mismatches import Mismatch, listed, sides
+from autograph.runtime.layouts.mismatches import Mismatch, listed, sides, variables_of
 from autograph.runtime.operators.joined_parts import EndParts
 from autograph.runtime.operators.journal import AttributePlace, ContentsPlace, Place, holds_list, key_of
 from autograph.runtime.operators.padded import Padded, as_padded, chosen, emptied
@@ -204,11 +204,13 @@ class Join:
     def _mismatch(self, mismatches: Sequence[Mismatch]) -> StagingError:
         is_result = all(each.name.startswith(RESULT) for each in mismatches)
         subject = "return different things" if is_result else f"leave {listed(mismatches)} with different types"
-        return StagingError(
+        error = StagingError(
             f"{self.where}\n  The branches of this statement {subject}, and its test is traced.\n"
             f"{sides(mismatches, 'if true', 'if false')}\n"
             "  XLA needs one type for both: give them the same shape and structure (jnp.broadcast_to, jnp.zeros_like …)."
         )
+        error._differing = variables_of(mismatches)
+        return error
 
 
 def _is_constant(layout: Layout) -> bool:

@@ -118,7 +118,9 @@ class LoopTrace(SettlesCarry, CarriesParts):
         except CarryChanges as change:
             if may_peel:
                 raise
-            raise StagingError(*change.args) from None
+            error = StagingError(*change.args)
+            error._differing = change._differing
+            raise error from None
         finally:
             self.snapshot.restore()
 

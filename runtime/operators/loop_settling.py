@@ -12,7 +12,7 @@ from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.describe import anonymous, describe, typed, unbound, untyped
 from autograph.runtime.layouts.join import Joined, Joiner, injected
 from autograph.runtime.layouts.kinds import ABSENT, FILLED, Array, Layout, Maybe, Seq, depth, leaves_of
-from autograph.runtime.layouts.mismatches import Mismatch
+from autograph.runtime.layouts.mismatches import Mismatch, variables_of
 from autograph.runtime.layouts.objects import is_plain_object
 from autograph.runtime.operators.growing_lists import refuse_growth
 from autograph.runtime.operators.holders import reached
@@ -90,9 +90,12 @@ class SettlesCarry(CarriesLists):
                 line_of = functools.partial(self._line_of, end, leaves)
                 joiner.mismatches[count:] = [each.located(None, line_of) for each in joiner.mismatches[count:]]
         if joiner.mismatches:
-            raise carry_changes(
-                self.where, list(map(self._before_loop, joiner.mismatches)), self.options.has_invariants
-            )
+            mismatches = list(map(self._before_loop, joiner.mismatches))
+            # None that only the first iteration finds is no difference once that has run by itself.
+            lasting = [each for each in mismatches if not _may_be_none(each.left)]
+            change = carry_changes(self.where, lasting or mismatches, self.options.has_invariants)
+            change._differing = variables_of(lasting)
+            raise change
         return again
 
     def _line_of(self, end: BodyEnd, leaves: Sequence[Any], place: int) -> str | None:

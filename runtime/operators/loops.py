@@ -388,9 +388,18 @@ class Loops(Rolling, Raising):
         except (CarryChanges, *ABSENCES) as error:
             if not may_peel or not may_be_bound(error, loop.names):
                 raise
-            self._peeled_for(staged, loop)
+            self._peeled_instead(staged, loop, error)
         else:
             trace.emit()
+
+    def _peeled_instead(self, staged: StagedIterable, loop: ForLoop, error: Exception) -> None:
+        """See `_peeled_for`; where that does not help, the error is that of the loop as it stands."""
+        try:
+            self._peeled_for(staged, loop)
+        except StagingError as other:
+            if isinstance(error, CarryChanges) and error._differing & other._differing:
+                raise StagingError(*error.args) from None
+            raise
 
     def _peeled_for(self, staged: StagedIterable, loop: ForLoop) -> None:
         """Run the first iteration by itself, where the state has types that only it sees (None, say), and stage
