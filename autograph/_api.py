@@ -262,6 +262,9 @@ def to_code(f: Any, *, recursive: bool = True, optional_features: Any = ()) -> s
 def do_not_convert(f: Any = None) -> Any:
     """Mark ``f`` so that it, and what it calls, runs unconverted when converted code calls it.
 
+    In a staged statement, what it writes to its arguments is part of the program (see `register_library`). What it writes
+    to variables that it closes over, and to globals, happens once, while tracing.
+
     >>> @do_not_convert
     ... def plain(x):
     ...     return x if x > 0 else -x

@@ -1,5 +1,6 @@
 """Writes that no statement of the program shows: by properties, special methods, managers and library code."""
 
+import collections
 import contextlib
 import dataclasses
 import functools
@@ -365,5 +366,21 @@ def test_a_manager_that_a_generator_makes():
             with m.scope(x):
                 s += m.depth
         return m.depth, m.log, s, box.v
+
+    agrees(f)
+
+
+def test_sets_and_deques_that_branches_augment():
+    def f(x):
+        s, q = {1, 2}, collections.deque([1.0])
+        t, r = s, q
+        if x > 0:
+            s |= {3}
+            q += [x]
+        else:
+            s |= {3}
+            q += [0.0]
+        s &= {1, 3}
+        return sorted(t), list(r)
 
     agrees(f)

@@ -172,6 +172,8 @@ class Calls(Wrappers, OutsideLists, ReportedWrites):
             and not self.backend.is_eager()
         ):
             return getattr(TracedList(called.__self__, self), called.__name__)
+        if called.__name__ in ("insert", "pop") and type(called.__self__) is list:
+            return self.at_any_index(called)
         return called
 
     def _class(self, cls: type) -> Any:

@@ -17,6 +17,7 @@ from autograph.runtime.operators.cached_reads import CachedRead, cached_refusal
 from autograph.runtime.operators.identities import Identities
 from autograph.runtime.operators.journal import Journal
 from autograph.runtime.operators.locations import user_location
+from autograph.runtime.operators.orderings import all_scalars_some_traced, is_better
 from autograph.runtime.operators.places import MUTABLE_CONTAINERS, ContentsPlace
 from autograph.runtime.operators.reach import array_written
 from autograph.runtime.operators.state import tested
@@ -115,6 +116,8 @@ class Operations:
     def _compared(self, symbol: str, left: Any, right: Any) -> Any:
         name, reflected, plain = _COMPARISONS[symbol]
         kinds = type(left), type(right)
+        if kinds == (tuple, tuple) and symbol in "<>" and self._are_traced_keys(left, right):
+            return is_better(left, right, plain)
         if symbol == "!=" and not any(user_method(kind, "__ne__") for kind in kinds):
             if not any(user_method(kind, "__eq__") for kind in kinds):
                 return plain(left, right)
@@ -124,6 +127,10 @@ class Operations:
         if found is _ITSELF:
             return (left is right) if symbol == "==" else (left is not right)
         return found
+
+    def _are_traced_keys(self, left: tuple[Any, ...], right: tuple[Any, ...]) -> bool:
+        """Whether these are as many numbers each, and some are traced."""
+        return 0 < len(left) == len(right) and all_scalars_some_traced((*left, *right), self.backend)
 
     def _dispatched(
         self, symbol: str, name: str, reflected: str, plain: Callable[..., Any], left: Any, right: Any

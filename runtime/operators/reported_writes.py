@@ -13,6 +13,7 @@ from autograph.backends.base import Backend
 from autograph.runtime.operators.journal import Journal
 from autograph.runtime.operators.places import MUTABLE_CONTAINERS, ContentsPlace
 from autograph.runtime.operators.pure_python import written_in_c
+from autograph.runtime.operators.traced_lists import TracedList
 
 _NO_DEFAULT = object()
 _OF_ATTRIBUTES = frozenset(["__setattr__", "__delattr__"])
@@ -94,3 +95,17 @@ class ReportedWrites:
         if called.__name__ == "__delattr__":
             return lambda name: self.remove_attr(owner, name, called)
         return called
+
+    def at_any_index(self, called: Any) -> Callable[..., Any]:
+        """``items.insert`` or ``items.pop`` of one of Python's lists, also at a traced index."""
+        items: list[Any] = called.__self__
+
+        def call(*args: Any) -> Any:
+            if not args or not self.backend.is_traced(args[0]):
+                return called(*args)
+            made = TracedList(items, self)
+            found = getattr(made, called.__name__)(*args)
+            items[:] = list(made)
+            return found
+
+        return call
