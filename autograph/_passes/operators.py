@@ -124,6 +124,8 @@ class LowerOperators(gast.NodeTransformer):
         is_read = isinstance(node.ctx, gast.Load) and self.context.mangled(node.attr) in self.context.special_methods
         if not is_read or (isinstance(node.value, gast.Name) and node.value.id == self.context.operators):
             return node
+        if self.context.is_plain_call(node):  # a function of a module's that has the name of a property
+            return node
         name = constant(self.context.mangled(node.attr))
         return placed(self.context.call("get_attr", node.value, name), node)
 
