@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import autograph as ag
+from autograph.runtime import library_table
 from autograph.runtime.library_table import Entry, LibraryTable, full_name, is_library
-from autograph.runtime.operators import library_table
 
 
 def test_the_longest_prefix_counts():

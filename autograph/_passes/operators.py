@@ -62,11 +62,22 @@ class LowerOperators(gast.NodeTransformer):
         self.shared: set[str] = set()
 
     def __call__(self, node: gast.AST) -> gast.AST:
-        augmented = [part for part in gast.walk(node) if isinstance(part, gast.AugAssign)]
-        if augmented:
-            names = {part.target.id for part in augmented if isinstance(part.target, gast.Name)}
-            self.shared = names - _numbers(node, names, self.context.is_plain_call)
-        return self.visit(node) if self.context.special_methods or self.shared else node
+        parts = list(gast.walk(node))
+        augmented = [part for part in parts if isinstance(part, gast.AugAssign) and _may_extend(part)]
+        names = {part.target.id for part in augmented}
+        self.shared = names - _numbers(parts, names, self.context.is_plain_call) if names else set()
+        if self.context.special_methods:
+            return self.visit(node)
+        for part in parts if self.shared else ():
+            self._rewrite_augmented(part)
+        return node
+
+    def _rewrite_augmented(self, part: gast.AST) -> None:
+        """Rewrite those of a block's statements that may write to a list."""
+        for field in ("body", "orelse", "finalbody"):
+            block = getattr(part, field, None)
+            if isinstance(block, list):
+                block[:] = [self._augmented(each) if isinstance(each, gast.AugAssign) else each for each in block]
 
     def visit_AnnAssign(self, node: gast.AST) -> gast.AST:
         """Annotations are read by whoever evaluates them."""
@@ -110,10 +121,13 @@ class LowerOperators(gast.NodeTransformer):
 
     def visit_AugAssign(self, node: gast.AST) -> gast.AST:
         self.generic_visit(node)
+        return self._augmented(node)
+
+    def _augmented(self, node: gast.AST) -> gast.AST:
         symbol, name = _BINARY[type(node.op)]
         if not isinstance(node.target, gast.Name):
             return node
-        extends = node.target.id in self.shared and _may_extend(node.op, node.value)
+        extends = node.target.id in self.shared and _may_extend(node)
         if not extends and not self._has(name, f"r{name}", f"i{name}"):
             return node
         new = self._operation(f"{symbol}=", node.value, load(node.target.id), node.value)
@@ -138,36 +152,40 @@ class LowerOperators(gast.NodeTransformer):
         return placed(self.context.call("operate", constant(symbol), *operands), like)
 
 
-def _may_extend(operation: gast.AST, value: gast.AST) -> bool:
-    """Whether a list, deque, set or dict may be what this writes to."""
-    if isinstance(value, gast.Constant) and not isinstance(value.value, str | bytes):
-        return isinstance(operation, gast.Mult) and isinstance(value.value, int)
-    return isinstance(operation, _OF_CONTAINERS)
+def _may_extend(node: gast.AST) -> bool:
+    """Whether an augmented assignment may be one that writes to a list, deque, set or dict."""
+    if not isinstance(node.target, gast.Name):
+        return False
+    if isinstance(node.value, gast.Constant) and not isinstance(node.value.value, str | bytes):
+        return isinstance(node.op, gast.Mult) and isinstance(node.value.value, int)
+    return isinstance(node.op, _OF_CONTAINERS)
 
 
-def _numbers(node: gast.AST, names: Collection[str], is_plain_call: Callable[[gast.AST], bool]) -> set[str]:
+def _numbers(
+    parts: Collection[gast.AST], names: Collection[str], is_plain_call: Callable[[gast.AST], bool]
+) -> set[str]:
     """Those of the names that are bound to numbers, arrays and texts only, as far as expressions tell."""
     told: dict[str, bool] = {}
+    targets: set[int] = set()
 
-    def bind(target: gast.AST, is_number: bool) -> None:
-        for part in gast.walk(target):
-            if isinstance(part, gast.Name) and part.id in names and not isinstance(part.ctx, gast.Load):
-                told[part.id] = told.get(part.id, True) and is_number
+    def bind(target: gast.AST, is_number: Callable[[], bool]) -> None:
+        if isinstance(target, gast.Name) and target.id in names:
+            targets.add(id(target))
+            told[target.id] = told.get(target.id, True) and is_number()
 
-    for part in gast.walk(node):
+    for part in parts:
         if isinstance(part, gast.Assign):
             for target in part.targets:
                 for each, value in _pairs(target, part.value):
-                    bind(each, isinstance(each, gast.Name) and _is_number(value, is_plain_call))
+                    bind(each, lambda value=value: _is_number(value, is_plain_call))
         elif isinstance(part, gast.AnnAssign | gast.NamedExpr):
-            bind(part.target, part.value is None or _is_number(part.value, is_plain_call))
-        elif isinstance(part, gast.arguments):
-            for each in (*part.posonlyargs, *part.args, *part.kwonlyargs):
-                bind(each, False)
-        elif not isinstance(part, gast.AugAssign | gast.Tuple | gast.List | gast.Starred):
-            for child in gast.iter_child_nodes(part):
-                if isinstance(child, gast.Name | gast.Tuple | gast.List):
-                    bind(child, False)
+            bind(part.target, lambda part=part: part.value is None or _is_number(part.value, is_plain_call))
+        elif isinstance(part, gast.AugAssign):
+            targets.add(id(part.target))
+    for part in parts:  # what loops, parameters, `with`, unpacking and the like bind
+        if isinstance(part, gast.Name) and part.id in names and not isinstance(part.ctx, gast.Load):
+            if id(part) not in targets:
+                told[part.id] = False
     return {name for name, is_number in told.items() if is_number}
 
 
