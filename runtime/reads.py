@@ -36,6 +36,7 @@ _ATOMS = (jax.Array, np.generic, Dataset, Variable)
 _CONTAINERS = (list, tuple, dict, set, frozenset, collections.deque)
 _OF_USERS_DATA = frozenset(["collections", "types", "argparse"])  # libraries whose objects hold the user's values
 _NOT_RUN = frozenset(["__init__", "__new__", "__post_init__", "__init_subclass__", "__class_getitem__"])
+_DEEP = 50  # objects on the way to one, before those beyond it wait
 _MOST = 100_000
 _UNROLLED = 16  # items that are compared by an expression of their own each
 _MISSING = object()
@@ -129,6 +130,8 @@ class _Walk:
         self._kept: list[Any] = []  # so that no identity is given twice
         self._numbers = itertools.count()
         self._left = _MOST
+        self._depth = 0
+        self._later: list[tuple[Any, str, str]] = []
 
     def begin(self, root: Root) -> None:
         """Walk on from a root."""
@@ -141,6 +144,8 @@ class _Walk:
             self._visit(root.value, root.source, root.label, True)
         elif not isinstance(root.value, jax.core.Tracer):
             self._parts(root.value, root.source, root.label)
+        while self._later:
+            self._visit(*self._later.pop())
 
     def lines(self) -> list[str]:
         """Statements that return True where something has changed."""
@@ -150,7 +155,15 @@ class _Walk:
     # Values.
 
     def _visit(self, value: Any, source: str, label: str, is_root: bool = False) -> None:
-        """Take in one value: compare it, and what it leads to."""
+        """Take in one value: compare it, and what it leads to; that of deep ones, a long chain's, in its turn."""
+        if self._depth == _DEEP:
+            self._later.append((value, source, label))
+            return
+        self._depth += 1
+        self._take(value, source, label, is_root)
+        self._depth -= 1
+
+    def _take(self, value: Any, source: str, label: str, is_root: bool) -> None:
         kind = type(value)
         if isinstance(value, jax.core.Tracer):  # of a trace around this; it is that trace's constant
             self._identity(value, source, label)

@@ -11,6 +11,7 @@ from typing import Any
 import jax
 
 from autograph.runtime.library_table import is_library
+from autograph.runtime.operators.locations import is_internal
 from autograph.runtime.operators.state import has_contents
 from autograph.runtime.variables import Variable
 
@@ -41,6 +42,9 @@ def parts(value: Any) -> Iterator[tuple[str, Any]]:
         yield "", value.__func__
     elif isinstance(value, functools.partial):
         yield from ((".func", value.func), (".args", value.args), (".keywords", value.keywords))
+    elif isinstance(value, types.FunctionType) and is_internal(value.__code__.co_filename):
+        yield "", value.__dict__.get("__wrapped__")  # it is what `convert` has put around that
+        return
     elif isinstance(value, types.FunctionType):
         yield from (("", cell) for cell in value.__closure__ or ())
         yield from (("", default) for default in (value.__defaults__, value.__kwdefaults__) if default)
