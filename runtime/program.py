@@ -250,6 +250,8 @@ class Program:
             return leaves
 
         block.__name__ = block.__qualname__ = self.name
+        block.__wrapped__ = self._function  # type: ignore[attr-defined] # named by JAX's errors, as the arguments are
+        block.__signature__ = self._signature.of_arrays()  # type: ignore[attr-defined]
         program = frame.record(block, arrays)
         treedef, count = structure
         return _Recording(program, treedef, count, frame)

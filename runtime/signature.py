@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import keyword
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -95,6 +97,16 @@ class CallSignature:
         """For each leaf what a user calls it."""
         labels: list[str] = self.parameters.labels(self.values([_ArrayMark()] * self.statics.count(None)))
         return labels
+
+    def of_arrays(self) -> inspect.Signature:
+        """The signature of a function of the arrays alone, with parameters named as `array_labels` has them, nearly."""
+        names: dict[str, None] = {}
+        for label in self.array_labels():
+            name = re.sub(r"\W+", "_", label).strip("_")
+            while not name.isidentifier() or keyword.iskeyword(name) or name in names:
+                name = f"_{name}"
+            names[name] = None
+        return inspect.Signature([inspect.Parameter(name, inspect.Parameter.POSITIONAL_ONLY) for name in names])
 
 
 class _ArrayMark:

@@ -60,6 +60,7 @@ class Frame:
             finally:
                 LOCAL.frame, self.place = outer, None
 
+        run.__wrapped__ = block  # type: ignore[attr-defined]
         return JOINT.staging.record(run, arrays)
 
 

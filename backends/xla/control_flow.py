@@ -78,6 +78,7 @@ class XlaBackend:
                     leaves.append(leaf)
             return outputs
 
+        run.__wrapped__ = block  # type: ignore[attr-defined] # JAX's errors name the code that is traced
         program = jax.make_jaxpr(run)(*map(as_struct, operand_types))
         return Traced(optimized_block(program), tuple(leaves))
 

@@ -325,6 +325,8 @@ class Conditionals:
             self.identities.leave(known)
             return flat
 
+        if block is not None:
+            run.__wrapped__ = block  # type: ignore[attr-defined]
         living: list[Any] = []
         self.journal.paths.append(path)
         try:

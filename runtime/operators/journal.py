@@ -129,6 +129,7 @@ class Region:
     def keep(self, owner: Any) -> None:
         """See writes to this container, reported or not."""
         place = ContentsPlace(owner)
+        place.entry = self.entry
         self.before.setdefault(place.key, (place, place.get()))
 
     def leave_alone(self, owner: Any) -> None:
@@ -276,6 +277,8 @@ class Journal(threading.local):
         region = self.regions[-1]
         key = key_of(place)
         if key not in region.own and key not in region.before and not region.made_by(getattr(place, "owner", None)):
+            if isinstance(place, ContentsPlace):
+                place.entry = region.entry
             region.before[key] = (place, region.value_at_entry(place))
 
     def outermost_around(self, place: Place) -> Any:

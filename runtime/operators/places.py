@@ -7,7 +7,7 @@ import functools
 import types
 from typing import Any
 
-from autograph.runtime.operators.state import UNBOUND, CellVariable, GlobalVariable, has_contents
+from autograph.runtime.operators.state import UNBOUND, CellVariable, GlobalVariable, Snapshot, has_contents
 
 MUTABLE_CONTAINERS = (list, dict, set, collections.deque, bytearray)
 
@@ -50,10 +50,14 @@ class ContentsPlace:
     def __init__(self, owner: Any) -> None:
         self.owner = owner
         self.key: Any = ("contents", id(owner))
+        self.entry: Snapshot | None = None
 
     @property
     def name(self) -> str:
-        return f"the {type(self.owner).__name__}"
+        """What the user calls the container, where a variable of the statement leads to it."""
+        found = None if self.entry is None else self.entry.name_of(self.owner)
+        kind = "list" if isinstance(self.owner, list) else type(self.owner).__name__
+        return f"the {kind}" if found is None else found
 
     def get(self) -> Any:
         """See `contents`."""

@@ -7,6 +7,7 @@ placeholders, and under which condition they are real.
 from __future__ import annotations
 
 import functools
+import itertools
 import types
 import weakref
 from collections import OrderedDict
@@ -27,6 +28,8 @@ class _Unbound:
 
 UNBOUND: Any = _Unbound()
 _LOST_KEPT = 64
+# How far from the variables, and among how many values, a container is looked for that a message names.
+_NAMES_REACH, _NAMES_AMONG = 4, 64
 
 
 class Variable(Protocol):
@@ -160,6 +163,22 @@ class Snapshot:
                 return value
         return variable.get()
 
+    def name_of(self, container: Any) -> str | None:
+        """How a variable leads to this container: ``rows``, ``state['rows']``, ``self.rows``; None if none does, nearby."""
+        seen: set[int] = set()
+        pairs = zip(self._variables, self._values, strict=True)
+        level = [(each.name, value) for each, value in pairs if isinstance(each, CellVariable | GlobalVariable)]
+        for _ in range(_NAMES_REACH):
+            following: list[tuple[str, Any]] = []
+            for name, value in level:
+                if value is container:
+                    return name
+                if id(value) not in seen and len(seen) < _NAMES_AMONG:
+                    seen.add(id(value))
+                    following += itertools.islice(_named_parts(name, value), _NAMES_AMONG)
+            level = following
+        return None
+
     def rebound(self) -> list[types.CellType]:
         """The cells that hold something else now."""
         pairs = zip(self._variables, self._values, strict=True)
@@ -169,6 +188,19 @@ class Snapshot:
         for variable, value in zip(self._variables, self._values, strict=True):
             if variable.get() is not value:
                 variable.set(value)
+
+
+def _named_parts(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    if type(value) is dict:
+        yield from ((f"{name}[{key!r}]", part) for key, part in value.items())
+    elif isinstance(value, list):  # as it is stored: reading a list of traced length is an operation
+        yield from ((f"{name}[{k}]", part) for k, part in enumerate(list.__iter__(value)))
+    elif type(value) is tuple:
+        yield from ((f"{name}[{k}]", part) for k, part in enumerate(value))
+    elif not isinstance(value, type | types.ModuleType | types.FunctionType):
+        attributes = getattr(value, "__dict__", None)
+        if type(attributes) is dict:
+            yield from ((f"{name}.{attribute}", part) for attribute, part in attributes.items())
 
 
 class EmptySnapshot:

@@ -1,0 +1,89 @@
+"""Messages name functions, arguments and containers as the user does."""
+
+import collections
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+import autograph as ag
+
+
+class Store:
+    def __init__(self):
+        self.rows = [1.0]
+        self.table = {"k": [2.0]}
+
+    def add(self, v):
+        if v > 0:
+            self.rows.append((v, v))
+
+
+def in_a_dict(x):
+    state = {"rows": [x]}
+    if x > 0:
+        state["rows"].append((x, x))
+    return x
+
+
+def a_deque(x):
+    queue = collections.deque([x])
+    if x > 0:
+        queue.append((x, 1))
+    return x
+
+
+def in_an_attribute_by_a_method(x):
+    store = Store()
+    store.add(x)
+    return x
+
+
+def in_a_dict_in_an_attribute(x):
+    store = Store()
+    if x > 0:
+        store.table["k"].append("text")
+    return x
+
+
+@pytest.mark.parametrize(
+    ("program", "name"),
+    [
+        (in_a_dict, "state['rows']"),
+        (a_deque, "queue"),
+        (in_an_attribute_by_a_method, "self.rows"),
+        (in_a_dict_in_an_attribute, "store.table['k']"),
+    ],
+    ids=lambda value: getattr(value, "__name__", value),
+)
+def test_containers_are_called_as_the_program_calls_them(program, name):
+    with pytest.raises(ag.StagingError) as caught:
+        ag.function(program)(jnp.float32(1.0))
+    assert repr(name) in str(caught.value)
+
+
+@ag.do_not_convert
+def unconverted(v):
+    return 1 if v > 0 else 2
+
+
+def test_jax_names_the_users_function_and_argument():
+    @ag.function
+    def scaled(x, params, *, k=1):
+        return x * unconverted(params["w"]) * k
+
+    with pytest.raises(jax.errors.TracerBoolConversionError) as caught:
+        scaled(jnp.float32(1.0), {"w": jnp.float32(2.0)})
+    text = str(caught.value)
+    assert f"the function scaled at {__file__}" in text and "the argument params_w" in text
+
+
+def test_jax_names_the_users_branch():
+    @ag.function
+    def f(x):
+        if x > 0:
+            return unconverted(x)
+        return x
+
+    with pytest.raises(jax.errors.TracerBoolConversionError, match=f"if_body at {__file__}"):
+        f(jnp.float32(1.0))
