@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import gast
 
 from autograph._analysis.python_only import python_only
-from autograph._analysis.scopes import bound_names, parameter_names
+from autograph._analysis.scopes import bound_anywhere, names_in
 from autograph._elifs import flatten_elifs
 from autograph._load import compile_function, rebuild_function
 from autograph._passes import PASSES
@@ -199,7 +199,7 @@ class Converter:
         check_syntax(node, source.filename)
         if not isinstance(node, gast.Lambda):
             node.decorator_list = []
-        own_names = _bound_anywhere(node)
+        own_names = bound_anywhere(node)
         is_plain_call = functools.partial(self._is_plain_call, own_names, function)
         imports = _imports_anywhere(node)
         is_directive = functools.partial(self._is_loop_directive, own_names, imports, function)
@@ -271,7 +271,7 @@ def _rewrite(
     special: frozenset[str],
     made: Sequence[str],
 ) -> gast.AST:
-    names = Namer(_names_in(node) | {_OPERATORS})
+    names = Namer(names_in(node) | {_OPERATORS})
     names.made += made
     context = Context(
         _OPERATORS, names, is_plain_call, is_own_name, is_loop_directive, is_logging, source.class_name, special
@@ -282,36 +282,6 @@ def _rewrite(
             node = make_pass(context)(node)
             kinds |= make_pass.introduces
     return node
-
-
-def _names_in(node: gast.AST) -> frozenset[str]:
-    """Every identifier that the definition binds, reads or declares, at any depth."""
-    names: set[str] = set()
-    for part in gast.walk(node):
-        if isinstance(part, gast.Name):
-            names.add(part.id)
-        elif isinstance(part, gast.FunctionDef | gast.AsyncFunctionDef | gast.ClassDef):
-            names.add(part.name)
-        elif isinstance(part, gast.Global | gast.Nonlocal):
-            names.update(part.names)
-        elif isinstance(part, gast.alias):
-            names.add((part.asname or part.name).partition(".")[0])
-    return frozenset(names)
-
-
-def _bound_anywhere(node: gast.AST) -> frozenset[str]:
-    """Names that are variables of the definition or of a scope inside it, so that a global of that name is not
-    meant.
-    """
-    names: set[str] = set()
-    for part in gast.walk(node):
-        if isinstance(part, gast.Name) and not isinstance(part.ctx, gast.Load):
-            names.add(part.id)
-        elif isinstance(part, gast.FunctionDef | gast.AsyncFunctionDef | gast.ClassDef | gast.Lambda):
-            names |= bound_names([part]) | set(parameter_names(part.args) if hasattr(part, "args") else ())
-        elif isinstance(part, gast.Import | gast.ImportFrom | gast.ExceptHandler | gast.pattern):
-            names |= bound_names([part])
-    return frozenset(names)
 
 
 def _imports_anywhere(node: gast.AST) -> dict[str, object]:

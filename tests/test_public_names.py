@@ -62,6 +62,11 @@ def test_the_public_names_are_these():
     assert found == PUBLIC
 
 
+def test_a_star_import_brings_these():
+    assert set(ag.__all__) == PUBLIC | {"random"}
+    assert len(ag.__all__) == len(set(ag.__all__))
+
+
 @pytest.mark.parametrize("name", sorted(PUBLIC))
 def test_each_has_a_docstring(name):
     text = inspect.getdoc(getattr(ag, name)) or ""
@@ -70,14 +75,14 @@ def test_each_has_a_docstring(name):
 
 
 def test_the_face_only_re_exports():
-    """A docstring, `from a import b as b`, and the version: nothing is defined in `autograph/__init__.py`."""
+    """A docstring, `from a import b as b`, the version and the list of names: nothing is defined in `autograph/__init__.py`."""
     docstring, *statements = ast.parse((ROOT / "autograph/__init__.py").read_text(encoding="utf-8")).body
     assert isinstance(docstring, ast.Expr) and isinstance(docstring.value, ast.Constant)
     for statement in statements:
         match statement:
             case ast.ImportFrom(names=names):
                 assert all(alias.asname == alias.name for alias in names), f"line {statement.lineno}"
-            case ast.Assign(targets=[ast.Name(id="__version__")]):
+            case ast.Assign(targets=[ast.Name(id="__version__" | "__all__")]):
                 pass
             case _:
                 raise AssertionError(f"line {statement.lineno} of autograph/__init__.py is no re-export")

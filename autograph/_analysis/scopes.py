@@ -196,6 +196,36 @@ def free_names(node: gast.AST) -> set[str]:
     return read_names(parts) - targets | _walrus_names(node)
 
 
+def names_in(node: gast.AST) -> frozenset[str]:
+    """Every identifier that the definition binds, reads or declares, at any depth."""
+    names: set[str] = set()
+    for part in gast.walk(node):
+        if isinstance(part, gast.Name):
+            names.add(part.id)
+        elif isinstance(part, gast.FunctionDef | gast.AsyncFunctionDef | gast.ClassDef):
+            names.add(part.name)
+        elif isinstance(part, gast.Global | gast.Nonlocal):
+            names.update(part.names)
+        elif isinstance(part, gast.alias):
+            names.add((part.asname or part.name).partition(".")[0])
+    return frozenset(names)
+
+
+def bound_anywhere(node: gast.AST) -> frozenset[str]:
+    """Names that are variables of the definition or of a scope inside it, so that a global of that name is not
+    meant.
+    """
+    names: set[str] = set()
+    for part in gast.walk(node):
+        if isinstance(part, gast.Name) and not isinstance(part.ctx, gast.Load):
+            names.add(part.id)
+        elif isinstance(part, gast.FunctionDef | gast.AsyncFunctionDef | gast.ClassDef | gast.Lambda):
+            names |= bound_names([part]) | set(parameter_names(part.args) if hasattr(part, "args") else ())
+        elif isinstance(part, gast.Import | gast.ImportFrom | gast.ExceptHandler | gast.pattern):
+            names |= bound_names([part])
+    return frozenset(names)
+
+
 def contains(nodes: Iterable[gast.AST], kinds: type | tuple[type, ...]) -> bool:
     """Whether a node of one of these kinds runs in this scope among ``nodes``."""
     return any(isinstance(node, kinds) for node in walk_scope(nodes))

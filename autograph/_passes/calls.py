@@ -46,6 +46,16 @@ class LowerCalls(gast.NodeTransformer):
     Attributes: first_parameters (the enclosing user functions' first parameters, innermost last), is_moved (whether
     this code has moved out of the user's function into one that passes made), stacks (whether the function makes arrays of
     lists).
+
+    >>> from autograph._passes.shown import rewritten
+    >>> print(rewritten(LowerCalls, '''
+    ... def f(g, x):
+    ...     with g(x) as y:
+    ...         return y.total(x, *y)
+    ... '''))
+    def f(g, x):
+        with ag__.manager(ag__.call(g)(x)) as y:
+            return ag__.call(y.total)(x, *y)
     """
 
     applies_to: frozenset[type] | None = None

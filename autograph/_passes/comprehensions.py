@@ -18,18 +18,8 @@ _UNMOVABLE = (*FUNCTIONS, gast.NamedExpr, gast.Await, gast.Yield, gast.YieldFrom
 class LowerComprehensions(gast.NodeTransformer):
     """Rewrites comprehensions whose conditions may be traced, so that these are staged as any ``if``.
 
-        y = [v * 2 for v in x if v > 0]    →    def comprehension(items):
-                                                    result = []
-                                                    for v in items:
-                                                        if v > 0:
-                                                            result.append(v * 2)
-                                                    return result
-                                                y = comprehension(x)
-
     A generator that ``sorted`` or the like uses up at once is such a list. One that ``sum``, ``max``, ``min``, ``any``,
-    ``all`` or ``next`` uses up is taken apart, so that they can be a staged loop; so is a list over a ``range``:
-
-        y = sum(v * 2 for v in x if v > 0)    →    y = sum(ag__.generator(lambda v: v * 2, x, condition=lambda v: v > 0))
+    ``all`` or ``next`` uses up is taken apart, so that they can be a staged loop; so is a list over a ``range``.
 
     In ``any`` and ``all`` the condition becomes part of the element, or, where an element may run code that does
     something, they become a loop that returns at the first element that decides.
@@ -38,6 +28,21 @@ class LowerComprehensions(gast.NodeTransformer):
     generators: their conditions are Python's to ask (``ag__.python_test``).
 
     Attributes: made (the functions to stand before the present statement; None where none can).
+
+    >>> from autograph._passes.shown import rewritten
+    >>> print(rewritten(LowerComprehensions, '''
+    ... def f(x):
+    ...     return [v * 2 for v in x if v > 0], sum(v for v in x if v > 0)
+    ... '''))
+    def f(x):
+    <BLANKLINE>
+        def comprehension(items):
+            result = []
+            for v in items:
+                if v > 0:
+                    result.append(v * 2)
+            return result
+        return (comprehension(x), sum(ag__.generator(lambda v: v, x, condition=lambda v: v > 0)))
     """
 
     applies_to: frozenset[type] | None = frozenset({gast.comprehension})

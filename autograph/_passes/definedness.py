@@ -34,6 +34,21 @@ class CheckDefined:
 
     Plain Python raises there by itself. Under staging the variable holds a placeholder on the paths that do not bind
     it, and the operator is what keeps it from being read.
+
+    >>> from autograph._passes.shown import rewritten
+    >>> print(rewritten(CheckDefined, '''
+    ... def f(x):
+    ...     if x > 0:
+    ...         y = x
+    ...     y += 1
+    ...     return lambda: y
+    ... '''))
+    def f(x):
+        if x > 0:
+            y = x
+        ag__.bound(lambda: y)
+        y += 1
+        return lambda: y
     """
 
     applies_to: frozenset[type] | None = None

@@ -13,6 +13,19 @@ class TakeLoopOptions(gast.NodeTransformer):
 
     They are evaluated once, before the loop. A directive anywhere else stays a call, which reports itself when it is
     reached, and so does one in a loop that suspends, which stays Python's.
+
+    >>> from autograph._passes.shown import rewritten
+    >>> print(rewritten(TakeLoopOptions, '''
+    ... def f(x):
+    ...     while x > 1:
+    ...         set_loop_options(maximum_iterations=9)
+    ...         x = x / 2
+    ...     return x
+    ... '''))
+    def f(x):
+        while x > 1:
+            x = x / 2
+        return x
     """
 
     applies_to: frozenset[type] | None = frozenset({gast.For, gast.While})

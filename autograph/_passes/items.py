@@ -37,6 +37,16 @@ class LowerAssignments:
     ``x[i] = v`` becomes ``x = ag__.set_item(x, i, v)``: on a JAX array that is ``x.at[i].set(v)``, on anything else
     Python's own assignment, after which ``x`` is what it was. A nested target stores each new array back where its
     own came from.
+
+    >>> from autograph._passes.shown import rewritten
+    >>> print(rewritten(LowerAssignments, '''
+    ... def f(x, i, box):
+    ...     x[i] = 1
+    ...     box.total += 2
+    ... '''))
+    def f(x, i, box):
+        x = ag__.set_item(x, i, 1)
+        ag__.update_attr(box, 'total', '+=', 2)
     """
 
     applies_to: frozenset[type] | None = frozenset(

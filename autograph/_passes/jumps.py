@@ -21,18 +21,32 @@ class LowerJumps:
     """Rewrites jumps so that every block runs to its end, and a ``return`` stands only where the function ends.
 
     What follows a conditional jump becomes the other branch. A flag remains only where a jump leaves a loop; it
-    ends the loop by its test. In
-
-        while True:                         did_break = False
-            x = x / 2                       while not did_break:
-            if x < 1:               →           x = x / 2
-                break                           did_break = x < 1
-
-    no conditional is left in the loop.
+    ends the loop by its test. Of a ``break`` at the end of a body no conditional is left in the loop.
 
     Attributes:
       return_flag, return_value: names of the function's flag and value for returns that leave loops, once used.
       loops: the enclosing loops' flags, innermost last.
+
+    >>> from autograph._passes.shown import rewritten
+    >>> print(rewritten(LowerJumps, '''
+    ... def f(x):
+    ...     while True:
+    ...         x = x / 2
+    ...         if x < 1:
+    ...             break
+    ...     if x > 0:
+    ...         return x
+    ...     return -x
+    ... '''))
+    def f(x):
+        did_break = False
+        while not did_break:
+            x = x / 2
+            did_break = x < 1
+        if x > 0:
+            return x
+        else:
+            return -x
     """
 
     applies_to: frozenset[type] | None = frozenset({gast.Return, gast.Break, gast.Continue, gast.For, gast.While})

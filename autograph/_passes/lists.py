@@ -16,9 +16,6 @@ _METHODS = GROWING_METHODS | {"index", "count"}  # growing, or searching, which 
 class LowerLists(gast.NodeTransformer):
     """Rewrites a list display whose list may come to have a length that only run time knows.
 
-        found = []            →   found = ag__.new_list([])
-        found.append(x)           found.append(x)
-
     Those are empty ones, and those assigned to a name, or an attribute, whose ``append`` (or a like method, or one
     that searches) is written somewhere in the function. So are repeated ones, ``[0] * n``, where items are written at computed indices:
     what is written at a traced one is carried as one array then.
@@ -28,6 +25,18 @@ class LowerLists(gast.NodeTransformer):
 
     Attributes: growing (names and attributes whose growing methods are called), tables (those whose items are written), holders
     (those whose items' growing methods are called).
+
+    >>> from autograph._passes.shown import rewritten
+    >>> print(rewritten(LowerLists, '''
+    ... def f(x):
+    ...     found = []
+    ...     found.append(x)
+    ...     fixed = [1, 2]
+    ... '''))
+    def f(x):
+        found = ag__.new_list([])
+        found.append(x)
+        fixed = [1, 2]
     """
 
     applies_to: frozenset[type] | None = frozenset({gast.List, gast.ListComp, gast.Call})

@@ -20,11 +20,6 @@ _SUSPENDS = (gast.Yield, gast.YieldFrom, gast.Await)
 class LowerLogic(gast.NodeTransformer):
     """Rewrites expressions that ask for the truth of a value, keeping Python's order and short circuit.
 
-        x > 0 and y        →   ag__.and_(x > 0, lambda: y)
-        not x              →   ag__.not_(x)
-        a if c else b      →   ag__.if_exp(c, lambda: a, lambda: b)
-        a < b < c          →   ag__.and_(a < b, lambda: b < c)
-
     Where only the truth of an ``and`` or ``or`` is asked for, its operands need not be of one type: ``is_test=True``.
     Operands that are always Python bools are left alone. A delayed part that binds a name (``:=``) becomes a function that
     stands before the statement; where none can stand, or the part suspends, the expression stays Python's, and its tests must
@@ -35,6 +30,21 @@ class LowerLogic(gast.NodeTransformer):
       declared: the names that the function declares nonlocal, and global.
       reads: in a lambda, how often it reads each name.
       is_in_iterable: of a comprehension, where Python allows no ``:=``, not in a lambda either.
+
+    >>> from autograph._passes.shown import rewritten
+    >>> print(rewritten(LowerLogic, '''
+    ... def f(x, y):
+    ...     w = 0 < x < (z := y + 1) and y
+    ...     return (not w) if z else y
+    ... '''))
+    def f(x, y):
+        z: object
+    <BLANKLINE>
+        def operand():
+            nonlocal z
+            return x < (z := (y + 1))
+        w = ag__.and_(ag__.and_(0 < x, operand, names=('z',)), lambda: y)
+        return ag__.if_exp(z, lambda: ag__.not_(w), lambda: y)
     """
 
     applies_to: frozenset[type] | None = None

@@ -11,12 +11,18 @@ from autograph._passes.nodes import Context, placed
 class LowerLookups(gast.NodeTransformer):
     """Rewrites reads of items, for what cannot be read at a traced index: Python's own sequences and NumPy's arrays.
 
-        table[state]       →   ag__.get_item(table, state)
-
     Constant indices stay as they are, except where a class around has its own ``__getitem__``.
 
     Attributes:
       written: names from outside whose writing methods are called: what they hold may not be known while tracing.
+
+    >>> from autograph._passes.shown import rewritten
+    >>> print(rewritten(LowerLookups, '''
+    ... def f(table, state):
+    ...     return table[state], table[0]
+    ... '''))
+    def f(table, state):
+        return (ag__.get_item(table, state), table[0])
     """
 
     applies_to: frozenset[type] | None = frozenset({gast.Subscript})

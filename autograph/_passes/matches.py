@@ -12,18 +12,29 @@ _VALUES = (gast.MatchValue, gast.MatchSingleton)
 class LowerMatch(gast.NodeTransformer):
     """Takes the tests on values out of patterns, so that they may be traced; Python keeps matching structure.
 
-        match p:                        match p:
-            case (0, y):                    case (item, item_1):
-                a                               case_matches = item == 0
-            case _:             →           case _:
-                b                               case_matches = False
-                                        if case_matches:
-                                            y = item_1
-                                            a
-                                        else:
-                                            b
-
     A ``match`` that tests no values, only structure, stays as it is.
+
+    >>> from autograph._passes.shown import rewritten
+    >>> print(rewritten(LowerMatch, '''
+    ... def f(p):
+    ...     match p:
+    ...         case (0, y):
+    ...             return y
+    ...         case _:
+    ...             return 1
+    ... '''))
+    def f(p):
+        subject = p
+        match subject:
+            case [item, item_1]:
+                case_matches = item == 0
+            case _:
+                case_matches = False
+        if case_matches:
+            y = item_1
+            return y
+        else:
+            return 1
     """
 
     applies_to: frozenset[type] | None = frozenset({gast.Match})

@@ -40,18 +40,39 @@ _JUMPS = (gast.Return, gast.Break, gast.Continue)
 class OutlineControlFlow:
     """Moves the blocks of control flow statements into nested functions that share variables through closure cells.
 
-        if x > 0:                   def if_body():
-            y = x          →            nonlocal y
-        else:                           y = x
-            y = -x                  def else_body():
-                                        nonlocal y
-                                        y = -x
-                                    ag__.if_stmt(x > 0, if_body, else_body, ('y',))
-
     A block shares (declares ``nonlocal``) the variables that it binds and that are live around it; others are its own
     temporaries. The tuple names the state: what the statement binds and a later read may see. Statements that suspend
     (``yield``, ``await``) stay Python's, and only their tests are looked at; where tests are always Python bools, all
     stays as it is.
+
+    >>> from autograph._passes.shown import rewritten
+    >>> print(rewritten(OutlineControlFlow, '''
+    ... def f(x):
+    ...     if x > 0:
+    ...         y = x
+    ...     else:
+    ...         y = -x
+    ...     for i in range(3):
+    ...         y = y + i
+    ...     return y
+    ... '''))
+    def f(x):
+        y: object
+    <BLANKLINE>
+        def if_body():
+            nonlocal y
+            y = x
+    <BLANKLINE>
+        def else_body():
+            nonlocal y
+            y = -x
+        ag__.if_stmt(x > 0, if_body, else_body, ('y',))
+    <BLANKLINE>
+        def loop_body(i):
+            nonlocal y
+            y = y + i
+        ag__.for_stmt(range(3), loop_body, ('y',))
+        return y
     """
 
     applies_to: frozenset[type] | None = frozenset({gast.If, gast.For, gast.While})

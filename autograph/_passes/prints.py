@@ -11,7 +11,13 @@ from autograph._passes.raises import DeferTexts
 class LowerPrints(gast.NodeTransformer):
     """Rewrites the f-strings that a ``print``, a logger or ``warnings.warn`` is given, so that they are made when it prints.
 
-    print(f"loss {loss}")   →   print(ag__.text(lambda value: f"loss {value}", loss))
+    >>> from autograph._passes.shown import rewritten
+    >>> print(rewritten(LowerPrints, '''
+    ... def f(loss):
+    ...     print(f'loss {loss}')
+    ... '''))
+    def f(loss):
+        print(ag__.text(lambda value: f'loss {value}', loss))
     """
 
     applies_to: frozenset[type] | None = frozenset({gast.JoinedStr})

@@ -18,6 +18,23 @@ class LowerRaises(gast.NodeTransformer):
     one with a ``finally`` under ``with ag__.tried():``, that under ``with ag__.finally_block():``.
     Texts among the arguments can wait for their values: ``f"{x} is bad"`` becomes
     ``ag__.text(lambda value: f"{value} is bad", x)``.
+
+    >>> from autograph._passes.shown import rewritten
+    >>> print(rewritten(LowerRaises, '''
+    ... def f(x):
+    ...     assert x < 9, f'{x} is large'
+    ...     try:
+    ...         raise ValueError(x)
+    ...     except ValueError:
+    ...         pass
+    ... '''))
+    def f(x):
+        ag__.assert_stmt(x < 9, lambda: ag__.text(lambda value: f'{value} is large', x))
+        try:
+            with ag__.handlers():
+                raise ag__.raised(ag__.exception(ValueError, x))
+        except ValueError:
+            pass
     """
 
     applies_to: frozenset[type] | None = frozenset(

@@ -11,11 +11,16 @@ from autograph._passes.polynomials import difference
 class LowerSlices(gast.NodeTransformer):
     """Rewrites subscripts whose slices have bounds that may be traced.
 
-        x[i:i + 3]         →   ag__.get_item(x, ag__.span(i, i + 3, size=lambda: 3))
-        x[:, i:]           →   ag__.get_item(x, ag__.index[:, ag__.span(i, None)])
-
     XLA reads a piece of an array at a traced place, but not one of a traced size. The size is therefore found here,
     by cancelling what both bounds have in common. Slices between constants stay as they are.
+
+    >>> from autograph._passes.shown import rewritten
+    >>> print(rewritten(LowerSlices, '''
+    ... def f(x, i):
+    ...     return x[i:i + 3], x[:, i:], x[1:]
+    ... '''))
+    def f(x, i):
+        return (ag__.get_item(x, ag__.span(i, i + 3, size=lambda: 3)), ag__.get_item(x, ag__.index[:, ag__.span(i, None)]), x[1:])
     """
 
     applies_to: frozenset[type] | None = frozenset({gast.Slice})

@@ -1,0 +1,302 @@
+"""Each pass by itself: what it rewrites, and what it leaves alone."""
+
+import inspect
+import textwrap
+
+import pytest
+
+from autograph._passes import (
+    PASSES,
+    CheckDefined,
+    LowerAssignments,
+    LowerCalls,
+    LowerComprehensions,
+    LowerJumps,
+    LowerLists,
+    LowerLogic,
+    LowerLookups,
+    LowerMatch,
+    LowerOperators,
+    LowerPrints,
+    LowerRaises,
+    LowerSlices,
+    OutlineControlFlow,
+    TakeLoopOptions,
+)
+from autograph._passes.shown import rewritten
+
+
+def text(source):
+    return textwrap.dedent(source).strip("\n")
+
+
+@pytest.mark.parametrize("lowering", PASSES, ids=lambda lowering: lowering.__name__)
+def test_each_pass_says_in_one_sentence_what_goes_in_and_comes_out(lowering):
+    first = (inspect.getdoc(inspect.getmodule(lowering)) or "").splitlines()[0]
+    assert (
+        first.startswith(f"`{lowering.__name__}`: ") and " in" in first and (" out" in first or first.endswith("in."))
+    )
+
+
+@pytest.mark.parametrize(
+    "lowering", [each for each in PASSES if each is not LowerOperators], ids=lambda lowering: lowering.__name__
+)
+def test_each_pass_shows_code_before_and_after(lowering):
+    assert f">>> print(rewritten({lowering.__name__}, " in (lowering.__doc__ or "")
+
+
+# Each of these comes out as it went in.
+LEFT_ALONE = {
+    "loop without a directive": (TakeLoopOptions, "def f(x):\n    for v in x:\n        g(v)"),
+    "directive that is not first": (
+        TakeLoopOptions,
+        "def f(x):\n    for v in x:\n        g(v)\n        set_loop_options(unroll=True)",
+    ),
+    "directive in a generator": (
+        TakeLoopOptions,
+        "def f(x):\n    for v in x:\n        set_loop_options(unroll=True)\n        yield v",
+    ),
+    "comprehension without a condition": (LowerComprehensions, "def f(x):\n    return [v + 1 for v in x]"),
+    "comprehension with a static condition": (
+        LowerComprehensions,
+        "def f(x):\n    return [v for v in x if isinstance(v, int)]",
+    ),
+    "list that never grows": (LowerLists, "def f(x):\n    values = [1, x]\n    return values[0]"),
+    "match of structure": (
+        LowerMatch,
+        "def f(p):\n    match p:\n        case [a, b]:\n            return a\n        case _:\n            return p",
+    ),
+    "variable that is bound on every path": (
+        CheckDefined,
+        "def f(x):\n    if x:\n        y = 1\n    else:\n        y = 2\n    y += 1\n    return lambda: y",
+    ),
+    "variable that is bound before a closure of it is made": (
+        CheckDefined,
+        "def f(x):\n    y = 0\n    if x:\n        y = 1\n    return [y for _ in x]",
+    ),
+    "bare raise": (LowerRaises, "def f(x):\n    raise"),
+    "print of values": (LowerPrints, "def f(x):\n    print(x, 'text')"),
+    "text that is not printed": (LowerPrints, "def f(x):\n    return f'{x}'"),
+    "return at the end": (LowerJumps, "def f(x):\n    y = x + 1\n    return y"),
+    "raise in a branch": (LowerJumps, "def f(x):\n    if x:\n        raise ValueError\n    return x"),
+    "assignment to names": (LowerAssignments, "def f(x):\n    y, z = x\n    y += z\n    return y"),
+    "conditional on a static test": (
+        OutlineControlFlow,
+        "def f(x):\n    if isinstance(x, int):\n        x = 1\n    return x",
+    ),
+    "slice between constants": (LowerSlices, "def f(x):\n    return x[1:-2]"),
+    "constant index": (LowerLookups, "def f(x):\n    return x[-1]"),
+    "identity": (LowerLogic, "def f(x, y):\n    return x is y and y"),
+    "comparison": (LowerLogic, "def f(x, y):\n    return x < y"),
+    "call of an operator": (LowerCalls, "def f(x):\n    return ag__.truth(x)"),
+    "arithmetic without methods around": (LowerOperators, "def f(x, y):\n    return -x + y.total"),
+}
+
+
+@pytest.mark.parametrize("case", LEFT_ALONE)
+def test_left_alone(case):
+    lowering, source = LEFT_ALONE[case]
+    assert rewritten(lowering, source) == source
+
+
+REWRITTEN = {
+    "operators with methods": (
+        LowerOperators,
+        "def f(a, b):\n    a += b\n    return -a + 1",
+        "def f(a, b):\n    a = ag__.operate('+=', a, b)\n    return ag__.operate('+', -a, 1)",
+    ),
+    "continue": (
+        LowerJumps,
+        """
+        def f(x):
+            for v in x:
+                if v < 0:
+                    continue
+                g(v)
+        """,
+        """
+        def f(x):
+            for v in x:
+                if v < 0:
+                    pass
+                else:
+                    g(v)
+        """,
+    ),
+    "return out of a loop": (
+        LowerJumps,
+        """
+        def f(x):
+            for v in x:
+                if v < 0:
+                    return v
+            return 0
+        """,
+        """
+        def f(x):
+            did_return = False
+            for v in x:
+                if v < 0:
+                    return_value = v
+                    did_return = True
+            if did_return:
+                return return_value
+            else:
+                return 0
+        """,
+    ),
+    "else of a loop": (
+        LowerJumps,
+        """
+        def f(x):
+            for v in x:
+                if v < 0:
+                    break
+            else:
+                g(x)
+        """,
+        """
+        def f(x):
+            did_break = False
+            for v in x:
+                did_break = v < 0
+            if not did_break:
+                g(x)
+        """,
+    ),
+    "nested target": (
+        LowerAssignments,
+        "def f(box, i):\n    box.rows[i] += 1",
+        "def f(box, i):\n    ag__.put_back_attr(box, 'rows', ag__.update_item(box.rows, i, '+=', 1))",
+    ),
+    "deletion of what one path binds": (
+        CheckDefined,
+        "def f(x):\n    if x:\n        y = 1\n    del y",
+        "def f(x):\n    if x:\n        y = 1\n    ag__.bound(lambda: y)\n    del y",
+    ),
+    "closure of what one path binds": (
+        CheckDefined,
+        "def f(x):\n    if x:\n        y = 1\n    return lambda: y",
+        "def f(x):\n    if x:\n        y = 1\n    return lambda: ag__.bound(lambda: y, is_free=True)",
+    ),
+    "variable that a bare annotation does not bind": (
+        CheckDefined,
+        "def f(x):\n    y: int\n    if x:\n        y = 1\n    return y",
+        "def f(x):\n    y: int\n    if x:\n        y = 1\n    return ag__.bound(lambda: y)",
+    ),
+    "chain with a middle operand": (
+        LowerLogic,
+        "def f(x, g):\n    return 0 < g(x) < 1",
+        "def f(x, g):\n    return ag__.and_(0 < (middle := g(x)), lambda: middle < 1)",
+    ),
+    "chain that binds a name": (
+        LowerLogic,
+        "def f(x):\n    return 0 < (y := x) < 5",
+        "def f(x):\n    return ag__.and_(0 < (middle := (y := x)), lambda: middle < 5)",
+    ),
+    "operand that binds a name": (
+        LowerLogic,
+        "def f(x):\n    return x and (y := x)",
+        """
+        def f(x):
+            y: object
+
+            def operand():
+                nonlocal y
+                return (y := x)
+            return ag__.and_(x, operand, names=('y',))
+        """,
+    ),
+    "operands in a lambda that bind a name": (
+        LowerLogic,
+        "def f():\n    return lambda x: x > 0 and (y := x) and g(y)",
+        "def f():\n    return lambda x: ag__.and_(x > 0, lambda: ag__.and_((y := x), lambda: g(y)))",
+    ),
+    "binding that is read elsewhere in its lambda": (
+        LowerLogic,
+        "def f():\n    return lambda x: (x > 0 and (y := x), y)",
+        "def f():\n    return lambda x: (ag__.python_test(x > 0, 'walrus') and (y := x), y)",
+    ),
+    "operands of a negation": (
+        LowerLogic,
+        "def f(x, y):\n    return not (x and y)",
+        "def f(x, y):\n    return ag__.not_(ag__.and_(x, lambda: y, is_test=True))",
+    ),
+    "operands of comparisons only": (
+        LowerLogic,
+        "def f(x, y):\n    return not (x > 0 and y > 0)",
+        "def f(x, y):\n    return ag__.not_(ag__.and_(x > 0, lambda: y > 0))",
+    ),
+    "operand that suspends": (
+        LowerLogic,
+        "def f(x):\n    y = x and (yield x)",
+        "def f(x):\n    y = ag__.python_test(x, 'yield') and (yield x)",
+    ),
+    "closure that a loop keeps": (
+        OutlineControlFlow,
+        "def f(x, made):\n    for v in x:\n        made.append(lambda: v)",
+        """
+        def f(x, made):
+            v: object
+
+            def loop_body(item):
+                nonlocal v
+                v = item
+                made.append(lambda: v)
+            ag__.for_stmt(x, loop_body, ('v',))
+        """,
+    ),
+    "closure that a loop only calls": (
+        OutlineControlFlow,
+        "def f(x):\n    for v in x:\n        (lambda: v)()",
+        """
+        def f(x):
+            v: object
+
+            def loop_body(item):
+                nonlocal v
+                v = item
+                (lambda: v)()
+            ag__.for_stmt(x, loop_body, ())
+        """,
+    ),
+    "temporary of a loop": (
+        OutlineControlFlow,
+        "def f(x, y):\n    while x:\n        t = x * 2\n        x = t - 3\n    return x",
+        """
+        def f(x, y):
+
+            def loop_test():
+                return x
+
+            def loop_body():
+                nonlocal x
+                t = x * 2
+                x = t - 3
+            ag__.while_stmt(loop_test, loop_body, ('x',))
+            return x
+        """,
+    ),
+    "values among patterns": (
+        LowerMatch,
+        "def f(x):\n    match x:\n        case 1 | 2:\n            return 3\n        case _:\n            return x",
+        """
+        def f(x):
+            subject = x
+            match subject:
+                case item:
+                    case_matches = ag__.truth(item == 1 or item == 2)
+            if case_matches:
+                return 3
+            else:
+                return x
+        """,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REWRITTEN)
+def test_rewritten(case):
+    lowering, before, after = REWRITTEN[case]
+    special = frozenset({"__add__"}) if lowering is LowerOperators else frozenset()
+    assert rewritten(lowering, text(before), special_methods=special) == text(after)
