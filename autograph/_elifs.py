@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 _Node = TypeVar("_Node", bound=ast.AST)
 
 # Chains of so many arms stay as they are. Each arm of one is a branch inside the one before, some twenty frames of Python's
 # stack deep when it is staged.
 _NESTED_AT_MOST = 16
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 def flatten_elifs(node: _Node) -> tuple[_Node, list[str]]:
@@ -59,7 +60,12 @@ class _Flattener:
         changes = {}
         for field in ("body", "orelse", "finalbody", "handlers", "cases"):
             block = getattr(node, field, None)
-            if isinstance(block, list) and (new := self._block(block)) != block:
+            if not isinstance(block, list):
+                continue
+            # A name made in the body of a class would be an attribute of it.
+            in_class = isinstance(node, ast.ClassDef)
+            new = [self.copied(p) if isinstance(p, _SCOPES) else p for p in block] if in_class else self._block(block)
+            if new != block:
                 changes[field] = new
         if changes:
             node = copy.copy(node)

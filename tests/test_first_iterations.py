@@ -76,9 +76,56 @@ def first_iteration_of_nested_loops_sets_an_attribute(x):
     return box.total
 
 
+def attribute_that_is_asked_for(x):
+    box = Box()
+    for v in x:
+        if hasattr(box, "total"):
+            box.total = box.total + v
+        else:
+            box.total = v
+    return box.total
+
+
+def attribute_with_a_default(x):
+    box = Box()
+    for v in x:
+        box.total = getattr(box, "total", 0.0) + v
+    return box.total
+
+
+def attribute_that_a_handler_sets(x):
+    box = Box()
+    for v in x:
+        try:
+            box.total = box.total + v
+        except AttributeError:
+            box.total = v
+    return box.total
+
+
+def attribute_through_functions(x):
+    box, total = Box(), 0.0
+
+    def put(v):
+        box.last = v
+
+    def get():
+        return box.last
+
+    for v in x:
+        if v > 6:
+            total = total + get()
+        put(v)
+    return total
+
+
 @pytest.mark.parametrize(
     "program",
     [
+        attribute_that_is_asked_for,
+        attribute_with_a_default,
+        attribute_that_a_handler_sets,
+        attribute_through_functions,
         first_iteration_sets_an_attribute,
         first_iteration_sets_an_attribute_ag_range,
         first_iteration_sets_an_attribute_by_a_flag,

@@ -81,6 +81,13 @@ def test_variables_in_locals_are_the_users(user_folder):
     assert ag.convert(f)(3.0) == f(3.0) == ["x", "y"]
 
 
+def test_classes_get_no_attributes(user_folder):
+    arms = "".join(f"        elif x == {k}:\n            y = {k}\n" for k in range(1, 20))
+    source = f"def f(x):\n    class A:\n        if x == 0:\n            y = 0\n{arms}    return A.y, 'arm' in vars(A)\n"
+    f = module(user_folder, source).f
+    assert ag.convert(f)(7) == f(7) == (7, False)
+
+
 def test_early_returns_in_a_row(user_folder):
     source = (
         "def f(x):\n" + "".join(f"    if x < {k}:\n        return x * {k}\n" for k in range(70)) + "    return -x\n"

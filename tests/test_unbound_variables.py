@@ -196,6 +196,23 @@ def test_read_of_a_variable_that_one_path_binds(program):
     assert (type(found.value), str(found.value)) == (type(wanted.value), str(wanted.value))
 
 
+def test_variable_that_an_iteration_deletes():
+    def f(xs):
+        t = 1.0
+        for v in xs:
+            if v > 2:
+                del t
+            elif v < 0:
+                return t
+        return 5.0
+
+    staged = ag.function(f)
+    for values in ([1.0, -1.0, 3.0], [1.0, 3.0, 1.0]):
+        assert float(staged(jnp.array(values))) == f(values)
+    with pytest.raises(UnboundLocalError, match="'t'"):
+        staged(jnp.array([1.0, 3.0, -1.0]))
+
+
 def test_nothing_is_evaluated_before_the_target_is_read():
     def f(log, x):
         if x > 0:

@@ -152,6 +152,7 @@ class _Walk:
 
     def loop(self, node: gast.AST, defined: set[str]) -> _Names:
         self.exits.append(([], []))
+        defined = defined - _deleted_in(node)
         if isinstance(node, gast.While):
             node.test = self.reads(node.test, defined)
             defined = defined | bound_names([node.test])
@@ -276,6 +277,12 @@ def _checks(context: Context, names: Sequence[str], is_free: bool, like: gast.AS
 
 def _as_list(nodes: gast.AST | list[gast.AST]) -> list[gast.AST]:
     return nodes if isinstance(nodes, list) else [nodes]
+
+
+def _deleted_in(node: gast.AST) -> set[str]:
+    """The names that a statement deletes somewhere: a later iteration may find them so."""
+    names = (part for part in walk_scope([node]) if isinstance(part, gast.Name))
+    return {name.id for name in names if isinstance(name.ctx, gast.Del)}
 
 
 def _is_bare(node: gast.AST) -> bool:

@@ -80,7 +80,8 @@ class Region:
       repeats: whether the block runs more than once.
       peeled_for: the variables of a loop, whose body this is, that can still run its first iteration by itself.
       entry: what the block's variables held when it was entered; None if the journal sees all their writes.
-      absences: errors left in the block's program whose cause is something absent, which an iteration may provide for the next.
+      absences: the classes, and names, of errors left in the block's program since something is absent, which an iteration may
+        provide for the next.
     """
 
     def __init__(self, own: Sequence[Any], tries: int) -> None:
@@ -90,7 +91,7 @@ class Region:
         self.repeats = False
         self.peeled_for: Sequence[str] | None = None
         self.entry: Snapshot | None = None
-        self.absences: list[BaseException] = []
+        self.absences: list[tuple[type[BaseException], str | None]] = []
         self.before: dict[Any, tuple[Place, Any]] = {}
         self.own = {key_of(variable) for variable in own if isinstance(variable, Place)}
         # What `a += 1` does to an array that a variable holds is not reported.

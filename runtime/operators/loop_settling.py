@@ -49,6 +49,7 @@ class SettlesCarry(CarriesLists):
     result_name: str | None
     surely_runs: bool
     may_peel: bool
+    peeled_for: Sequence[str] | None
     options: LoopOptions
     opens: set[int]
 
@@ -222,10 +223,13 @@ class SettlesCarry(CarriesLists):
         carried: Carried | None,
         last: VariableEnd,
         leaves: list[Any],
-        absences: Sequence[BaseException],
+        absences: Sequence[tuple[type[BaseException], str | None]],
     ) -> bool:
         """A variable that is unbound before the loop: True if iterations must see what earlier ones left."""
-        is_missed = any(is_absence_of(error, variable) for error in absences)
+        if isinstance(variable, AttributePlace):  # that it is there may be seen, by `hasattr` say, and its reads are not checked
+            can_peel = self.peeled_for is not None
+            raise AttributeError(name=variable.attribute) if can_peel else self._first_set_in_it(variable)
+        is_missed = any(is_absence_of(kind, name, variable) for kind, name in absences)
         is_result = variable.name == self.result_name
         if is_result:
             leaves[-1] = True
@@ -239,7 +243,7 @@ class SettlesCarry(CarriesLists):
         has_arrays = any(isinstance(leaf, Array) for leaf in leaves_of(layout.inner))
         if not has_arrays and not is_result and not (self.surely_runs and is_bound):
             return False  # nothing in it can bear the mark of a placeholder
-        if is_missed and (isinstance(variable, AttributePlace) or not has_arrays):
+        if is_missed and not has_arrays:
             raise self._first_set_in_it(variable)
         if carried is None:
             carried = Carried(variable, last.layout, [], [], UNBOUND)

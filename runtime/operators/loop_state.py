@@ -212,7 +212,8 @@ class BodyEnd:
 
     Attributes:
       rebound: the cells that an iteration binds anew.
-      absences: errors that the program may raise since something is absent, which an iteration may provide for the next.
+      absences: the classes, and names, of errors that the program may raise since something is absent, which an iteration may
+        provide for the next.
     """
 
     def __init__(self) -> None:
@@ -228,5 +229,5 @@ class BodyEnd:
         self.reads: dict[int, Any] = {}
         self.types: dict[Any, tuple[Any, list[LeafType | None]]] = {}
         self.round = Round()
-        self.absences: list[BaseException] = []
+        self.absences: list[tuple[type[BaseException], str | None]] = []
         self.rebound: list[Any] = []

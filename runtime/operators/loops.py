@@ -388,9 +388,11 @@ class Loops(Rolling, Raising):
         except (CarryChanges, *ABSENCES) as error:
             if not may_peel or not may_be_bound(error, loop.names):
                 raise
-            self._peeled_instead(staged, loop, error)
+            cause = error
         else:
             trace.emit()
+            return
+        self._peeled_instead(staged, loop, cause)
 
     def _peeled_instead(self, staged: StagedIterable, loop: ForLoop, error: Exception) -> None:
         """See `_peeled_for`; where that does not help, the error is that of the loop as it stands."""

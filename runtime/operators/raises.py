@@ -215,7 +215,7 @@ class Raising:
             if loops and isinstance(error, EmptyListError):
                 return False
             for loop in loops:
-                loop.absences.append(error)
+                loop.absences.append((type(error), getattr(error, "name", None)))  # not the error: it holds objects
         return True
 
     def ended_by(self, error: BaseException) -> None:
@@ -325,11 +325,11 @@ def may_be_bound(error: BaseException, names: Sequence[str]) -> bool:
     return error.name in names if isinstance(error, NameError) else True
 
 
-def is_absence_of(error: BaseException, place: Any) -> bool:
-    """Whether the error may say that this place holds nothing."""
+def is_absence_of(kind: type[BaseException], name: str | None, place: Any) -> bool:
+    """Whether an error of this class, about this name, may say that this place holds nothing."""
     if isinstance(place, AttributePlace):
-        return isinstance(error, AttributeError) and error.name in (None, place.attribute)
-    return isinstance(error, NameError) and error.name in (None, place.name)
+        return issubclass(kind, AttributeError) and name in (None, place.attribute)
+    return issubclass(kind, NameError) and name in (None, place.name)
 
 
 def is_unbound(error: BaseException) -> bool:

@@ -51,10 +51,11 @@ class Rolling:
                 return items[:0], None
             return items, None
         except _NeedsPeeling:
-            loop.body(items[0])
-            items = items[1:]
+            pass
         except NotRollable as refusal:
             return items, str(refusal)
+        loop.body(items[0])  # here, where what it raises has no other exception for its context
+        items = items[1:]
         try:
             if self._roll(items, loop, may_peel=False):
                 return items[:0], None
