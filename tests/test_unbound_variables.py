@@ -152,6 +152,23 @@ def in_a_guard(x):
     return -x
 
 
+def after_and(x):
+    if (y := x * 2) > 12 and (z := y + 1) > 0:
+        return z
+    return z
+
+
+def after_a_conditional_expression(x):
+    y = (z := x) if x > 5 else 0.0
+    return y + z
+
+
+def after_a_chain(x):
+    if 5 < x < (z := 9.0):
+        return z
+    return z
+
+
 def in_a_try(x):
     if x > 5:
         y = x
@@ -181,6 +198,9 @@ READS = [
     in_a_test,
     before_a_walrus,
     in_a_guard,
+    after_and,
+    after_a_conditional_expression,
+    after_a_chain,
     in_a_try,
 ]
 

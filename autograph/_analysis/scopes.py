@@ -226,6 +226,37 @@ def bound_anywhere(node: gast.AST) -> frozenset[str]:
     return frozenset(names)
 
 
+def surely_bound(node: gast.AST) -> set[str]:
+    """Names that ``:=`` binds whenever the node is evaluated, whatever comes out."""
+    return bound_if(node, None)
+
+
+def bound_if(test: gast.AST, truth: bool | None) -> set[str]:
+    """Names that ``:=`` has bound once a test has turned out true, or false; None: either.
+
+    >>> text = "(a := f()) and (b := g())"
+    >>> test = gast.parse(text, mode="eval").body
+    >>> sorted(bound_if(test, True)), sorted(bound_if(test, False))
+    (['a', 'b'], ['a'])
+    """
+    if isinstance(test, (*FUNCTIONS, *COMPREHENSIONS, gast.ClassDef)):
+        return set()
+    if isinstance(test, gast.NamedExpr):
+        return {test.target.id} | bound_if(test.value, truth)
+    if isinstance(test, gast.UnaryOp) and isinstance(test.op, gast.Not):
+        return bound_if(test.operand, None if truth is None else not truth)
+    if isinstance(test, gast.BoolOp):
+        if truth is isinstance(test.op, gast.And):  # then all operands have been evaluated, and came out so
+            return set().union(*(bound_if(value, truth) for value in test.values))
+        return surely_bound(test.values[0])
+    if isinstance(test, gast.Compare):
+        parts = [test.left, *(test.comparators if truth else test.comparators[:1])]
+        return set().union(*map(surely_bound, parts))
+    if isinstance(test, gast.IfExp):
+        return surely_bound(test.test)
+    return set().union(*map(surely_bound, gast.iter_child_nodes(test)))
+
+
 def contains(nodes: Iterable[gast.AST], kinds: type | tuple[type, ...]) -> bool:
     """Whether a node of one of these kinds runs in this scope among ``nodes``."""
     return any(isinstance(node, kinds) for node in walk_scope(nodes))

@@ -9,10 +9,12 @@ import gast
 
 from autograph._analysis.scopes import (
     LOOPS,
+    bound_if,
     bound_names,
     definitions_in,
     read_names,
     scope_of,
+    surely_bound,
     walk_scope,
 )
 from autograph._passes.nodes import Context, constant, load, placed, thunk
@@ -103,8 +105,8 @@ class _Walk:
     def statement(self, node: gast.AST, defined: set[str]) -> _Names:
         if isinstance(node, gast.If):
             node.test = self.reads(node.test, defined)
-            defined |= bound_names([node.test])
-            return _meet(self.block(node.body, set(defined)), self.block(node.orelse, set(defined)))
+            if_true, if_false = (defined | bound_if(node.test, truth) for truth in (True, False))
+            return _meet(self.block(node.body, if_true), self.block(node.orelse, if_false))
         if isinstance(node, LOOPS):
             return self.loop(node, defined)
         if isinstance(node, gast.With | gast.AsyncWith):
@@ -132,7 +134,7 @@ class _Walk:
         if isinstance(node, gast.Delete):
             return defined - bound_names([node])
         if not _is_bare(node):
-            defined |= bound_names([node])
+            defined |= _bound_by(node)
         if isinstance(node, gast.Break | gast.Continue) and self.exits:
             self.exits[-1][isinstance(node, gast.Continue)].append(set(defined))
         return None if isinstance(node, gast.Return | gast.Raise | gast.Break | gast.Continue) else defined
@@ -140,7 +142,7 @@ class _Walk:
     def case(self, node: gast.AST, defined: set[str]) -> _Names:
         if node.guard is not None:
             node.guard = self.reads(node.guard, defined)
-            defined = defined | bound_names([node.guard])
+            defined = defined | bound_if(node.guard, True)
         return self.block(node.body, defined)
 
     def class_body(self, node: gast.AST) -> None:
@@ -155,11 +157,10 @@ class _Walk:
         defined = defined - _deleted_in(node)
         if isinstance(node, gast.While):
             node.test = self.reads(node.test, defined)
-            defined = defined | bound_names([node.test])
-            end = self.block(node.body, set(defined))
+            end = self.block(node.body, defined | bound_if(node.test, True))
             breaks, _ = self.exits.pop()
             endless = isinstance(node.test, gast.Constant) and bool(node.test.value)
-            after = None if endless else self.block(node.orelse, set(defined))
+            after = None if endless else self.block(node.orelse, defined | bound_if(node.test, False))
             return _meet(after, *breaks)
         node.iter = self.reads(node.iter, defined)
         end = self.block(node.body, defined | bound_names([node.target]))
@@ -209,6 +210,34 @@ class _CheckReads(gast.NodeTransformer):
 
     def visit(self, node: gast.AST) -> gast.AST:
         return super().visit(node) if self.risky else node
+
+    def visit_NamedExpr(self, node: gast.AST) -> gast.AST:
+        node.value = self.visit(node.value)
+        self.risky = self.risky - {node.target.id}  # of what is evaluated after it
+        return node
+
+    def visit_BoolOp(self, node: gast.AST) -> gast.AST:
+        node.values[0] = self.visit(node.values[0])
+        risky = self.risky
+        node.values[1:] = [self.visit(value) for value in node.values[1:]]
+        self.risky = risky
+        return node
+
+    def visit_IfExp(self, node: gast.AST) -> gast.AST:
+        node.test = self.visit(node.test)
+        risky = self.risky
+        node.body = self.visit(node.body)
+        self.risky = risky
+        node.orelse = self.visit(node.orelse)
+        self.risky = risky
+        return node
+
+    def visit_Compare(self, node: gast.AST) -> gast.AST:
+        node.left, node.comparators[0] = self.visit(node.left), self.visit(node.comparators[0])
+        risky = self.risky
+        node.comparators[1:] = [self.visit(part) for part in node.comparators[1:]]
+        self.risky = risky
+        return node
 
     def visit_Name(self, node: gast.AST) -> gast.AST:
         if node.id not in self.risky or not isinstance(node.ctx, gast.Load):
@@ -285,6 +314,12 @@ def _deleted_in(node: gast.AST) -> set[str]:
     return {name.id for name in names if isinstance(name.ctx, gast.Del)}
 
 
+def _bound_by(node: gast.AST) -> set[str]:
+    """What a simple statement binds on every path through its expressions."""
+    perhaps = {part.target.id for part in walk_scope([node]) if isinstance(part, gast.NamedExpr)}
+    return bound_names([node]) - (perhaps - surely_bound(node))
+
+
 def _is_bare(node: gast.AST) -> bool:
     """Whether this is an annotation, which makes a name local and gives it no value."""
     return isinstance(node, gast.AnnAssign) and node.value is None
@@ -298,7 +333,9 @@ def _bound_on_some_path(parameters: Set[str], body: Sequence[gast.AST]) -> set[s
         if isinstance(node, gast.Delete):
             defined -= bound_names([node])
         elif isinstance(node, _SIMPLE):
-            defined |= set() if _is_bare(node) else bound_names([node])
+            sure = set() if _is_bare(node) else _bound_by(node)
+            found |= bound_names([node]) - sure - defined
+            defined |= sure
         else:
             found |= bound_names([node]) - defined
     return found
