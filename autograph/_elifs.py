@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 _Node = TypeVar("_Node", bound=ast.AST)
 

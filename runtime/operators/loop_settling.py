@@ -226,7 +226,9 @@ class SettlesCarry(CarriesLists):
         absences: Sequence[tuple[type[BaseException], str | None]],
     ) -> bool:
         """A variable that is unbound before the loop: True if iterations must see what earlier ones left."""
-        if isinstance(variable, AttributePlace):  # that it is there may be seen, by `hasattr` say, and its reads are not checked
+        if isinstance(
+            variable, AttributePlace
+        ):  # that it is there may be seen, by `hasattr` say, and its reads are not checked
             can_peel = self.peeled_for is not None
             raise AttributeError(name=variable.attribute) if can_peel else self._first_set_in_it(variable)
         is_missed = any(is_absence_of(kind, name, variable) for kind, name in absences)
