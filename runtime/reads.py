@@ -7,6 +7,7 @@ identity, containers by their items, NumPy arrays by their content.
 
 from __future__ import annotations
 
+import array
 import collections
 import enum
 import functools
@@ -173,6 +174,8 @@ class _Walk:
             self._parts(value, source, label)
         elif isinstance(value, np.ndarray):
             self._array(value, source, label)
+        elif isinstance(value, bytearray | array.array):
+            self._buffer(value, source, label)
         elif is_root and kind is types.FunctionType:  # what a namespace holds may be held here
             self._leaf(value, f"{source} is not {self._known(value)}", label)
             self._parts(value, source, label)
@@ -181,7 +184,7 @@ class _Walk:
             self.key.append(("again", list(self._seen).index(id(value))))
         elif isinstance(value, _CONTAINERS):
             self._container(value, self._bound(value, source, label), label)
-        elif kind is types.MethodType or isinstance(value, functools.partial):
+        elif kind is types.MethodType or isinstance(value, functools.partial | weakref.ref):
             self._tests.append(f"type({source}) is not {self._known(kind)}")
             self._parts(value, source, label)
         elif _is_data(value):
@@ -198,6 +201,8 @@ class _Walk:
         if isinstance(value, functools.partial):
             for name in ("func", "args", "keywords"):
                 self._visit(getattr(value, name), f"{source}.{name}", f"{label}.{name}")
+        elif isinstance(value, weakref.ref):
+            self._visit(value(), f"{source}()", label)
         elif isinstance(value, types.MethodType):
             self._visit(value.__func__, f"{source}.__func__", label)
             self._visit(value.__self__, f"{source}.__self__", label)
@@ -266,6 +271,7 @@ class _Walk:
             for name, part in known:
                 if isinstance(part, types.FunctionType):
                     self._tests.append(f"{self._known(kind)}.{name} is not {self._known(part)}")
+                    self.key.append(IdentityKey(weakref.ref(part)))
         return known
 
     def _object(self, value: Any, source: str, label: str) -> None:
@@ -355,6 +361,14 @@ class _Walk:
         digest = hashlib.blake2b(content[2], digest_size=16).digest()
         self.key.append((type(value), content[0], content[1], digest))
         self.leaves[label] = StaticLeaf(self.key[-1], f"{value.dtype}{list(value.shape)} of NumPy's")
+
+    def _buffer(self, value: Any, source: str, label: str) -> None:
+        content = bytes(value)
+        self._tests.append(f"{source} is not {self._known(value)} or bytes({source}) != {self._known(content)}")
+        self.key.append((type(value), getattr(value, "typecode", None), content))
+        self.leaves[label] = StaticLeaf(
+            self.key[-1], type(value)(value) if isinstance(value, bytearray) else list(value)
+        )
 
     # The source.
 

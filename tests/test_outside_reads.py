@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import array
 import collections
 import dataclasses
 import gc
@@ -54,6 +55,17 @@ class Frozen:
 
 
 Pair = collections.namedtuple("Pair", "a b")
+
+
+class Proxy:
+    def __init__(self, values):
+        self.__dict__["values"] = values
+
+    def __getattr__(self, name):
+        try:
+            return self.__dict__["values"][name]
+        except KeyError:
+            raise AttributeError(name) from None
 
 
 class Child(Plain):
@@ -152,6 +164,21 @@ CASES = {
         [mutate("inner", type("Twice", (Plain,), {"__call__": lambda self, x: 2 * self.w * x})(w=2.0))],
     ),
     "true and one": (lambda: Plain(w=1), lambda m, x: x + (1.0 if m.w is True else 0.0), [mutate("w", True)]),
+    "a method that is another": (
+        lambda: type("Patched", (Plain,), {})(w=2.0), lambda m, x: m.scaled(x),
+        [lambda m: setattr(type(m), "scaled", lambda self, x: x * 7), lambda m: setattr(m, "scaled", lambda x: x * 9)],
+    ),
+    "a proxy": (
+        lambda: Proxy({"w": 2.0}), lambda m, x: m.w * x, [lambda m: m.values.__setitem__("w", 5.0)],
+    ),
+    "a weak reference": (
+        lambda: (lambda inner: Plain(inner=inner, ref=weakref.ref(inner)))(Plain(w=2.0)), lambda m, x: m.ref().w * x,
+        [lambda m: scale()(m.inner)],
+    ),
+    "bytes that are written": (lambda: Plain(w=bytearray(b"ab")), lambda m, x: m.w[0] * x, [lambda m: m.w.__setitem__(0, 7)]),
+    "an array of Python's": (
+        lambda: Plain(w=array.array("d", [1.0])), lambda m, x: m.w[0] * x, [lambda m: m.w.__setitem__(0, 7.0)],
+    ),
     "an attribute that goes": (
         lambda: Plain(rate=7.0), lambda m, x: m.rate * x, [lambda m: delattr(m, "rate")],
     ),
@@ -180,6 +207,7 @@ CONTAINERS = {
         [lambda d: d.move_to_end("a")],
     ),
     "array": (lambda: np.arange(4.0), lambda a, x: a[1] * x, [set_item(1, value=9.0)]),
+    "array without axes": (lambda: np.array(2.0), lambda a, x: a * x, [set_item((), value=9.0), set_item((), value=2.0)]),
     "view of an array": (lambda: np.arange(8.0)[::2], lambda a, x: a[1] * x, [set_item(1, value=9.0)]),
 }  # fmt: skip
 

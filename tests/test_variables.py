@@ -459,3 +459,30 @@ def test_random_keys_are_values_like_others():
         return jax.random.normal(mine)
 
     assert float(f()) != float(f())
+
+
+@pytest.mark.parametrize("where", ["a closure's list", "an object's list", "an object in a list"])
+def test_a_variable_that_the_function_drops_is_an_input_of_its_program(where):
+    class Holder:
+        pass
+
+    holder, inner, variables = Holder(), Holder(), [ag.Variable(2.0)]
+    holder.variables, inner.v, holders = [ag.Variable(2.0)], ag.Variable(2.0), []
+    holders.append(inner)
+    del inner
+
+    @ag.function
+    def f(x):
+        if where == "a closure's list":
+            v = variables.pop()
+        elif where == "an object's list":
+            v = holder.variables.pop()
+        else:
+            v = holders.pop().v
+        y = v * 3.0
+        v.assign_add(1.0)
+        del v
+        return y * x + 0
+
+    assert float(f(jnp.float32(1))) == 6.0
+    assert float(f(jnp.float32(1))) == 9.0

@@ -134,6 +134,17 @@ def inner_programs(equation: Any) -> Iterator[Any]:
     yield from jaxprs_in_params(equation.params)
 
 
+def replace_literals(program: Any, new: Callable[[Any], Any]) -> None:
+    """Give each literal of a program, and of those in it, the value ``new(value)``."""
+    jaxpr = getattr(program, "jaxpr", program)
+    for equation in jaxpr.eqns:
+        for atom in equation.invars:
+            if is_literal(atom) and (value := new(atom.val)) is not atom.val:
+                atom.val = value
+        for inner in inner_programs(equation):
+            replace_literals(inner, new)
+
+
 def has_inner_effects(params: Mapping[str, Any]) -> bool:
     """Whether the jaxprs among an operation's parameters have effects."""
     return any(jaxpr.effects for jaxpr in jaxprs_in_params(params))

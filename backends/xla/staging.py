@@ -73,6 +73,7 @@ class XlaStaging:
 
     def record(self, block: Callable[..., Sequence[Any]], arrays: Sequence[Any]) -> Any:
         program = jax.make_jaxpr(block)(*arrays)
+        jax_compat.replace_literals(program, _owned_scalar)
         return program.replace(consts=[_owned(const) for const in program.consts])
 
     def stand_ins(self, program: Any) -> list[tuple[Any, bool]]:
@@ -169,6 +170,12 @@ def _run_needed(program: Any, operands: Sequence[Any]) -> list[Any]:
             raise TypeError(f"a value is needed here, and only a type is given: {type_of(value) or value}")
     own = jax_compat.program_of(equations, taken, jaxpr.outvars, jax_compat.constants_of(program))
     return jax_compat.replay(own, *values)
+
+
+def _owned_scalar(value: Any) -> Any:
+    """A scalar of NumPy's, which JAX holds in a wrapper, as one that nobody writes; anything else as it is."""
+    is_wrapped = hasattr(value, "__array__") and not isinstance(value, np.generic | jax.Array)
+    return np.array(value)[()] if is_wrapped else value
 
 
 def _owned(const: Any) -> Any:

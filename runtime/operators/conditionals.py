@@ -323,6 +323,8 @@ class Conditionals:
                     end.parts[key_of(place)] = EndParts(value, self.identities)
             self.identities.check_unreported()
             self.identities.leave(known)
+            snapshot.restore()
+            region.roll_back()
             return flat
 
         if block is not None:

@@ -332,6 +332,8 @@ class LoopTrace(SettlesCarry, CarriesParts):
             end.rebound = self.snapshot.rebound()
             self.raising.identities.check_unreported()
             self.raising.identities.leave(known)
+            self.snapshot.restore()
+            region.roll_back()
             return flat
 
         slices = [slice_type(array, self.backend) for array in self.iterable.arrays]
@@ -378,6 +380,8 @@ class LoopTrace(SettlesCarry, CarriesParts):
                 or any(v.get() is not installed.get(id(v), (None,))[0] for v in bound)
             )
             self.raising.identities.leave(known)
+            self.snapshot.restore()
+            region.roll_back()
             return [truth]
 
         try:
