@@ -68,7 +68,7 @@ class _Differentiation:
     def run(self, args: Any, kwargs: Any, may_create: bool = True) -> tuple[Any, Any]:
         outer = current_frame()
         frame = Frame(self.name, may_create and (outer is None or outer.may_create))
-        results: list[Any] = []
+        structure: list[Any] = []  # not the results, which nothing may hold when their trace ends
 
         def block() -> Sequence[Any]:
             value = self.f(*args, **kwargs)
@@ -77,11 +77,12 @@ class _Differentiation:
                     f"{self.name} must give a pair (value, aux) under has_aux=True; got {type(value).__name__}"
                 )
             loss, aux = value if self.has_aux else (value, None)
-            results[:] = jax.tree_util.tree_flatten(jax.tree_util.tree_map(_as_leaf, (jnp.asarray(plain(loss)), aux)))
-            return list(results[0])
+            leaves, tree = jax.tree_util.tree_flatten(jax.tree_util.tree_map(_as_leaf, (jnp.asarray(plain(loss)), aux)))
+            structure[:] = len(leaves), tree
+            return leaves
 
         program = frame.record(block, ())
-        count, tree = len(results[0]), results[1]
+        count, tree = structure
         touched = touched_by(program)
         if any(start is not None for _, start in frame.created):
             self._start(frame, program, count, [variable for variable, _ in touched])

@@ -169,6 +169,8 @@ class Region:
         for place, old in reversed(list(self.before.values())):
             if not same(place.get(), old):
                 place.set(old)
+        self.made.clear()  # which hold values of the block's trace
+        self._made_ids.clear()
 
 
 class Watch:

@@ -37,6 +37,7 @@ from autograph.runtime.operators.raises import Raising
 from autograph.runtime.operators.state import (
     UNBOUND,
     Marks,
+    Slot,
     Snapshot,
     Variable,
     counts_in,
@@ -287,6 +288,7 @@ class LoopTrace(SettlesCarry, CarriesParts):
 
         def run(*operands: Any) -> list[Any]:
             count = len(self._operand_types())
+            slots = [(variable, variable.get()) for variable in self.variables if isinstance(variable, Slot)]
             stand_ins = StandIns(self.raising.identities)
             installed, starts = self._install(operands[:count], region, stand_ins)
             in_arrays = lists_in_arrays(variable.get() for variable in self.variables)
@@ -334,6 +336,8 @@ class LoopTrace(SettlesCarry, CarriesParts):
             self.raising.identities.leave(known)
             self.snapshot.restore()
             region.roll_back()
+            for slot, value in slots:
+                slot.set(value)
             return flat
 
         slices = [slice_type(array, self.backend) for array in self.iterable.arrays]
