@@ -15,7 +15,7 @@ import numpy as np
 from autograph.runtime.errors import StagingError, describe_location
 from autograph.runtime.large_ints import fits_integers
 from autograph.runtime.layouts.objects import is_plain_object
-from autograph.runtime.operators.list_outputs import CountedList
+from autograph.runtime.operators.list_outputs import CountedList, with_plain_lists
 from autograph.runtime.operators.object_graph import Reached, attributes, is_one_shot, traced_part
 from autograph.runtime.operators.padded_arrays import PaddedArray
 from autograph.runtime.operators.traced_lists import TracedList
@@ -138,7 +138,7 @@ class Outputs:
     def _part(self, part: Any) -> Any:
         """What an object holds: a Variable is itself there, and not its value."""
         keep = lambda leaf: StaticOutput(_Object(leaf)) if isinstance(leaf, Variable) else self._leaf(leaf)  # noqa: E731
-        return jax.tree_util.tree_map(keep, part, is_leaf=is_one_shot)
+        return jax.tree_util.tree_map(keep, with_plain_lists(part, CountedList.of), is_leaf=is_one_shot)
 
     def _is_outside(self, value: Any) -> bool:
         if self._reached is None:

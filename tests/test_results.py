@@ -141,6 +141,22 @@ def test_made_under_conditions_and_in_loops():
         assert float(compiled(one(), jnp.asarray(n)).x) == float(f(1.0, n).x)
 
 
+def test_lists_in_objects_have_the_length_that_they_got():
+    def f(x):
+        p = Point([], {"kept": []})
+        for v in x:
+            p.x.append(v * 2)
+            if v > 1:
+                p.y["kept"].append(v)
+        return p
+
+    compiled = ag.function(f)
+    for values in ([1.0, 2.0, 3.0], [0.0, 0.5, 1.0]):
+        wanted, got = f(values), compiled(jnp.array(values))
+        assert type(got.x) is list and type(got.y["kept"]) is list
+        assert [float(v) for v in got.x] == wanted.x and [float(v) for v in got.y["kept"]] == wanted.y["kept"]
+
+
 def test_through_other_functions_and_transforms():
     inner = ag.function(lambda x: Point(x * 2, {7}))
 

@@ -24,7 +24,9 @@ def parts(value: Any) -> Iterator[tuple[str, Any]]:
     """What an object leads to in one step, each with what is written after the object's name for it."""
     if isinstance(value, _CLOSED) or (isinstance(value, type) and is_library(value)):
         return
-    if isinstance(value, dict):
+    if has_contents(value):
+        yield "", value.contents()
+    elif isinstance(value, dict):
         for key, item in value.items():
             yield f"[{key!r}]", item
             yield "", key
