@@ -15,6 +15,7 @@ import numpy as np
 from autograph.runtime.errors import StagingError, describe_location
 from autograph.runtime.large_ints import fits_integers
 from autograph.runtime.layouts.objects import is_plain_object
+from autograph.runtime.library_table import is_library
 from autograph.runtime.operators.list_outputs import CountedList, with_plain_lists
 from autograph.runtime.operators.object_graph import Reached, attributes, is_one_shot, traced_part
 from autograph.runtime.operators.padded_arrays import PaddedArray
@@ -62,7 +63,8 @@ class MadeOutput:
     Attributes:
       number: what other results refer to it by.
       kind: its class.
-      names: of an object, its attributes; of a deque, its length at most.
+      names: of an object, its attributes; of a deque, its length at most; of an object that is a list, tuple or dict, how
+        many items it has, or their keys, and its attributes.
       parts: what it holds, as outputs; None for one that stands elsewhere among the results.
     """
 
@@ -79,11 +81,30 @@ class MadeOutput:
         elif issubclass(self.kind, collections.deque):
             made = known[self.number] = self.kind((), self.names)
             made.extend(finished(list(self.parts), known))
+        elif issubclass(self.kind, list | dict | tuple):
+            made = self._made_container(known)
         else:
             new = types.SimpleNamespace.__new__ if self.kind is types.SimpleNamespace else object.__new__
             made = known[self.number] = new(self.kind)
             for name, part in zip(self.names, self.parts, strict=True):
                 object.__setattr__(made, name, finished(part, known))
+        return made
+
+    def _made_container(self, known: dict[int, Any]) -> Any:
+        keys, names = self.names
+        parts: Sequence[Any] = self.parts or ()
+        count = len(parts) - len(names)
+        if issubclass(self.kind, tuple):  # whose items are known before it is made
+            made = known[self.number] = tuple.__new__(self.kind, finished(list(parts[:count]), known))
+        else:
+            made = known[self.number] = self.kind.__new__(self.kind)
+            items = finished(list(parts[:count]), known)
+            if isinstance(made, dict):
+                dict.update(made, zip(keys, items, strict=True))
+            else:
+                list.extend(made, items)
+        for name, part in zip(names, parts[count:], strict=True):
+            object.__setattr__(made, name, finished(part, known))
         return made
 
     def tree_flatten(self) -> tuple[tuple[Any, ...], Any]:
@@ -119,6 +140,11 @@ class Outputs:
             return self._made_anew(leaf, leaf.maxlen, map(self._part, leaf))
         if is_one_shot(leaf) and not self._is_outside(leaf):
             raise self._one_shot(leaf)
+        if _is_container_of_users(leaf) and not self._is_outside(leaf):
+            held = attributes(leaf)
+            items = list(leaf.values()) if isinstance(leaf, dict) else list(leaf)
+            keys = tuple(leaf) if isinstance(leaf, dict) else len(items)
+            return self._made_anew(leaf, (keys, tuple(held)), map(self._part, [*items, *held.values()]))
         if _is_record(leaf) and not self._is_outside(leaf):
             held = attributes(leaf)
             return self._made_anew(leaf, tuple(held), map(self._part, held.values()))
@@ -168,6 +194,11 @@ def _first_line(function: Any) -> str:
     """Where the user's function begins."""
     code = getattr(inspect.unwrap(function), "__code__", None)
     return "<unknown>" if code is None else describe_location(code.co_filename, code.co_firstlineno)
+
+
+def _is_container_of_users(leaf: Any) -> bool:
+    """Whether this is a list, tuple or dict of a class of the user's, which JAX does not take apart."""
+    return isinstance(leaf, list | tuple | dict) and not is_library(type(leaf))
 
 
 def _is_record(leaf: Any) -> bool:

@@ -19,6 +19,20 @@ class Point:
         self.x, self.y = x, y
 
 
+class Table(dict):
+    pass
+
+
+class Row(list):
+    def named(self, name):
+        self.name = name
+        return self
+
+
+class Pair(tuple):
+    pass
+
+
 class Slotted:
     __slots__ = ("x", "y")
 
@@ -65,6 +79,9 @@ MADE = {
     "subclass": (lambda x: Grown(x), lambda r: (float(r.log[1]["k"]), r.count, r.y)),
     "dataclass": (lambda x: Settings(x), lambda r: (float(r.rate), r.name)),
     "namespace": (lambda x: types.SimpleNamespace(a=x), lambda r: float(r.a)),
+    "a dict's subclass": (lambda x: Table(a=x, b=[x]), lambda r: (list(r), float(r["a"]), float(r["b"][0]))),
+    "a list's subclass": (lambda x: Row([x, 2]).named("n"), lambda r: (r.name, float(r[0]), int(r[1]))),
+    "a tuple's subclass": (lambda x: Pair((x, x + 1)), lambda r: [float(v) for v in r]),
     "in containers": (lambda x: {"p": [Point(x)], "s": ({3}, x)}, lambda r: (float(r["p"][0].x), r["s"][0])),
     "a deque of objects": (lambda x: collections.deque([Point(x)]), lambda r: float(r[0].x)),
 }

@@ -17,16 +17,14 @@ from autograph.runtime.variables import Variable
 
 _NOTHING_WITHIN = frozenset({bool, int, float, complex, str, bytes, type(None), type(...), range, slice})
 _SEQUENCES = (list, tuple, set, frozenset, collections.deque)
-_CLOSED = (jax.Array, Variable, types.ModuleType, types.CodeType, types.BuiltinFunctionType)
+_CLOSED = (jax.Array, Variable, types.ModuleType, types.CodeType)
 
 
 def parts(value: Any) -> Iterator[tuple[str, Any]]:
     """What an object leads to in one step, each with what is written after the object's name for it."""
     if isinstance(value, _CLOSED) or (isinstance(value, type) and is_library(value)):
         return
-    if has_contents(value):
-        yield "", value.contents()
-    elif isinstance(value, dict):
+    if isinstance(value, dict):
         for key, item in value.items():
             yield f"[{key!r}]", item
             yield "", key
@@ -39,6 +37,9 @@ def parts(value: Any) -> Iterator[tuple[str, Any]]:
     elif isinstance(value, types.CellType):
         if value != _EMPTY:
             yield "", value.cell_contents
+    elif isinstance(value, types.BuiltinFunctionType):
+        yield "", value.__self__
+        return
     elif isinstance(value, types.MethodType):
         yield "", value.__self__
         yield "", value.__func__
