@@ -41,6 +41,7 @@ _DEEP = 50  # objects on the way to one, before those beyond it wait
 _MOST = 100_000
 _UNROLLED = 16  # items that are compared by an expression of their own each
 _MISSING = object()
+_PLAIN_LOOKUP: Any = object.__getattribute__
 
 Place = tuple[Any, ...]
 
@@ -277,8 +278,7 @@ class _Walk:
     def _object(self, value: Any, source: str, label: str) -> None:
         attributes = getattr(value, "__dict__", None)
         kind = type(value)
-        lookup: Any = kind.__getattribute__
-        has_plain_lookup = lookup is object.__getattribute__
+        has_plain_lookup = getattr(kind, "__getattribute__", None) is _PLAIN_LOOKUP
         if type(attributes) is not dict:
             attributes = {}
         elif has_plain_lookup:

@@ -73,6 +73,7 @@ class MadeOutput:
 
     def made(self, known: dict[int, Any]) -> Any:
         """The result; ``known`` has those made before by their numbers."""
+        made: Any
         if self.parts is None:
             return known[self.number]
         made: Any
@@ -94,6 +95,7 @@ class MadeOutput:
         keys, names = self.names
         parts: Sequence[Any] = self.parts or ()
         count = len(parts) - len(names)
+        made: Any
         if issubclass(self.kind, tuple):  # whose items are known before it is made
             made = known[self.number] = tuple.__new__(self.kind, finished(list(parts[:count]), known))
         else:
