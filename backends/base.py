@@ -320,6 +320,9 @@ class Staging(Protocol):
     def tape(self) -> Tape:
         """A new tape."""
 
+    def lowered(self, trace: Callable[..., Any], types: Sequence[Any], platforms: Sequence[str] | None = None) -> Any:
+        """The program that ``trace`` gives for these types, lowered for these platforms (None: the one that is here)."""
+
     def accept(self, kind: type, read: Callable[[Any], Any], type_of: Callable[[Any], LeafType]) -> None:
         """Let JAX's functions take objects of this class for the arrays that ``read`` gives."""
 

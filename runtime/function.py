@@ -27,6 +27,7 @@ from autograph.runtime.options import Tools as Tools
 from autograph.runtime.placement import constrained, placed, spread_shardings
 from autograph.runtime.program import FirstCall, Program
 from autograph.runtime.reads import Reads
+from autograph.runtime.recording import JOINT
 from autograph.runtime.results import Outputs
 from autograph.runtime.retrace import Trace, TraceLog
 from autograph.runtime.signature import (
@@ -176,10 +177,22 @@ class Function:
         graph = self.get_concrete_function(*args, **kwargs).graph
         return lambda stage="hlo": graph.as_text(stage)
 
-    def lower(self, *args: Any, **kwargs: Any) -> Any:
-        """The program for these arguments, lowered, as `jax.stages.Lowered`."""
+    def lower(self, *args: Any, platforms: Sequence[str] | None = None, **kwargs: Any) -> Any:
+        """The program for these arguments, lowered, as `jax.stages.Lowered`.
+
+        Args:
+          args, kwargs: as of a call; types (`TensorSpec`, `jax.ShapeDtypeStruct`) stand for arrays.
+          platforms: what it is lowered for, as in ``["cpu", "cuda", "tpu"]``; by default the platform that is here.
+
+        Returns:
+          An object whose ``compile(target=None)`` gives the program compiled, with ``cost_analysis()`` and
+          ``memory_analysis()``; a target may be a topology that is not here, as in ``"tpu:v5e:2x2"``.
+
+        Raises:
+          StagingError: the program does what a platform cannot do.
+        """
         key, specs, entry = self._look_up(args, kwargs)
-        return entry.program.jitted.trace(*_stand_ins(self._tools, specs)).lower()
+        return JOINT.staging.lowered(entry.program.jitted.trace, _stand_ins(self._tools, specs), platforms)
 
     def __repr__(self) -> str:
         return f"<autograph.Function {self.__qualname__}>"

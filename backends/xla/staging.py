@@ -15,6 +15,7 @@ from jax.experimental import io_callback
 
 from autograph.backends.base import LeafType, RaiseSite
 from autograph.backends.xla import jax_compat
+from autograph.backends.xla.ahead import Lowered
 from autograph.backends.xla.discharge import Cell, Errors, evaluate
 from autograph.backends.xla.leaf_types import as_struct, type_of
 from autograph.backends.xla.parts import needed_for
@@ -135,6 +136,11 @@ class XlaStaging:
 
     def tape(self) -> XlaTape:
         return XlaTape()
+
+    def lowered(
+        self, trace: Callable[..., Any], types: Sequence[Any], platforms: Sequence[str] | None = None
+    ) -> Lowered:
+        return Lowered(trace, types, platforms)
 
     def accept(self, kind: type, read: Callable[[Any], Any], type_of: Callable[[Any], LeafType]) -> None:
         jax_compat.accept(kind, read, lambda value: as_struct(type_of(value)))
