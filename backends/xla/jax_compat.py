@@ -559,9 +559,17 @@ def accept(kind: type, read: Callable[[Any], Any], type_of: Callable[[Any], Any]
 
 def drop_buffer(ref: Any) -> None:
     """Free what a Ref holds: a program that is run with it fails, where it would read an old value."""
-    buffer = getattr(getattr(ref, "_refs", None), "_buf", None)
-    if buffer is not None:
-        buffer.delete()
+    _buffer_of(ref).delete()
+
+
+def is_ref_without_buffer(value: Any) -> bool:
+    """Whether this is a Ref whose buffer has been dropped."""
+    buffer = _buffer_of(value)
+    return buffer is not None and bool(buffer.is_deleted())
+
+
+def _buffer_of(ref: Any) -> Any:
+    return getattr(getattr(ref, "_refs", None), "_buf", None)
 
 
 _SETTINGS = (

@@ -1,11 +1,11 @@
 """Stand-ins: the `jax.Ref`s that Variables are while a program is recorded, and which of them a program writes.
 
-A stand-in has no buffer. A recorded program that reaches XLA with one fails loudly instead of reading a stale value.
+A stand-in has no buffer, which tells it from a user's Ref. A recorded program that reaches XLA with one fails loudly
+instead of reading a stale value.
 """
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Iterable
 from typing import Any
 
@@ -16,20 +16,17 @@ from autograph.backends.xla import jax_compat
 from autograph.backends.xla.jax_compat import Kind, is_literal
 from autograph.backends.xla.leaf_types import zeros
 
-_STAND_INS: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
-
 
 def new_stand_in(type: LeafType) -> Any:
     """A new Ref of this type that stands for a Variable."""
     with jax_compat.outside_traces():
         ref = jax.new_ref(zeros(type))
     jax_compat.drop_buffer(ref)
-    _STAND_INS[id(ref)] = ref
     return ref
 
 
 def is_stand_in(const: Any) -> bool:
-    return _STAND_INS.get(id(const)) is const
+    return jax_compat.is_ref_without_buffer(const)
 
 
 def stand_ins(programs: Iterable[Any]) -> list[tuple[Any, bool]]:
