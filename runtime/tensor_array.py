@@ -18,6 +18,7 @@ from autograph.runtime.array_like import plain
 from autograph.runtime.errors import StagingError
 from autograph.runtime.operators.locations import user_location
 from autograph.runtime.operators.padded_arrays import PaddedArray
+from autograph.runtime.recording import JOINT
 
 
 class TensorArray:
@@ -130,6 +131,7 @@ class TensorArray:
         returns exact.
         """
         buffer = self._filled()
+        self._check_written()
         count = self._count
         if isinstance(count, jax.Array) and not isinstance(count, jax.core.Tracer):
             count = int(count)
@@ -234,6 +236,21 @@ class TensorArray:
                 f"{user_location()}\n  A TensorArray that grows is written at a traced index, and nothing says how far it may "
                 "grow. Give it max_size=, or run the loop over a range of known length."
             )
+
+    def _check_written(self) -> None:
+        """See that no write went beyond the room that there was: when the program runs, if only then that is known."""
+        room, count = self._buffer.shape[0], self._count
+        if not isinstance(room, int) or _is_symbolic(count):
+            return
+        text = (
+            f"{user_location()}\n  A TensorArray with room for {room} elements was written beyond that: where a loop writes, there is "
+            "room for one more element in each iteration.\n  Give it max_size=."
+        )
+        if isinstance(count, int):
+            if count > room:
+                raise IndexError(text)
+        elif isinstance(count, jax.core.Tracer) and JOINT.operators.can_raise_later():
+            JOINT.operators.raise_unless(count <= room, IndexError(text), is_check=True)
 
     def _known_room(self) -> Any:
         """How many elements fit at most, None if it may grow without end."""
