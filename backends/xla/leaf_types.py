@@ -13,7 +13,6 @@ import jax
 import jax.export
 import jax.numpy as jnp
 import numpy as np
-from jax.extend import source_info_util
 
 from autograph.backends.base import MISSING, LeafType, LoopSpec, Output, Traced
 from autograph.backends.xla import jax_compat
@@ -45,7 +44,7 @@ def line_of(traced: Traced, leaf: Any) -> str | None:
     wanted = traced.program.jaxpr.outvars[leaf.index]
     for equation in traced.program.jaxpr.eqns:
         if any(made is wanted for made in equation.outvars):
-            found = re.match(r"(.*?:\d+):\d+ \(", source_info_util.summarize(equation.source_info))
+            found = re.match(r"(.*?:\d+):\d+ \(", jax_compat.source_line(equation))
             return None if found is None else found[1]
     return None
 

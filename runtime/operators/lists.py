@@ -15,7 +15,6 @@ from autograph.backends.base import Backend
 from autograph.runtime.errors import StagingError
 from autograph.runtime.operators.array_functions import array_overloads
 from autograph.runtime.operators.journal import Journal
-from autograph.runtime.operators.list_outputs import as_argument
 from autograph.runtime.operators.locations import user_location
 from autograph.runtime.operators.orderings import error_of_empty, nan_never_better
 from autograph.runtime.operators.padded import Padded
@@ -49,6 +48,7 @@ class Lists:
     refuse_pending: Callable[[Any], None]
     raise_unless: Callable[..., None]
     can_raise_later: Callable[[], bool]
+    with_converted_functions: Callable[[Any], Any]
 
     def new_list(self, values: list[Any]) -> list[Any]:
         """A list that may come to grow: ``values`` itself outside of a trace."""
@@ -72,7 +72,7 @@ class Lists:
         plain |= {getattr(np, name): array_overloads()[getattr(np, name)] for name in padded}
         stacking = {function: self._stacking(plain[function], padded[function.__name__]) for function in plain}
         methods = {getattr(jnp, name): _by_method(name) for name in REDUCTIONS}
-        return stacking | methods | {function: _of_known_lengths(function) for function in _TREE_FUNCTIONS}
+        return stacking | methods | {function: self._of_known_lengths(function) for function in _TREE_FUNCTIONS}
 
     def _stacking(self, plain: Callable[..., Any], padded: Callable[..., Any]) -> Callable[..., Any]:
         def stack(arrays: Any, *args: Any, **kwargs: Any) -> Any:
@@ -88,6 +88,23 @@ class Lists:
             return plain(arrays, *args, **kwargs)
 
         return stack
+
+    def _of_known_lengths(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """A function on pytrees, to which a list of traced length is its array and its length."""
+        convert = self.with_converted_functions(function)
+
+        @functools.wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            given = jax.tree_util.tree_leaves((args, kwargs), is_leaf=_is_padded)
+            padded = [part for part in given if _is_padded(part) and not isinstance(getattr(part, "length", 0), int)]
+            if padded:
+                raise StagingError(
+                    f"{user_location()}\n  `{function.__name__}` is given {padded[0]!r}, whose length is traced: what it does to each "
+                    "element it would do to the padding, and to the length.\n  Write a loop over the elements."
+                )
+            return convert(*args, **kwargs)
+
+        return call
 
     def reduced(self, name: str, values: TracedList, key: Any = None, **default: Any) -> Any:
         """``sum``, ``max`` … of a list of traced length. ``default`` may hold what they give of an empty one."""
@@ -171,23 +188,6 @@ def _by_method(name: str) -> Callable[..., Any]:
         return (
             getattr(array, name)(*args, **kwargs) if isinstance(array, PaddedArray) else plain(array, *args, **kwargs)
         )
-
-    return call
-
-
-def _of_known_lengths(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function on pytrees, to which a list of traced length is its array and its length."""
-
-    @functools.wraps(function)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        args, kwargs = tuple(map(as_argument, args)), {key: as_argument(value) for key, value in kwargs.items()}
-        padded = [part for part in jax.tree_util.tree_leaves((args, kwargs), is_leaf=_is_padded) if _is_padded(part)]
-        if padded:
-            raise StagingError(
-                f"{user_location()}\n  `{function.__name__}` is given {padded[0]!r}, whose length is traced: what it does to each element "
-                "it would do to the padding, and to the length.\n  Write a loop over the elements."
-            )
-        return function(*args, **kwargs)
 
     return call
 

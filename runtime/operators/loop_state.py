@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -97,6 +98,17 @@ def carry_changes(where: str, mismatches: Sequence[Mismatch], has_invariants: bo
     if has_invariants:
         message += "\n  XLA's shapes are fixed: shape_invariants cannot let one change."
     return CarryChanges(message)
+
+
+@contextmanager
+def peeling(error: Exception) -> Iterator[None]:
+    """Run the first iteration by itself after ``error``, which is raised where that does not help with the same variables."""
+    try:
+        yield
+    except StagingError as other:
+        if isinstance(error, CarryChanges) and error._differing & other._differing:
+            raise StagingError(*error.args) from None
+        raise
 
 
 def refuse_nesting(where: str, carried: Sequence[Carried]) -> StagingError:

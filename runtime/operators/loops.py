@@ -16,7 +16,7 @@ from autograph.runtime.operators.journal import Journal
 from autograph.runtime.operators.locations import user_location
 from autograph.runtime.operators.loop_carry import LoopTrace
 from autograph.runtime.operators.loop_options import NO_OPTIONS, LoopOptions, make_options, set_loop_options
-from autograph.runtime.operators.loop_state import CarryChanges, ForLoop, Thunk, WhileLoop
+from autograph.runtime.operators.loop_state import CarryChanges, ForLoop, Thunk, WhileLoop, peeling
 from autograph.runtime.operators.opaque import OpaqueCalls
 from autograph.runtime.operators.operations import user_method
 from autograph.runtime.operators.raises import ABSENCES, Raising, may_be_bound
@@ -292,9 +292,7 @@ class Loops(Rolling, Raising):
             )
 
     def _may_become_traced(self, functions: Sequence[Callable[..., Any]]) -> bool:
-        """Whether anything the loop's functions reach directly is traced now, so that trying to stage is worth
-        while.
-        """
+        """Whether anything the loop's functions reach directly is traced now: then staging is worth a trial."""
         return not self.backend.is_eager() and any(map(self.backend.is_traced, _leaves_reached(functions)))
 
     def traced_leaves(self, functions: Sequence[Callable[..., Any]]) -> list[Any]:
@@ -392,21 +390,11 @@ class Loops(Rolling, Raising):
         else:
             trace.emit()
             return
-        self._peeled_instead(staged, loop, cause)
-
-    def _peeled_instead(self, staged: StagedIterable, loop: ForLoop, error: Exception) -> None:
-        """See `_peeled_for`; where that does not help, the error is that of the loop as it stands."""
-        try:
+        with peeling(cause):
             self._peeled_for(staged, loop)
-        except StagingError as other:
-            if isinstance(error, CarryChanges) and error._differing & other._differing:
-                raise StagingError(*error.args) from None
-            raise
 
     def _peeled_for(self, staged: StagedIterable, loop: ForLoop) -> None:
-        """Run the first iteration by itself, where the state has types that only it sees (None, say), and stage
-        the rest.
-        """
+        """Run the first iteration by itself, where only it sees some types (None, say), and stage the rest."""
         variables = loop.variables()
         if not isinstance(staged.length, int) and not staged.surely:
 
