@@ -145,7 +145,8 @@ class Joiner:
         joined = None if types[0] is None or types[1] is None else self.types.join(types[0], types[1])
         if joined is None:
             places = (left if isinstance(left, int) else None, right if isinstance(right, int) else None)
-            self.mismatches.append(Mismatch(worded(path), a, b, places=places))
+            is_room = _is_filled(path)
+            self.mismatches.append(Mismatch(worded(path), a, b, is_room=is_room, places=places))
             return a
         return Array(joined)
 
@@ -274,11 +275,18 @@ def _has_known_length(seq: Tree) -> bool:
     return not any(isinstance(part, Seq) and part.role == BUFFERS for part in seq.parts)
 
 
+def _is_filled(path: Path) -> bool:
+    """Whether this leads to a part of an array that is filled element by element."""
+    return isinstance(path, tuple) and isinstance(path[1], Seq) and path[1].role == FILLED
+
+
 def worded(path: Path) -> str:
     """A path as Python writes it: ``params['w'][0]``."""
     if isinstance(path, str):
         return path
     around, node, k = path
+    if _is_filled(path):
+        return worded(around)
     if isinstance(node, Object):
         return f"{worded(around)}.{node.names[k]}"
     if node.kind in (list, tuple, dict, CONTENTS):

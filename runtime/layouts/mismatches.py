@@ -29,6 +29,7 @@ class Mismatch:
 
     Attributes:
       is_structure: whether the two are built differently; else they are leaves.
+      is_room: whether they are the buffers of an array that is filled element by element.
       places: of two leaves, where each is among those of its side, if it is.
       lines: the user's lines that make either side, where they are known.
     """
@@ -37,6 +38,7 @@ class Mismatch:
     left: Layout
     right: Layout
     is_structure: bool = False
+    is_room: bool = False
     places: tuple[int | None, int | None] = (None, None)
     lines: tuple[str | None, str | None] = (None, None)
 

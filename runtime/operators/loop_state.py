@@ -95,6 +95,8 @@ def carry_changes(where: str, mismatches: Sequence[Mismatch], has_invariants: bo
         f"{where}\n  {names} {verb} type in this staged loop.\n{sides(mismatches, 'before the loop', 'after one iteration')}\n"
         f"  Give {them} the same shape and structure before the loop as its iterations leave {'them' if verb == 'change' else 'it'} with."
     )
+    if any(each.is_room for each in mismatches):
+        message += "\n  A TensorArray has to have room for all that this loop writes: give it a max_size."
     if has_invariants:
         message += "\n  XLA's shapes are fixed: shape_invariants cannot let one change."
     return CarryChanges(message)
