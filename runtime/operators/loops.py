@@ -21,14 +21,7 @@ from autograph.runtime.operators.opaque import OpaqueCalls
 from autograph.runtime.operators.operations import user_method
 from autograph.runtime.operators.raises import ABSENCES, Raising, may_be_bound
 from autograph.runtime.operators.rolling import Rolling, Watch, is_used_up, why
-from autograph.runtime.operators.state import (
-    Marks,
-    Slot,
-    Snapshot,
-    contents_of_cells,
-    find_variables,
-    flatten,
-)
+from autograph.runtime.operators.state import Marks, Slot, Snapshot, contents_of_cells, find_variables, flatten
 from autograph.runtime.progress import Progress, staged_progress
 from autograph.runtime.recording import JOINT, effects_recorded
 
