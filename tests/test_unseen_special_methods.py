@@ -1,5 +1,7 @@
 """Methods that Python calls by itself where no operator stands: to show, hash, order, unpack and find."""
 
+import importlib
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -195,5 +197,44 @@ def test_items_through_the_methods_of_the_class_and_its_base():
         if x > 0:
             d["a"] = 1.0
         return d["a"], d["writes"]
+
+    agrees(f)
+
+
+ELSEWHERE = """
+def total(a, b):
+    return a + b
+
+def read(box):
+    return box.level
+"""
+
+
+class Levels:
+    def __init__(self):
+        self.n = 0
+
+    def __add__(self, other):
+        self.n += 1
+        return other * 2
+
+    @property
+    def level(self):
+        self.n += 10
+        return 1.0
+
+
+def test_a_function_of_a_module_that_does_not_know_the_class(tmp_path, monkeypatch):
+    (tmp_path / "elsewhere_of_test.py").write_text(ELSEWHERE)
+    monkeypatch.syspath_prepend(tmp_path)
+    elsewhere = importlib.import_module("elsewhere_of_test")
+
+    def f(x):
+        o, s = Levels(), 0.0
+        for _ in ag.range(3):
+            s += elsewhere.total(o, x)
+        if x > 0:
+            s += elsewhere.read(o)
+        return s, o.n
 
     agrees(f)

@@ -168,18 +168,19 @@ def _numbers(
     told: dict[str, bool] = {}
     targets: set[int] = set()
 
-    def bind(target: gast.AST, is_number: Callable[[], bool]) -> None:
+    def bind(target: gast.AST, value: gast.AST | None) -> None:
         if isinstance(target, gast.Name) and target.id in names:
             targets.add(id(target))
-            told[target.id] = told.get(target.id, True) and is_number()
+            is_number = value is None or _is_number(value, is_plain_call)
+            told[target.id] = told.get(target.id, True) and is_number
 
     for part in parts:
         if isinstance(part, gast.Assign):
             for target in part.targets:
                 for each, value in _pairs(target, part.value):
-                    bind(each, lambda value=value: _is_number(value, is_plain_call))
+                    bind(each, value)
         elif isinstance(part, gast.AnnAssign | gast.NamedExpr):
-            bind(part.target, lambda part=part: part.value is None or _is_number(part.value, is_plain_call))
+            bind(part.target, part.value)
         elif isinstance(part, gast.AugAssign):
             targets.add(id(part.target))
     for part in parts:  # what loops, parameters, `with`, unpacking and the like bind

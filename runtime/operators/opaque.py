@@ -17,6 +17,7 @@ from autograph.runtime.operators.operations import class_attribute
 from autograph.runtime.operators.places import MUTABLE_CONTAINERS, ContentsPlace
 from autograph.runtime.operators.reach import AT_MOST, Reach, TooMuch, augments, values_used
 from autograph.runtime.operators.state import has_contents
+from autograph.runtime.operators.user_classes import is_stranger
 from autograph.runtime.operators.wrappers import CACHE
 
 _WITHOUT_CODE = (
@@ -50,8 +51,31 @@ class OpaqueCalls:
             return self._with_output(called, found)
         if self._is_opaque(called, found):
             return self._compared(called, found)
-        code = getattr(called, "__code__", None)
-        return _keeping_arrays(found) if code is not None and augments(code) else found
+        function = called.__func__ if isinstance(called, types.MethodType) else called
+        if isinstance(function, types.FunctionType) and function.__code__.co_argcount and self._is_converted(found):
+            return self._meeting(function, found)
+        return found
+
+    def _meeting(self, function: types.FunctionType, found: Callable[..., Any]) -> Callable[..., Any]:
+        """A converted function that may be given what its conversion did not think of: objects of classes from elsewhere
+        whose methods write, and arrays that ``array += 1`` writes to."""
+        augmented = augments(function.__code__)
+
+        @functools.wraps(found, updated=())
+        def call(*args: Any, **kwargs: Any) -> Any:
+            given = (*args, *kwargs.values())
+            if any(is_stranger(value, function) for value in given):
+                return self._compared(function, found, lambda _: ())(*args, **kwargs)
+            arrays = [value for value in given if isinstance(value, np.ndarray)] if augmented else ()
+            if not arrays:
+                return found(*args, **kwargs)
+            reach = Reach(arrays)
+            try:
+                return found(*args, **kwargs)
+            finally:
+                reach.check_arrays()
+
+        return call
 
     def block(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """A block of a staged statement, such that the writes it makes are reported."""
@@ -119,23 +143,6 @@ class OpaqueCalls:
         if not isinstance(function, types.FunctionType) or not self._has_been_converted(function):
             return False
         return not self._writes_unseen(function)
-
-
-def _keeping_arrays(found: Callable[..., Any]) -> Callable[..., Any]:
-    """A converted function in which ``array += 1`` may write to an array that it is given."""
-
-    @functools.wraps(found, updated=())
-    def call(*args: Any, **kwargs: Any) -> Any:
-        given = [value for value in (*args, *kwargs.values()) if isinstance(value, np.ndarray)]
-        if not given:
-            return found(*args, **kwargs)
-        reach = Reach(given)
-        try:
-            return found(*args, **kwargs)
-        finally:
-            reach.check_arrays()
-
-    return call
 
 
 def _may_write(called: Any) -> bool:

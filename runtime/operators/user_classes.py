@@ -11,6 +11,7 @@ import functools
 import sys
 import types
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from autograph.runtime.library_table import is_library
 from autograph.runtime.operators.operations import class_attribute
@@ -92,6 +93,26 @@ def writes_unseen(function: types.FunctionType) -> bool:
             if is_special and type(method) is types.FunctionType and not is_library(method):
                 if _may_write(method, kind, frozenset()):
                     return True
+    return False
+
+
+def is_stranger(value: Any, function: types.FunctionType) -> bool:
+    """Whether an object's operators, properties or other special methods write, and ``function`` was converted without a
+    thought of its class, which is defined in none of the modules around it."""
+    kind = type(value)
+    if kind.__module__ == function.__globals__.get("__name__") or is_library(kind):
+        return False
+    return _writes_by_itself(kind) and kind.__module__ not in _modules(function)
+
+
+def _writes_by_itself(kind: type) -> bool:
+    for base in kind.__mro__:
+        for name, method in () if is_library(base) else vars(base).items():
+            method = method.fget if isinstance(method, property) else method
+            is_special = name.startswith("__") and name.endswith("__") and name not in _CALLED - SPECIAL
+            is_implicit = is_special or isinstance(vars(base)[name], property)
+            if is_implicit and type(method) is types.FunctionType and _may_write(method, kind, frozenset()):
+                return True
     return False
 
 
