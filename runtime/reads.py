@@ -39,6 +39,7 @@ _OF_USERS_DATA = frozenset(["collections", "types", "argparse"])  # libraries wh
 _NOT_RUN = frozenset(["__init__", "__new__", "__post_init__", "__init_subclass__", "__class_getitem__"])
 _DEEP = 50  # objects on the way to one, before those beyond it wait
 _MOST = 100_000
+_LONGEST = 100_000  # characters of source; of more than that, all is looked at again at each call
 _UNROLLED = 16  # items that are compared by an expression of their own each
 _MISSING = object()
 _PLAIN_LOOKUP: Any = object.__getattribute__
@@ -87,10 +88,15 @@ class Reads:
         written: frozenset[int] = frozenset(),
     ) -> None:
         walk = _walk_all(readers, roots, left_out, written)
-        self.key = tuple(walk.key)
+        self.key = self_key = tuple(walk.key)
         self.leaves = walk.leaves
         self.is_empty = not walk.key
-        self.changed: Callable[[], bool] = check_function(walk.lines(), walk.environment)
+        lines = walk.lines()
+        if sum(map(len, lines)) <= _LONGEST:
+            self.changed: Callable[[], bool] = check_function(lines, walk.environment)
+        else:
+            again = weakref.WeakMethod(roots) if isinstance(roots, types.MethodType) else lambda: roots
+            self.changed = lambda: tuple(_walk_all(readers, again(), left_out, written).key) != self_key
 
 
 def places_of(
@@ -182,7 +188,7 @@ class _Walk:
             self._parts(value, source, label)
         elif id(value) in self._seen:
             self._tests.append(f"{source} is not {self._seen[id(value)]}")
-            self.key.append(("again", list(self._seen).index(id(value))))
+            self.key.append(("again", self._seen[id(value)]))
         elif isinstance(value, _CONTAINERS):
             self._container(value, self._bound(value, source, label), label)
         elif kind is types.MethodType or isinstance(value, functools.partial | weakref.ref):
@@ -311,6 +317,10 @@ class _Walk:
         if id(value) in self._written:
             return
         kind = type(value)
+        if kind in (tuple, frozenset) and all(type(item) in SCALARS for item in value):
+            self._tests.append(f"{source} is not {self._known(value)}")
+            self._uniform_key(value, list(value), label)
+            return
         self._tests.append(f"type({source}) is not {self._known(kind)} or len({source}) != {len(value)}")
         items = list(value.values()) if isinstance(value, dict) else list(value)
         self.key.append((kind, len(items)))
@@ -340,6 +350,9 @@ class _Walk:
             self._tests += [f"{source}[{k}] is not {self._known(item)}" for k, item in enumerate(items)]
         elif items:
             self._tests.append(f"any(map(is_not, {source}, {self._known(items)}))")
+        self._uniform_key(value, items, label)
+
+    def _uniform_key(self, value: Any, items: list[Any], label: str) -> None:
         keys = [_atom_leaf(item).key for item in items]
         part: Any = frozenset(keys) if isinstance(value, set | frozenset) else tuple(keys)
         self.key.append(part)

@@ -278,6 +278,16 @@ def test_an_attribute_of_the_instance(name):
             assert np.array_equal(other.run(one()), before)
 
 
+def test_very_many_objects():
+    objects = {str(k): Plain(w=float(k)) for k in range(2000)}
+    f = ag.function(lambda x: x * objects["7"].w)
+    assert float(f(one())) == 7 and float(f(one())) == 7 and f.experimental_get_tracing_count() == 1
+    objects["7"].w = 8.0
+    assert float(f(one())) == 8
+    objects["1999"].w = 0.0
+    assert float(f(one())) == 8
+
+
 def test_what_is_back_finds_its_program():
     m = Plain(w=2.0)
     f = ag.function(lambda m, x: m.w * x)
