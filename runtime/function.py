@@ -446,18 +446,11 @@ def _stand_ins(tools: Tools, specs: tuple[TensorSpec, ...]) -> Sequence[Any]:
 
 def _general(reference: Callable[[], Any]) -> Callable[..., Any]:
     """How the function referred to is called while no call is known."""
-    call = _found(reference)
-    return lambda *args, **kwargs: call(args, kwargs)
 
-
-def _found(reference: Callable[[], Any]) -> Callable[[Sequence[Any], dict[str, Any]], Any]:
-    """A function that calls the one referred to through its cache. It is held by that."""
-
-    def call(args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-        self = reference()
-        assert self is not None, "a Function was called after its end"
+    def call(*args: Any, **kwargs: Any) -> Any:
+        # The outermost frame of ours: what takes our frames out of a traceback stands here.
         try:
-            return self._call(args, kwargs)
+            return _of(reference)._call(args, kwargs)
         except BaseException as error:
             cause = _reported(error)
             if cause is None:
@@ -465,6 +458,17 @@ def _found(reference: Callable[[], Any]) -> Callable[[Sequence[Any], dict[str, A
             raise cause from None
 
     return call
+
+
+def _found(reference: Callable[[], Any]) -> Callable[[Sequence[Any], dict[str, Any]], Any]:
+    """A function that calls the one referred to through its cache. It is held by that."""
+    return lambda args, kwargs: _of(reference)._call(args, kwargs)
+
+
+def _of(reference: Callable[[], Any]) -> Any:
+    found = reference()
+    assert found is not None, "a Function was called after its end"
+    return found
 
 
 def _reported(error: BaseException) -> BaseException | None:

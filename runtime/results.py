@@ -76,7 +76,6 @@ class MadeOutput:
         made: Any
         if self.parts is None:
             return known[self.number]
-        made: Any
         if self.kind in (set, bytearray):
             made = known[self.number] = self.kind(finished(list(self.parts), known))
         elif issubclass(self.kind, collections.deque):
