@@ -83,6 +83,7 @@ __all__ = [
     "py_function",
     "random",
     "range",
+    "register_library",
     "run_functions_eagerly",
     "set_loop_options",
     "set_verbosity",
