@@ -203,7 +203,6 @@ class Journal(threading.local):
       is_rolling: whether a loop that Python could run is being tried as one staged loop.
       pending: by id, the containers outside the function that what is recorded writes when it runs.
       loops: the loops whose bodies are being traced, outermost first.
-      learnt: by the code of a loop's body, the places that it was seen to write while the outermost loop is traced.
       reads: by id, the lists whose length or elements the innermost loop's iteration has asked for.
       is_stepping: whether the ``__next__`` of a user's iterator runs for a loop in Python.
       cached: the cached properties that blocks of the program have computed.
@@ -218,7 +217,6 @@ class Journal(threading.local):
         self.pending: dict[int, Any] = {}
         self.reads: dict[int, Any] = {}
         self.loops: list[Any] = []
-        self.learnt: dict[Any, dict[Any, Any]] = {}
         self.cached: list[CachedRead] = []
 
     @contextmanager
@@ -290,10 +288,6 @@ class Journal(threading.local):
         first = made[-1] + 1 if made else 0
         inside = {id(region) for region in self.regions[first:]}
         return next((loop for loop in self.loops if id(loop.region) in inside), None)
-
-    def learn(self, code: Any, place: Place, end: Any) -> None:
-        """Note that the loop with this body writes a place; ``end``: what an iteration leaves in it."""
-        self.learnt.setdefault(code, {})[key_of(place)] = place, end
 
     def note_read(self, owner: Any) -> None:
         """Report that the length or the elements of a list are asked for."""

@@ -25,7 +25,6 @@ from autograph.runtime.operators.list_growth import (
     room_for,
 )
 from autograph.runtime.operators.loop_state import BodyEnd, Carried
-from autograph.runtime.operators.object_graph import Reached
 from autograph.runtime.operators.padded import Padded
 from autograph.runtime.operators.parts import Path
 from autograph.runtime.operators.state import UNBOUND, Snapshot, Variable
@@ -84,8 +83,8 @@ class CarriesLists:
             if not isinstance(owner, list) or isinstance(owner, TracedList) or key_of(place) not in end.growing:
                 continue
             self._refuse_from_python()
-            reached = Reached((variable.name, variable.get()) for variable in self.snapshot.places())
-            name = repr(reached.name(owner)) if owner in reached else "a list"
+            found = self.snapshot.name_of(owner)
+            name = "a list" if found is None else repr(found)
             raise StagingError(
                 f"{self.where}\n  The iterations of this staged loop append to {name}, a list that was not made in converted code: what "
                 "they read of it cannot be seen.\n  Append to a copy that the function makes: items = list(items)."

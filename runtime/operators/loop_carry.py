@@ -104,6 +104,7 @@ class LoopTrace(SettlesCarry, CarriesParts):
         self._index_type: Any = backend.type_of(0)
         self.region: Region | None = None
         self.installed: dict[int, list[Any]] = {}
+        self.learnt = {}
         self.test_writes = False  # as far as is known by now
         self._early_test: tuple[list[LeafType], Traced] | None = None
 
@@ -143,8 +144,6 @@ class LoopTrace(SettlesCarry, CarriesParts):
                 break
         else:
             raise refuse_nesting(self.where, self.carried)
-        if not self.journal.loops:
-            self.journal.learnt.clear()
         self.spec = LoopSpec(
             traced.traced,
             None if self.test is None else self._settled_test(),

@@ -42,6 +42,7 @@ class SettlesCarry(CarriesLists):
     Attributes:
       may_peel: whether the loop's first iteration may be run by itself, if that makes None a value.
       opens: the variables, by identity, whose objects are taken apart into their attributes.
+      learnt: by the code of a loop's body, what it was seen to write of what was there before this loop.
     """
 
     journal: Journal
@@ -52,6 +53,7 @@ class SettlesCarry(CarriesLists):
     peeled_for: Sequence[str] | None
     options: LoopOptions
     opens: set[int]
+    learnt: dict[Any, dict[Any, tuple[Place, Any]]]
 
     def _operand_types(self) -> list[LeafType]:
         raise NotImplementedError
@@ -196,19 +198,26 @@ class SettlesCarry(CarriesLists):
             if ended is None and key in end.growing:
                 continue
             inner: list[SettlesCarry] = [self]
-            self.journal.learn(self.code, place, ended or end.types.get(key))
+            around[0].learn(self.code, place, ended or end.types.get(key))
             for loop in reversed(loops):
                 known = end.types.get(key) if ended is None else loop._around(ended, inner)
-                self.journal.learn(loop.code, place, known)
+                around[0].learn(loop.code, place, known)
                 inner.append(loop)
             found = True
         if found:
             raise CarriedFurtherOut(around[0])
 
+    def learn(self, code: Any, place: Place, end: Any) -> None:
+        """Note that a loop with this body, in this one or itself, writes a place, and what an iteration leaves in it."""
+        self.learnt.setdefault(code, {})[key_of(place)] = place, end
+
     def _take_learnt(self) -> None:
         """Carry what this loop was seen to write while one around it was traced."""
         known = {key_of(variable) for variable in self.variables if isinstance(variable, Place)}
-        for key, (place, end) in self.journal.learnt.get(self.code, {}).items():
+        learnt = {
+            key: found for loop in (*self.journal.loops, self) for key, found in loop.learnt.get(self.code, {}).items()
+        }
+        for key, (place, end) in learnt.items():
             if key in known:
                 continue
             if isinstance(end, ListEnd):

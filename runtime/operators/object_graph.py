@@ -29,8 +29,8 @@ def parts(value: Any) -> Iterator[tuple[str, Any]]:
             yield f"[{key!r}]", item
             yield "", key
     elif has_contents(value):
-        held = value.contents()
-        yield from ((f"[{k}]", item) for k, item in enumerate(held if isinstance(held, tuple) else held.buffers))
+        held = tuple(list.__iter__(value)) if value.padded is None else value.padded.buffers
+        yield from ((f"[{k}]", item) for k, item in enumerate(held))
     elif isinstance(value, _SEQUENCES):
         for number, item in enumerate(value):
             yield f"[{number}]", item
