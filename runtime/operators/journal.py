@@ -203,7 +203,7 @@ class Journal(threading.local):
       is_rolling: whether a loop that Python could run is being tried as one staged loop.
       pending: by id, the containers outside the function that what is recorded writes when it runs.
       loops: the loops whose bodies are being traced, outermost first.
-      reads: by id, the lists whose length or elements the innermost loop's iteration has asked for.
+      reads: the identities of the lists whose length or elements the innermost loop's iteration has asked for.
       is_stepping: whether the ``__next__`` of a user's iterator runs for a loop in Python.
       cached: the cached properties that blocks of the program have computed.
     """
@@ -215,7 +215,7 @@ class Journal(threading.local):
         self.is_rolling = False
         self.is_stepping = False
         self.pending: dict[int, Any] = {}
-        self.reads: dict[int, Any] = {}
+        self.reads: set[int] = set()
         self.loops: list[Any] = []
         self.cached: list[CachedRead] = []
 
@@ -292,12 +292,12 @@ class Journal(threading.local):
     def note_read(self, owner: Any) -> None:
         """Report that the length or the elements of a list are asked for."""
         if self.regions:
-            self.reads[id(owner)] = owner
+            self.reads.add(id(owner))
 
     @contextmanager
-    def reading(self) -> Iterator[dict[int, Any]]:
+    def reading(self) -> Iterator[set[int]]:
         """Collect the lists that a loop's iteration asks for, which those around it ask for too."""
-        outer, self.reads = self.reads, {}
+        outer, self.reads = self.reads, set()
         found = self.reads
         try:
             yield found

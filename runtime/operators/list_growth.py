@@ -57,7 +57,7 @@ def list_end(owner: TracedList, start: Any, key: ListKey, backend: Backend) -> L
     try:
         kind, leaves = taken_apart(contents[-1], lambda leaf: backend.type_of(leaf) is not None)
     except StagingError as error:
-        return ListEnd(error, (), extent, len(contents))
+        return ListEnd(StagingError(*error.args), (), extent, len(contents))
     found = [backend.type_of(leaf) for leaf in leaves]
     return ListEnd(kind, tuple(t for t in found if t is not None), extent, len(contents))
 

@@ -335,6 +335,7 @@ class LoopTrace(SettlesCarry, CarriesParts):
             self.raising.identities.leave(known)
             self.snapshot.restore()
             region.roll_back()
+            self.installed = {}  # nothing of the trace is held when it ends
             for slot, value in slots:
                 slot.set(value)
             return flat
@@ -385,6 +386,7 @@ class LoopTrace(SettlesCarry, CarriesParts):
             self.raising.identities.leave(known)
             self.snapshot.restore()
             region.roll_back()
+            self.installed = {}
             return [truth]
 
         try:

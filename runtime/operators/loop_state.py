@@ -240,7 +240,7 @@ class BodyEnd:
         self.discovered: list[Place] = []
         self.growing: dict[Any, GrowingList | None] = {}
         self.lists: dict[Any, ListEnd] = {}
-        self.reads: dict[int, Any] = {}
+        self.reads: set[int] = set()
         self.types: dict[Any, tuple[Any, list[LeafType | None]]] = {}
         self.round = Round()
         self.absences: list[tuple[type[BaseException], str | None]] = []
