@@ -28,6 +28,7 @@ _JAX = tuple(
     for package in ("jax", "jaxlib")
 )
 
+_CALLS = os.path.join(_RUNTIME, "operators", "opaque.py")
 _STANDARD = (os.path.dirname(os.__file__) + os.sep, "<frozen")
 _INSTALLED = tuple(os.path.join("", folder, "") for folder in ("site-packages", "dist-packages"))
 
@@ -40,6 +41,11 @@ def is_internal(filename: str) -> bool:
 def is_of_jax(filename: str) -> bool:
     """Whether a frame of this file is JAX's."""
     return filename.startswith(_JAX)
+
+
+def is_call(filename: str) -> bool:
+    """Whether a frame of this file calls what the user's code calls, which raises its own errors there."""
+    return filename == _CALLS
 
 
 def is_operator(filename: str) -> bool:

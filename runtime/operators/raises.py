@@ -26,6 +26,7 @@ from autograph.runtime.operators.locations import (
     is_internal,
     is_of_jax,
     is_of_package,
+    is_call,
     is_operator,
     raised_in,
     user_location,
@@ -310,7 +311,7 @@ def is_outcome(error: BaseException) -> bool:
         return False
     filename = raised_in(error.__traceback__)
     if is_internal(filename):
-        if not is_operator(filename) or not isinstance(error, _PYTHONS):
+        if not is_call(filename) and not (is_operator(filename) and isinstance(error, _PYTHONS)):
             return False
     elif is_of_jax(filename) or is_of_package(filename):
         return False
