@@ -23,10 +23,10 @@ from autograph.runtime.operators.iterables import is_symbolic_size
 from autograph.runtime.operators.journal import AttributePlace, Journal
 from autograph.runtime.operators.list_outputs import CountedList, with_plain_lists
 from autograph.runtime.operators.locations import (
+    is_call,
     is_internal,
     is_of_jax,
     is_of_package,
-    is_call,
     is_operator,
     raised_in,
     user_location,
