@@ -43,6 +43,12 @@ def test_literals_have_values_and_variables_have_not():
     assert jax_compat.is_literal(made) and made.val == 3
 
 
+def test_literals_of_a_program_and_of_those_in_it_are_replaced():
+    program = jax.make_jaxpr(lambda x: jax.jit(lambda y: y * 2.0)(x) + 5.0)(1.0)
+    jax_compat.replace_literals(program, lambda value: value * 10)
+    assert [float(value) for value in jax_compat.replay(program, 3.0)] == [110.0]
+
+
 def test_results_that_nobody_reads_are_dropped_variables():
     (variable,) = only_equation(jax.lax.sin, 1.0).outvars
     assert jax_compat.is_dropped(DropVar(variable.aval)) and not jax_compat.is_dropped(variable)
