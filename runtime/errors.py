@@ -34,6 +34,10 @@ class StagingError(TypeError):
     _differing: frozenset[str] = frozenset()  # the variables, if it is about such, that have no one type
 
 
+class TooLargeIntError(StagingError, OverflowError):
+    """A Python int meets a traced value, and no integer of JAX's holds it."""
+
+
 class StagingWarning(UserWarning):
     """A staged program that will work, though perhaps not as its author means it to.
 

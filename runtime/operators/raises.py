@@ -16,7 +16,7 @@ import jax.numpy as jnp
 
 from autograph.backends.base import Backend
 from autograph.runtime.array_like import plain
-from autograph.runtime.errors import StagingError, describe_location
+from autograph.runtime.errors import StagingError, TooLargeIntError, describe_location
 from autograph.runtime.large_ints import too_large_for_arrays
 from autograph.runtime.operators.identities import Identities
 from autograph.runtime.operators.iterables import is_symbolic_size
@@ -349,7 +349,7 @@ def _refuse_large_int(error: OverflowError) -> None:
         return
     position = user_position(error.__traceback__)
     where = "A result" if position is None else describe_location(*position[:2])
-    raise StagingError(
+    raise TooLargeIntError(
         f"{where}\n  The Python int {number} meets a traced value here, and does not fit {jnp.result_type(int)}, the type of JAX's "
         f"integers.\n  Write it as a float ({number}.0), keep it apart from traced values, or let JAX have 64 bits (jax_enable_x64)."
     ) from error
