@@ -20,7 +20,7 @@ class Store:
 
 
 def in_a_dict(x):
-    state = {"rows": [x]}
+    state = dict(rows=[x])
     if x > 0:
         state["rows"].append((x, x))
     return x

@@ -11,6 +11,10 @@ from autograph._passes.nodes import Context, placed
 
 GROWING_METHODS = frozenset({"append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse"})
 _METHODS = GROWING_METHODS | {"index", "count"}  # growing, or searching, which a traced element needs an array for
+# Of `heapq` and `bisect`, which write to their first argument.
+_GROWING_FUNCTIONS = frozenset(
+    {"heappush", "heappop", "heapify", "heappushpop", "heapreplace", "insort", "insort_left", "insort_right"}
+)
 
 
 class LowerLists(gast.NodeTransformer):
@@ -130,6 +134,8 @@ def _grown(node: gast.AST, name_of: Callable[[gast.AST], str | None]) -> set[str
             names.add(name_of(part.value))
         elif isinstance(part, gast.AugAssign) and isinstance(part.op, gast.Add):
             names.add(name_of(part.target))
+        elif isinstance(part, gast.Call) and part.args and _name(part.func) in _GROWING_FUNCTIONS:
+            names.add(name_of(part.args[0]))
         elif isinstance(part, gast.Delete):
             names.update(name_of(target.value) for target in part.targets if isinstance(target, gast.Subscript))
     return {name for name in names if name is not None}

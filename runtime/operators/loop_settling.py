@@ -189,13 +189,15 @@ class SettlesCarry(CarriesLists):
         if not around or self.from_python or any(loop.from_python for loop in self.journal.loops):
             return
         loops = self.journal.loops[self.journal.loops.index(around[0]) :]
+        # What is not the place that was found under its name before is made by the body, unseen.
+        made_anew = {(type(place), place.name) for place, _ in around[0].learnt.get(self.code, {}).values()}
         found = False
         for place in end.discovered:
             key = key_of(place)
             ended = end.lists.get(key)
             if targets[key] is not around[0] or not (ended is None or isinstance(ended.kind, Kind)):
                 continue
-            if ended is None and key in end.growing:
+            if (ended is None and key in end.growing) or (type(place), place.name) in made_anew:
                 continue
             inner: list[SettlesCarry] = [self]
             around[0].learn(self.code, place, ended or end.types.get(key))

@@ -27,7 +27,7 @@ def len_after_appends():
     return f
 
 
-@trap(ROWS, refused="'the list'")
+@trap(ROWS)
 def len_after_conditional_appends():
 
     def f(xs):
@@ -90,7 +90,7 @@ def list_reverse_in_branch():
     return f
 
 
-@trap(SIGNS, refused="'the list'")
+@trap(SIGNS)
 def list_iadd_alias():
 
     def f(x):
@@ -116,7 +116,7 @@ def list_iadd_alias_same_len():
     return f
 
 
-@trap(SIGNS, refused="'the list'")
+@trap(SIGNS, refused="'a'")
 def list_imul_alias():
 
     def f(x):
@@ -129,7 +129,7 @@ def list_imul_alias():
     return f
 
 
-@trap(SIGNS, refused="'the list'")
+@trap(SIGNS)
 def del_item():
 
     def f(x):
@@ -166,7 +166,7 @@ def deque_maxlen():
     return f
 
 
-@trap(SIGNS, refused="'the list'")
+@trap(SIGNS)
 def heappush():
 
     def f(x):
@@ -190,7 +190,7 @@ def heapreplace():
     return f
 
 
-@trap(SIGNS, refused="'the list'")
+@trap(SIGNS)
 def insort():
 
     def f(x):
@@ -214,7 +214,7 @@ def shuffle():
     return f
 
 
-@trap(SIGNS, refused="'the list'")
+@trap(SIGNS)
 def list_pop_branch():
 
     def f(x):
@@ -238,7 +238,7 @@ def userlist():
     return f
 
 
-@trap(SIGNS, refused="'the MyList'")
+@trap(SIGNS, refused="'l'")
 def list_subclass():
 
     def f(x):
@@ -250,7 +250,7 @@ def list_subclass():
     return f
 
 
-@trap(SIGNS, refused="'the L'")
+@trap(SIGNS, refused="'l'")
 def list_subclass_super():
 
     class L(list):
@@ -266,7 +266,7 @@ def list_subclass_super():
     return f
 
 
-@trap(SIGNS, refused="'the list'")
+@trap(SIGNS)
 def bound_method_alias():
 
     def f(x):
@@ -279,7 +279,7 @@ def bound_method_alias():
     return f
 
 
-@trap(SIGNS, refused="'the list'")
+@trap(SIGNS, refused="'l'")
 def unbound_method():
 
     def f(x):
@@ -291,7 +291,7 @@ def unbound_method():
     return f
 
 
-@trap(SIGNS, refused="'the list'")
+@trap(SIGNS)
 def map_append():
 
     def f(x):
@@ -303,7 +303,7 @@ def map_append():
     return f
 
 
-@trap(SIGNS, refused="'the list'")
+@trap(SIGNS)
 def list_comprehension_append():
 
     def f(x):
@@ -315,7 +315,7 @@ def list_comprehension_append():
     return f
 
 
-@trap(SIGNS, refused="'the list'")
+@trap(SIGNS)
 def partial_append():
 
     def f(x):

@@ -8,7 +8,7 @@ import numpy as np
 from tests.traps import ROWS, SIGNS, trap
 
 
-@trap(SIGNS, refused="'the set'")
+@trap(SIGNS, refused="'s'")
 def set_add():
 
     def f(x):
@@ -20,7 +20,7 @@ def set_add():
     return f
 
 
-@trap(SIGNS, refused="'the dict'")
+@trap(SIGNS, refused="'d'")
 def dict_setdefault():
 
     def f(x):
@@ -93,7 +93,7 @@ def numpy_out():
     return f
 
 
-@trap(SIGNS, refused="'the dict'")
+@trap(SIGNS, refused="'d'")
 def del_key():
 
     def f(x):
@@ -120,7 +120,7 @@ def defaultdict():
     return f
 
 
-@trap(ROWS, refused="'the Counter'")
+@trap(ROWS, refused="'c'")
 def counter_obj():
 
     def f(xs):
@@ -188,7 +188,7 @@ def alias_in_dict():
     return f
 
 
-@trap(SIGNS, refused="'the dict'")
+@trap(SIGNS, refused="'d'")
 def dict_pop_default():
 
     def f(x):
@@ -227,7 +227,7 @@ def dict_ior():
     return f
 
 
-@trap(SIGNS, refused="'the set'")
+@trap(SIGNS, refused="'s'")
 def set_discard():
 
     def f(x):
@@ -263,7 +263,7 @@ def userdict():
     return f
 
 
-@trap(SIGNS, refused="'the OrderedDict'")
+@trap(SIGNS, refused="'d'")
 def ordereddict_move():
 
     def f(x):
