@@ -263,7 +263,9 @@ def test_a_join_is_commutative(a, b):
     (one, problems), (other, others) = join(a, b), join(b, a)
     assert bool(problems) == bool(others)
     if not problems:
-        assert one.left == other.right or isinstance(a, Nothing) or same(one.layout, other.layout)
+        # The keys of a dict stand in the order of the first of the two.
+        sources = sorted(map(repr, one.left)) == sorted(map(repr, other.right))
+        assert sources or isinstance(a, Nothing) or same(one.layout, other.layout)
         assert shown(one.layout).replace("'b'", "'a'") == shown(other.layout).replace("'b'", "'a'") or _reordered(
             one, other
         )
