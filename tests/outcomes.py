@@ -18,7 +18,8 @@ def same(function, *argument_lists):
     converted = ag.convert(function)
     for arguments in argument_lists or [()]:
         make = arguments if callable(arguments) else lambda arguments=arguments: arguments
-        assert outcome(converted, *make()) == outcome(function, *make())
+        found, wanted = outcome(converted, *make()), outcome(function, *make())
+        assert found == wanted, f"converted: {found}, plain: {wanted}"
 
 
 def asserting(log, x):
