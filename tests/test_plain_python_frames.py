@@ -347,3 +347,17 @@ def knotted(knot):
     for _ in range(1):
         knot.append(knot)
     return knot
+
+
+def test_what_a_trace_has_left_behind_does_not_touch_plain_python():
+    kept = jnp.ones(3)
+    ag.operators.marks.add(kept, jnp.array(True), "a test")  # as of a variable that only some paths bind
+
+    def f(log, x):
+        if x:
+            d = {1: x, "a": x}
+            knot = [x]
+            knot.append(knot)
+        return d, knot[1][0]
+
+    same(f, (1,))

@@ -434,7 +434,11 @@ class Marks:
         """The condition and the reason recorded for ``value``, or None if it is surely bound."""
         if not self._marks:
             return None
-        for leaf in _leaves_in(value):
+        try:
+            leaves = list(_leaves_in(value))
+        except (TypeError, ValueError, RecursionError, SystemError):
+            return None  # not a pytree (keys without an order, a list that holds itself): no branch joined it
+        for leaf in leaves:
             entry = self._marks.get(id(leaf))
             if entry is not None and entry[0]() is leaf:
                 return entry[1], entry[2]
