@@ -111,11 +111,3 @@ def refuse_growth(where: str) -> StagingError:
         f"{where}\n  This staged loop appends to a list, and how often it runs is not known while tracing.\n  Use an "
         "autograph.TensorArray(max_size=…), or write into an array of known size."
     )
-
-
-def refuse_reading(where: str) -> StagingError:
-    """The error for an iteration that reads the list it appends to."""
-    return StagingError(
-        f"{where}\n  This staged loop appends to a list and also reads it, so each iteration depends on how many there were "
-        "before.\n  Keep what is read in a variable of its own, or use an autograph.TensorArray."
-    )

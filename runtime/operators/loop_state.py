@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from autograph.backends.base import Backend, LeafType, Traced
+from autograph.backends.base import LeafType, Traced
 from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.describe import typed, unflatten, untyped
 from autograph.runtime.layouts.kinds import LEAF, Array, Layout, Maybe, leaves_of
@@ -128,13 +128,6 @@ def refuse_nesting(where: str, carried: Sequence[Carried]) -> StagingError:
         f"{where}\n  The types of this loop's variables do not settle{found}\n"
         "  XLA's types are fixed: append what the loop is to keep to a list, or write it into an array."
     )
-
-
-def index_type(backend: Backend) -> LeafType:
-    """The type of a staged loop's index."""
-    index = backend.type_of(0)
-    assert index is not None
-    return index
 
 
 @dataclass

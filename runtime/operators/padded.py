@@ -316,12 +316,6 @@ def joined_extent(one: Padded, other: Padded) -> Extent:
     return one.extent.join(other.extent.relative_to(origin, other.capacity))
 
 
-def lengths_in(structure: Structure) -> set[int]:
-    """Which leaves are the lengths of lists."""
-    parts = jax.tree_util.tree_leaves(structure.template, is_leaf=_is_padded)
-    return {part.length for part in parts if isinstance(part, Padded)}
-
-
 def _is_padded(part: Any) -> bool:
     return isinstance(part, Padded)
 

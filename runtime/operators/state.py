@@ -318,35 +318,6 @@ def containers_in(value: Any) -> list[Any]:
     return []
 
 
-def same_parts(left: Sequence[Any], right: Sequence[Any]) -> bool:
-    """Whether two values are built of the very same lists and dicts (`containers_in`), in the same order."""
-    return len(left) == len(right) and all(a is b for a, b in zip(left, right, strict=True))
-
-
-def write_into_all(container: Any, new: Any) -> Any:
-    """`write_into` for ``container`` and each list and dict in it, whose counterparts in ``new`` stand in its order."""
-    olds, news = containers_in(container), containers_in(new)
-    if len(olds) != len(news) or any(map(has_contents, olds)):
-        return write_into(container, new)
-    kept = {id(theirs): ours for ours, theirs in zip(olds, news, strict=True)}
-
-    def part(value: Any) -> Any:
-        if id(value) in kept:
-            return kept[id(value)]
-        if isinstance(value, tuple) and containers_in(value):
-            parts = [part(each) for each in value]
-            return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
-        return value
-
-    fresh = [
-        {k: part(v) for k, v in theirs.items()} if isinstance(theirs, dict) else [part(v) for v in theirs]
-        for theirs in news
-    ]
-    for ours, theirs in zip(olds, fresh, strict=True):
-        write_into(ours, theirs)
-    return container
-
-
 def write_into(container: Any, new: Any) -> Any:
     """Give ``container`` the contents of ``new`` and return it, so that every name for it sees them."""
     if has_contents(container):
