@@ -154,6 +154,12 @@ def test_what_runs_a_program_on_its_operands(name):
     assert len(list(jax_compat.inner_programs(equation))) == 1
 
 
+def test_all_equations_come_with_those_inside():
+    jaxpr = jax.make_jaxpr(lambda x: jax.checkpoint(lambda y: jax.lax.cos(jax.lax.sin(y)))(x) + 1)(3.0).jaxpr
+    names = [jax_compat.name_of(equation) for equation in jax_compat.all_equations(jaxpr)]
+    assert names == [jax_compat.name_of(jaxpr.eqns[0]), "sin", "cos", "add"]
+
+
 def test_a_traced_program_is_called_or_inlined():
     equation = only_equation(calling_a_traced_program, 3.0)
     assert jax_compat.kind(equation) is Kind.CALL or jax_compat.name_of(equation) == "mul"

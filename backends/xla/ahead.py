@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -91,7 +91,7 @@ def _refuse_what_cannot_be(jaxpr: Any, platform: str) -> None:
     """Raise for the first equation that a platform has no form for."""
     if platform != "tpu":
         return
-    for equation in _equations(jaxpr):
+    for equation in jax_compat.all_equations(jaxpr):
         where = jax_compat.source_line(equation)
         if any(getattr(v.aval, "dtype", None) in _TOO_WIDE for v in equation.outvars):
             raise StagingError(
@@ -106,10 +106,3 @@ def _refuse_what_cannot_be(jaxpr: Any, platform: str) -> None:
 
 
 _TOO_WIDE = (np.dtype(np.float64), np.dtype(np.complex128))
-
-
-def _equations(jaxpr: Any) -> Iterator[Any]:
-    for equation in jaxpr.eqns:
-        yield equation
-        for inner in jax_compat.inner_programs(equation):
-            yield from _equations(inner)

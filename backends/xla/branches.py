@@ -20,7 +20,7 @@ import jax
 import jax.numpy as jnp
 
 from autograph.backends.xla import jax_compat
-from autograph.backends.xla.dependence import dependents, is_smooth, split
+from autograph.backends.xla.dependence import dependents, is_smooth, moving_of, split
 from autograph.backends.xla.jax_compat import ClosedJaxpr, Kind, no_tangent, replay, strong
 from autograph.backends.xla.linear import LinearMap, linear_p
 from autograph.backends.xla.optimize.selects import runs_both
@@ -29,6 +29,7 @@ from autograph.backends.xla.tracing import (
     close_all,
     conform,
     jvp,
+    leading,
     lifted,
     mapped,
     merge,
@@ -148,7 +149,7 @@ def _types(*_: Any, choice: Branches, **__: Any) -> list[Any]:
 
 def _jvp(primals: Sequence[Any], tangents: Sequence[Any], *, choice: Branches, **_: Any) -> Any:
     predicate, *operands = primals
-    marked = tuple(not jax_compat.is_zero(t) and is_smooth(jax.typeof(t)) for t in tangents[1:])
+    marked = moving_of(tangents[1:])
     if not any(marked):
         outputs = _bind(choice, predicate, operands)
         return outputs, list(map(no_tangent, outputs))
@@ -177,23 +178,18 @@ def _partial_eval(trace: Any, *tracers: Any, choice: Branches, branches: Any) ->
     return jax_compat.left_for_later(trace, cond_p, tracers, dict(choice=choice, branches=branches))
 
 
-def _partial_eval_custom(_: Any, unknown: Sequence[bool], held: Sequence[bool], equation: Any) -> Any:
+def _known_part(equation: Any, unknown: Sequence[bool]) -> tuple[Any, list[bool]] | None:
     choice = equation.params["choice"]
-    inputs, results = equation.invars, equation.outvars
-    needed = [atom for atom, h in zip(inputs, held, strict=True) if not jax_compat.is_literal(atom) and not h]
-    count = len(results)
-    if not any(unknown):
-        return equation, equation, [False] * count, [True] * count, needed
-    if choice.tangents is not None:
-        base, marked, _ = choice.tangents
-        first = 1 + len(marked)
-        if not any(unknown[:first]):
-            known_results = results[: len(base.results)]
-            params = dict(choice=base, branches=base.pair)
-            known = jax_compat.equation_like(equation, cond_p, params, inputs[:first], known_results)
-            later = [False] * len(known_results) + [True] * (count - len(known_results))
-            return known, equation, later, [True] * count, needed
-    return None, equation, [True] * count, [True] * count, needed
+    if choice.tangents is None:
+        return None
+    base, marked, _ = choice.tangents
+    first = 1 + len(marked)
+    if any(unknown[:first]):
+        return None
+    results = equation.outvars[: len(base.results)]
+    params = dict(choice=base, branches=base.pair)
+    known = jax_compat.equation_like(equation, cond_p, params, equation.invars[:first], results)
+    return known, [False] * len(results) + [True] * (len(equation.outvars) - len(results))
 
 
 class _Pullback(LinearMap):
@@ -274,10 +270,7 @@ class _Pullback(LinearMap):
 
 def _batch(axis: Any, operands: Sequence[Any], dims: Sequence[Any], *, choice: Branches, **_: Any) -> Any:
     flags = [dim is not None for dim in dims[1:]]
-    operands = [
-        value if dim is None else jnp.moveaxis(value, dim, 0) for value, dim in zip(operands, dims, strict=True)
-    ]
-    predicate, *operands = operands
+    predicate, *operands = leading(operands, dims)
     found = [dependents(branch.jaxpr, flags, smoothly=False) for branch in choice.pair]
     in_lanes = dims[0] is not None
     results = [in_lanes or any(marks) for marks in zip(*found, strict=True)]
@@ -338,13 +331,7 @@ class Lanes:
 
 
 def _has_loop(program: ClosedJaxpr) -> bool:
-    def search(jaxpr: Any) -> bool:
-        return any(
-            jax_compat.kind(equation) is Kind.WHILE or any(map(search, jax_compat.inner_programs(equation)))
-            for equation in jaxpr.eqns
-        )
-
-    return search(program.jaxpr)
+    return any(jax_compat.kind(equation) is Kind.WHILE for equation in jax_compat.all_equations(program.jaxpr))
 
 
 def _run_lanes(*operands: Any, lanes: Lanes) -> list[Any]:
@@ -356,7 +343,7 @@ def _lane_types(*_: Any, lanes: Lanes) -> list[Any]:
 
 
 def _lanes_jvp(primals: Sequence[Any], tangents: Sequence[Any], *, lanes: Lanes) -> Any:
-    marked = [not jax_compat.is_zero(t) and is_smooth(jax.typeof(t)) for t in tangents]
+    marked = moving_of(tangents)
     if not any(marked):
         outputs = lanes_p.bind(*primals, lanes=lanes)
         return outputs, list(map(no_tangent, outputs))
@@ -366,9 +353,7 @@ def _lanes_jvp(primals: Sequence[Any], tangents: Sequence[Any], *, lanes: Lanes)
 
 def _lanes_batch(axis: Any, operands: Sequence[Any], dims: Sequence[Any], *, lanes: Lanes) -> Any:
     flags = [dim is not None for dim in dims]
-    operands = [
-        value if dim is None else jnp.moveaxis(value, dim, 0) for value, dim in zip(operands, dims, strict=True)
-    ]
+    operands = leading(operands, dims)
     everywhere = [True] * len(lanes.results)
     outer = Lanes(
         mapped(lanes.plain, axis, flags, everywhere),
@@ -380,4 +365,4 @@ def _lanes_batch(axis: Any, operands: Sequence[Any], dims: Sequence[Any], *, lan
 
 jax_compat.define(cond_p, types=_types, run=_run, jvp=_jvp, batch=_batch)
 jax_compat.define(lanes_p, types=_lane_types, run=_run_lanes, jvp=_lanes_jvp, batch=_lanes_batch)
-jax_compat.define_partial_evaluation(cond_p, _partial_eval, _partial_eval_custom)
+jax_compat.define_partial_evaluation(cond_p, _partial_eval, _known_part)

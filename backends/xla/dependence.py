@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 
 from autograph.backends.xla import jax_compat
@@ -117,6 +118,11 @@ def is_smooth(aval: Any) -> bool:
     """Whether values of this type have derivatives."""
     dtype = getattr(aval, "dtype", None)
     return dtype is not None and jnp.issubdtype(dtype, jnp.inexact)
+
+
+def moving_of(tangents: Sequence[Any]) -> Flags:
+    """Which tangents are more than symbolic zeros."""
+    return tuple(not jax_compat.is_zero(tangent) and is_smooth(jax.typeof(tangent)) for tangent in tangents)
 
 
 def split(values: Sequence[Any], *counts: int) -> list[list[Any]]:

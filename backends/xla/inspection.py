@@ -5,7 +5,7 @@ and it as a drawing.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from autograph.backends.xla import jax_compat
@@ -39,7 +39,8 @@ class Inspection:
 
     def operations(self) -> list[tuple[str, str]]:
         """Each primitive by name, with the user's line, those within statements included."""
-        return list(_operations(self.jaxpr.jaxpr))
+        found = jax_compat.all_equations(self.jaxpr.jaxpr)
+        return [(jax_compat.name_of(equation), jax_compat.source_line(equation)) for equation in found]
 
     def dot(self) -> str:
         return "\n".join(
@@ -57,13 +58,6 @@ class Inspection:
 
     def memory(self) -> Any:
         return self._compiled().memory_analysis()
-
-
-def _operations(jaxpr: Any) -> Iterator[tuple[str, str]]:
-    for equation in jaxpr.eqns:
-        yield jax_compat.name_of(equation), jax_compat.source_line(equation)
-        for inner in jax_compat.inner_programs(equation):
-            yield from _operations(inner)
 
 
 class _Drawing:

@@ -134,6 +134,14 @@ def inner_programs(equation: Any) -> Iterator[Any]:
     yield from jaxprs_in_params(equation.params)
 
 
+def all_equations(jaxpr: Any) -> Iterator[Any]:
+    """Every equation, each before those of the jaxprs that it holds."""
+    for equation in jaxpr.eqns:
+        yield equation
+        for inner in inner_programs(equation):
+            yield from all_equations(inner)
+
+
 def replace_literals(program: Any, new: Callable[[Any], Any]) -> None:
     """Give each literal of a program, and of those in it, the value ``new(value)``."""
     jaxpr = getattr(program, "jaxpr", program)
@@ -499,12 +507,26 @@ def define_effect(
     batching.primitive_batchers[primitive] = batch
 
 
-def define_partial_evaluation(primitive: Any, rule: Callable[..., Any], rule_in_jaxprs: Callable[..., Any]) -> None:
+def define_partial_evaluation(
+    primitive: Any,
+    rule: Callable[..., Any],
+    known_part: Callable[[Any, Sequence[bool]], tuple[Any, list[bool]] | None],
+) -> None:
     """How a primitive is split into what is known now and what is left.
 
-    ``rule(trace, *tracers, **params)`` where `jax.vjp` linearizes, and ``rule_in_jaxprs(saveable, unknown, held,
-    equation)`` where a jaxpr is checkpointed.
+    ``rule(trace, *tracers, **params)`` where `jax.vjp` linearizes. ``known_part(equation, unknown)`` where a jaxpr is
+    checkpointed and some operands are unknown: an equation for the results that are known all the same, and which of all
+    results are not; None if all wait. What is left is the equation itself.
     """
+
+    def rule_in_jaxprs(_: Any, unknown: Sequence[bool], held: Sequence[bool], equation: Any) -> Any:
+        every = [True] * len(equation.outvars)
+        needed = [atom for atom, h in zip(equation.invars, held, strict=True) if not is_literal(atom) and not h]
+        if not any(unknown):
+            return equation, equation, [False] * len(every), every, needed
+        known, later = known_part(equation, unknown) or (None, every)
+        return known, equation, later, every, needed
+
     pe.custom_partial_eval_rules[primitive] = rule
     pe.partial_eval_jaxpr_custom_rules[primitive] = rule_in_jaxprs
 

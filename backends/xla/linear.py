@@ -13,7 +13,7 @@ import jax.numpy as jnp
 
 from autograph.backends.xla import jax_compat
 from autograph.backends.xla.dependence import split
-from autograph.backends.xla.tracing import mapped
+from autograph.backends.xla.tracing import leading, mapped
 
 
 class LinearMap:
@@ -71,9 +71,7 @@ def _transpose(cotangents: Sequence[Any], *operands: Any, function: LinearMap, f
 
 def _batch(axis: Any, operands: Sequence[Any], dims: Sequence[Any], *, function: LinearMap, fixed: int) -> Any:
     batched = [dim is not None for dim in dims]
-    operands = [
-        value if dim is None else jnp.moveaxis(value, dim, 0) for value, dim in zip(operands, dims, strict=True)
-    ]
+    operands = leading(operands, dims)
     lifted = _Batch(function, axis, batched[:fixed], batched[fixed:])
     outputs = linear(lifted, operands[:fixed], operands[fixed:])
     return outputs, [0] * len(outputs)

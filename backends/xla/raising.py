@@ -15,6 +15,7 @@ import numpy as np
 
 from autograph.backends.base import RaiseSite
 from autograph.backends.xla import jax_compat
+from autograph.backends.xla.tracing import leading
 from autograph.runtime.errors import StagingError
 
 raise_p = jax_compat.new_primitive("raise_if")
@@ -54,7 +55,7 @@ def _jvp(primals: Sequence[Any], _: Sequence[Any], *, sites: Sequence[RaiseSite]
 
 
 def _batch(operands: Sequence[Any], dims: Sequence[Any], *, sites: Sequence[RaiseSite]) -> tuple[list[Any], list[Any]]:
-    lanes = [value if dim is None else jnp.moveaxis(value, dim, 0) for value, dim in zip(operands, dims, strict=True)]
+    lanes = leading(operands, dims)
     lane = 0 if dims[0] is None else jnp.argmax(lanes[0] != 0)
     taken = [value if dim is None else value[lane] for value, dim in zip(lanes, dims, strict=True)]
     raise_p.bind(*taken, sites=sites)

@@ -79,6 +79,11 @@ def mapped(
     )
 
 
+def leading(values: Sequence[Any], dims: Sequence[Any]) -> list[Any]:
+    """``values``, the batched ones with the batch for their leading axis."""
+    return [value if dim is None else jnp.moveaxis(value, dim, 0) for value, dim in zip(values, dims, strict=True)]
+
+
 def only(values: Iterable[Any], marked: Iterable[bool]) -> list[Any]:
     return [value for value, mark in zip(values, marked, strict=True) if mark]
 

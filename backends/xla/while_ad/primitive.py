@@ -9,9 +9,9 @@ import jax
 import jax.numpy as jnp
 
 from autograph.backends.xla import jax_compat
-from autograph.backends.xla.dependence import is_smooth, split
+from autograph.backends.xla.dependence import moving_of, split
 from autograph.backends.xla.jax_compat import ClosedJaxpr, no_tangent, replay, strong
-from autograph.backends.xla.tracing import INTEGER, conform, mapped, merge, only, trace
+from autograph.backends.xla.tracing import INTEGER, conform, leading, mapped, merge, only, trace
 from autograph.backends.xla.while_ad.checkpoints import Plan
 from autograph.backends.xla.while_ad.program import LoopProgram, close
 from autograph.backends.xla.while_ad.rows import Rows
@@ -210,16 +210,8 @@ class Batch:
         return test(*consts, *carry)[0]
 
 
-def leading(values: Sequence[Any], dims: Sequence[Any]) -> list[Any]:
-    return [value if dim is None else jnp.moveaxis(value, dim, 0) for value, dim in zip(values, dims, strict=True)]
-
-
 def lane_dims(flags: Sequence[bool]) -> list[Any]:
     return [0 if flag else None for flag in flags]
-
-
-def moving_of(tangents: Sequence[Any]) -> tuple[bool, ...]:
-    return tuple(not jax_compat.is_zero(tangent) and is_smooth(jax.typeof(tangent)) for tangent in tangents)
 
 
 jax_compat.define(loop_p, types=_loop_types, run=_run_loop, jvp=_loop_jvp, batch=_loop_batch)

@@ -59,24 +59,19 @@ def _loop_partial_eval(trace: Any, *tracers: Any, program: LoopProgram, **params
     return [*last, *later]
 
 
-def _loop_partial_eval_custom(_: Any, unknown: Sequence[bool], held: Sequence[bool], equation: Any) -> Any:
+def _loop_known_part(equation: Any, unknown: Sequence[bool]) -> tuple[Any, list[bool]] | None:
     """The same within a jaxpr that is rematerialised: the values now, values and tangents together later."""
-    program = equation.params["program"]
-    inputs, results = equation.invars, equation.outvars
-    needed = [atom for atom, h in zip(inputs, held, strict=True) if not jax_compat.is_literal(atom) and not h]
-    tangents = program.tangents
-    if not any(unknown):
-        return equation, equation, [False] * len(results), [True] * len(results), needed
-    if tangents is not None:
-        consts, _, start, _ = tangents.split(range(len(inputs)))
-        if not any(unknown[k] for k in (*consts, *start)):
-            base = tangents.program
-            params = dict(program=base, cond_jaxpr=base.test, body_jaxpr=base.body)
-            last = results[: len(start)]
-            known = jax_compat.equation_like(equation, loop_p, params, [inputs[k] for k in (*consts, *start)], last)
-            later = [False] * len(last) + [True] * (len(results) - len(last))
-            return known, equation, later, [True] * len(results), needed
-    return None, equation, [True] * len(results), [True] * len(results), needed
+    tangents, inputs, results = equation.params["program"].tangents, equation.invars, equation.outvars
+    if tangents is None:
+        return None
+    consts, _, start, _ = tangents.split(range(len(inputs)))
+    if any(unknown[k] for k in (*consts, *start)):
+        return None
+    base = tangents.program
+    params = dict(program=base, cond_jaxpr=base.test, body_jaxpr=base.body)
+    last = results[: len(start)]
+    known = jax_compat.equation_like(equation, loop_p, params, [inputs[k] for k in (*consts, *start)], last)
+    return known, [False] * len(last) + [True] * (len(results) - len(last))
 
 
 class _LoopTangent(LinearMap):
@@ -144,4 +139,4 @@ def bind_record(reverse: Reverse, consts: Sequence[Any], start: Sequence[Any]) -
     return bind_states(reverse.tangents.program, consts, start, rows, own.plan)
 
 
-jax_compat.define_partial_evaluation(loop_p, _loop_partial_eval, _loop_partial_eval_custom)
+jax_compat.define_partial_evaluation(loop_p, _loop_partial_eval, _loop_known_part)

@@ -9,17 +9,15 @@ import jax
 import jax.numpy as jnp
 
 from autograph.backends.xla import jax_compat
-from autograph.backends.xla.dependence import dependents, requirements, split
+from autograph.backends.xla.dependence import dependents, moving_of, requirements, split
 from autograph.backends.xla.jax_compat import ClosedJaxpr, replay, strong
 from autograph.backends.xla.linear import LinearMap
 from autograph.backends.xla.linear import linear_p as _linear_p
-from autograph.backends.xla.tracing import choose, conform, jvp, lifted, mapped, one_for_all, only, trace, vjp
+from autograph.backends.xla.tracing import choose, conform, jvp, leading, lifted, mapped, one_for_all, only, trace, vjp
 from autograph.backends.xla.while_ad.primitive import (
     Batch,
     bind_loop,
     lane_dims,
-    leading,
-    moving_of,
     record,
 )
 from autograph.backends.xla.while_ad.program import LoopProgram, Tangents
@@ -320,33 +318,26 @@ def _sweep_partial_eval(trace: Any, *tracers: Any, sweep: Sweep) -> Any:
     return jax_compat.left_for_later(trace, sweep_p, tracers, dict(sweep=sweep))
 
 
-def _sweep_partial_eval_custom(_: Any, unknown: Sequence[bool], held: Sequence[bool], equation: Any) -> Any:
-    sweep = equation.params["sweep"]
-    inputs, results = equation.invars, equation.outvars
-    needed = [atom for atom, h in zip(inputs, held, strict=True) if not jax_compat.is_literal(atom) and not h]
-    count = len(results)
-    if not any(unknown):
-        return equation, equation, [False] * count, [True] * count, needed
-    if sweep.tangents is not None:
-        base, tangents = sweep.tangents
-        values = len(base.value_avals)
-        consts, _, start, _, value, _ = split(
-            range(len(inputs)),
-            len(tangents.consts),
-            sum(tangents.consts),
-            len(tangents.carry),
-            sum(tangents.carry),
-            values,
-        )
-        fixed = [*consts, *start, *value]
-        if not any(unknown[k] for k in fixed):
-            sums, _, first, _ = split(results, base.sums, base.sums, values)
-            known = jax_compat.equation_like(
-                equation, sweep_p, dict(sweep=base), [inputs[k] for k in fixed], [*sums, *first]
-            )
-            later = [False] * base.sums + [True] * base.sums + [False] * values + [True] * values
-            return known, equation, later, [True] * count, needed
-    return None, equation, [True] * count, [True] * count, needed
+def _sweep_known_part(equation: Any, unknown: Sequence[bool]) -> tuple[Any, list[bool]] | None:
+    sweep, inputs = equation.params["sweep"], equation.invars
+    if sweep.tangents is None:
+        return None
+    base, tangents = sweep.tangents
+    values = len(base.value_avals)
+    consts, _, start, _, value, _ = split(
+        range(len(inputs)),
+        len(tangents.consts),
+        sum(tangents.consts),
+        len(tangents.carry),
+        sum(tangents.carry),
+        values,
+    )
+    fixed = [*consts, *start, *value]
+    if any(unknown[k] for k in fixed):
+        return None
+    sums, _, first, _ = split(equation.outvars, base.sums, base.sums, values)
+    known = jax_compat.equation_like(equation, sweep_p, dict(sweep=base), [inputs[k] for k in fixed], [*sums, *first])
+    return known, [False] * base.sums + [True] * base.sums + [False] * values + [True] * values
 
 
 class _SweepTangent(LinearMap):
@@ -438,4 +429,4 @@ class _SweepTangent(LinearMap):
 
 
 jax_compat.define(sweep_p, types=_sweep_types, run=_run_sweep, jvp=_sweep_jvp, batch=_sweep_batch)
-jax_compat.define_partial_evaluation(sweep_p, _sweep_partial_eval, _sweep_partial_eval_custom)
+jax_compat.define_partial_evaluation(sweep_p, _sweep_partial_eval, _sweep_known_part)
