@@ -117,7 +117,33 @@ class _EvenLoop(_DataLoop):
             last()
 
 
-class _RestLoop(_DataLoop):
+class _OpenLoop(_DataLoop):
+    """A loop for as long as `has_element` finds another element, `_iteration` being one step."""
+
+    def has_element(self) -> Any:
+        raise NotImplementedError
+
+    def _iteration(self) -> None:
+        raise NotImplementedError
+
+    def _loop(self, may_peel: bool) -> None:
+        loop = self.trace(self.has_element, lambda _: self._iteration(), ENDLESS, surely_runs=False)
+        try:
+            loop.settle(may_peel)
+        except (CarryChanges, UnboundLocalError) as error:
+            if not may_peel or (isinstance(error, UnboundLocalError) and error.name not in self.loop.names):
+                raise
+            self.if_(self.has_element(), self._first_and_rest)
+        else:
+            loop.emit()
+
+    def _first_and_rest(self) -> None:
+        """The first element by itself, where the state has types that only it sees (None, say)."""
+        self._iteration()
+        self._loop(may_peel=False)
+
+
+class _RestLoop(_OpenLoop):
     """The elements behind an iterator's place, which each iteration moves on.
 
     Attributes:
@@ -133,27 +159,15 @@ class _RestLoop(_DataLoop):
     def variables(self) -> list[Variable]:
         return [*super().variables(), self.has_next]
 
+    def has_element(self) -> Any:
+        return self.has_next.get()
+
     def run(self) -> None:
         self._loop(may_peel=True)
         node = self.node
         if node.has_odd:
             assert node.size is not None
             self.if_((self.place.value == node.size - 1) & self.goes_on(), lambda: self._body(odd=True))
-
-    def _loop(self, may_peel: bool) -> None:
-        loop = self.trace(self.has_next.get, lambda _: self._iteration(), ENDLESS, surely_runs=False)
-        try:
-            loop.settle(may_peel)
-        except (CarryChanges, UnboundLocalError) as error:
-            if not may_peel or (isinstance(error, UnboundLocalError) and error.name not in self.loop.names):
-                raise
-            self.if_(self.has_next.get(), self._first_and_rest)
-        else:
-            loop.emit()
-
-    def _first_and_rest(self) -> None:
-        self._iteration()
-        self._loop(may_peel=False)
 
     def _iteration(self) -> None:
         self._body(odd=False)
@@ -211,7 +225,7 @@ class _UnevenLoop(_DataLoop):
         )
 
 
-class _StreamLoop(_DataLoop):
+class _StreamLoop(_OpenLoop):
     """The next element is asked for at the end of each iteration that goes on.
 
     Attributes:
@@ -241,23 +255,7 @@ class _StreamLoop(_DataLoop):
         if self.ends:
             self.stream.close()
 
-    def _loop(self, may_peel: bool) -> None:
-        loop = self.trace(self._is_there, lambda _: self._iteration(), ENDLESS, surely_runs=False)
-        try:
-            loop.settle(may_peel)
-        except (CarryChanges, UnboundLocalError) as error:
-            if not may_peel or (isinstance(error, UnboundLocalError) and error.name not in self.loop.names):
-                raise
-            self.if_(self._is_there(), self._first_and_rest)
-        else:
-            loop.emit()
-
-    def _first_and_rest(self) -> None:
-        """The first element by itself, where the state has types that only it sees (None, say)."""
-        self._iteration()
-        self._loop(may_peel=False)
-
-    def _is_there(self) -> Any:
+    def has_element(self) -> Any:
         rows = self.rows.get()
         return rows > 0 if self.is_uneven else rows == self.width
 
