@@ -1,5 +1,9 @@
 """What a call does, compared before and after conversion."""
 
+import jax
+import jax.numpy as jnp
+import numpy as np
+
 import autograph as ag
 
 
@@ -20,6 +24,29 @@ def same(function, *argument_lists):
         make = arguments if callable(arguments) else lambda arguments=arguments: arguments
         found, wanted = outcome(converted, *make()), outcome(function, *make())
         assert found == wanted, f"converted: {found}, plain: {wanted}"
+
+
+def agrees(function, *values):
+    """Asserts that the function, staged under every set of options, returns what plain Python returns."""
+    for value in values or (1.5, -1.5):
+        expected = function(jnp.float32(value))
+        for features in ((), ag.Feature.LISTS):
+            staged = ag.function(function, experimental_autograph_options=features or None)
+            found = staged(jnp.float32(value))
+            assert jax.tree.structure(found) == jax.tree.structure(expected)
+            jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-6), found, expected)
+
+
+def agrees_when_transformed(program, x, *, beside):
+    """Asserts that a program gives for ``x`` what Python gives: staged, in `jax.jit`, and in a batch with ``beside``."""
+    wanted = np.array(jax.tree.leaves(program(x)), float)
+    converted = ag.convert(program)
+    for found in (
+        ag.function(program)(jnp.asarray(x)),
+        jax.jit(converted)(x),
+        jax.tree.map(lambda v: v[1], jax.vmap(converted)(jnp.array([beside, x]))),
+    ):
+        np.testing.assert_allclose(np.array(jax.tree.leaves(found), float), wanted, rtol=1e-6)
 
 
 def asserting(log, x):

@@ -9,10 +9,10 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 import pytest
 
 import autograph as ag
+from tests.outcomes import agrees_when_transformed
 
 Pair = collections.namedtuple("Pair", "a b")
 
@@ -259,13 +259,7 @@ PROGRAMS = [
 @pytest.mark.parametrize("program", PROGRAMS)
 @pytest.mark.parametrize("x", [-1.0, 0.5, 2.0])
 def test_what_branches_leave_is_what_python_leaves(program, x):
-    wanted = jax.tree.leaves(program(x))
-    for found in (
-        ag.function(program)(jnp.asarray(x)),
-        jax.jit(ag.convert(program))(x),
-        jax.tree.map(lambda v: v[1], jax.vmap(ag.convert(program))(jnp.array([0.0, x]))),
-    ):
-        np.testing.assert_allclose(np.array(jax.tree.leaves(found), float), np.array(wanted, float), rtol=1e-6)
+    agrees_when_transformed(program, x, beside=0.0)
 
 
 def test_two_counters_of_which_one_is_written_are_refused():

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import autograph as ag
+from tests.outcomes import agrees_when_transformed
 
 
 class Vector:
@@ -304,13 +305,7 @@ BOUND_AGAIN = [
 @pytest.mark.parametrize("program", BOUND_AGAIN)
 @pytest.mark.parametrize("x", [-1.0, 2.0])
 def test_an_object_that_is_bound_again_keeps_what_its_containers_get(program, x):
-    wanted = jax.tree.leaves(program(x))
-    for found in (
-        ag.function(program)(jnp.asarray(x)),
-        jax.jit(ag.convert(program))(x),
-        jax.tree.map(lambda v: v[1], jax.vmap(ag.convert(program))(jnp.array([0.5, x]))),
-    ):
-        np.testing.assert_allclose(np.array(jax.tree.leaves(found), float), np.array(wanted, float), rtol=1e-6)
+    agrees_when_transformed(program, x, beside=0.5)
 
 
 def test_a_set_that_a_branch_updates_in_place_is_refused():

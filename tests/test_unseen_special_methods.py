@@ -2,20 +2,8 @@
 
 import importlib
 
-import jax
-import jax.numpy as jnp
-import numpy as np
-
 import autograph as ag
-
-
-def agrees(function):
-    """Staged, the function must return what plain Python returns."""
-    for value in (1.5, -1.5):
-        expected = function(jnp.float32(value))
-        found = ag.function(function)(jnp.float32(value))
-        assert jax.tree.structure(found) == jax.tree.structure(expected)
-        jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-6), found, expected)
+from tests.outcomes import agrees
 
 
 class Counting:

@@ -5,23 +5,11 @@ import contextlib
 import dataclasses
 import functools
 
-import jax
 import jax.numpy as jnp
-import numpy as np
 import pytest
 
 import autograph as ag
-
-
-def agrees(function, *values):
-    """Staged under every set of options, the function must return what plain Python returns."""
-    for value in values or (1.5, -1.5):
-        expected = function(jnp.float32(value))
-        for features in ((), ag.Feature.LISTS):
-            staged = ag.function(function, experimental_autograph_options=features or None)
-            found = staged(jnp.float32(value))
-            assert jax.tree.structure(found) == jax.tree.structure(expected)
-            jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-6), found, expected)
+from tests.outcomes import agrees
 
 
 class Box:
