@@ -184,13 +184,13 @@ class Converter:
 
     def _convert_code(self, function: types.FunctionType) -> ConvertedCode:
         source = self._sources.find(function)
-        try:
-            return _on_a_fresh_stack(lambda: self._converted(function, source))
-        except (SyntaxError, RecursionError) as error:
+        converted = _with_enough_stack(lambda: self._converted(function, source))
+        if isinstance(converted, Exception):
             raise ConversionError(
-                f"{source.filename}:{source.node.lineno}: {function.__qualname__!r} could not be rewritten ({error}). Mark it "
-                "with autograph.do_not_convert, and report it."
-            ) from error
+                f"{source.filename}:{source.node.lineno}: {function.__qualname__!r} could not be rewritten ({converted}). "
+                "Mark it with autograph.do_not_convert, and report it."
+            ) from converted
+        return converted
 
     def _converted(self, function: types.FunctionType, source: FunctionSource) -> ConvertedCode:
         # gast's translation copies, so the file's own tree stays as it was parsed.
@@ -238,13 +238,22 @@ class Converter:
         return self._is_logging(_resolve(node.value, own_names, function, imports), node.attr)
 
 
-def _on_a_fresh_stack(convert: Callable[[], ConvertedCode]) -> ConvertedCode:
-    """``convert()``; in a thread of its own if what is left of this one's stack does not do."""
+def _with_enough_stack(convert: Callable[[], ConvertedCode]) -> ConvertedCode | SyntaxError | RecursionError:
+    """What ``convert()`` returns, or the error that the function itself is the cause of.
+
+    Where the rest of this thread's stack is too short, a thread of its own converts. A `RecursionError` of this thread
+    (no room to start another) says nothing about the function, so it is raised.
+    """
     try:
         return convert()
+    except SyntaxError as error:
+        return error
     except RecursionError:
-        with ThreadPoolExecutor(1) as thread:
-            return thread.submit(convert).result()
+        pass
+    with ThreadPoolExecutor(1) as thread:
+        done = thread.submit(convert)
+    failure = done.exception()
+    return failure if isinstance(failure, SyntaxError | RecursionError) else done.result()
 
 
 @contextlib.contextmanager

@@ -105,6 +105,9 @@ def nested_calls(count):
     return "".join(functions)
 
 
+# XLA writes a program of so many nested conditionals into JAX's persistent cache, and cannot read it back: JAX warns, and
+# compiles again.
+@pytest.mark.filterwarnings("ignore:Error reading persistent compilation cache entry")
 def test_calls_nested_too_deep_are_refused_with_a_remedy_that_works(user_folder):
     f = module(user_folder, nested_calls(80)).f0
     with pytest.raises(
@@ -118,6 +121,15 @@ def test_calls_nested_too_deep_are_refused_with_a_remedy_that_works(user_folder)
         assert float(ag.function(f)(jnp.float32(1000.0))) == 1000.0
     finally:
         sys.setrecursionlimit(limit)
+
+
+@pytest.mark.parametrize("frames", range(0, 20, 3))
+def test_wherever_the_stack_ends_the_nesting_is_named(user_folder, frames):
+    """It may end in the conversion of a function as well as in a branch of it."""
+    deeper = "".join(f"def call{k}(f, x):\n    return call{k + 1}(f, x)\n" for k in range(frames))
+    user = module(user_folder, f"{nested_calls(80)}{deeper}def call{frames}(f, x):\n    return f(x)\n")
+    with pytest.raises(ag.StagingError, match="nested here as deep"):
+        user.call0(ag.function(user.f0), jnp.float32(1.0))
 
 
 def test_recursion_names_the_function():
