@@ -366,3 +366,37 @@ def test_none_in_a_tuple_on_one_path(f, t):
     lanes = jax.jit(jax.vmap(ag.convert(f)))(jnp.stack([a, a]), jnp.array([t, t]))
     for found in (ag.function(f)(jnp.asarray(a), t), jax.tree.map(lambda leaf: leaf[1], lanes)):
         assert not list(differences(wanted, found))
+
+
+def last_of(x):
+    last = None
+    for v in x:
+        last = v
+    return last
+
+
+def smoothed(x):
+    state = None
+    for v in x:
+        state = (v, v) if state is None else (state[0] * 0.5 + v, v)
+    return state
+
+
+@pytest.mark.parametrize("f", [last_of, smoothed])
+def test_none_before_a_loop_that_surely_runs_is_a_value_after_it(f):
+    x = jnp.array([1.0, 2.0, 4.0])
+    found = jax.jit(ag.convert(f))(x)
+    assert not any(isinstance(leaf, ag.Optional) for leaf in jax.tree.leaves(found, is_leaf=lambda v: v is not found))
+    assert not isinstance(found, ag.Optional)
+    assert list(differences(f(x), found)) == []
+
+
+def test_another_shape_after_none_is_named_as_a_change_of_the_loop():
+    def f(x):
+        out = None
+        for v in x:
+            out = v[None] if out is None else jnp.concatenate([out, v[None]])
+        return out
+
+    with pytest.raises(ag.StagingError, match="'out' changes type in this staged loop"):
+        ag.function(f)(jnp.arange(3.0))

@@ -362,3 +362,55 @@ def test_gradient_traces_once(counts, mark):
 
     jax.jit(jax.grad(ag.convert(f)))(X)
     assert counts == {"top": 1, "then": 1}
+
+
+class Box:
+    pass
+
+
+NONE_STATE = {
+    "variable": ("best = None", "if best is None or v > best:", "best = v", "best"),
+    "under a condition": ("best = None", "if v > 2 and (best is None or v > best):", "best = v", "best"),
+    "attribute": ("o = Box(); o.best = None", "if o.best is None or v > o.best:", "o.best = v", "o.best"),
+    "item": ("o = {'best': None}", "if o['best'] is None or v > o['best']:", "o['best'] = v", "o['best']"),
+    "tuple": ("best = (None, None)", "if best[0] is None or v > best[0]:", "best = (v, i0)", "best[0]"),
+    "unbound": ("count = 0.0", "if count == 0.0 or v > last:", "last = v; count = count + 1", "count"),
+}
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3, 4])
+@pytest.mark.parametrize("kind", NONE_STATE)
+def test_none_or_unbound_in_nested_loops_is_traced_twice(counts, mark, tmp_path, kind, depth):
+    start, test, change, result = NONE_STATE[kind]
+    lines = ["def f(n):", f"    {start}"]
+    lines += [f"{'    ' * (k + 1)}for i{k} in range(n):" for k in range(depth)]
+    value = " + ".join(f"i{k} * {k + 1}.5" for k in range(depth))
+    lines += ["    " * (depth + 1) + line for line in ("mark('inner')", f"v = {value}", test, f"    {change}")]
+    path = tmp_path / "nest.py"
+    path.write_text("\n".join([*lines, f"    return {result}", ""]))
+    namespace = {"mark": mark, "Box": Box}
+    exec(compile(path.read_text(), str(path), "exec"), namespace)
+    wanted = namespace["f"](3)
+    counts.clear()
+    assert float(ag.function(namespace["f"])(jnp.array(3))) == wanted
+    assert counts["inner"] <= 2
+
+
+def test_none_that_an_outer_iteration_sets_anew_is_not_found_again_per_level(counts, mark):
+    def f(n):
+        total = 0.0
+        for _ in range(n):
+            for i in range(n):
+                best = None
+                for k in range(n):
+                    mark("inner")
+                    if best is None or i * k > best:
+                        best = i * k + 0.5
+                if best is not None:
+                    total = total + best
+        return total
+
+    wanted = f(3)
+    counts.clear()
+    assert float(ag.function(f)(jnp.array(3))) == wanted
+    assert counts["inner"] <= 2

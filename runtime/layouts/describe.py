@@ -239,6 +239,21 @@ def with_leaves(layout: Layout, leaves: Iterator[Layout]) -> Layout:
     return next(leaves) if layout.count else layout
 
 
+def without_known_tags(layout: Layout, leaves: Sequence[Any]) -> tuple[Layout, list[Any]]:
+    """The same value's layout and leaves where each `Maybe` whose tag is True is the value that it has."""
+    parts, found, first = [], [], 0
+    for part in layout.parts:
+        inner, own = without_known_tags(part, leaves[first : first + part.count])
+        parts.append(inner)
+        found += own
+        first += part.count
+    if not parts:
+        return layout, list(leaves[: layout.count])
+    if isinstance(layout, Maybe) and found[-1] is True:
+        return parts[0], found[:-1]
+    return layout.with_parts(parts), found
+
+
 def unflatten(layout: Layout, leaves: Sequence[Any], choose: Callable[[Any, Any], Any] | None = None) -> Any:
     """The value of this layout with these leaves; ``choose`` makes one list of the two of an `Either`."""
     return _build(layout, iter(leaves), choose)

@@ -287,6 +287,15 @@ def leaves_of(layout: Layout) -> Iterator[Layout]:
         yield layout
 
 
+def tags_in(layout: Layout, first: int = 0) -> Iterator[int]:
+    """Which leaves are tags, the first being number ``first``."""
+    for part in layout.parts:
+        yield from tags_in(part, first)
+        first += part.count
+    if isinstance(layout, Maybe):
+        yield first - 1
+
+
 def depth(layout: Layout) -> int:
     """How many values lie within each other."""
     return 1 + max(map(depth, layout.parts), default=0)

@@ -12,6 +12,7 @@ from typing import Any
 
 from autograph.backends.base import Backend, LeafType, LoopSpec, Output, Traced
 from autograph.runtime.errors import StagingError
+from autograph.runtime.layouts.kinds import tags_in
 from autograph.runtime.operators.growing_lists import (
     GrowingList,
     appended_to,
@@ -19,6 +20,7 @@ from autograph.runtime.operators.growing_lists import (
 from autograph.runtime.operators.iterables import StagedIterable, slice_type
 from autograph.runtime.operators.journal import ContentsPlace, Journal, Place, Region, key_of
 from autograph.runtime.operators.list_growth import list_end
+from autograph.runtime.operators.loop_memory import CarryMemory, Position, Positions
 from autograph.runtime.operators.loop_options import NO_OPTIONS, LoopOptions
 from autograph.runtime.operators.loop_settling import SettlesCarry
 from autograph.runtime.operators.loop_state import (
@@ -100,11 +102,15 @@ class LoopTrace(SettlesCarry, CarriesParts):
         self._made: dict[Any, Any] = {}
         self._new: dict[Any, Any] = {}
         self.may_peel = False
+        self.found_none = False
         self.spec: LoopSpec | None = None
         self._index_type: Any = backend.type_of(0)
         self.region: Region | None = None
         self.installed: dict[int, list[Any]] = {}
         self.learnt = {}
+        self.position: Position = ()
+        self.positions = Positions(())
+        self.memory = CarryMemory()
         self.test_writes = False  # as far as is known by now
         self._early_test: tuple[list[LeafType], Traced] | None = None
 
@@ -123,13 +129,22 @@ class LoopTrace(SettlesCarry, CarriesParts):
             error = StagingError(*change.args)
             error._differing = change._differing
             raise error from None
+        except StagingError as refusal:
+            if may_peel and self.found_none:  # it may be right where only the first iteration finds None
+                raise CarryChanges(*refusal.args) from None
+            raise
         finally:
             self.snapshot.restore()
 
     def _settle(self) -> None:
         self.raising.identities.check_unreported()
+        if self.journal.loops:
+            self.position = self.journal.loops[-1].positions.next(self.code)
+            self.memory = self.journal.loops[0].memory
+        self.opens |= {id(each) for each in self.variables if self.memory.opens(self.position, each.name)}
         self.carried = [self._start(variable) for variable in self.variables if variable.get() is not UNBOUND]
         self._take_learnt()
+        self._recall()
         for _ in range(_MAX_ROUNDS):
             try:
                 traced = self._trace_body()
@@ -205,6 +220,7 @@ class LoopTrace(SettlesCarry, CarriesParts):
         for carried in self._inputs_first():
             leaves = []
             counts = counts_in(carried.unflatten(range(len(carried.start))))
+            tags = set(tags_in(carried.layout))
             for k, (start, type, result) in enumerate(zip(carried.start, carried.types, carried.results, strict=True)):
                 if type is None:
                     leaves.append(start)
@@ -213,6 +229,8 @@ class LoopTrace(SettlesCarry, CarriesParts):
                 if known is None and k in counts:
                     known = self.backend.known_result(self.spec, position)
                 leaves.append(start if result is None else values[position] if known is None else known)
+                if result is True and self.surely_runs and k in tags:
+                    leaves[-1] = True  # None is only what the first iteration finds
                 position += 1
             self._bind(carried, leaves)
         for growing in self.growing:
@@ -279,6 +297,7 @@ class LoopTrace(SettlesCarry, CarriesParts):
 
         region = self.journal.open(self.variables, self.raising.tries(), repeats=True)
         self.region = region
+        self.positions = Positions(self.position)
         self.journal.loops.append(self)
         self.installed = {}
         region.peeled_for = self.peeled_for

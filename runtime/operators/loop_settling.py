@@ -9,9 +9,9 @@ from typing import Any
 
 from autograph.backends.base import LeafType
 from autograph.runtime.errors import StagingError
-from autograph.runtime.layouts.describe import anonymous, describe, typed, unbound, untyped
+from autograph.runtime.layouts.describe import anonymous, describe, typed, untyped
 from autograph.runtime.layouts.join import Joined, Joiner, injected
-from autograph.runtime.layouts.kinds import ABSENT, FILLED, Array, Layout, Maybe, Seq, depth, leaves_of
+from autograph.runtime.layouts.kinds import ABSENT, FILLED, Array, Layout, Maybe, Seq, Static, depth, leaves_of
 from autograph.runtime.layouts.mismatches import Mismatch, variables_of
 from autograph.runtime.layouts.objects import is_plain_object
 from autograph.runtime.operators.growing_lists import refuse_growth
@@ -19,6 +19,7 @@ from autograph.runtime.operators.holders import reached
 from autograph.runtime.operators.journal import AttributePlace, ContentsPlace, Journal, Place, holds_list, key_of
 from autograph.runtime.operators.list_carry import CarriesLists
 from autograph.runtime.operators.list_growth import ListEnd
+from autograph.runtime.operators.loop_memory import CarryMemory, Position
 from autograph.runtime.operators.loop_options import LoopOptions
 from autograph.runtime.operators.loop_state import (
     BodyEnd,
@@ -27,6 +28,7 @@ from autograph.runtime.operators.loop_state import (
     VariableEnd,
     carry_changes,
     refuse_nesting,
+    typed_unbound,
     variable_layout,
 )
 from autograph.runtime.operators.padded import Kind
@@ -41,7 +43,9 @@ class SettlesCarry(CarriesLists):
 
     Attributes:
       may_peel: whether the loop's first iteration may be run by itself, if that makes None a value.
+      found_none: whether what is None before the loop is a value after an iteration.
       opens: the variables, by identity, whose objects are taken apart into their attributes.
+      position: where it is among the loops that are being traced; memory: what those inside of the outermost have carried.
       learnt: by the code of a loop's body, what it was seen to write of what was there before this loop.
     """
 
@@ -50,10 +54,13 @@ class SettlesCarry(CarriesLists):
     result_name: str | None
     surely_runs: bool
     may_peel: bool
+    found_none: bool
     peeled_for: Sequence[str] | None
     options: LoopOptions
     opens: set[int]
     learnt: dict[Any, dict[Any, tuple[Place, Any]]]
+    position: Position
+    memory: CarryMemory
 
     def _operand_types(self) -> list[LeafType]:
         raise NotImplementedError
@@ -145,24 +152,34 @@ class SettlesCarry(CarriesLists):
                 self._carry_place(place, end.types.get(key_of(place)))
         return bool(end.discovered)
 
-    def _widen_further_out(self, carried: Carried, k: int, joined: LeafType) -> None:
-        """Have a leaf of another type carried so by the outermost loop whose iterations begin with what this one begins with.
+    def _widen_further_out(self, carried: Carried, joined: Joined) -> None:
+        """Have a variable carried by a wider layout by the outermost loop whose iterations begin with what this one begins with.
 
         Raises:
           CarriedFurtherOut: there is such a loop.
         """
-        key, start = key_of(carried.variable), carried.start[k]
+        layout = joined.layout
+        assert isinstance(layout, Maybe)
+        key, start = key_of(carried.variable), carried.start
         target = None
         for loop in reversed(self.journal.loops):
             outer = next((each for each in loop.carried if each.is_input and key_of(each.variable) == key), None)
-            if outer is None or outer.layout != carried.layout or outer.types[k] is None:
+            if outer is None or outer.layout != carried.layout:
                 break
-            if loop.installed.get(id(outer.variable), [None] * (k + 1))[k] is not start:
+            known = [old is None for old in carried.types] == [old is None for old in outer.types]
+            installed = loop.installed.get(id(outer.variable), ())
+            if (
+                not known
+                or len(installed) != len(start)
+                or any(a is not b for a, b in zip(installed, start, strict=True))
+            ):
                 break
-            target, start = outer, outer.start[k]
-            found = loop
+            target, start, found = outer, outer.start, loop
         if target is not None and not self.from_python:
-            target.types[k] = joined
+            self._take_deeper(target, layout)
+            if id(carried.variable) in self.opens:
+                found._open(target.variable)
+            target.take(layout, injected(joined.left, target.start))
             raise CarriedFurtherOut(found)
 
     def _carry_place(self, place: Place, types: tuple[Any, list[LeafType | None]] | None) -> None:
@@ -173,11 +190,23 @@ class SettlesCarry(CarriesLists):
         if place.get() is UNBOUND:
             return
         carried = self._start(place)
-        if types is not None and types[0] == carried.layout:
-            pairs = zip(carried.types[:-1], types[1], strict=True)
+        if types is not None:
+            self._take_seen(carried, *types)
+        self.carried.append(carried)
+
+    def _take_seen(self, carried: Carried, layout: Layout, types: Sequence[LeafType | None]) -> None:
+        """Carry a place so that it holds what an iteration was seen to leave in it, if that is all arrays."""
+        if layout == carried.layout:
+            pairs = zip(carried.types[:-1], types, strict=True)
             joined = [self.backend.join(a, b) if a is not None and b is not None else a for a, b in pairs]
             carried.types[:-1] = [new or old for new, old in zip(joined, carried.types[:-1], strict=True)]
-        self.carried.append(carried)
+        elif None not in types:
+            joiner = Joiner(self.backend)
+            seen = Maybe(typed(layout, types, types), Static(True), "unbound")
+            found = joiner.join(carried.variable.name, carried.typed(), seen)
+            if not joiner.mismatches:
+                assert isinstance(found.layout, Maybe)
+                carried.take(found.layout, injected(found.left, carried.start))
 
     def _leave_to_outer_loops(self, end: BodyEnd) -> None:
         """Have the places that loops around this one have to carry carried from the outermost on, and all traced once more.
@@ -227,6 +256,35 @@ class SettlesCarry(CarriesLists):
             else:
                 self._carry_place(place, end)
 
+    def _recall(self) -> None:
+        """Carry variables as this loop came to carry them when one around it was traced before."""
+        by_variable = {id(carried.variable): carried for carried in self.carried}
+        for variable in self.variables if self.position else ():
+            carried = by_variable.get(id(variable))
+            before = typed_unbound() if carried is None else carried.typed()
+            after = self.memory.find(self.position, variable.name, before)
+            if after is None:
+                continue
+            if carried is None:
+                carried = Carried(variable, after, [False], [None], UNBOUND)
+                self.carried.append(carried)
+            joined = Joiner(self.backend).join(variable.name, before, after)
+            assert isinstance(joined.layout, Maybe)
+            carried.take(joined.layout, injected(joined.left, carried.start))
+
+    def _remember(self, carried: Carried) -> None:
+        """Note how a variable is carried now, for `_recall`."""
+        self.memory.note(self.position, carried.variable.name, carried.before, carried.typed())
+
+    def _open(self, variable: Variable) -> None:
+        """Take the objects in a variable apart from now on."""
+        self.opens.add(id(variable))
+        self.memory.open(self.position, variable.name)
+
+    def _start_again(self, carried: Carried) -> None:
+        fresh = self._start(carried.variable)
+        carried.layout, carried.start, carried.types = fresh.layout, fresh.start, fresh.types
+
     def _born(
         self,
         joiner: Joiner,
@@ -249,8 +307,8 @@ class SettlesCarry(CarriesLists):
         is_bound = leaves[-1] is True
         if self._opens_born(variable, leaves, self.surely_runs and is_bound):
             return True
-        nothing, start = unbound()
-        joined = joiner.join(variable.name, typed(nothing, start), variable_layout(last.layout, leaves))
+        before = typed_unbound()
+        joined = joiner.join(variable.name, before, variable_layout(last.layout, leaves))
         layout = joined.layout
         assert isinstance(layout, Maybe)
         has_arrays = any(isinstance(leaf, Array) for leaf in leaves_of(layout.inner))
@@ -259,14 +317,33 @@ class SettlesCarry(CarriesLists):
         if is_missed and not has_arrays:
             raise self._first_set_in_it(variable)
         if carried is None:
-            carried = Carried(variable, last.layout, [], [], UNBOUND)
+            carried = Carried(variable, last.layout, [False], [None], UNBOUND, before=before)
             self.carried.append(carried)
-        carried.take(layout, injected(joined.left, start))
+            if is_missed:
+                self._bear_further_out(variable, joined)
+        carried.take(layout, injected(joined.left, [False]))
         carried.is_input = not is_bound or is_missed
+        if is_missed:
+            self._remember(carried)
         if not carried.is_input and (self.surely_runs or is_result):
             carried.start[-1], carried.types[-1] = True, None
         carried.results = injected(joined.right, leaves)
         return carried.is_input
+
+    def _bear_further_out(self, variable: Variable, joined: Joined) -> None:
+        """As `_widen_further_out`, of a variable that is unbound before all these loops."""
+        key, target = key_of(variable), None
+        for loop in reversed(self.journal.loops):
+            own = next((each for each in loop.variables if key_of(each) == key), None)
+            if own is None or any(each.variable is own for each in loop.carried):
+                break
+            target, found = own, loop
+        if target is not None and not self.from_python:
+            assert isinstance(joined.layout, Maybe)
+            carried = Carried(target, joined.layout, [False], [None], UNBOUND, before=typed_unbound())
+            carried.take(joined.layout, injected(joined.left, [False]))
+            found.carried.append(carried)
+            raise CarriedFurtherOut(found)
 
     def _first_set_in_it(self, variable: Variable) -> StagingError:
         return StagingError(
@@ -284,7 +361,7 @@ class SettlesCarry(CarriesLists):
             return False
         if surely and len(reached(set(map(id, objects)), self.snapshot.reachable())) == len(objects):
             return False
-        self.opens.add(id(variable))
+        self._open(variable)
         return True
 
     def _opens_objects(self, carried: Carried, leaves: Sequence[Any]) -> bool:
@@ -293,9 +370,8 @@ class SettlesCarry(CarriesLists):
         same = len(before) == len(after) and all(a is b for a, b in zip(before, after, strict=True))
         if same or id(carried.variable) in self.opens:
             return False
-        self.opens.add(id(carried.variable))
-        fresh = self._start(carried.variable)
-        carried.layout, carried.start, carried.types = fresh.layout, fresh.start, fresh.types
+        self._open(carried.variable)
+        self._start_again(carried)
         return True
 
     def _join(self, joiner: Joiner, carried: Carried, last: VariableEnd, leaves: list[Any]) -> bool:
@@ -343,17 +419,27 @@ class SettlesCarry(CarriesLists):
     def _widen(self, joiner: Joiner, carried: Carried, joined: Joined, before: Maybe, after: Maybe) -> None:
         layout = joined.layout
         assert isinstance(layout, Maybe)
-        if untyped(layout.inner) == carried.layout:
-            for k, (old, new) in enumerate(zip(leaves_of(before), leaves_of(layout), strict=True)):
-                if isinstance(old, Array) and isinstance(new, Array) and old != new:
-                    self._widen_further_out(carried, k, new.type)
-        elif self.may_peel and _may_be_none(before.inner) and not _may_be_none(after.inner):
-            joiner.mismatches.append(Mismatch(carried.variable.name, before, after, is_structure=True))
-        if depth(layout) > depth(before):
+        leaves = list(zip(leaves_of(before), leaves_of(layout), strict=False))
+        if untyped(layout.inner) != carried.layout or any(_is_wider(old, new) for old, new in leaves):
+            self._widen_further_out(carried, joined)
+        if self.may_peel and _may_be_none(before.inner) and not _may_be_none(after.inner):
+            self.found_none = True
+            if self.from_python:
+                joiner.mismatches.append(Mismatch(carried.variable.name, before, after, is_structure=True))
+        self._take_deeper(carried, layout)
+        carried.take(layout, injected(joined.left, carried.start))
+        self._remember(carried)
+
+    def _take_deeper(self, carried: Carried, layout: Maybe) -> None:
+        """See that a variable's layout does not become deeper without end.
+
+        Raises:
+          StagingError: it does.
+        """
+        if depth(layout) > depth(carried.typed()):
             carried.deepened.append(layout)
             if len(carried.deepened) > _MAY_DEEPEN:
-                raise refuse_nesting(self.where, self.carried)
-        carried.take(layout, injected(joined.left, carried.start))
+                raise refuse_nesting(self.where, [carried])
 
     def _before_loop(self, mismatch: Mismatch) -> Mismatch:
         """The same with what a variable of another structure was before the loop, whatever iterations have made of it."""
@@ -366,6 +452,10 @@ class SettlesCarry(CarriesLists):
 def _is_installed(source: Any, k: int, last: VariableEnd) -> bool:
     """Whether an iteration leaves a leaf that it found in that place."""
     return isinstance(source, int) and last.installed[source] == k
+
+
+def _is_wider(old: Layout, new: Layout) -> bool:
+    return isinstance(old, Array) and isinstance(new, Array) and old != new
 
 
 def _may_be_none(layout: Layout) -> bool:

@@ -9,8 +9,8 @@ from typing import Any
 
 from autograph.backends.base import LeafType, Traced
 from autograph.runtime.errors import StagingError
-from autograph.runtime.layouts.describe import typed, unflatten, untyped
-from autograph.runtime.layouts.kinds import LEAF, Array, Layout, Maybe, leaves_of
+from autograph.runtime.layouts.describe import typed, unflatten, untyped, without_known_tags
+from autograph.runtime.layouts.kinds import LEAF, NOTHING, Array, Layout, Maybe, Static, leaves_of
 from autograph.runtime.layouts.mismatches import Mismatch, listed, sides
 from autograph.runtime.operators.growing_lists import GrowingList
 from autograph.runtime.operators.iterables import StagedIterable
@@ -130,6 +130,9 @@ def refuse_nesting(where: str, carried: Sequence[Carried]) -> StagingError:
     )
 
 
+_NOT_BEGUN = Maybe(NOTHING, LEAF, "unbound")
+
+
 @dataclass
 class Carried:
     """One variable of the loop's state.
@@ -141,6 +144,7 @@ class Carried:
       entry: the value before the loop.
       is_input: whether iterations see it; a variable that each iteration binds anew need only come out.
       lists: what an iteration makes of the lists in it, by the way that leads to each.
+      before: its layout when the loop began, typed.
       deepened: the layouts, each deeper than the one before, that iterations were seen to leave it in.
     """
 
@@ -153,6 +157,10 @@ class Carried:
     results: list[Any] = field(default_factory=list)
     lists: dict[Path, ListEnd] = field(default_factory=dict)
     deepened: list[Layout] = field(default_factory=list)
+    before: Maybe = field(default=_NOT_BEGUN)
+
+    def __post_init__(self) -> None:
+        self.before = self.typed() if self.before is _NOT_BEGUN else self.before
 
     def typed(self) -> Maybe:
         """The layout of the variable before an iteration."""
@@ -165,7 +173,7 @@ class Carried:
 
     def unflatten(self, leaves: Sequence[Any]) -> Any:
         """The value that has these leaves, the last of which says whether it is bound."""
-        return unflatten(self.layout, leaves[:-1])
+        return unflatten(*without_known_tags(self.layout, leaves[:-1]))
 
 
 def variable_layout(layout: Layout, leaves: Sequence[Any], types: Sequence[LeafType | None] | None = None) -> Maybe:
@@ -173,6 +181,11 @@ def variable_layout(layout: Layout, leaves: Sequence[Any], types: Sequence[LeafT
     found = typed(Maybe(layout, LEAF, "unbound"), leaves, types)
     assert isinstance(found, Maybe)
     return found
+
+
+def typed_unbound() -> Maybe:
+    """The typed layout of a variable that has no value."""
+    return Maybe(NOTHING, Static(False), "unbound")
 
 
 @dataclass

@@ -211,7 +211,9 @@ class Raising:
             return False
         if isinstance(error, ABSENCES):
             loops = [each for each in self.journal.regions if each.repeats]
-            if any(loop.peeled_for is not None and may_be_bound(error, loop.peeled_for) for loop in loops):
+            # A variable is carried as one that may be unbound.
+            can_peel = not isinstance(error, NameError) and any(loop.peeled_for is not None for loop in loops)
+            if can_peel:
                 return False
             if loops and isinstance(error, EmptyListError):
                 return False

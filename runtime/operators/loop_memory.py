@@ -1,0 +1,56 @@
+"""`CarryMemory`: how loops inside of one have come to carry their variables, for when that one is traced again.
+
+An inner loop that begins as it did in the trace before begins with the layouts that it ended with: its body need not
+find once more that None becomes a value, say.
+"""
+
+from __future__ import annotations
+
+import collections
+from typing import Any
+
+from autograph.runtime.layouts.kinds import Maybe, Static, leaves_of
+
+_PLAIN = (bool, int, float, complex, str, bytes, type(None))
+Position = tuple[
+    tuple[Any, int], ...
+]  # for each loop from the outermost on: its code, and the how-manieth of that in its iteration
+
+
+class CarryMemory:
+    """What was carried, by the position of a loop and the name of a variable. Lives as long as the outermost loop's trace."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[Position, str], tuple[Maybe, Maybe]] = {}
+        self._opened: set[tuple[Position, str]] = set()
+
+    def note(self, position: Position, name: str, before: Maybe, after: Maybe) -> None:
+        """Note that a variable which was ``before`` when a loop began is carried as ``after``."""
+        if all(not isinstance(leaf, Static) or type(leaf.value) in _PLAIN for leaf in leaves_of(after)):
+            self._known[position, name] = before, after
+
+    def find(self, position: Position, name: str, before: Maybe) -> Maybe | None:
+        """How a variable is carried that was ``before``, as it was noted last."""
+        known = self._known.get((position, name))
+        return known[1] if known is not None and known[0] == before else None
+
+    def open(self, position: Position, name: str) -> None:
+        """Note that the objects in a variable are taken apart."""
+        self._opened.add((position, name))
+
+    def opens(self, position: Position, name: str) -> bool:
+        """Whether that was noted."""
+        return (position, name) in self._opened
+
+
+class Positions:
+    """Numbers the loops in one iteration of a loop that is at ``around``."""
+
+    def __init__(self, around: Position) -> None:
+        self._around = around
+        self._count: collections.Counter[Any] = collections.Counter()
+
+    def next(self, code: Any) -> Position:
+        """The position of the next loop with this code."""
+        self._count[code] += 1
+        return (*self._around, (code, self._count[code]))
