@@ -21,6 +21,7 @@ from autograph._api import convert as convert
 from autograph._api import do_not_convert as do_not_convert
 from autograph._api import function as function
 from autograph._api import grad as grad
+from autograph._api import load as load
 from autograph._api import operators as operators
 from autograph._api import range as range
 from autograph._api import to_code as to_code
@@ -38,6 +39,8 @@ from autograph.runtime.effects import print as print
 from autograph.runtime.effects import py_function as py_function
 from autograph.runtime.errors import ConversionError as ConversionError
 from autograph.runtime.errors import InvalidArgumentError as InvalidArgumentError
+from autograph.runtime.errors import LoadError as LoadError
+from autograph.runtime.errors import SavedError as SavedError
 from autograph.runtime.errors import StagingError as StagingError
 from autograph.runtime.errors import StagingWarning as StagingWarning
 from autograph.runtime.function import Function as Function
@@ -47,6 +50,7 @@ from autograph.runtime.module import Module as Module
 from autograph.runtime.operators.loop_options import set_loop_options as set_loop_options
 from autograph.runtime.optional import Optional as Optional
 from autograph.runtime.progress import progress as progress
+from autograph.runtime.saving.saved import save as save
 from autograph.runtime.tape import GradientTape as GradientTape
 from autograph.runtime.tensor_array import TensorArray as TensorArray
 from autograph.runtime.tensor_spec import TensorSpec as TensorSpec
@@ -64,8 +68,10 @@ __all__ = [
     "GradientTape",
     "Graph",
     "InvalidArgumentError",
+    "LoadError",
     "Module",
     "Optional",
+    "SavedError",
     "StagingError",
     "StagingWarning",
     "TensorArray",
@@ -76,6 +82,7 @@ __all__ = [
     "function",
     "functions_run_eagerly",
     "grad",
+    "load",
     "numpy_function",
     "operators",
     "print",
@@ -85,6 +92,7 @@ __all__ = [
     "range",
     "register_library",
     "run_functions_eagerly",
+    "save",
     "set_loop_options",
     "set_verbosity",
     "to_code",

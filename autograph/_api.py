@@ -41,6 +41,7 @@ from autograph.runtime.operators.loop_options import set_loop_options
 from autograph.runtime.operators.raises import in_scope
 from autograph.runtime.operators.user_classes import operator_methods, writes_unseen
 from autograph.runtime.recording import use_data, use_staging
+from autograph.runtime.saving.loaded import loader
 from autograph.runtime.variables import accept_variables
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -334,7 +335,7 @@ def function(
       autograph: whether control flow on traced values is converted; without, JAX's own error meets it.
       jit_compile: False stages the function and evaluates it operation by operation.
       reduce_retracing: whether sizes that are seen to differ are left open in the second trace.
-      experimental_implements: taken for compatibility; it changes nothing.
+      experimental_implements: the name of what it implements, kept in the manifest of `save`; it changes nothing else.
       experimental_autograph_options: a `Feature` or several.
       experimental_relax_shapes, experimental_compile: other names of ``reduce_retracing``, ``jit_compile``.
       in_shardings, out_shardings, device, compiler_options: as in `jax.jit`; ``in_shardings`` has an entry
@@ -377,12 +378,16 @@ def function(
         out_shardings=out_shardings,
         donate_variables=donate_variables,
         compile={"compiler_options": dict(compiler_options)} if compiler_options else None,
+        implements=experimental_implements,
     )
     return Function(func, Tools(XlaCompiler(), OpenSizes, symbolic_types, Inspection), options)
 
 
 def _unconverted(f: Any) -> Any:
     return f
+
+
+load = loader(functools.partial(function, autograph=False))
 
 
 def _compiled(f: Callable[..., Any]) -> Function:
@@ -421,6 +426,8 @@ def _check_options(given: Mapping[str, Any]) -> None:
         raise TypeError(f"experimental_autograph_options is a Feature or a tuple of them; got {features!r}")
     if not isinstance(given["compiler_options"], dict | None):
         raise TypeError(f"compiler_options is a dict of XLA's options; got {given['compiler_options']!r}")
+    if not isinstance(given["experimental_implements"], str | None):
+        raise TypeError(f"experimental_implements is a name; got {given['experimental_implements']!r}")
     limit = given["cache_limit"]
     if isinstance(limit, bool) or not isinstance(limit, int):
         raise TypeError(f"cache_limit is an int; got {limit!r}")

@@ -210,6 +210,52 @@ class Backend(Protocol):
         """
 
 
+@dataclass(frozen=True)
+class Exported:
+    """A program that may leave the process.
+
+    Attributes:
+      data: it, as bytes.
+      derivatives: how many orders of derivatives are in it.
+      why_not: why there are not more, where that was not asked for.
+      platforms: what it runs on.
+    """
+
+    data: bytes
+    derivatives: int
+    why_not: str | None
+    platforms: tuple[str, ...]
+
+
+class Artifact(Protocol):
+    """A program that came from elsewhere.
+
+    Attributes:
+      inputs, outputs: the types of its operands and results; an open size is a str.
+      platforms: what it runs on.
+      devices: on how many devices it runs.
+      derivatives: how many orders of derivatives it has.
+    """
+
+    @property
+    def inputs(self) -> Sequence[LeafType]: ...
+
+    @property
+    def outputs(self) -> Sequence[LeafType]: ...
+
+    @property
+    def platforms(self) -> tuple[str, ...]: ...
+
+    @property
+    def devices(self) -> int: ...
+
+    @property
+    def derivatives(self) -> int: ...
+
+    def call(self, *operands: Any) -> list[Any]:
+        """Run it, or record that it runs."""
+
+
 class Staging(Protocol):
     """How Variables stand in programs that are being recorded. `backends.xla.staging` is its implementation.
 
@@ -322,6 +368,29 @@ class Staging(Protocol):
 
     def lowered(self, trace: Callable[..., Any], types: Sequence[Any], platforms: Sequence[str] | None = None) -> Any:
         """The program that ``trace`` gives for these types, lowered for these platforms (None: the one that is here)."""
+
+    def exported(self, program: Any, name: str, platforms: Sequence[str] | None, derivatives: int | None) -> Exported:
+        """A program (a closed jaxpr without state) as StableHLO that may leave the process.
+
+        Args:
+          program: it.
+          name: what messages call it.
+          platforms: what it is to run on; None for the platform that is here.
+          derivatives: how many orders of derivatives go with it; None for one, or none where there is none.
+
+        Raises:
+          StagingError: it calls Python when it runs, or has no derivative of that order.
+        """
+
+    def artifact(self, data: bytes) -> Artifact:
+        """The program that `exported` made ``data`` of.
+
+        Raises:
+          ValueError: it is none.
+        """
+
+    def weak(self, value: Any) -> Any:
+        """The same array, of weak type."""
 
     def accept(self, kind: type, read: Callable[[Any], Any], type_of: Callable[[Any], LeafType]) -> None:
         """Let JAX's functions take objects of this class for the arrays that ``read`` gives."""

@@ -25,6 +25,7 @@ class ConcreteFunction:
 
     Attributes:
       name: the function's name.
+      trace_with_state: see `Program.trace_with_state`.
 
     >>> import autograph as ag, jax.numpy as jnp
     >>> @ag.function
@@ -50,6 +51,7 @@ class ConcreteFunction:
         inspect: Callable[[], Any],
         variables: Callable[[], Sequence[Any]],
         has_state: Callable[[], bool],
+        trace: Callable[[], Any],
     ) -> None:
         self.name = name
         self._signature = signature
@@ -58,6 +60,7 @@ class ConcreteFunction:
         self._inspect = inspect
         self._variables = variables
         self._has_state = has_state
+        self.trace_with_state = trace
         self._made_graph: Graph | None = None
         self._inspection: Any = None
 

@@ -54,6 +54,34 @@ class InvalidArgumentError(TypeError):
     """
 
 
+class LoadError(Exception):
+    """A directory that `load` was given is no saved model, is damaged, or is of another version.
+
+    The message names the file and what is wrong with it. Nothing of it was run.
+
+    >>> issubclass(LoadError, Exception)
+    True
+    """
+
+
+class SavedError(Exception):
+    """An exception that a loaded program raises and whose class is not known here: its name is that class's.
+
+    Raised is a subclass of it, which is also one of Python's class that the original was derived from, so
+    ``except ValueError`` catches it as before.
+
+    Attributes: args (and what other attributes the original had).
+
+    >>> str(SavedError("too large"))
+    'too large'
+    """
+
+    saved_text: str | None = None
+
+    def __str__(self) -> str:
+        return super().__str__() if self.saved_text is None else self.saved_text
+
+
 def describe_location(filename: str, lineno: int) -> str:
     """Return ``file:line`` followed by that line's text, where the text can be had.
 

@@ -167,9 +167,15 @@ class Function:
             self._is_asked = False
         return concrete
 
+    def concrete_functions(self) -> list[ConcreteFunction]:
+        """The concrete functions there are, in the order of their traces; of a loaded function, all that were saved."""
+        for args, kwargs in getattr(self._function, "saved_calls", ()):
+            self.get_concrete_function(*args, **kwargs)
+        return list(self._concrete.values())
+
     def pretty_printed_concrete_signatures(self, verbose: bool = True) -> str:
         """The signature of each concrete function, in the order of their traces."""
-        blocks = [concrete.pretty_printed_signature(verbose) for concrete in list(self._concrete.values())]
+        blocks = [concrete.pretty_printed_signature(verbose) for concrete in self.concrete_functions()]
         return ("\n\n" if verbose else "\n").join(blocks)
 
     def experimental_get_compiler_ir(self, *args: Any, **kwargs: Any) -> Callable[..., str]:
@@ -432,6 +438,7 @@ class Function:
             lambda: tools.inspect(entry.program.jitted.trace(*_stand_ins(tools, specs))),
             lambda: getattr(entry.program, "variables", ()),
             lambda: getattr(entry.program, "has_state", False),
+            lambda: entry.program.jitted.trace_with_state(*_stand_ins(tools, specs)),
         )
 
 

@@ -41,6 +41,7 @@ class Options:
       in_shardings, out_shardings: for the arguments and the results, as in `jax.jit`.
       donate_variables: whether the memory of a Variable's old value may be used for its new one.
       compile: handed to `jax.jit`.
+      implements: the name of what the function implements, kept where it is saved.
     """
 
     convert: Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -52,3 +53,4 @@ class Options:
     out_shardings: Any = None
     donate_variables: bool = False
     compile: dict[str, Any] | None = None
+    implements: str | None = None

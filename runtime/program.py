@@ -183,6 +183,16 @@ class Program:
         except StateNeeded as needed:
             return self._with_state(needed, arrays, lambda state: state.trace(arrays))
 
+    def trace_with_state(self, *arrays: Any) -> tuple[Any, tuple[list[Variable], int] | None]:
+        """As `trace`; and, if there is state, the Variables whose values are the first inputs, and how many of them, the
+        first, come out again after the results.
+        """
+        while True:
+            traced, state = self.trace(*arrays), self._state
+            variables = [] if state is None else state.variables
+            if len(traced.jaxpr.in_avals) == len(variables) + len(arrays):
+                return traced, None if state is None else (variables, len(state.written))
+
     # Recording.
 
     def _compiled(self, entry: Callable[..., Any], values: int = 0, donated: int = 0) -> Any:

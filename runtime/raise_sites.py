@@ -32,10 +32,10 @@ class DeferredText:
         return cls(make.function, tuple(values))
 
     def __str__(self) -> str:
-        return self.make(*jax.tree_util.tree_map(_as_number, self.values))
+        return self.make(*jax.tree_util.tree_map(as_number, self.values))
 
 
-def _as_number(value: Any) -> Any:
+def as_number(value: Any) -> Any:
     """A NumPy scalar as Python's number of the same digits; anything else as it is."""
     if not isinstance(value, np.ndarray) or value.ndim:
         return value

@@ -51,6 +51,18 @@ class Generator(Module):
         """A generator whose numbers are decided by ``seed``."""
         return cls(jax.random.key(seed))
 
+    @classmethod
+    def of_state(cls, kind: str, state: Variable) -> Generator:
+        """A generator whose key's data, of this kind of keys, a Variable holds already."""
+        made = cls.__new__(cls)
+        made._kind, made.state = kind, state
+        return made
+
+    @property
+    def kind(self) -> str:
+        """The name of JAX's implementation of keys."""
+        return self._kind
+
     def reset(self, seed: int) -> None:
         """Start again, from ``seed``."""
         self.state.assign(jax.random.key_data(jax.random.key(seed, impl=self._kind)))

@@ -555,6 +555,29 @@ def test_objects_of_a_class_stand_for_arrays():
     assert jax.jit(lambda x: x + jnp.sin(box))(1.0).shape == (3,)
 
 
+def test_an_array_is_made_weak():
+    made = jax_compat.weak(jnp.float32(3))
+    assert made.weak_type and float(made) == 3 and made.dtype == jnp.float32
+    assert (made + jnp.float16(1)).dtype == jnp.float16
+    assert jax.make_jaxpr(jax_compat.weak)(jnp.ones(2)).out_avals[0].weak_type
+
+
+def test_a_program_says_that_it_has_no_more_derivatives():
+    def refuse():
+        raise KeyError("no more")
+
+    exported = jax.export.export(jax.jit(lambda x: x**3))(jnp.float32(1))
+    for order in (0, 1):
+        found = jax.export.deserialize(bytearray(exported.serialize(vjp_order=order)))
+        made = jax_compat.with_last_derivative(found, refuse)
+        f = made.call
+        for _ in range(order):
+            f = jax.grad(f)
+        assert float(f(2.0)) == [8, 12][order]
+        with pytest.raises(KeyError, match="no more"):
+            jax.grad(f)(2.0)
+
+
 def test_settings_show_in_programs():
     before = jax_compat.recording_settings()
     with jax.default_matmul_precision("highest"):

@@ -27,6 +27,7 @@ DOCUMENTS = (
     "docs/gradients.md",
     "docs/loops.md",
     "docs/performance.md",
+    "docs/saving.md",
 )
 
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)

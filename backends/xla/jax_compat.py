@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
@@ -309,6 +309,18 @@ def are_one_scatter(first: Any, second: Any) -> bool:
 def strong(aval: Any) -> Any:
     """The same type, not weak."""
     return aval.update(weak_type=False) if getattr(aval, "weak_type", False) else aval
+
+
+def weak(value: Any) -> Any:
+    """The same array, of weak type."""
+    return jax.lax.convert_element_type_p.bind(value, new_dtype=value.dtype, weak_type=True, sharding=None)
+
+
+def with_last_derivative(exported: Any, refuse: Callable[[], Any]) -> Any:
+    """A deserialised program that calls ``refuse`` where it is differentiated more often than it was saved for."""
+    if not exported.has_vjp():
+        return replace(exported, _get_vjp=lambda _: refuse())
+    return replace(exported, _get_vjp=lambda _: with_last_derivative(exported.vjp(), refuse))
 
 
 def stacked(size: int, aval: Any) -> Any:

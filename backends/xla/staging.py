@@ -13,10 +13,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax.experimental import io_callback
 
-from autograph.backends.base import LeafType, RaiseSite
+from autograph.backends.base import Exported, LeafType, RaiseSite
 from autograph.backends.xla import jax_compat
 from autograph.backends.xla.ahead import Lowered
 from autograph.backends.xla.discharge import Cell, Errors, evaluate
+from autograph.backends.xla.export import SavedProgram, exported
 from autograph.backends.xla.leaf_types import as_struct, type_of
 from autograph.backends.xla.parts import needed_for
 from autograph.backends.xla.raising import may_raise, raise_if, sites_in
@@ -141,6 +142,15 @@ class XlaStaging:
         self, trace: Callable[..., Any], types: Sequence[Any], platforms: Sequence[str] | None = None
     ) -> Lowered:
         return Lowered(trace, types, platforms)
+
+    def exported(self, program: Any, name: str, platforms: Sequence[str] | None, derivatives: int | None) -> Exported:
+        return exported(program, name, platforms, derivatives)
+
+    def artifact(self, data: bytes) -> SavedProgram:
+        return SavedProgram(data)
+
+    def weak(self, value: Any) -> Any:
+        return jax_compat.weak(value)
 
     def accept(self, kind: type, read: Callable[[Any], Any], type_of: Callable[[Any], LeafType]) -> None:
         jax_compat.accept(kind, read, lambda value: as_struct(type_of(value)))

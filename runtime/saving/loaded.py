@@ -1,0 +1,312 @@
+"""`load`: a directory that `save` wrote, as a `Module`."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import types
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from autograph.backends.base import Artifact, LeafType
+from autograph.runtime.concrete import ConcreteFunction
+from autograph.runtime.errors import LoadError
+from autograph.runtime.function import Function
+from autograph.runtime.held import Held
+from autograph.runtime.module import Module
+from autograph.runtime.random import Generator
+from autograph.runtime.recording import JOINT
+from autograph.runtime.saving import manifest, tensors
+from autograph.runtime.saving.directory import MANIFEST, Reading, found
+from autograph.runtime.saving.programs import LoadedFunction, LoadedProgram, spec_of
+from autograph.runtime.saving.structures import Decoder, Node, Records
+from autograph.runtime.signature import Arguments
+from autograph.runtime.variables import Variable, outside_recordings
+
+_LARGE = 2**20  # bytes from which on an array stays in its file
+
+
+class LoadedModule(Module):
+    """What `load` gives: the functions, Variables and modules that were saved, as attributes of the same names.
+
+    Attributes:
+      signatures: by name, the `ConcreteFunction`s that `save` was told of.
+
+    What was saved as a `Function` is called itself; what was saved as a dict has its items as ``loaded["name"]`` as well.
+
+    >>> import autograph as ag, jax.numpy as jnp, tempfile, os
+    >>> path = os.path.join(tempfile.mkdtemp(), "double")
+    >>> ag.save(ag.function(lambda x: 2 * x, [ag.TensorSpec([None], name="x")]), path)
+    >>> double = ag.load(path)
+    >>> double(jnp.array([1.0, 2.0])).tolist(), list(double.signatures)
+    ([2.0, 4.0], ['default'])
+    """
+
+    def __init__(self, kind: str) -> None:
+        self._kind = kind
+        self._signatures: Mapping[str, ConcreteFunction] = {}
+        self._captured: tuple[Variable, ...] = ()
+
+    @property
+    def signatures(self) -> Mapping[str, ConcreteFunction]:
+        return types.MappingProxyType(dict(self._signatures))
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        function = vars(self).get("__call__")
+        if function is None:
+            raise TypeError(
+                f"a saved {self._kind} that is no function; it has {', '.join(self._names()) or 'no parts'}"
+            )
+        return function(*args, **kwargs)
+
+    def __getitem__(self, name: str) -> Any:
+        return vars(self)[name]
+
+    def _names(self) -> list[str]:
+        return [name for name in vars(self) if name not in ("_kind", "_signatures", "_captured")]
+
+    def __repr__(self) -> str:
+        return f"<loaded {self._kind}: {', '.join(self._names())}>"
+
+
+def loader(function: Callable[..., Any]) -> Callable[[str | os.PathLike[str]], LoadedModule]:
+    """`load`, for which ``function`` makes a `Function` of a Python function that is not to be converted."""
+
+    def load(path: str | os.PathLike[str]) -> LoadedModule:
+        """Return what `save` wrote to a directory, as a `Module` with the same functions, Variables and signatures.
+
+        The source of the model is not needed, nor its classes: named tuples and dataclasses come as ones of the same names and
+        fields, other objects as `types.SimpleNamespace`, members of enumerations as their values. A loaded function runs the
+        programs that it was saved with, and refuses arguments that none of them is for.
+
+        Args:
+          path: the directory.
+
+        Raises:
+          LoadError: it was not written by `save`, or is damaged, or by another version; the message names the file. Nothing of
+            it is run, nothing beside it is read.
+        """
+        place = found(Path(os.path.abspath(os.fspath(path))))
+        with Reading(place) as directory:
+            return _Loading(directory, function).module()
+
+    return load
+
+
+class _Loading:
+    """What is read from one directory."""
+
+    def __init__(self, directory: Reading, function: Callable[..., Any]) -> None:
+        self._directory, self._make = directory, function
+        self._body = manifest.read(directory)
+        self._records = Records()
+        self._functions: list[Function] = []
+        self._concrete: dict[int, Callable[[], ConcreteFunction]] = {}
+
+    def module(self) -> LoadedModule:
+        """All of it."""
+        body = self._body
+        with outside_recordings():
+            self._variables = self._read_variables()
+        owners = {
+            k: number for number, entry in reversed(list(enumerate(body["functions"]))) for k in entry["programs"]
+        }
+        signatures = [self._signature(entry) for entry in body["functions"]]
+        self._programs = []
+        for number, entry in enumerate(body["programs"]):
+            if number not in owners:
+                raise self._wrong(f"programs[{number}] belongs to no function")
+            self._programs.append(self._program(number, entry, signatures[owners[number]]))
+        for entry, signature in zip(body["functions"], signatures, strict=True):
+            self._functions.append(self._function(entry, signature))
+        made = self._objects()
+        root = made[0]
+        if not isinstance(root, LoadedModule):
+            raise self._wrong("objects[0] is no module")
+        root._captured = tuple(self._variables[number] for number in body["captured"])
+        root._signatures = {name: self._program_as_concrete(k, owners[k]) for name, k in body["signatures"].items()}
+        return root
+
+    def _wrong(self, what: str) -> LoadError:
+        return self._directory.error(MANIFEST, what)
+
+    # Variables.
+
+    def _read_variables(self) -> list[Variable]:
+        entries = self._body["variables"]
+        if not entries:
+            return []
+        data = self._directory.mapped(manifest.VARIABLES, self._body["files"][manifest.VARIABLES])
+        try:
+            wanted = {entry["tensor"]: _stored_type(entry["dtype"], entry["shape"]) for entry in entries}
+            arrays = tensors.read(data, wanted)
+        except (tensors.Damaged, ValueError, OverflowError) as error:
+            raise self._directory.error(manifest.VARIABLES, str(error)) from None
+        return [self._variable(entry, arrays[entry["tensor"]]) for entry in entries]
+
+    def _variable(self, entry: dict[str, Any], stored: np.ndarray) -> Variable:
+        wide = stored.dtype.itemsize > 4 * (1 + (stored.dtype.kind == "c")) and stored.dtype.kind in "iufc"
+        if wide and not jax.config.read("jax_enable_x64"):
+            raise self._wrong(
+                f"Variable {entry['tensor']!r} is {entry['dtype']}, which JAX has off: set jax_enable_x64"
+            )
+        # A large array is used where it lies in the file, which is mapped: its pages are read when they are needed.
+        value = jax.device_put(stored, may_alias=True) if stored.nbytes >= _LARGE else jnp.array(stored)
+        if _is_key(entry["dtype"]):
+            value = jax.random.wrap_key_data(value, impl=entry["dtype"][4:-1])
+        if entry["hidden"]:
+            return Held(value, entry["name"] or "constant")
+        made = Variable(0, entry["trainable"], entry["name"])
+        made._value, made._type = value, LeafType(tuple(value.shape), value.dtype)
+        made._lent = True  # the memory is the file's: a call that would use it for new values copies first
+        return made
+
+    # Functions.
+
+    def _signature(self, entry: dict[str, Any]) -> inspect.Signature:
+        decoder = Decoder((), self._records)
+        parameters = []
+        for parameter in entry["parameters"]:
+            default = parameter["default"]
+            value = inspect.Parameter.empty if default is None else decoder.value(default)
+            kind = getattr(inspect.Parameter, parameter["kind"])
+            parameters.append((parameter["name"], kind, value))
+        try:
+            return inspect.Signature([inspect.Parameter(n, k, default=v) for n, k, v in parameters])
+        except ValueError as error:
+            raise self._wrong(f"the parameters of {entry['name']!r} are none: {error}") from None
+
+    def _program(self, number: int, entry: dict[str, Any], signature: inspect.Signature) -> LoadedProgram:
+        data = self._directory.checked(entry["file"], self._body["files"][entry["file"]])
+        try:
+            artifact = JOINT.staging.artifact(data)
+        except ValueError as error:
+            raise self._directory.error(entry["file"], str(error)) from None
+        self._check_types(number, entry, artifact)
+        state = [self._variables[k] for k in entry["state"]]
+        parameters = Arguments(_Signed(signature))
+        labels = [spec["name"] or f"input {k}" for k, spec in enumerate(entry["specs"])]
+        try:
+            program = LoadedProgram(entry, artifact, state, self._records, labels)
+            args, kwargs = parameters.spell(program.signature)
+            signature.bind(*args, **kwargs)
+        except (TypeError, ValueError, AttributeError, KeyError, IndexError) as error:
+            raise self._wrong(f"the arguments of programs[{number}] are none of its function: {error}") from None
+        return program
+
+    def _check_types(self, number: int, entry: dict[str, Any], artifact: Artifact) -> None:
+        """Check that a program takes and gives what the manifest says."""
+        variables = [self._body["variables"][k] for k in entry["state"]]
+        wanted = [(v["shape"], v["dtype"]) for v in variables] + [(s["shape"], s["dtype"]) for s in entry["specs"]]
+        results: list[Any] = [None] * entry["outputs"]
+        if entry["errors"]:
+            results += [([], "int32"), *(each for site in entry["errors"] for each in site["types"])]
+        results += wanted[: entry["written"]]
+        for what, given, mine in (("inputs", artifact.inputs, wanted), ("results", artifact.outputs, results)):
+            if len(given) != len(mine):
+                raise self._wrong(f"programs[{number}] has {len(given)} {what} in its file, and {len(mine)} here")
+            for k, (type, known) in enumerate(zip(given, mine, strict=True)):
+                if known is not None and not _is_of(type, *known):
+                    raise self._wrong(f"programs[{number}]: {what}[{k}] is {type} in its file, and not here")
+        if list(artifact.platforms) != entry["platforms"]:
+            raise self._wrong(f"programs[{number}] is for {artifact.platforms} in its file, and not here")
+
+    def _function(self, entry: dict[str, Any], signature: inspect.Signature) -> Function:
+        programs = [self._programs[number] for number in entry["programs"]]
+        stub = LoadedFunction(entry, signature, programs)
+        specs = None
+        if entry["input_signature"] is not None:
+            specs = Decoder([spec_of(each) for each in entry["specs"]], self._records).value(entry["input_signature"])
+        try:
+            made: Function = self._make(stub, input_signature=specs, experimental_implements=entry["implements"])
+        except (TypeError, ValueError) as error:
+            raise self._wrong(f"{entry['name']!r} is no function: {error}") from None
+        return made
+
+    def _program_as_concrete(self, number: int, owner: int) -> Any:
+        """The concrete function that a program is; the function that it belongs to, where it cannot run here."""
+        function, program = self._functions[owner], self._programs[number]
+        if not program.is_for_here:
+            return function
+        if function.input_signature is not None:
+            return function.get_concrete_function()
+        args, kwargs = Arguments(function.python_function).spell(program.signature)
+        return function.get_concrete_function(*args, **kwargs)
+
+    # Objects.
+
+    def _objects(self) -> Sequence[Any]:
+        entries = self._body["objects"]
+        made = [self._empty(k, entry) for k, entry in enumerate(entries)]
+        for thing, entry in zip(made, entries, strict=True):
+            if isinstance(thing, LoadedModule):
+                for name, part in entry["parts"].items():
+                    vars(thing)[name] = self._part(part, made)
+        return made
+
+    def _empty(self, number: int, entry: dict[str, Any]) -> Any:
+        if entry["random"] is None:
+            return LoadedModule(entry["class"])
+        match entry["parts"]:
+            case {"state": ["variable", int(k)]}:
+                state = self._variables[k]
+                try:
+                    jax.random.wrap_key_data(state.value, impl=entry["random"])
+                except (TypeError, ValueError) as error:
+                    raise self._wrong(f"objects[{number}] holds no key: {error}") from None
+                return Generator.of_state(entry["random"], state)
+        raise self._wrong(f"objects[{number}] is a random generator without a state")
+
+    def _part(self, part: Node, objects: Sequence[Any]) -> Any:
+        kind, *rest = part
+        if kind == "variable":
+            return self._variables[rest[0]]
+        if kind == "function":
+            return self._functions[rest[0]]
+        if kind == "object":
+            return objects[rest[0]]
+        if kind == "program":
+            owner = next(k for k, entry in enumerate(self._body["functions"]) if rest[0] in entry["programs"])
+            return self._program_as_concrete(rest[0], owner)
+        if kind == "nothing":
+            return None
+        if kind == "dict":
+            return {Decoder((), self._records).value(key): self._part(item, objects) for key, item in rest[0]}
+        items = [self._part(item, objects) for item in rest[0]]
+        return items if kind == "list" else tuple(items)
+
+
+class _Signed:
+    """Something to call, of this signature."""
+
+    def __init__(self, signature: inspect.Signature) -> None:
+        self.__signature__ = signature
+
+    def __call__(self, *args: Any, **kwargs: Any) -> None: ...
+
+
+def _is_key(dtype: str) -> bool:
+    return dtype.startswith("key<")
+
+
+def _stored_type(dtype: str, shape: Sequence[int]) -> tuple[str, tuple[int, ...]]:
+    """The type of the array that a Variable's value is stored as."""
+    if not _is_key(dtype):
+        return dtype, tuple(shape)
+    data = jax.eval_shape(lambda: jax.random.key_data(jax.random.key(0, impl=dtype[4:-1])))
+    return "uint32", (*shape, *data.shape)
+
+
+def _is_of(type: LeafType, shape: Sequence[Any] | None, dtype: str) -> bool:
+    """Whether an artifact's type is that of the manifest, in which an open size may have no name."""
+    if str(type.dtype) != dtype or shape is None or len(shape) != len(type.shape):
+        return False
+    return all(
+        size == mine if isinstance(mine, int) else isinstance(size, str)
+        for size, mine in zip(type.shape, shape, strict=True)
+    )

@@ -1,0 +1,426 @@
+"""`save`: functions, and the Variables that they use, as a directory."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.metadata
+import inspect
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from autograph.runtime.commits import values_of
+from autograph.runtime.concrete import ConcreteFunction
+from autograph.runtime.errors import StagingError
+from autograph.runtime.function import Function
+from autograph.runtime.held import Constant, Held
+from autograph.runtime.inputs import WeakSpec
+from autograph.runtime.module import Module
+from autograph.runtime.operators.locations import user_location
+from autograph.runtime.raising import Guarded
+from autograph.runtime.random import Generator
+from autograph.runtime.recording import JOINT, is_recording
+from autograph.runtime.saving import manifest, tensors
+from autograph.runtime.saving.directory import MANIFEST, replacing
+from autograph.runtime.saving.raised import entry_of
+from autograph.runtime.saving.structures import Node, NoForm, Slot, encode
+from autograph.runtime.signature import Arguments
+from autograph.runtime.tensor_spec import TensorSpec
+from autograph.runtime.variables import Variable
+
+
+def save(
+    obj: Any,
+    path: str | os.PathLike[str],
+    signatures: Any = None,
+    platforms: Sequence[str] | None = None,
+    *,
+    derivatives: int | None = None,
+) -> None:
+    """Write functions and the Variables that they use to a directory, which `load` reads without their source.
+
+    Every program that a function has been traced for is saved: those it was called with, those that were asked for with
+    `get_concrete_function`, and that of an ``input_signature``.
+
+    Args:
+      obj: a `Module`, a `Function`, a `ConcreteFunction`, or a dict of such.
+      path: the directory. A model that was saved there before is replaced, in one step.
+      signatures: by name, concrete functions (or functions that have one) to be found in ``signatures`` of what is loaded;
+        one of them alone has the name ``"default"``. Of a `Function` a list of its arguments, `TensorSpec` for arrays,
+        names the one program to be saved.
+      platforms: what the programs are to run on, as in ``("cpu", "cuda", "tpu")``; by default the platform that is here.
+      derivatives: how many orders of derivatives are saved with the programs: 0, 1, 2 … By default the first, where there
+        is one.
+
+    Raises:
+      StagingError: a program does what cannot leave the process, such as calling Python; the message names the line.
+      ValueError: there is nothing to save.
+      FileExistsError: what stands at ``path`` is something else.
+
+    >>> import autograph as ag, jax.numpy as jnp, tempfile, os
+    >>> @ag.function(input_signature=[ag.TensorSpec([None])])
+    ... def scaled(x):
+    ...     if x.sum() > 1:
+    ...         x = x / x.sum()
+    ...     return {"x": x}
+    >>> path = os.path.join(tempfile.mkdtemp(), "scaled")
+    >>> ag.save(scaled, path)
+    >>> ag.load(path)(jnp.array([1.0, 3.0]))["x"].tolist()
+    [0.25, 0.75]
+    """
+    if is_recording():
+        raise StagingError(f"{user_location()}\n  save is called in a function that is being traced. Call it outside.")
+    if isinstance(platforms, str):
+        raise TypeError(f"platforms is a sequence of names, as in platforms=[{platforms!r}]; got a string")
+    if derivatives is not None and (type(derivatives) is not int or derivatives < 0):
+        raise TypeError(f"derivatives is a number of orders, 0 or more; got {derivatives!r}")
+    saving = _Saving(platforms, derivatives)
+    saving.take(obj, signatures)
+    values = saving.snapshot()
+    with replacing(Path(os.path.abspath(os.fspath(path)))) as writing:
+        for name, data in saving.files.items():
+            writing.write(name, lambda put, data=data: put(data))  # type: ignore[misc]
+        if values:
+            writing.write(manifest.VARIABLES, lambda put: tensors.write(values, put))
+        body = saving.body(writing.files)
+        writing.write(MANIFEST, lambda put: put(manifest.text(body)))
+
+
+class _Saving:
+    """What is to be written.
+
+    Attributes: files (the programs, by the names of their files).
+    """
+
+    def __init__(self, platforms: Sequence[str] | None, derivatives: int | None) -> None:
+        self._platforms, self._derivatives = platforms, derivatives
+        self.files: dict[str, bytes] = {}
+        self._variables: dict[int, tuple[Variable, str]] = {}
+        self._functions: dict[int, tuple[Any, dict[str, Any]]] = {}
+        self._programs: dict[int, tuple[ConcreteFunction, dict[str, Any]]] = {}
+        self._objects: dict[int, tuple[Any, dict[str, Any]]] = {}
+        self._signatures: dict[str, int] = {}
+        self._owned: set[int] = set()  # the Variables that attributes lead to
+        self._only: dict[int, list[ConcreteFunction]] = {}  # of a function of which not all programs are saved
+
+    def take(self, obj: Any, signatures: Any) -> None:
+        """Take what is saved, and its signatures."""
+        named = self._named(obj, signatures)
+        if isinstance(obj, Module):
+            self._part(obj, "")
+        elif isinstance(obj, Function | ConcreteFunction):
+            self._object(obj, "Function", {"__call__": obj}, "")
+        elif isinstance(obj, Mapping):
+            for name in obj:
+                if not isinstance(name, str):
+                    raise TypeError(f"the keys of a dict that is saved are names; got {name!r}")
+            self._object(obj, "dict", dict(obj), "")
+        elif callable(obj):
+            raise TypeError(
+                f"{getattr(obj, '__name__', obj)!r} is a plain {type(obj).__name__}: save a Function, ag.function(...)"
+            )
+        else:
+            raise TypeError(f"a Module, a Function, a ConcreteFunction or a dict of them is saved; got {obj!r}")
+        for name, concrete in named.items():
+            self._signatures[name] = self._program(concrete)
+        if not self._programs and not self._variables:
+            untraced = ", ".join(f"`{entry['name']}`" for _, entry in self._functions.values())
+            raise ValueError(
+                f"there is nothing to save: {untraced} has not been traced for any arguments. Call it once, give it an "
+                "input_signature, or ask for get_concrete_function(...)."
+                if untraced
+                else f"there is nothing to save: {obj!r} holds no Function and no Variable"
+            )
+
+    def _named(self, obj: Any, signatures: Any) -> dict[str, ConcreteFunction]:
+        if isinstance(obj, Function) and isinstance(signatures, list | tuple):
+            signatures = obj.get_concrete_function(*signatures)
+            self._only[id(obj)] = [signatures]
+        if signatures is None:
+            if isinstance(obj, Function):
+                found = _programs_of(obj)
+                return {"default": found[0]} if len(found) == 1 else {}
+            named = obj if isinstance(obj, Mapping) else {"default": obj}
+            return {name: each for name, each in named.items() if isinstance(each, ConcreteFunction)}
+        given = signatures if isinstance(signatures, Mapping) else {"default": signatures}
+        return {name: _only_program(name, each) for name, each in given.items()}
+
+    # What there is.
+
+    def _part(self, value: Any, name: str, around: tuple[int, ...] = ()) -> Node | None:
+        """What stands for an attribute; None for one that leads to nothing that is saved."""
+        if isinstance(value, Variable):
+            self._owned.add(id(value))
+            return ["variable", self._variable(value, name)]
+        if isinstance(value, Function):
+            return ["function", self._function(value)]
+        if isinstance(value, ConcreteFunction):
+            return ["program", self._program(value)]
+        if isinstance(value, Module):
+            return ["object", self._object(value, type(value).__name__, _attributes(value), name)]
+        if not isinstance(value, list | tuple | dict) or id(value) in around:
+            return None
+        around = (*around, id(value))
+        if isinstance(value, dict):
+            pairs = [(key, self._part(item, f"{name}.{key}", around)) for key, item in value.items()]
+            found = [[encode(key), part] for key, part in pairs if part is not None]
+            return ["dict", found] if found else None
+        parts = [self._part(item, f"{name}.{k}", around) for k, item in enumerate(value)]
+        kind = "list" if isinstance(value, list) else "tuple"
+        return None if not any(parts) else [kind, [part or ["nothing"] for part in parts]]
+
+    def _object(self, value: Any, kind: str, attributes: Mapping[str, Any], name: str) -> int:
+        known = self._objects.get(id(value))
+        if known is None:
+            entry: dict[str, Any] = {"class": kind, "random": None, "parts": {}}
+            known = self._objects[id(value)] = value, entry
+            if isinstance(value, Generator):
+                entry["random"] = value.kind
+            for key, attribute in attributes.items():
+                part = self._part(attribute, f"{name}.{key}" if name else key)
+                if part is not None:
+                    entry["parts"][key] = part
+        return list(self._objects).index(id(value))
+
+    def _variable(self, variable: Variable, name: str) -> int:
+        # Each program that has been recorded holds a large array that it closes over by itself.
+        key = id(variable.value if isinstance(variable, Constant) else variable)
+        if key not in self._variables:
+            taken = {each for _, each in self._variables.values()}
+            number = len(self._variables)
+            self._variables[key] = variable, name if name not in taken else f"{name}.{number}"
+        return list(self._variables).index(key)
+
+    def _function(self, function: Function) -> int:
+        if id(function) not in self._functions:
+            entry = _function_entry(function._arguments, function.__name__, function.__doc__)
+            self._functions[id(function)] = function, entry
+            options, inputs = function._options, function._made_inputs
+            entry["implements"] = options.implements
+            if inputs is not None:
+                numbers = iter(range(len(inputs.specs)))
+                slots = jax.tree_util.tree_map(lambda _: Slot(next(numbers)), inputs._tree)
+                entry["input_signature"], entry["specs"] = encode(slots), list(map(_spec_entry, inputs.specs))
+            entry["programs"] = [
+                self._program(each, False) for each in self._only.get(id(function)) or _programs_of(function)
+            ]
+        return list(self._functions).index(id(function))
+
+    def _program(self, concrete: ConcreteFunction, alone: bool = True) -> int:
+        if id(concrete) not in self._programs:
+            name = f"program-{len(self._programs)}.stablehlo"
+            self._programs[id(concrete)] = concrete, {}
+            self._programs[id(concrete)] = concrete, self._program_entry(concrete, name)
+        number = list(self._programs).index(id(concrete))
+        if alone and not any(number in entry["programs"] for _, entry in self._functions.values()):
+            entry = _function_entry(concrete._signature.parameters, concrete.name, None)
+            entry["programs"] = [number]
+            self._functions[id(concrete)] = concrete, entry
+        return number
+
+    def _program_entry(self, concrete: ConcreteFunction, file: str) -> dict[str, Any]:
+        name, specs = concrete.name, concrete.inputs
+        for spec in specs:
+            if spec.shape is None:
+                raise StagingError(f"{name} cannot be saved for a `{spec.name}` of any rank: give the spec a shape")
+        arguments = _arguments(concrete)
+        traced, state = concrete.trace_with_state()
+        variables, written = ([], 0) if state is None else state
+        structure: Any = jax.tree_util.tree_structure(traced.out_info)
+        results: Any = jax.tree_util.tree_unflatten(structure, list(map(Slot, range(structure.num_leaves))))
+        if state is not None:
+            results, _ = results
+        sites: Sequence[Any] = ()
+        if isinstance(results, Guarded):
+            sites, results = results.sites, results.result
+        try:
+            node = encode(results)
+        except NoForm as error:
+            raise StagingError(
+                f"{name} returns {error}, which cannot be saved.\n  Return arrays and constants in tuples, lists, dicts, named "
+                "tuples or dataclasses."
+            ) from None
+        outputs = len(jax.tree_util.tree_leaves(results))
+        errors = [entry_of(site) for site in sites]
+        made = JOINT.staging.exported(traced.jaxpr, name, self._platforms, self._derivatives)
+        self.files[file] = made.data
+        return {
+            "name": name,
+            "file": file,
+            "arguments": arguments,
+            "specs": [_spec_entry(spec, original) for spec, original in zip(specs, concrete._specs, strict=True)],
+            "results": node,
+            "weak": [k for k, aval in enumerate(traced.jaxpr.out_avals[:outputs]) if aval.weak_type],
+            "outputs": outputs,
+            "state": [self._variable(v, f"captured.{v.name}") for v in variables],
+            "written": written,
+            "errors": errors,
+            "derivatives": made.derivatives,
+            "why_not": made.why_not,
+            "platforms": list(made.platforms),
+        }
+
+    # What is written.
+
+    def snapshot(self) -> dict[str, np.ndarray]:
+        """The values of all Variables as they are at one time, by the names of their tensors."""
+        variables = [variable for variable, _ in self._variables.values()]
+        with _all_held(variables):
+            self._values = values_of(variables)
+            for variable, value in zip(variables, self._values, strict=True):
+                if value is None:
+                    raise variable._unset()
+                variable._lent = True  # a call that may use its memory copies it first
+        names = [name for _, name in self._variables.values()]
+        return {name: _on_host(value) for name, value in zip(names, self._values, strict=True)}
+
+    def body(self, files: Mapping[str, Any]) -> dict[str, Any]:
+        """The content of the manifest."""
+        entries = zip(self._variables.values(), self._values, strict=True)
+        return {
+            "made_with": {"autograph": importlib.metadata.version("autograph-xla"), "jax": jax.__version__},
+            "files": dict(files),
+            "variables": [_variable_entry(variable, name, value) for (variable, name), value in entries],
+            "functions": [entry for _, entry in self._functions.values()],
+            "programs": [entry for _, entry in self._programs.values()],
+            "objects": [entry for _, entry in self._objects.values()],
+            "signatures": self._signatures,
+            "captured": [
+                number
+                for number, (variable, _) in enumerate(self._variables.values())
+                if id(variable) not in self._owned and not isinstance(variable, Held)
+            ],
+        }
+
+
+def _programs_of(function: Function) -> list[ConcreteFunction]:
+    if function.input_signature is not None:
+        return [function.get_concrete_function()]
+    return function.concrete_functions()
+
+
+def _only_program(name: str, function: Any) -> ConcreteFunction:
+    if isinstance(function, ConcreteFunction):
+        return function
+    if not isinstance(function, Function):
+        raise TypeError(f"a signature is a concrete function, f.get_concrete_function(...); {name!r} is {function!r}")
+    found = _programs_of(function)
+    if len(found) != 1:
+        raise ValueError(
+            f"the signature {name!r} is to be one program, and {function.__name__} has {len(found)}: "
+            "say which with get_concrete_function(...)"
+        )
+    return found[0]
+
+
+def _attributes(module: Module) -> dict[str, Any]:
+    """The attributes of a module that may be saved, and those of its class that are Functions."""
+    kind = type(module)
+    names = {name for each in kind.__mro__ for name in getattr(each, "__slots__", ())} | set(vars(module))
+    found = {name: getattr(module, name, None) for name in sorted(names) if name.isidentifier()}
+    for name in sorted({name for each in kind.__mro__ for name in vars(each)} - names):
+        written = inspect.getattr_static(kind, name)
+        written = written.__func__ if isinstance(written, staticmethod | classmethod) else written
+        if isinstance(written, Function):
+            found[name] = getattr(module, name)
+    return {name: value for name, value in found.items() if name == "__call__" or not name.startswith("__")}
+
+
+def _function_entry(arguments: Arguments, name: str, doc: str | None) -> dict[str, Any]:
+    parameters = [
+        {
+            "name": parameter.name,
+            "kind": parameter.kind.name,
+            "default": None if parameter.default is parameter.empty else _default(parameter),
+        }
+        for parameter in arguments.signature.parameters.values()
+    ]
+    return {
+        "name": name,
+        "doc": doc if isinstance(doc, str) else None,
+        "parameters": parameters,
+        "input_signature": None,
+        "specs": [],
+        "implements": None,
+        "programs": [],
+    }
+
+
+def _default(parameter: inspect.Parameter) -> Node:
+    try:
+        return encode(parameter.default)
+    except NoForm:
+        return ["opaque", parameter.name]
+
+
+def _arguments(concrete: ConcreteFunction) -> Node:
+    """The arguments that a program is for, with slots for its inputs."""
+    parameters = concrete._signature.parameters
+    values = concrete._signature.values([Slot(k) for k in range(len(concrete._specs))])
+    nodes = []
+    for name, value in zip(parameters.names(len(values)), values, strict=True):
+        try:
+            nodes.append(encode(value))
+        except NoForm as error:
+            if name not in parameters.defaults or parameters.defaults[name] is not value:
+                raise StagingError(
+                    f"{concrete.name} has been traced for `{name}={value!r}`, {error}, which has no form outside of this process.\n"
+                    "  Make it the default of the parameter, or close over it."
+                ) from None
+            nodes.append(["opaque", name])
+    return ["tuple", nodes]
+
+
+def _spec_entry(spec: TensorSpec, original: TensorSpec | None = None) -> dict[str, Any]:
+    return {
+        "shape": None if spec.shape is None else list(spec.shape),
+        "dtype": str(spec.dtype),
+        "name": spec.name,
+        "weak": isinstance(original, WeakSpec),
+    }
+
+
+def _variable_entry(variable: Variable, name: str, value: Any) -> dict[str, Any]:
+    return {
+        "tensor": name,
+        "name": variable._name,
+        "trainable": variable.trainable,
+        "dtype": _dtype_of(value),
+        "shape": list(value.shape),
+        "hidden": isinstance(variable, Held),
+        "sharding": _sharding_entry(getattr(value, "sharding", None)),
+    }
+
+
+def _dtype_of(value: Any) -> str:
+    is_key = jnp.issubdtype(value.dtype, jax.dtypes.prng_key)
+    return f"key<{jax.random.key_impl(value)}>" if is_key else str(value.dtype)
+
+
+def _sharding_entry(sharding: Any) -> dict[str, Any] | None:
+    """How an array lies on a mesh of more than one device; None if it does not."""
+    if not isinstance(sharding, jax.sharding.NamedSharding) or sharding.mesh.size == 1:
+        return None
+    spec = [None if names is None else [names] if isinstance(names, str) else list(names) for names in sharding.spec]
+    return {"axes": [[str(name), int(size)] for name, size in sharding.mesh.shape.items()], "spec": spec}
+
+
+@contextlib.contextmanager
+def _all_held(variables: Iterable[Variable]) -> Iterator[None]:
+    """Hold the locks of all, in the order that all go by: nothing is written meanwhile, and no memory given away."""
+    with contextlib.ExitStack() as stack:
+        for variable in sorted(variables, key=lambda variable: variable._order):
+            variable._check_free()
+            stack.enter_context(variable._lock)
+        yield
+
+
+def _on_host(value: Any) -> np.ndarray:
+    if jnp.issubdtype(value.dtype, jax.dtypes.prng_key):
+        value = jax.random.key_data(value)
+    return np.asarray(value)

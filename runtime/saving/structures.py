@@ -1,0 +1,366 @@
+"""How values nest, as JSON: what arguments and results are made of, with numbered slots in the place of arrays.
+
+A node is a list whose first item says what it is:
+
+    ["slot", 0]                                    an array
+    ["none"]  ["ellipsis"]
+    ["bool", true]  ["int", "3"]  ["float", "0x1.8p+1"]  ["complex", "0x…", "0x…"]  ["str", "text"]  ["bytes", "base64"]
+    ["enum", "Color", "RED", node]                 a member, and its value
+    ["dtype", "float32"]  ["slice", node, node, node]
+    ["list", [node …]]  ["tuple", …]  ["set", …]  ["frozenset", …]  ["deque", [node …], node]
+    ["dict", [[node, node] …]]  ["ordereddict", …]
+    ["namedtuple", "Point", ["x", "y"], [node …]]  ["dataclass", …]  ["object", …]
+    ["made", 0, node]  ["same", 0]                 an object that is named, and that object again
+    ["text", [part …]]                             a text of values: see `texts`
+    ["opaque", "<function relu>"]                  a value of a signature that has no form outside its process
+    ["optional", node, node]                       whether there is a value, and it
+    ["rows", node, [node …], node, capacity]       a list of traced length: length, columns, one element, room
+    ["padded", node, node]                         an array of traced length: values, length
+"""
+
+from __future__ import annotations
+
+import base64
+import collections
+import dataclasses
+import enum
+import json
+import keyword
+import types
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from autograph.runtime.operators.list_outputs import CountedList
+from autograph.runtime.operators.padded import Padded, taken_apart
+from autograph.runtime.operators.padded_arrays import PaddedArray
+from autograph.runtime.operators.traced_lists import TracedList
+from autograph.runtime.optional import Optional
+from autograph.runtime.results import MadeOutput, StaticOutput
+from autograph.runtime.saving.texts import SlotText, parts_of
+
+Node = list[Any]
+
+
+class NoForm(TypeError):
+    """A value has no form outside of its process. The text says what it is."""
+
+
+class Slot(SlotText):
+    """Stands for the array of this number; in a text, for its digits.
+
+    Attributes: number.
+    """
+
+
+def encode(value: Any, opaque: bool = False, take: Callable[[Any], Slot | None] | None = None) -> Node:
+    """The node of a value in which `Slot` objects stand for arrays.
+
+    Args:
+      value: it.
+      opaque: whether what has no form outside of the process becomes a mark that says so.
+      take: gives a slot for what is to be in one.
+
+    Raises:
+      NoForm: it has none.
+    """
+    return _Encoder(opaque, take or _is_slot).node(value)
+
+
+def _is_slot(value: Any) -> Slot | None:
+    return value if isinstance(value, Slot) else None
+
+
+class _Encoder:
+    """Attributes: opaque; take; around (the identities of the containers around what is encoded)."""
+
+    def __init__(self, opaque: bool, take: Callable[[Any], Slot | None]) -> None:
+        self.opaque, self.take = opaque, take
+        self.around: list[int] = []
+
+    def node(self, value: Any) -> Node:
+        if id(value) in self.around:
+            raise NoForm(f"a {type(value).__name__} that holds itself")
+        self.around.append(id(value))
+        try:
+            found = self._node(value)
+        finally:
+            self.around.pop()
+        if found is not None:
+            return found
+        if self.opaque:
+            return ["opaque", f"{type(value).__module__}.{type(value).__qualname__}"]
+        raise NoForm(f"a {type(value).__qualname__}")
+
+    def _node(self, value: Any) -> Node | None:
+        kind = type(value)
+        slot = self.take(value)
+        if slot is not None:
+            return ["slot", slot.number]
+        if isinstance(value, Opaque):
+            return ["opaque", value.text]
+        if isinstance(value, enum.Enum):
+            return ["enum", kind.__name__, value.name, encode(value.value, opaque=True)]
+        constant = _CONSTANTS.get(kind)
+        if constant is not None:
+            return constant(value)
+        if kind is str:
+            found = parts_of(value)
+            return ["str", value] if found is None else ["text", found]
+        if isinstance(value, np.dtype) or _is_scalar_type(value):
+            return ["dtype", jnp.dtype(value).name]
+        if kind is slice:
+            return ["slice", self.node(value.start), self.node(value.stop), self.node(value.step)]
+        return self._container(value, kind) or self._output(value)
+
+    def _container(self, value: Any, kind: type) -> Node | None:
+        if kind in (list, tuple):
+            return [kind.__name__, [self.node(item) for item in value]]
+        if kind in (set, frozenset):
+            return [kind.__name__, sorted((self.node(item) for item in value), key=canonical)]
+        if kind is collections.deque:
+            return ["deque", [self.node(item) for item in value], self.node(value.maxlen)]
+        if kind is dict:
+            return ["dict", sorted(([self.node(k), self.node(v)] for k, v in value.items()), key=_key_of)]
+        if kind is collections.OrderedDict:
+            return ["ordereddict", [[self.node(k), self.node(v)] for k, v in value.items()]]
+        if isinstance(value, tuple) and hasattr(kind, "_fields"):
+            return self._record("namedtuple", kind, kind._fields, value)
+        if dataclasses.is_dataclass(kind):
+            names = [field.name for field in dataclasses.fields(kind) if hasattr(value, field.name)]
+            return self._record("dataclass", kind, names, [getattr(value, name) for name in names])
+        if kind is types.SimpleNamespace:
+            return self._record("object", kind, list(vars(value)), list(vars(value).values()))
+        return None
+
+    def _record(self, name: str, kind: type, names: Sequence[str], values: Sequence[Any]) -> Node:
+        if not all(map(is_name, names)):
+            raise NoForm(f"a {kind.__qualname__} with a field that has no plain name")
+        return [name, kind.__name__, list(names), [self.node(value) for value in values]]
+
+    # What stands in the results of a program for what is made of them on each call.
+
+    def _output(self, value: Any) -> Node | None:
+        if isinstance(value, StaticOutput):
+            held = getattr(value.value, "value", None) if type(value.value).__name__ == "_Object" else value.value
+            return self.node(held)
+        if isinstance(value, Optional):
+            return ["optional", self.node(value.present), self.node(value.value)]
+        if isinstance(value, PaddedArray):
+            return ["padded", self.node(value.values), self.node(value.length)]
+        if isinstance(value, CountedList):
+            return self.node(value.list)
+        if isinstance(value, TracedList):
+            held = value.contents()
+            return self._rows(held) if isinstance(held, Padded) else ["list", [self.node(item) for item in held]]
+        if isinstance(value, MadeOutput):
+            return self._made(value)
+        return None
+
+    def _rows(self, held: Padded) -> Node:
+        columns = [self.node(buffer) for buffer in held.buffers]
+        element = held.kind.build([Slot(k) for k in range(len(columns))])
+        return ["rows", self.node(held.length), columns, self.node(element), int(held.capacity)]
+
+    def _made(self, value: MadeOutput) -> Node:
+        if value.parts is None:
+            return ["same", value.number]
+        parts, kind = list(value.parts), value.kind
+        inner: Node | None = None
+        if kind is bytearray:
+            items = [part.value if isinstance(part, StaticOutput) else part for part in parts]
+            inner = ["bytearray", base64.b64encode(bytes(items)).decode()]
+        elif kind is set:
+            inner = ["set", sorted(map(self.node, parts), key=canonical)]
+        elif kind is collections.deque:
+            inner = ["deque", list(map(self.node, parts)), self.node(value.names)]
+        elif not issubclass(kind, list | dict | tuple | collections.deque):
+            name = "dataclass" if dataclasses.is_dataclass(kind) else "object"
+            inner = self._record(name, kind, value.names, parts)
+        if inner is None:
+            raise NoForm(f"a {kind.__qualname__}, a class of a container that only its source knows")
+        return ["made", value.number, inner]
+
+
+def _key_of(pair: Node) -> str:
+    return canonical(pair[0])
+
+
+def canonical(node: Any) -> str:
+    """The one text of a JSON value."""
+    return json.dumps(node, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def is_name(name: Any) -> bool:
+    """Whether this may be the name of a field, or of a class."""
+    return isinstance(name, str) and name.isidentifier() and not keyword.iskeyword(name) and not name.startswith("__")
+
+
+def _is_scalar_type(value: Any) -> bool:
+    return (isinstance(value, type) and issubclass(value, np.generic)) or type(value) is type(jnp.float32)
+
+
+_CONSTANTS: dict[type, Callable[[Any], Node]] = {
+    type(None): lambda _: ["none"],
+    type(...): lambda _: ["ellipsis"],
+    bool: lambda value: ["bool", value],
+    int: lambda value: ["int", str(value)],
+    float: lambda value: ["float", value.hex()],
+    complex: lambda value: ["complex", value.real.hex(), value.imag.hex()],
+    bytes: lambda value: ["bytes", base64.b64encode(value).decode()],
+    bytearray: lambda value: ["bytearray", base64.b64encode(value).decode()],
+}
+
+
+class Opaque:
+    """A default value that has no form outside of the process it was saved in: only leaving it out means it."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __repr__(self) -> str:
+        return f"<{self.text}>"
+
+
+class Records:
+    """The classes of named tuples and dataclasses that are made for what is loaded, one for each name and fields."""
+
+    def __init__(self) -> None:
+        self._made: dict[Any, Any] = {}
+
+    def named_tuple(self, name: str, fields: Sequence[str]) -> Any:
+        key = ("namedtuple", name, *fields)
+        if key not in self._made:
+            self._made[key] = collections.namedtuple(name, fields)  # noqa: PYI024  the names are data
+        return self._made[key]
+
+    def dataclass(self, name: str, fields: Sequence[str]) -> Any:
+        key = ("dataclass", name, *fields)
+        if key not in self._made:
+            self._made[key] = made = dataclasses.make_dataclass(name, fields)
+            made.__module__ = "saved"  # else that of `dataclasses`, and it would be a class of a library
+        return self._made[key]
+
+
+def _no_text(_: Sequence[Any]) -> Any:
+    raise ValueError("only errors hold texts of values")
+
+
+class Decoder:
+    """Makes values of nodes.
+
+    Args:
+      slots: what stands in each slot.
+      records: the classes of records.
+      text: makes the text of the parts of a ``text`` node.
+    """
+
+    def __init__(self, slots: Sequence[Any], records: Records, text: Callable[[Sequence[Any]], Any] | None = None):
+        self._slots, self._records, self._text = slots, records, text or _no_text
+        self._known: dict[int, Any] = {}
+
+    def value(self, node: Node) -> Any:
+        """The value of a node, which `nodes.check` has admitted."""
+        kind, *rest = node
+        make: Callable[..., Any] = getattr(self, f"_{kind}")
+        return make(*rest)
+
+    def values(self, nodes: Sequence[Node]) -> list[Any]:
+        return [self.value(node) for node in nodes]
+
+    def _slot(self, number: int) -> Any:
+        return self._slots[number]
+
+    def _none(self) -> None:
+        return None
+
+    def _ellipsis(self) -> Any:
+        return ...
+
+    def _bool(self, value: bool) -> bool:
+        return value
+
+    def _int(self, text: str) -> int:
+        return int(text)
+
+    def _float(self, text: str) -> float:
+        return float.fromhex(text)
+
+    def _complex(self, real: str, imag: str) -> complex:
+        return complex(float.fromhex(real), float.fromhex(imag))
+
+    def _str(self, text: str) -> str:
+        return text
+
+    def _bytes(self, text: str) -> bytes:
+        return base64.b64decode(text)
+
+    def _bytearray(self, text: str) -> bytearray:
+        return bytearray(base64.b64decode(text))
+
+    def _enum(self, _: str, __: str, node: Node) -> Any:
+        return self.value(node)
+
+    def _dtype(self, name: str) -> Any:
+        return jnp.dtype(name)
+
+    def _slice(self, *parts: Node) -> slice:
+        return slice(*self.values(parts))
+
+    def _list(self, nodes: Sequence[Node]) -> list[Any]:
+        return self.values(nodes)
+
+    def _tuple(self, nodes: Sequence[Node]) -> tuple[Any, ...]:
+        return tuple(self.values(nodes))
+
+    def _set(self, nodes: Sequence[Node]) -> set[Any]:
+        return set(self.values(nodes))
+
+    def _frozenset(self, nodes: Sequence[Node]) -> frozenset[Any]:
+        return frozenset(self.values(nodes))
+
+    def _deque(self, nodes: Sequence[Node], most: Node) -> Any:
+        return collections.deque(self.values(nodes), self.value(most))
+
+    def _dict(self, pairs: Sequence[tuple[Node, Node]]) -> dict[Any, Any]:
+        return {self.value(key): self.value(item) for key, item in pairs}
+
+    def _ordereddict(self, pairs: Sequence[tuple[Node, Node]]) -> Any:
+        return collections.OrderedDict((self.value(key), self.value(item)) for key, item in pairs)
+
+    def _namedtuple(self, name: str, fields: Sequence[str], nodes: Sequence[Node]) -> Any:
+        return self._records.named_tuple(name, fields)(*self.values(nodes))
+
+    def _dataclass(self, name: str, fields: Sequence[str], nodes: Sequence[Node]) -> Any:
+        return self._records.dataclass(name, fields)(*self.values(nodes))
+
+    def _object(self, _: str, fields: Sequence[str], nodes: Sequence[Node]) -> Any:
+        return types.SimpleNamespace(**dict(zip(fields, self.values(nodes), strict=True)))
+
+    def _made(self, number: int, node: Node) -> Any:
+        made = self._known[number] = self.value(node)
+        return made
+
+    def _same(self, number: int) -> Any:
+        return self._known[number]
+
+    def _opaque(self, text: str) -> Opaque:
+        return Opaque(text)
+
+    def _optional(self, present: Node, value: Node) -> Optional:
+        return Optional(self.value(present), self.value(value))
+
+    def _rows(self, length: Node, columns: Sequence[Node], element: Node, capacity: int) -> TracedList:
+        buffers = self.values(columns)
+        marks = [jax.ShapeDtypeStruct(buffer.shape[1:], buffer.dtype) for buffer in buffers]
+        one = Decoder(marks, self._records).value(element)
+        kind, _ = taken_apart(one, lambda leaf: any(leaf is mark for mark in marks))
+        made = TracedList()
+        made.set_contents(Padded(self.value(length), buffers, kind, capacity))
+        return made
+
+    def _padded(self, values: Node, length: Node) -> PaddedArray:
+        return PaddedArray(self.value(values), self.value(length))
