@@ -29,7 +29,7 @@ endif
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test test-jax check format lint types fuzz conformance bench bench-peers docs clean
+.PHONY: help demo test test-jax check format lint types fuzz fuzz-load conformance bench bench-peers docs clean
 
 help: ## List the targets
 	@echo 'make TARGET, where TARGET is one of'
@@ -67,6 +67,9 @@ types: $(stamp)-dev $(stamp)-test ## Check types
 
 fuzz: $(stamp)-test ## Run N generated programs (N=100; ARGS=--gradients for their gradients)
 	"$(bin)/python" -m autograph.tools.fuzz --count $(N) $(ARGS)
+
+fuzz-load: $(stamp)-test ## Change N saved models at random, and load them (N=100)
+	"$(bin)/python" -m autograph.tools.fuzz.saves --count $(N) $(ARGS)
 
 conformance: $(stamp)-test ## Run CPython's own tests unconverted and converted, and compare
 	"$(bin)/python" -m autograph.tools.conformance --known docs/conformance.md $(ARGS)

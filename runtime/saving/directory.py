@@ -183,9 +183,10 @@ class Reading:
         except OSError as error:
             what = "it is a link, and links are not followed" if error.errno == errno.ELOOP else f"{error.strerror}"
             raise self.error(name, what) from None
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.close(descriptor)
+            raise self.error(name, "it is no file")
         with os.fdopen(descriptor, "rb") as file:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise self.error(name, "it is no file")
             yield file
 
     def content(self, name: str, most: int) -> bytes:

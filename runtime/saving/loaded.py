@@ -233,10 +233,12 @@ class _Loading:
         function, program = self._functions[owner], self._programs[number]
         if not program.is_for_here:
             return function
-        if function.input_signature is not None:
-            return function.get_concrete_function()
-        args, kwargs = Arguments(function.python_function).spell(program.signature)
-        return function.get_concrete_function(*args, **kwargs)
+        stub: Any = function.python_function
+        args, kwargs = stub.saved_calls[self._body["functions"][owner]["programs"].index(number)]
+        try:
+            return function.get_concrete_function(*args, **kwargs)
+        except Exception as error:  # whatever comes of types that do not fit together
+            raise self._wrong(f"programs[{number}] cannot be called as it says: {error}") from error
 
     # Objects.
 

@@ -20,7 +20,7 @@ from autograph.runtime.saving.schema import Maybe, check, dtype, identifier, lin
 from autograph.runtime.saving.structures import Decoder, NoForm, Records, Slot, canonical, encode
 from autograph.runtime.saving.texts import text_of
 
-_HOMES = {"builtins": builtins, errors.__name__: errors}
+_HOMES = (builtins, errors)
 
 
 def entry_of(site: Any) -> dict[str, Any]:
@@ -56,11 +56,13 @@ def entry_of(site: Any) -> dict[str, Any]:
 
 def _described(error: BaseException) -> dict[str, Any]:
     kind = type(error)
-    known = next(each for each in kind.__mro__ if each.__module__ in _HOMES and each is not SavedError)
+    known = next(each for each in kind.__mro__ if _class_of(each.__name__) is each)
+    # Of one of Python's more than its `args` may be needed: the name of a file, say.
+    arguments = error.__reduce__()[1] if kind.__module__ == "builtins" else error.args
     return {
         "class": kind.__name__,
         "base": known.__name__,
-        "arguments": encode(error.args),
+        "arguments": encode(arguments),
         "attributes": encode(dict(vars(error)), opaque=True),
         "text": None if known is kind else encode(str(error)),
         "cause": None if error.__cause__ is None else _described(error.__cause__),
@@ -125,7 +127,7 @@ def _type(value: Any) -> None:
 
 
 def _class_of(name: str) -> Any:
-    for home in _HOMES.values():
+    for home in _HOMES:
         found = getattr(home, name, None)
         if isinstance(found, type) and issubclass(found, BaseException) and found is not SavedError:
             return found

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import jax.numpy as jnp
+import numpy as np
 
 from autograph.runtime.saving.structures import is_name
 
@@ -117,8 +118,13 @@ def line(value: Any) -> None:
 
 def dtype(value: Any) -> None:
     """Admits the names of dtypes of arrays."""
-    if type(value) is not str or (_KEY.fullmatch(value) is None and jnp.dtype(value).name != value):
-        raise ValueError("no dtype")
+    if type(value) is not str or (_KEY.fullmatch(value) is None and not _is_dtype(value)):
+        raise ValueError("no dtype of arrays")
+
+
+def _is_dtype(name: str) -> bool:
+    found = jnp.dtype(name)
+    return found.name == name and (found == np.bool_ or bool(jnp.issubdtype(found, np.number)))
 
 
 _KEY = re.compile(r"key<\w+>")
