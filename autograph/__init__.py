@@ -47,6 +47,7 @@ from autograph.runtime.function import Function as Function
 from autograph.runtime.graph import Graph as Graph
 from autograph.runtime.library_table import register_library as register_library
 from autograph.runtime.module import Module as Module
+from autograph.runtime.one_of import OneOf as OneOf
 from autograph.runtime.operators.loop_options import set_loop_options as set_loop_options
 from autograph.runtime.optional import Optional as Optional
 from autograph.runtime.progress import progress as progress
@@ -70,6 +71,7 @@ __all__ = [
     "InvalidArgumentError",
     "LoadError",
     "Module",
+    "OneOf",
     "Optional",
     "SavedError",
     "StagingError",

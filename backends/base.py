@@ -169,6 +169,9 @@ class Backend(Protocol):
     def join(self, left: LeafType, right: LeafType) -> LeafType | None:
         """The type that holds values of both, by JAX's promotion; None where shapes differ or dtypes do not mix."""
 
+    def has_ended(self, value: Any) -> bool:
+        """Whether ``value`` was traced in a trace that is over, so that nothing can be computed from it."""
+
     def cond(
         self, predicate: Any, branches: Sequence[tuple[Traced, Sequence[Any]]], types: Sequence[LeafType]
     ) -> list[Any]:

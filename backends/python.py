@@ -43,6 +43,9 @@ class PythonBackend:
     def type_of(self, leaf: Any) -> LeafType | None:
         return _unreachable()
 
+    def has_ended(self, value: Any) -> bool:
+        return False
+
     def line_of(self, traced: Traced, leaf: Any) -> str | None:
         return _unreachable()
 

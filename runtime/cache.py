@@ -57,7 +57,7 @@ class Entry:
         """
         self.direct = None
         leaves = jax.tree_util.tree_leaves(result, is_leaf=lambda leaf: is_stand_in(leaf) or is_one_shot(leaf))
-        self.is_simple = self.is_simple and all(isinstance(leaf, _RESULTS) for leaf in leaves)
+        self.is_simple = self.is_simple and all(issubclass(type(leaf), _RESULTS) for leaf in leaves)
 
 
 _RESULTS = (jax.Array, np.ndarray, np.generic, bool, int, float, complex)

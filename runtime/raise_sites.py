@@ -10,6 +10,7 @@ import jax
 import numpy as np
 
 from autograph.runtime.errors import describe_location
+from autograph.runtime.one_of import OneOf, candidates_of, is_one_of
 
 _TRACED = object()
 _TRACER = re.compile(r"Tracer[<(]")
@@ -60,7 +61,7 @@ def _code_of(function: Any) -> Any:
 
 
 def resolved(value: Any) -> Any:
-    """``value`` with the texts in it put together."""
+    """``value`` with the texts in it put together, and the constants in the place of what is one of several."""
     if not _has_text(value):
         return value
     return jax.tree_util.tree_map(_as_text, value, is_leaf=_is_text)
@@ -73,7 +74,9 @@ def drafted(value: Any) -> Any:
     return jax.tree_util.tree_map(lambda part: _draft(part) if _is_text(part) else part, value, is_leaf=_is_text)
 
 
-def _draft(text: DeferredText) -> str:
+def _draft(text: DeferredText | OneOf) -> Any:
+    if isinstance(text, OneOf):
+        return candidates_of(text)[0]
     try:
         return str(text)
     except Exception:  # a format that asks for the value
@@ -85,10 +88,12 @@ def _has_text(value: Any) -> bool:
 
 
 def _is_text(value: Any) -> bool:
-    return isinstance(value, DeferredText)
+    return issubclass(type(value), DeferredText | OneOf)
 
 
 def _as_text(value: Any) -> Any:
+    if is_one_of(value):
+        return OneOf.resolve(value)
     return str(value) if isinstance(value, DeferredText) else value
 
 

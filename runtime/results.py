@@ -16,6 +16,7 @@ from autograph.runtime.errors import StagingError, describe_location
 from autograph.runtime.large_ints import fits_integers
 from autograph.runtime.layouts.objects import is_plain_object
 from autograph.runtime.library_table import is_library
+from autograph.runtime.one_of import OneOf
 from autograph.runtime.operators.list_outputs import CountedList, with_plain_lists
 from autograph.runtime.operators.object_graph import Reached, attributes, is_one_shot, traced_part
 from autograph.runtime.operators.padded_arrays import PaddedArray
@@ -210,12 +211,12 @@ def _is_record(leaf: Any) -> bool:
     return not has_items and is_plain_object(leaf) and not isinstance(leaf, types.FunctionType | types.MethodType)
 
 
-_RESOLVED = (Optional, Guarded, TracedList, CountedList, PaddedArray)
+_RESOLVED = (OneOf, Optional, Guarded, TracedList, CountedList, PaddedArray)
 
 
 def is_stand_in(leaf: Any) -> bool:
     """Whether this, in a program's results, stands for something else, which `finished` gives."""
-    return isinstance(leaf, (StaticOutput, MadeOutput, *_RESOLVED))
+    return issubclass(type(leaf), (StaticOutput, MadeOutput, *_RESOLVED))
 
 
 def finished(result: Any, known: dict[int, Any] | None = None) -> Any:
@@ -227,7 +228,7 @@ def finished(result: Any, known: dict[int, Any] | None = None) -> Any:
 
 
 def _finished_leaf(leaf: Any, known: dict[int, Any]) -> Any:
-    if isinstance(leaf, _RESOLVED):
+    if issubclass(type(leaf), _RESOLVED):
         resolved = leaf.resolve()
         return leaf if resolved is leaf else finished(resolved, known)
     if isinstance(leaf, MadeOutput):

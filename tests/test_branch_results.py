@@ -303,7 +303,7 @@ def test_where_that_cannot_be_raised_it_is_refused():
 
 
 def differing(x):
-    a, c, e = (1.0, 2), "s", {"k": 1}
+    a, c, e = (1.0, 2), 2.5, {"k": 1}
     if x > 0:
         a, c = (1.0,), "t"
         e = {"k": jnp.zeros(3)}  # makes
@@ -321,7 +321,7 @@ def test_all_that_differs_is_named_with_both_sides_and_their_lines():
     if false: (1.0, 2)
     c
     if true:  't'
-    if false: 's'
+    if false: 2.5
     e['k']
     if true:  float32[3]  ({__file__}:{line})
     if false: 1

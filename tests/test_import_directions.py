@@ -32,7 +32,13 @@ MAY_IMPORT = {
 STAGING = ("lax", "jit", "export", "extend")
 # The sub-packages of the runtime, lowest first: none imports a higher one. What a sub-package may import of the modules beside it.
 LAYERS = ("autograph.runtime.layouts", "autograph.runtime.operators")
-BESIDE = {"autograph.runtime.layouts": ("autograph.runtime.library_table", "autograph.runtime.optional")}
+BESIDE = {
+    "autograph.runtime.layouts": (
+        "autograph.runtime.library_table",
+        "autograph.runtime.one_of",
+        "autograph.runtime.optional",
+    )
+}
 COMPAT = "autograph.backends.xla.jax_compat"
 INTERNAL = ("jax.interpreters", "jax.extend", "jax.core", "jax.experimental.hijax")
 DOCUMENTED = ("jax.core.Tracer",)

@@ -352,6 +352,20 @@ def test_tracers_belong_to_their_trace():
     assert jax_compat.trace_of(1.0) is None and not jax_compat.is_tracer(jnp.ones(2))
 
 
+def test_a_tracer_is_live_while_its_trace_goes_on():
+    kept = []
+
+    def look(x):
+        kept.append(x)
+        assert jax_compat.is_live(x)
+        jax.make_jaxpr(lambda y: kept.append(y) or jax_compat.is_live(x) and y)(x)
+        assert not jax_compat.is_live(kept[1]) and jax_compat.is_live(x)
+        return x
+
+    jax.make_jaxpr(look)(1.0)
+    assert not jax_compat.is_live(kept[0])
+
+
 def test_eager_differentiation_has_values_at_hand():
     def look(x):
         assert float(jax_compat.known_value(x)) == 3 and float(jax_compat.concrete(x)) == 3

@@ -177,17 +177,17 @@ def mismatches(one, other):
 
 def test_every_difference_is_listed():
     wide = traced(LeafType((3,), FLOAT.dtype))
-    found = mismatches({"a": wide, "b": (1, "s"), "c": 1}, {"a": traced(FLOAT), "b": (1, "t"), "c": 2})
+    found = mismatches({"a": wide, "b": (1, 1.5), "c": 1}, {"a": traced(FLOAT), "b": (1, "t"), "c": 2})
     assert [(each.name, shown(each.left), shown(each.right)) for each in found] == [
         ("v['a']", "float32[3]", "float32[]"),
-        ("v['b'][1]", "'s'", "'t'"),
+        ("v['b'][1]", "1.5", "'t'"),
     ]
     assert sides(found, "if true", "if false").splitlines() == [
         "    v['a']",
         "    if true:  float32[3]",
         "    if false: float32[]",
         "    v['b'][1]",
-        "    if true:  's'",
+        "    if true:  1.5",
         "    if false: 't'",
     ]
 
@@ -208,7 +208,7 @@ def test_another_structure_is_shown_as_a_whole(one, other, texts):
 
 
 def test_parts_of_registered_classes_and_objects_are_named_as_python_writes_them():
-    (found,) = mismatches((Pair(1, Point("a", 0)),), (Pair(1, Point("b", 0)),))
+    (found,) = mismatches((Pair(1, Point("a", 0)),), (Pair(1, Point(1, 0)),))
     assert found.name == "v[0].y.x"
 
 

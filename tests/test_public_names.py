@@ -25,6 +25,7 @@ PUBLIC = {
     "InvalidArgumentError",
     "LoadError",
     "Module",
+    "OneOf",
     "Optional",
     "SavedError",
     "StagingError",

@@ -18,9 +18,9 @@ from autograph._passes.lookups import LowerLookups
 from autograph._passes.matches import LowerMatch
 from autograph._passes.operators import LowerOperators
 from autograph._passes.outline import OutlineControlFlow
-from autograph._passes.prints import LowerPrints
 from autograph._passes.raises import LowerRaises
 from autograph._passes.slices import LowerSlices
+from autograph._passes.texts import LowerTexts
 
 PASSES = (
     TakeLoopOptions,  # first: the directive is the first statement of a body only in the program as it was written
@@ -29,7 +29,7 @@ PASSES = (
     LowerMatch,  # before the rest: turns one kind of conditional into another
     CheckDefined,  # before jumps: asks which reads are certain in the program as it was written
     LowerRaises,  # before jumps: it moves the bodies of `try` statements, jumps and all
-    LowerPrints,  # beside raises, whose texts wait in the same way
+    LowerTexts,  # after raises, whose texts are made in the same way
     LowerJumps,  # before liveness is asked for: blocks must run to their ends
     LowerAssignments,  # before outlining: `x[i] = v` binds x, so x becomes state
     OutlineControlFlow,  # before expressions: a loop's test moves into a function with all that it evaluates

@@ -12,7 +12,7 @@ import gast
 
 from autograph._analysis.scopes import COMPREHENSIONS, FUNCTIONS, walk_scope
 from autograph._passes.nodes import Context, arguments, constant, function, load, names_tuple, placed, store, thunk
-from autograph._passes.static_tests import is_singleton_test, is_static_test
+from autograph._passes.static_tests import is_identity_test, is_singleton_test, is_static_test
 
 _SUSPENDS = (gast.Yield, gast.YieldFrom, gast.Await)
 
@@ -256,6 +256,9 @@ class LowerLogic(gast.NodeTransformer):
             singleton = node.comparators[0].value
             operator, rest = ("is_none", []) if singleton is None else ("is_bool", [constant(singleton)])
             asked = self.context.call(operator, node.left, *rest)
+            return placed(self.context.call("not_", asked) if isinstance(node.ops[0], gast.IsNot) else asked, node)
+        if is_identity_test(node):
+            asked = self.context.call("is_", node.left, node.comparators[0])
             return placed(self.context.call("not_", asked) if isinstance(node.ops[0], gast.IsNot) else asked, node)
         if not isinstance(node.ops[0], gast.In | gast.NotIn):
             return node

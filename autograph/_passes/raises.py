@@ -84,10 +84,14 @@ class LowerRaises(gast.NodeTransformer):
 
 
 class DeferTexts(gast.NodeTransformer):
-    """Turns expressions that put texts together into calls that can wait for traced values."""
+    """Turns expressions that put texts together into calls that can wait for traced values.
 
-    def __init__(self, context: Context) -> None:
+    Attributes: operator (that of the calls).
+    """
+
+    def __init__(self, context: Context, operator: str = "text") -> None:
         self.context = context
+        self.operator = operator
 
     def visit_Lambda(self, node: gast.AST) -> gast.AST:
         return node
@@ -100,7 +104,7 @@ class DeferTexts(gast.NodeTransformer):
         made = self._text(node, names, values)
         if not values:
             return node
-        return placed(self.context.call("text", gast.Lambda(arguments(names), made), *values), node)
+        return placed(self.context.call(self.operator, gast.Lambda(arguments(names), made), *values), node)
 
     def _text(self, node: gast.AST, names: list[str], values: list[gast.AST]) -> gast.AST:
         """The expression with parameters in the place of its values, which are taken down with their names."""

@@ -17,8 +17,8 @@ def rewritten(lowering: Any, source: str, *, special_methods: frozenset[str] = f
 
     All that is known of it is its text: no call is known to be plain, and ``set_loop_options`` is the directive of that name.
 
-    >>> from autograph._passes.prints import LowerPrints
-    >>> print(rewritten(LowerPrints, "def f(x): print(f'{x}')"))
+    >>> from autograph._passes.texts import LowerTexts
+    >>> print(rewritten(LowerTexts, "def f(x): print(f'{x}')"))
     def f(x):
         print(ag__.text(lambda value: f'{value}', x))
     """

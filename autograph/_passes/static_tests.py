@@ -10,13 +10,15 @@ _PREDICATES = ("isinstance", "issubclass", "hasattr", "callable")
 def is_static_test(node: gast.AST) -> bool:
     """Whether this expression gives a Python bool even when its operands are traced.
 
-    >>> [is_static_test(gast.parse(text, mode="eval").body) for text in ("x is y", "not isinstance(x, int)", "x > 0")]
-    [True, True, False]
+    >>> texts = "type(x) is int", "not isinstance(x, int)", "x is y", "x > 0"
+    >>> [is_static_test(gast.parse(text, mode="eval").body) for text in texts]
+    [True, True, False, False]
     """
     if isinstance(node, gast.Constant):
         return True
     if isinstance(node, gast.Compare):
-        return all(isinstance(op, gast.Is | gast.IsNot) for op in node.ops) and not is_singleton_test(node)
+        is_identity = all(isinstance(op, gast.Is | gast.IsNot) for op in node.ops)
+        return is_identity and not is_singleton_test(node) and not is_identity_test(node)
     if isinstance(node, gast.UnaryOp) and isinstance(node.op, gast.Not):
         return is_static_test(node.operand)
     if isinstance(node, gast.BoolOp):
@@ -32,4 +34,13 @@ def is_singleton_test(node: gast.AST) -> bool:
         and isinstance(node.ops[0], gast.Is | gast.IsNot)
         and isinstance(node.comparators[0], gast.Constant)
         and (node.comparators[0].value is None or isinstance(node.comparators[0].value, bool))
+    )
+
+
+def is_identity_test(node: gast.AST) -> bool:
+    """Whether this compares two values by identity, of which either may be one of several constants."""
+    if not (isinstance(node, gast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], gast.Is | gast.IsNot)):
+        return False
+    return all(
+        isinstance(side, gast.Name | gast.Attribute | gast.Subscript) for side in (node.left, node.comparators[0])
     )

@@ -88,6 +88,9 @@ class XlaBackend:
     def type_of(self, leaf: Any) -> LeafType | None:
         return leaf_types.type_of(leaf)
 
+    def has_ended(self, value: Any) -> bool:
+        return leaf_types.has_ended(value)
+
     def line_of(self, traced: Traced, leaf: Any) -> str | None:
         return leaf_types.line_of(traced, leaf)
 

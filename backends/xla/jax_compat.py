@@ -357,6 +357,14 @@ def trace_of(value: Any) -> Any:
     return getattr(value, "_trace", None)
 
 
+def is_live(tracer: Any) -> bool:
+    """Whether the trace of a tracer goes on: operations go there now, or to a trace inside of it."""
+    trace = current_trace()
+    while trace is not None and trace is not trace_of(tracer):
+        trace = trace_around(trace)
+    return trace is not None
+
+
 def known_value(tracer: Any) -> Any:
     """The value that a tracer has at hand (of eager differentiation, say); None if it has none."""
     return tracer.to_concrete_value()

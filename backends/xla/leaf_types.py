@@ -37,6 +37,11 @@ def type_of(leaf: Any) -> LeafType | None:
     return None
 
 
+def has_ended(value: Any) -> bool:
+    """See `Backend.has_ended`."""
+    return jax_compat.is_tracer(value) and not jax_compat.is_live(value)
+
+
 def line_of(traced: Traced, leaf: Any) -> str | None:
     """See `Backend.line_of`."""
     if not isinstance(leaf, Output):

@@ -20,6 +20,7 @@ from autograph.runtime.layouts.kinds import (
     LEAF,
     NOTHING,
     Array,
+    Constants,
     Either,
     Layout,
     Maybe,
@@ -30,6 +31,7 @@ from autograph.runtime.layouts.kinds import (
     Tree,
 )
 from autograph.runtime.layouts.objects import attributes_of, is_plain_object
+from autograph.runtime.one_of import OneOf, candidates_of, one_of, tags_of
 from autograph.runtime.optional import Optional, held_in, present_in
 
 _LEAVES = (jax.Array, np.ndarray, np.generic, str, bytes, bool, int, float, complex, type)
@@ -86,6 +88,8 @@ class _Description:
         """
         if value is None:
             return ABSENT
+        if type(value) is OneOf:
+            return Constants(candidates_of(value), [self.leaf(tag) for tag in tags_of(value)])
         if isinstance(value, _LEAVES) or (keeps and isinstance(value, list | dict)):
             return self.leaf(value)
         return self._node(value, keeps if keeps_inside is None else keeps_inside) or self.leaf(value)
@@ -262,11 +266,13 @@ def unflatten(layout: Layout, leaves: Sequence[Any], choose: Callable[[Any, Any]
 def _build(layout: Layout, leaves: Iterator[Any], choose: Callable[[Any, Any], Any] | None) -> Any:
     if layout is ABSENT or isinstance(layout, Nothing):
         return None
-    if not isinstance(layout, Tree | Object | Maybe | Either):
+    if not isinstance(layout, Tree | Object | Maybe | Either | Constants):
         return next(leaves)
     parts = [_build(part, leaves, choose) for part in layout.parts]
     if isinstance(layout, Maybe):
         return Optional(parts[1], parts[0])
+    if isinstance(layout, Constants):
+        return one_of(layout.candidates, parts)
     if isinstance(layout, Either):
         assert choose is not None
         return choose(*parts)

@@ -16,6 +16,7 @@ from autograph.runtime.layouts.kinds import (
     FILLED,
     NOTHING,
     Array,
+    Constants,
     Either,
     Layout,
     Maybe,
@@ -27,6 +28,7 @@ from autograph.runtime.layouts.kinds import (
     is_one_value,
 )
 from autograph.runtime.layouts.mismatches import Mismatch
+from autograph.runtime.one_of import MOST_CANDIDATES, sort_of_constant
 
 
 class Types(Protocol):
@@ -37,6 +39,9 @@ class Types(Protocol):
 
     def join(self, left: LeafType, right: LeafType) -> LeafType | None:
         """The least type for both."""
+
+    def has_ended(self, value: Any) -> bool:
+        """Whether a value was traced in a trace that is over."""
 
 
 @dataclass(frozen=True)
@@ -129,6 +134,8 @@ class Joiner:
             return ABSENT
         if isinstance(a, Maybe) or isinstance(b, Maybe) or a is ABSENT or b is ABSENT:
             return self._join_maybe(left, right, path)
+        if (constants := self._constants(a, b)) is not None:
+            return self._join_constants(constants, left, right, path)
         if isinstance(a, Array | Static) and isinstance(b, Array | Static):
             return self._join_leaves(a, left.start, b, right.start, path)
         if isinstance(a, Object) and isinstance(b, Object):
@@ -155,10 +162,49 @@ class Joiner:
             return leaf.type
         return self.types.type_of(leaf.value) if isinstance(leaf, Static) else None
 
+    def _constant_of_one(self, one: _Side, other: _Side) -> Any:
+        """The constant that one side has where the other has nothing; None if that is not so."""
+        layouts = (one.layout, other.layout)
+        if NOTHING not in layouts:
+            return None
+        found = layouts[layouts[0] is NOTHING]
+        return found.value if isinstance(found, Static) and sort_of_constant(found.value) is not None else None
+
+    def _constants(self, a: Layout, b: Layout) -> tuple[Any, ...] | None:
+        """All that a value may be that is a constant on both sides, and not the same one; None if it is not such a value."""
+        if not (isinstance(a, Constants | Static) and isinstance(b, Constants | Static)):
+            return None
+        if isinstance(a, Static) and isinstance(b, Static) and is_one_value(a.value, b.value):
+            return None
+        found = _candidates(a)
+        found += [each for each in _candidates(b) if Constants(found, ()).place_of(each) is None]
+        sorts = set(map(sort_of_constant, found))
+        if len(sorts) > 1 or None in sorts or any(map(self._is_unusable, found)):
+            return None
+        return tuple(found)
+
+    def _is_unusable(self, constant: Any) -> bool:
+        """Whether this is a function that closes over what only one path has computed."""
+        cells = getattr(constant, "__closure__", None) or ()
+        return any(self.types.has_ended(cell.cell_contents) for cell in cells if _is_filled_cell(cell))
+
+    def _join_constants(self, candidates: tuple[Any, ...], left: _Side, right: _Side, path: Path) -> Layout:
+        if len(candidates) > MOST_CANDIDATES:
+            return self._differ(is_too_many=True)
+        tags = []
+        for candidate in candidates:
+            (one, source), (other, other_source) = (_tag_of(side, candidate) for side in (left, right))
+            tags.append(self._join_leaves(one, source, other, other_source, path))
+        return Constants(candidates, tags)
+
     def _join_maybe(self, left: _Side, right: _Side, path: Path) -> Layout:
         absence = next(side.layout.absence for side in (left, right, _NONE) if isinstance(side.layout, Maybe))
         (one, tag, source), (other, other_tag, other_source) = map(_as_maybe, (left, right))
-        inner = self._join(one, other, path)
+        constant = self._constant_of_one(one, other) if absence == "unbound" else None
+        if constant is not None:  # its tag bears the mark of what may be unbound
+            inner: Layout = Constants((constant,), [self._join_leaves(tag, source, other_tag, other_source, path)])
+        else:
+            inner = self._join(one, other, path)
         return Maybe(inner, self._join_leaves(tag, source, other_tag, other_source, path), absence)
 
     def _join_objects(self, left: _Side, right: _Side, path: Path) -> Layout:
@@ -236,11 +282,11 @@ class Joiner:
             return Object(layout.kind, layout.names, parts)
         return layout.with_parts(parts)
 
-    def _differ(self) -> Layout:
+    def _differ(self, is_too_many: bool = False) -> Layout:
         """Note that the structure differs: of the whole variable, once."""
         if not self._differs:
             self._differs = True
-            self.mismatches.append(Mismatch(*self._whole, is_structure=True))
+            self.mismatches.append(Mismatch(*self._whole, is_structure=True, is_too_many=is_too_many))
         return NOTHING
 
 
@@ -260,6 +306,29 @@ def _as_maybe(side: _Side) -> tuple[_Side, Layout, Source]:
     if layout is ABSENT:
         return _Side(NOTHING, side.start), Static(False), _FALSE
     return side, Static(True), _TRUE
+
+
+def _candidates(layout: Constants | Static) -> list[Any]:
+    return list(layout.candidates) if isinstance(layout, Constants) else [layout.value]
+
+
+def _tag_of(side: _Side, candidate: Any) -> tuple[Layout, Source]:
+    """Whether a side is this constant, and where that stands."""
+    layout = side.layout
+    if isinstance(layout, Static):
+        is_that = Constants((layout.value,), ()).place_of(candidate) is not None
+        return Static(is_that), _TRUE if is_that else _FALSE
+    assert isinstance(layout, Constants)
+    place = layout.place_of(candidate)
+    return (Static(False), _FALSE) if place is None else (layout.parts[place], side.start + place)
+
+
+def _is_filled_cell(cell: Any) -> bool:
+    try:
+        cell.cell_contents  # noqa: B018 (asks whether there are any)
+    except ValueError:
+        return False
+    return True
 
 
 def with_joined_bounds(one: Tree, other: Tree) -> Tree:

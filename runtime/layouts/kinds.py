@@ -9,6 +9,7 @@ Layout     A value                                  Its leaves
 `Array`    an array                                 itself
 `Static`   any other object, the same on all paths  itself
 `ABSENT`   None                                     none
+`Constants` one of several constants, likewise     a tag for each
 `Maybe`    a value or nothing, as the run decides   those of the value, and the tag
 `Tree`     a tuple, list, dict, registered pytree   those of its parts
 `Seq`      a list or array with a traced length     those of its parts
@@ -26,6 +27,7 @@ from typing import Any
 
 from autograph.backends.base import LeafType, Output
 from autograph.runtime.layouts.functions import is_same_function
+from autograph.runtime.one_of import is_same_constant
 
 
 class Layout:
@@ -158,6 +160,44 @@ class Maybe(Layout):
 
     def _key(self) -> Any:
         return self.absence, self.tag, self.inner
+
+
+class Constants(Layout):
+    """One of these Python constants: the one whose tag is true. A tag is a leaf.
+
+    They are in the order in which they were met, which means nothing.
+    """
+
+    __slots__ = ("candidates", "_parts")
+
+    def __init__(self, candidates: Sequence[Any], tags: Sequence[Layout]) -> None:
+        self.count = len(tags)
+        self.candidates = tuple(candidates)
+        self._parts = tuple(tags)
+
+    @property
+    def parts(self) -> Sequence[Layout]:
+        return self._parts
+
+    def with_parts(self, parts: Sequence[Layout]) -> Layout:
+        return Constants(self.candidates, parts)
+
+    def place_of(self, constant: Any) -> int | None:
+        """Which candidate this constant is; None if it is none."""
+        found = (k for k, candidate in enumerate(self.candidates) if is_same_constant(candidate, constant))
+        return next(found, None)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Constants) or self.count != other.count:
+            return False
+        places = [other.place_of(candidate) for candidate in self.candidates]
+        pairs = zip(self._parts, places, strict=True)
+        return all(place is not None and tag == other._parts[place] for tag, place in pairs)
+
+    __hash__ = Layout.__hash__
+
+    def __repr__(self) -> str:
+        return f"Constants{self.candidates!r}"
 
 
 class Tree(Layout):
@@ -294,6 +334,12 @@ def tags_in(layout: Layout, first: int = 0) -> Iterator[int]:
         first += part.count
     if isinstance(layout, Maybe):
         yield first - 1
+
+
+def constants_in(layout: Layout) -> int:
+    """How many constants a value of this layout may be."""
+    own = layout.count if isinstance(layout, Constants) else 0
+    return own + sum(map(constants_in, layout.parts))
 
 
 def depth(layout: Layout) -> int:

@@ -13,6 +13,7 @@ from autograph.runtime.layouts.kinds import (
     ABSENT,
     CONTENTS,
     Array,
+    Constants,
     Either,
     Layout,
     Maybe,
@@ -21,6 +22,8 @@ from autograph.runtime.layouts.kinds import (
     Static,
     Tree,
 )
+from autograph.runtime.one_of import MOST_CANDIDATES
+from autograph.runtime.one_of import listed as constants_listed
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,7 @@ class Mismatch:
     Attributes:
       is_structure: whether the two are built differently; else they are leaves.
       is_room: whether they are the buffers of an array that is filled element by element.
+      is_too_many: whether they are constants, more than a value can be one of.
       places: of two leaves, where each is among those of its side, if it is.
       lines: the user's lines that make either side, where they are known.
     """
@@ -39,6 +43,7 @@ class Mismatch:
     right: Layout
     is_structure: bool = False
     is_room: bool = False
+    is_too_many: bool = False
     places: tuple[int | None, int | None] = (None, None)
     lines: tuple[str | None, str | None] = (None, None)
 
@@ -70,6 +75,8 @@ def _shown(layout: Layout) -> object:
         return None
     if isinstance(layout, Nothing):
         return Shown("unbound")
+    if isinstance(layout, Constants):
+        return Shown(constants_listed(layout.candidates))
     parts = list(map(_shown, layout.parts))
     if isinstance(layout, Maybe):
         if layout.absence == "unbound":
@@ -111,6 +118,28 @@ def sides(mismatches: Sequence[Mismatch], left: str, right: str) -> str:
         for when, layout, line in zip((left, right), (each.left, each.right), each.lines, strict=True):
             lines.append(f"    {when + ':':<{width}} {shown(layout)}{'' if line is None else f'  ({line})'}")
     return "\n".join(lines)
+
+
+def remedy(mismatches: Sequence[Mismatch], otherwise: str) -> str:
+    """What to do about what differs: ``otherwise``, where that is the shape or structure of arrays."""
+    if found := too_many(mismatches):
+        return found
+    if any(
+        isinstance(side, Static) and _is_no_array(side.value) for each in mismatches for side in (each.left, each.right)
+    ):
+        return "XLA chooses among arrays, and among constants of one class: leave a value of one kind on every path."
+    return otherwise
+
+
+def too_many(mismatches: Sequence[Mismatch]) -> str | None:
+    """What to do about more constants than a value can be one of, if that is it."""
+    if not any(each.is_too_many for each in mismatches):
+        return None
+    return f"A value can be one of at most {MOST_CANDIDATES} constants: keep a number, an index into a tuple say."
+
+
+def _is_no_array(value: object) -> bool:
+    return not (isinstance(value, bool | int | float | complex) or hasattr(value, "__array__"))
 
 
 def variables_of(mismatches: Sequence[Mismatch]) -> frozenset[str]:

@@ -13,6 +13,7 @@ from autograph.runtime.operators.array_functions import array_overloads
 from autograph.runtime.operators.builtins import Builtins
 from autograph.runtime.operators.calls import Calls
 from autograph.runtime.operators.conditionals import Conditionals
+from autograph.runtime.operators.constants import ConstantChoices
 from autograph.runtime.operators.context import Context
 from autograph.runtime.operators.items import Items
 from autograph.runtime.operators.lists import Lists
@@ -54,6 +55,7 @@ class Operators(
             lambda function: self.converter.is_converted(function),
             lambda function: self.converter.writes_unseen(function),
         )
+        self.constants = ConstantChoices(self.staged_if, self.call)
         self.logs = Logs(self.journal, backend.is_traced)
         overloads = (array_overloads(), self.make_overloads(), self.writing_overloads(), self.logs.overloads())
         self.overloads = {called: overload for each in overloads for called, overload in each.items()}

@@ -17,6 +17,7 @@ import numpy as np
 from autograph.backends.base import Backend, NotRollable
 from autograph.runtime.effects import print as show
 from autograph.runtime.errors import StagingError
+from autograph.runtime.one_of import OneOf, each_purely
 from autograph.runtime.operators.iterables import (
     StagedItems,
     StagedRange,
@@ -109,6 +110,10 @@ class Builtins(Orderings):
 
     def contains(self, item: Any, container: Any) -> Any:
         """``item in container``."""
+        if type(item) is OneOf:
+            return each_purely(item, lambda one: self.contains(one, container))
+        if type(container) is OneOf:
+            return each_purely(container, lambda one: item in one)
         self.refuse_pending(container)
         traced = self.backend.is_traced
         if is_array_list(container):

@@ -15,7 +15,9 @@ import numpy as np
 from autograph.backends.base import Backend
 from autograph.runtime.errors import ConversionError
 from autograph.runtime.library_table import TABLE, full_name, is_library
+from autograph.runtime.one_of import OneOf
 from autograph.runtime.operators.array_functions import has_twin
+from autograph.runtime.operators.constants import ConstantChoices
 from autograph.runtime.operators.identities import Identities
 from autograph.runtime.operators.journal import ContentsPlace, Journal, is_mutating_method
 from autograph.runtime.operators.list_outputs import as_argument
@@ -55,9 +57,17 @@ class Calls(Wrappers, OutsideLists, ReportedWrites):
     overloads: Mapping[Any, Callable[..., Any]]
     opaque: OpaqueCalls
     logs: Logs
+    constants: ConstantChoices
 
     def call(self, called: Any) -> Any:
         """What to call in place of ``called``: its converted form, or itself."""
+        if type(called) is OneOf:
+            return self.constants.called(called)
+        if self.backend.is_eager():
+            return self._called(called)
+        return self.constants.taking_constants(called, self._called(called))
+
+    def _called(self, called: Any) -> Any:
         if self.journal.is_rolling:
             self.check_once(called, not self.recursive or getattr(called, _UNCONVERTED, False))
         if self.journal.is_open:
@@ -79,7 +89,7 @@ class Calls(Wrappers, OutsideLists, ReportedWrites):
             return self._builtin(called)
         if kind is functools.partial:
             return functools.partial(
-                self.call(called.func),
+                self._called(called.func),
                 *self._functions_converted(called.args) if is_library(called.func) else called.args,
                 **called.keywords,
             )
@@ -105,7 +115,7 @@ class Calls(Wrappers, OutsideLists, ReportedWrites):
     def convert_function(self, function: Any) -> Any:
         """A function handed to library code, converted if it is the user's; anything else as it is."""
         if type(function) in (types.FunctionType, types.MethodType, functools.partial):
-            return self.call(function)
+            return self._called(function)
         return self._builtin(function) if type(function) is types.BuiltinFunctionType else function
 
     def _function(self, function: types.FunctionType) -> Any:
@@ -325,6 +335,11 @@ OVERLOADED = frozenset(
         "list",
         "next",
         "sum",
+        "type",
+        "str",
+        "repr",
+        "format",
+        "hash",
         "getattr",
         "setattr",
         "delattr",

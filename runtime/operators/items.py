@@ -12,6 +12,7 @@ import numpy as np
 
 from autograph.backends.base import Backend
 from autograph.runtime.errors import StagingError
+from autograph.runtime.one_of import OneOf, each
 from autograph.runtime.operators.journal import Journal
 from autograph.runtime.operators.list_writes import ListWrites
 from autograph.runtime.operators.locations import user_location
@@ -54,6 +55,9 @@ class Items(Lookups, Masks, ListWrites):
             target[key] = value
             return target
         target = used(target)
+        if type(key) is OneOf:
+            each(key, lambda one: self._set_in_place(target, one, value))
+            return target
         if has_span(key):
             return self.write_spans(
                 self._array(target, key), key, lambda part, rest: self._set(part, rest, value), value
@@ -86,9 +90,15 @@ class Items(Lookups, Masks, ListWrites):
         target[key] = value
         return target
 
+    def _set_in_place(self, target: Any, key: Any, value: Any) -> None:
+        self.set_item(target, key, value)
+
     def del_item(self, target: Any, key: Any) -> None:
         """``del target[key]``."""
         target = used(target)
+        if type(key) is OneOf:
+            each(key, lambda one: self.del_item(target, one))
+            return
         method = user_method(type(target), "__delitem__")
         if method is not None:
             self.call(method)(target, key)

@@ -12,7 +12,7 @@ from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.describe import Known, describe_variable, typed, unbound, unflatten
 from autograph.runtime.layouts.join import Joiner, injected
 from autograph.runtime.layouts.kinds import ABSENT, NEVER, Array, Layout, Maybe, Nothing, Static, leaves_of
-from autograph.runtime.layouts.mismatches import Mismatch, listed, sides, variables_of
+from autograph.runtime.layouts.mismatches import Mismatch, listed, remedy, sides, variables_of
 from autograph.runtime.operators.joined_parts import EndParts
 from autograph.runtime.operators.journal import AttributePlace, ContentsPlace, Place, holds_list, key_of
 from autograph.runtime.operators.padded import Padded, as_padded, chosen, emptied
@@ -20,6 +20,9 @@ from autograph.runtime.operators.state import UNBOUND, CellVariable, GlobalVaria
 from autograph.runtime.operators.traced_lists import TracedList
 
 RESULT = "the value"
+_SAME_SHAPE = (
+    "XLA needs one type for both: give them the same shape and structure (jnp.broadcast_to, jnp.zeros_like …)."
+)
 
 
 @dataclass(frozen=True)
@@ -153,7 +156,7 @@ class Join:
         pairs = list(zip(injected(joined.left, on_true.leaves), injected(joined.right, on_false.leaves), strict=True))
         is_lost = isinstance(layout.tag, Array) and not any(isinstance(leaf, Array) for leaf in leaves_of(layout.inner))
         if is_lost:
-            if not _is_constant(layout.inner):
+            if layout.inner is not ABSENT:
                 self.variables.append(JoinedVariable(layout, slice(0, 0), is_lost))
                 return
             # Whoever surely comes from the branch that binds it may read it.
@@ -207,12 +210,7 @@ class Join:
         error = StagingError(
             f"{self.where}\n  The branches of this statement {subject}, and its test is traced.\n"
             f"{sides(mismatches, 'if true', 'if false')}\n"
-            "  XLA needs one type for both: give them the same shape and structure (jnp.broadcast_to, jnp.zeros_like …)."
+            f"  {remedy(mismatches, _SAME_SHAPE)}"
         )
         error._differing = variables_of(mismatches)
         return error
-
-
-def _is_constant(layout: Layout) -> bool:
-    """Whether this is None or a text: the same wherever it was bound, and no other name's to write to."""
-    return layout is ABSENT or (isinstance(layout, Static) and isinstance(layout.value, str | bytes))

@@ -12,6 +12,7 @@ import numpy as np
 
 from autograph.backends.base import Backend
 from autograph.runtime.errors import StagingError
+from autograph.runtime.one_of import OneOf, each
 from autograph.runtime.operators.identities import Identities
 from autograph.runtime.operators.iterables import to_be_staged
 from autograph.runtime.operators.journal import Journal
@@ -44,6 +45,8 @@ class Lookups(Slices):
         kind = type(key)
         if (kind is int or kind is str) and type(target) in _CONTAINERS:
             return target[key]
+        if kind is OneOf:
+            return each(key, lambda one: self.get_item(target, one), is_pure=type(target) in _CONTAINERS)
         if has_contents(target):
             target.note_read()
             contents = target.contents() if self.backend.is_traced(key) else None

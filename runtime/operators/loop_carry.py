@@ -7,12 +7,13 @@ variable first bound in the body is carried out, from a placeholder.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from autograph.backends.base import Backend, LeafType, LoopSpec, Output, Traced
 from autograph.runtime.errors import StagingError
-from autograph.runtime.layouts.kinds import tags_in
+from autograph.runtime.layouts.kinds import constants_in, tags_in
 from autograph.runtime.operators.growing_lists import (
     GrowingList,
     appended_to,
@@ -145,7 +146,8 @@ class LoopTrace(SettlesCarry, CarriesParts):
         self.carried = [self._start(variable) for variable in self.variables if variable.get() is not UNBOUND]
         self._take_learnt()
         self._recall()
-        for _ in range(_MAX_ROUNDS):
+        rounds = itertools.count()
+        while next(rounds) < _MAX_ROUNDS + self._constants_met():
             try:
                 traced = self._trace_body()
             except CarriedFurtherOut as found:
@@ -173,6 +175,10 @@ class LoopTrace(SettlesCarry, CarriesParts):
             self.iterable.stride,
         )
         self._check_parts(traced)
+
+    def _constants_met(self) -> int:
+        """How many constants the variables may be: each iteration may come upon one more."""
+        return sum(constants_in(carried.layout) for carried in self.carried)
 
     def test_is_traced(self) -> bool:
         """Trace the test alone, on the state as it starts; False if it may be plain Python's affair, or writes."""

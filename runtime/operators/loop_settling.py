@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Sequence
 from types import FunctionType
@@ -446,7 +447,7 @@ class SettlesCarry(CarriesLists):
         entry = next((each.entry for each in self.carried if each.variable.name == mismatch.name), UNBOUND)
         if not mismatch.is_structure or entry is UNBOUND:
             return mismatch
-        return Mismatch(mismatch.name, typed(*describe(entry)), mismatch.right, is_structure=True)
+        return dataclasses.replace(mismatch, left=typed(*describe(entry)))
 
 
 def _is_installed(source: Any, k: int, last: VariableEnd) -> bool:

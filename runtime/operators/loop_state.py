@@ -11,7 +11,7 @@ from autograph.backends.base import LeafType, Traced
 from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.describe import typed, unflatten, untyped, without_known_tags
 from autograph.runtime.layouts.kinds import LEAF, NOTHING, Array, Layout, Maybe, Static, leaves_of
-from autograph.runtime.layouts.mismatches import Mismatch, listed, sides
+from autograph.runtime.layouts.mismatches import Mismatch, listed, sides, too_many
 from autograph.runtime.operators.growing_lists import GrowingList
 from autograph.runtime.operators.iterables import StagedIterable
 from autograph.runtime.operators.joined_parts import EndParts
@@ -91,9 +91,10 @@ def carry_changes(where: str, mismatches: Sequence[Mismatch], has_invariants: bo
     """The error for the loop at ``where``, of whose variables these are one thing before and another after."""
     names = listed(mismatches)
     verb, them = ("change", "them") if len(mismatches) > 1 else ("changes", names)
+    same = f"Give {them} the same shape and structure before the loop as its iterations leave {'them' if verb == 'change' else 'it'} with."
     message = (
         f"{where}\n  {names} {verb} type in this staged loop.\n{sides(mismatches, 'before the loop', 'after one iteration')}\n"
-        f"  Give {them} the same shape and structure before the loop as its iterations leave {'them' if verb == 'change' else 'it'} with."
+        f"  {too_many(mismatches) or same}"
     )
     if any(each.is_room for each in mismatches):
         message += "\n  A TensorArray has to have room for all that this loop writes: give it a max_size."

@@ -14,6 +14,8 @@ import numpy as np
 
 from autograph.backends.base import Backend
 from autograph.runtime.errors import StagingError
+from autograph.runtime.one_of import CHOICES
+from autograph.runtime.operators.constants import ConstantChoices, is_identical
 from autograph.runtime.operators.locations import user_location
 from autograph.runtime.operators.state import Snapshot, tested
 from autograph.runtime.optional import CHECKS, Optional, held_in, is_known, knowing, present_in
@@ -55,6 +57,8 @@ class Nones:
     can_raise_later: Callable[[], bool]
     raise_unless: Callable[..., None]
     and_: Callable[..., Any]
+    call: Callable[[Any], Any]
+    constants: ConstantChoices
 
     def is_none(self, value: Any) -> Any:
         """``value is None``, a traced bool if only run time knows."""
@@ -68,6 +72,10 @@ class Nones:
         self.facts.note(absent, ((present_in(value), False),), ((present_in(value), True),))
         return absent
 
+    def is_(self, one: Any, other: Any) -> Any:
+        """``one is other``, a traced bool if only run time knows."""
+        return is_identical(one, other)
+
     def is_bool(self, value: Any, wanted: bool) -> Any:
         """``value is True`` or ``value is False``: a traced bool stands for Python's."""
         if not self.backend.is_traced(value) or getattr(value, "dtype", None) != np.bool_ or value.shape != ():
@@ -77,6 +85,7 @@ class Nones:
     def check_optionals(self) -> None:
         """Let every `Optional` ask these operators."""
         CHECKS.present, CHECKS.truth = self._check_present, self._truth_of
+        CHOICES.each, CHOICES.call, CHOICES.where = self.constants.each, self.call, user_location
 
     def _check_present(self, present: Any) -> None:
         if not self.can_raise_later():

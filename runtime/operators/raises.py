@@ -18,6 +18,7 @@ from autograph.backends.base import Backend
 from autograph.runtime.array_like import plain
 from autograph.runtime.errors import StagingError, TooLargeIntError, describe_location
 from autograph.runtime.large_ints import too_large_for_arrays
+from autograph.runtime.one_of import each_purely, is_one_of
 from autograph.runtime.operators.identities import Identities
 from autograph.runtime.operators.iterables import is_symbolic_size
 from autograph.runtime.operators.journal import AttributePlace, Journal
@@ -150,11 +151,20 @@ class Raising:
         self.staged_if(condition, None, fail, [], NO_SNAPSHOT)
 
     def text(self, make: Callable[..., str], *values: Any) -> Any:
-        """``make(*values)``: a text in an exception; to be made at run time if values are traced."""
+        """``make(*values)``: a text in an exception or a print; to be made at run time if values are traced."""
         read = jax.tree_util.tree_map(_traced_value, values)
         if any(map(self.backend.is_traced, jax.tree_util.tree_leaves(read))):
             return DeferredText(make, read)
-        return make(*jax.tree_util.tree_map(_known_value, values))
+        return self.text_now(make, *jax.tree_util.tree_map(_known_value, values))
+
+    def text_now(self, make: Callable[..., str], *values: Any) -> Any:
+        """``make(*values)``, while tracing: one of several texts if a value is one of several constants."""
+        chosen = next(filter(is_one_of, values), None)
+        if chosen is None:
+            return make(*values)
+        return each_purely(
+            chosen, lambda one: self.text_now(make, *(one if each is chosen else each for each in values))
+        )
 
     @contextmanager
     def handlers(self) -> Iterator[None]:

@@ -1,0 +1,56 @@
+"""`LowerTexts`: f-strings in; calls that make them of values that may be traced, or one of several constants, out."""
+
+from __future__ import annotations
+
+import gast
+
+from autograph._passes.nodes import Context
+from autograph._passes.raises import DeferTexts
+
+
+class LowerTexts(gast.NodeTransformer):
+    """Rewrites f-strings. One that a ``print``, a logger or ``warnings.warn`` is given is made when that prints.
+
+    >>> from autograph._passes.shown import rewritten
+    >>> print(rewritten(LowerTexts, '''
+    ... def f(loss, mode):
+    ...     print(f'loss {loss}')
+    ...     return f'{mode}-loss'
+    ... '''))
+    def f(loss, mode):
+        print(ag__.text(lambda value: f'loss {value}', loss))
+        return ag__.text_now(lambda value_1: f'{value_1}-loss', mode)
+    """
+
+    applies_to: frozenset[type] | None = frozenset({gast.JoinedStr})
+    introduces: frozenset[type] = frozenset()
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+
+    def __call__(self, node: gast.AST) -> gast.AST:
+        return self.visit(node)
+
+    def visit_JoinedStr(self, node: gast.AST) -> gast.AST:
+        self.generic_visit(node)
+        return DeferTexts(self.context, "text_now").visit(node)
+
+    def visit_FormattedValue(self, node: gast.AST) -> gast.AST:
+        node.value = self.visit(node.value)  # and not the format, a text of its own
+        return node
+
+    def visit_AnnAssign(self, node: gast.AST) -> gast.AST:
+        node.value = node.value and self.visit(node.value)
+        return node
+
+    def visit_Call(self, node: gast.AST) -> gast.AST:
+        if self.context.is_operator_call(node):
+            node.args = [part if isinstance(part, gast.Lambda) else self.visit(part) for part in node.args]
+            return node
+        name = getattr(node.func, "attr", getattr(node.func, "id", None))
+        if name == "print" or (isinstance(node.func, gast.Attribute) and self.context.is_logging(node.func)):
+            node.args = [
+                DeferTexts(self.context).visit(part) if isinstance(part, gast.JoinedStr) else part for part in node.args
+            ]
+        self.generic_visit(node)
+        return node
