@@ -368,8 +368,14 @@ class _State:
                 raise variable._unset()
         recorded, stand_ins, before = recording.given(dict(zip(self._ids, values, strict=True)))
         outputs, last, error = staging().run(recorded, arrays, stand_ins, before)
+        given = values[: self._count]
         for (variable, _), value in zip(recording.touched, last, strict=False):  # large constants come last
             values[self._ids[id(variable)]] = value
+        if error is not None and self._donates:  # nobody else has the old values then
+            code, *_ = error
+            values[: self._count] = [
+                jnp.where(code == 0, new, old) for new, old in zip(values[: self._count], given, strict=True)
+            ]
         return _with_error(jax.tree_util.tree_unflatten(recording.tree, outputs), error), values[: self._count]
 
     def __call__(self, *arrays: Any) -> Any:
@@ -407,9 +413,12 @@ class _State:
             if self._donates:
                 self._own(values)
             result, new = self._run(values, arrays)
+            if self._donates:  # after an exception the new values are the old ones
+                commit(self.written, new)
             if type(result) is Guarded:
                 result.check()
-            commit(self.written, new)
+            if not self._donates:
+                commit(self.written, new)
             return result
         finally:
             any(map(_RELEASE, itertools.compress(locks, held)))

@@ -384,3 +384,22 @@ def test_the_program_shows_state_as_values():
 
     jaxpr = f.get_concrete_function(jnp.array(3)).graph.jaxpr
     assert "Ref" not in str(jaxpr) and len(jaxpr.in_avals) == 2
+
+
+def test_donated_variables_after_an_exception():
+    v, calls = ag.Variable(jnp.ones(3)), ag.Variable(0)
+
+    @ag.function(donate_variables=True)
+    def f(x):
+        v.assign_add(x * jnp.ones(3))
+        calls.assign_add(1)
+        if v.value.max() > 3:
+            raise ValueError("too large")
+        return v.value.sum()
+
+    assert float(f(1.5)) == 7.5
+    for _ in range(2):
+        with pytest.raises(ValueError, match="too large"):
+            f(1.5)
+    assert v.numpy().tolist() == [2.5, 2.5, 2.5] and int(calls.value) == 1
+    assert float(f(0.25)) == 8.25
