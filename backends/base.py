@@ -145,6 +145,9 @@ class Backend(Protocol):
     def is_array(self, value: Any) -> bool:
         """Whether ``value`` is an array of this backend, traced or not."""
 
+    def why_not_here(self) -> str | None:
+        """Why no statement can be staged in the trace that is under way, and what to do; None where one can be."""
+
     def predicate(self, value: Any) -> Any:
         """The truth of a traced value as a scalar bool. ``ValueError`` if it has more than one element."""
 
@@ -346,7 +349,9 @@ class Staging(Protocol):
         """Whether a recorded program holds values of a trace around it."""
 
     def large_constants(self, program: Any, least: int) -> dict[int, Any]:
-        """By position, the arrays of at least so many bytes that a recorded program holds; NumPy's as copies."""
+        """By position, the arrays that a recorded program holds and that are inputs rather: of at least so many bytes, or
+        spread over several processes. NumPy's as copies.
+        """
 
     def with_constants(self, program: Any, constants: Mapping[int, Any]) -> Any:
         """A recorded program with other values for those constants."""

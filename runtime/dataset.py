@@ -36,6 +36,7 @@ from autograph.runtime.pipeline import (
     steps,
     with_source,
 )
+from autograph.runtime.processes import is_one_of_several
 from autograph.runtime.recording import JOINT, is_recording
 from autograph.runtime.tensor_spec import TensorSpec
 from autograph.runtime.variables import outside_recordings
@@ -177,7 +178,7 @@ class Dataset:
         the next is chosen among ``buffer_size`` that are held.
 
         Args:
-          seed: an int; by default one that differs from run to run.
+          seed: an int; by default one that differs from run to run. A job of several processes has to give one.
           buffer_size: needed for a generator, without effect for all others.
           reshuffle_each_iteration: False for one and the same order in each iteration.
 
@@ -190,6 +191,11 @@ class Dataset:
         if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int | np.integer)):
             raise TypeError(f"seed is an int; got {seed!r}")
         buffer = None if buffer_size is None else _count("buffer_size", buffer_size, least=1)
+        if seed is None and is_one_of_several():
+            raise ValueError(
+                "shuffle without a seed would choose another order in each process of this job: give it a seed, the same "
+                "in all if they share the data"
+            )
         if is_endless(self._node):
             raise ValueError(
                 "a dataset that repeats without end has no order of all its elements: shuffle, then repeat"

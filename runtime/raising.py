@@ -15,6 +15,7 @@ import jax
 
 from autograph.backends.base import RaiseSite
 from autograph.runtime.errors import StagingError
+from autograph.runtime.processes import in_each
 from autograph.runtime.raise_sites import Recipe
 from autograph.runtime.recording import JOINT, LOCAL, count_effect
 
@@ -117,7 +118,8 @@ class Guarded:
         if not isinstance(self.code, jax.core.Tracer):
             number = int(self.code)
             if number:
-                self.sites[number - 1].raise_with(self.payloads[number - 1])
+                # Every process comes by here: the code is the same in all.
+                self.sites[number - 1].raise_with(list(map(in_each, self.payloads[number - 1])))
             return
         leave(self.code, self.payloads, self.sites)
 

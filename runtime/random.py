@@ -23,6 +23,7 @@ import jax.numpy as jnp
 
 from autograph.runtime.array_like import plain
 from autograph.runtime.module import Module
+from autograph.runtime.processes import is_one_of_several
 from autograph.runtime.variables import Variable, outside_recordings
 
 _Shape = Sequence[int]
@@ -121,6 +122,11 @@ class _Default:
     def get(self, seed: int | None = None) -> Generator:
         with self._lock:
             if self._generator is None:
+                if seed is None and is_one_of_several():
+                    raise RuntimeError(
+                        "autograph.random has no seed, and the numbers of this job's processes would differ. Call "
+                        "autograph.random.set_seed(seed) first, in every process with the same number."
+                    )
                 with outside_recordings():
                     first = int.from_bytes(os.urandom(4), "big") if seed is None else seed
                     self._generator = Generator.from_seed(first)

@@ -26,8 +26,9 @@ class VariableErrors:
 
     def _out_of_order(self, done: str) -> StagingError:
         return StagingError(
-            f"{user_location()}\n  {self._label()} is {done} at trace time (jax.ensure_compile_time_eval) inside a function that is "
-            "being traced. Move that out of the function."
+            f"{user_location()}\n  {self._label()} is {done} inside jax.shard_map, or at trace time (jax.ensure_compile_time_eval), in a "
+            "function that is being traced.\n  Read it before, `value = variable.value`, and let the inner function use that; assign what "
+            "it returns after it."
         )
 
     def _mapped(self) -> StagingError:

@@ -23,6 +23,7 @@ from autograph.runtime.assigned_derivatives import AssignedDerivatives
 from autograph.runtime.commits import commit
 from autograph.runtime.errors import StagingError
 from autograph.runtime.operators.locations import user_line, user_location
+from autograph.runtime.processes import is_readable
 from autograph.runtime.recording import HELD, JOINT, LOCAL, count_effect
 
 _KINDS = "biufc"  # a Python value fits a variable of its own kind or of a later one; u counts as i
@@ -295,7 +296,7 @@ class Variable(ArrayLike, AssignedDerivatives):
     __ilshift__, __irshift__ = in_place(operator.lshift), in_place(operator.rshift)
 
     def __repr__(self) -> str:
-        known = LOCAL.frame is None and self._value is not None
+        known = LOCAL.frame is None and self._value is not None and is_readable(self._value)
         text = f" {np.asarray(self._value).tolist()}" if known and self._value.size <= 16 else ""
         return f"<ag.Variable {self.name!r} {self._type}{text}>"
 

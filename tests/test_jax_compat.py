@@ -592,6 +592,21 @@ def test_a_program_says_that_it_has_no_more_derivatives():
             jax.grad(f)(2.0)
 
 
+def test_shard_map_says_whether_it_checks_what_varies():
+    mesh = jax.make_mesh((1,), ("data",), axis_types=(jax.sharding.AxisType.Auto,))
+    parts = jax.sharding.PartitionSpec("data")
+    seen = []
+
+    def f(x):
+        seen.append(jax_compat.checks_varying())
+        return x
+
+    for check in (True, False):
+        jax.jit(jax.shard_map(f, mesh=mesh, in_specs=parts, out_specs=parts, check_vma=check))(jnp.ones(2))
+    assert seen == [True, False]
+    assert not jax_compat.checks_varying()
+
+
 def test_settings_show_in_programs():
     before = jax_compat.recording_settings()
     with jax.default_matmul_precision("highest"):

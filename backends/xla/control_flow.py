@@ -54,6 +54,9 @@ class XlaBackend:
         scalar = value if value.shape == () else jnp.reshape(value, ())
         return scalar if scalar.dtype == jnp.bool_ else scalar != 0
 
+    def why_not_here(self) -> str | None:
+        return _VARYING if jax_compat.checks_varying() else None
+
     def trace(
         self,
         block: Callable[..., Sequence[Any]],
@@ -139,6 +142,10 @@ class XlaBackend:
         return leaf_types.test_is_static(spec, static_leaves)
 
 
+_VARYING = (
+    "This statement is staged inside jax.shard_map, which checks which values vary from device to device (check_vma=True, its default): "
+    "what staged statements carry is not marked so.\n  Give shard_map check_vma=False."
+)
 _PYTHON = frozenset({bool, int, float, str, type(None)})
 _BOOL = LeafType((), jnp.dtype(bool))
 

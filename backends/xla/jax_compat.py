@@ -614,7 +614,13 @@ def _buffer_of(ref: Any) -> Any:
     return getattr(getattr(ref, "_refs", None), "_buf", None)
 
 
+def checks_varying() -> bool:
+    """Whether the trace under way is one of `jax.shard_map` whose types say over which axes of the mesh values vary."""
+    return bool(jax.config.check_vma)  # type: ignore[attr-defined]
+
+
 _SETTINGS = (
+    "check_vma",
     "jax_enable_x64",
     "jax_default_matmul_precision",
     "jax_numpy_dtype_promotion",

@@ -120,7 +120,7 @@ class XlaStaging:
     def large_constants(self, program: Any, least: int) -> dict[int, Any]:
         found = {}
         for position, const in enumerate(program.consts):
-            if getattr(const, "nbytes", 0) < least:
+            if getattr(const, "nbytes", 0) < least and getattr(const, "is_fully_addressable", True):
                 continue
             found[position] = const
         return found

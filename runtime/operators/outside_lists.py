@@ -15,6 +15,7 @@ from autograph.runtime.errors import StagingError
 from autograph.runtime.operators.journal import Journal, is_mutating_method
 from autograph.runtime.operators.locations import user_location, warn
 from autograph.runtime.operators.state import has_contents
+from autograph.runtime.processes import is_one_of_several
 from autograph.runtime.recording import LOCAL, is_recording
 
 _GIVING = frozenset({"pop", "popleft", "popitem", "setdefault"})
@@ -64,6 +65,13 @@ class OutsideLists:
                 f"{user_location()}\n  `{called.__name__}` takes something out of a {type(owner).__name__} that lives outside the "
                 "function: with Feature.LISTS that happens when the program runs, and what it gives is not known while "
                 "tracing.\n  Take it out before the call, and pass it as an argument."
+            )
+
+        if is_recording() and is_one_of_several():
+            raise StagingError(
+                f"{user_location()}\n  This write to a {type(owner).__name__} that lives outside the function happens when the program "
+                "runs, and Python is called in one process of this job's then, not in all.\n  Return the values, and write "
+                "them after the call."
             )
 
         def write(*args: Any, **kwargs: Any) -> Any:

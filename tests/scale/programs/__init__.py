@@ -1,0 +1,3 @@
+"""What a person with several devices writes, a file by topic. Importing this registers all programs."""
+
+from tests.scale.programs import arrays, data, effects, gradients, manual, strangers  # noqa: F401
