@@ -119,7 +119,7 @@ class NotRollable(Exception):
 
 @dataclass(frozen=True)
 class RolledLoop:
-    """A loop over a Python range as one staged loop.
+    """A loop that Python could run, over a range or by a test of Python numbers, as one staged loop.
 
     Attributes:
       spec: the loop, in which the leaves that hold Python numbers are not carried.
@@ -189,9 +189,24 @@ class Backend(Protocol):
     def rolled(self, spec: LoopSpec) -> RolledLoop | None:
         """The loop with what it computes from Python numbers alone computed here; None if it does nothing else.
 
+        A test, which must be computed from Python numbers alone, is run here, too: its loop has a length.
+
         Raises:
           NotRollable: that would not give what Python gives.
         """
+
+    def iterations(self, spec: LoopSpec) -> int | None:
+        """How often a loop runs whose test is of Python numbers alone; None if that is all it computes with.
+
+        Raises:
+          NotRollable: it cannot be said without running the loop.
+        """
+
+    def operations(self, traced: Traced) -> int:
+        """How many operations a program is to compile: those of the programs in it once, and a branch or loop as several."""
+
+    def operations_recorded(self) -> int:
+        """How many operations have been recorded here, at the outermost level, of the program that is being recorded."""
 
     def zeros(self, type: LeafType) -> Any:
         """A value of this type."""

@@ -69,6 +69,15 @@ class PythonBackend:
     def rolled(self, spec: LoopSpec) -> RolledLoop | None:
         return _unreachable()
 
+    def iterations(self, spec: LoopSpec) -> int | None:
+        return _unreachable()
+
+    def operations(self, traced: Traced) -> int:
+        return _unreachable()
+
+    def operations_recorded(self) -> int:
+        return _unreachable()
+
     def zeros(self, type: LeafType) -> Any:
         return _unreachable()
 

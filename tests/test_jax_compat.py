@@ -340,6 +340,22 @@ def test_a_shard_map_maps():
     assert trace is not None or jax_compat.does(seen[0], "recording")
 
 
+def test_equations_are_counted_while_they_are_recorded():
+    counts = []
+
+    def look(x):
+        counts.append(jax_compat.equations_recorded())
+        return x * 2
+
+    def program(x):
+        x = look(jnp.sin(x))
+        return jax.vmap(look)(jnp.stack([x, x])) + jax.grad(look)(x)
+
+    before = jax_compat.equations_recorded()
+    recorded = len(jax.make_jaxpr(program)(1.0).eqns)
+    assert before == 0 and counts[0] == 1 and 1 < counts[1] < counts[2] <= recorded
+
+
 def test_tracers_belong_to_their_trace():
     def look(x):
         assert jax_compat.is_tracer(x) and jax_compat.trace_of(x) is jax_compat.current_trace()

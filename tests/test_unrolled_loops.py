@@ -166,10 +166,10 @@ def test_the_warning_tells_what_to_do():
         return x
 
     def ends(x):
-        i = 0
-        while i < N:
+        todo = list(range(N))
+        while todo:
             x = x * 0.5
-            i += 1
+            todo.pop()
         return x
 
     for function in (f, ends):

@@ -246,11 +246,12 @@ class _Outliner:
         return {"result": constant(names[0])} if names else {}
 
     def _options(self, node: gast.AST) -> dict[str, gast.AST]:
-        """The keywords for a loop's directive, and for what in the body keeps a ``for`` from being rolled."""
+        """The keywords for a loop's directive, and for what in it keeps it from being rolled."""
         keywords = {}
         if node in self.context.loop_options:
             keywords["options"] = self.context.loop_options[node]
-        if isinstance(node, gast.For) and (reason := python_only(node.body)) is not None:
+        inside = node.body if isinstance(node, gast.For) else [node.test, *node.body]
+        if (reason := python_only(inside)) is not None:
             keywords["python_only"] = constant(reason)
         return keywords
 

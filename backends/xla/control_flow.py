@@ -16,7 +16,7 @@ import numpy as np
 
 from autograph.backends.base import LeafType, LoopSpec, Output, RolledLoop, Traced
 from autograph.backends.xla import jax_compat, leaf_types, parts, rolled, stateful
-from autograph.backends.xla.jax_compat import replay
+from autograph.backends.xla.jax_compat import Kind, replay
 from autograph.backends.xla.leaf_types import as_struct, cast
 from autograph.backends.xla.optimize.passes import emitted, optimized_block, optimized_loop
 from autograph.backends.xla.statements import Conditional, Loop, values_of
@@ -106,6 +106,15 @@ class XlaBackend:
     def rolled(self, spec: LoopSpec) -> RolledLoop | None:
         return rolled.rolled(spec)
 
+    def iterations(self, spec: LoopSpec) -> int | None:
+        return rolled.iterations(spec)
+
+    def operations(self, traced: Traced) -> int:
+        return sum(map(_weight, jax_compat.all_equations(traced.program.jaxpr)))
+
+    def operations_recorded(self) -> int:
+        return jax_compat.equations_recorded()
+
     def zeros(self, type: LeafType) -> Any:
         return leaf_types.zeros(type)
 
@@ -148,6 +157,11 @@ _VARYING = (
 )
 _PYTHON = frozenset({bool, int, float, str, type(None)})
 _BOOL = LeafType((), jnp.dtype(bool))
+
+
+def _weight(equation: Any) -> int:
+    """What an equation costs to compile, beside what is in it: XLA on a CPU takes that much longer for control flow."""
+    return 10 if jax_compat.kind(equation) in (Kind.COND, Kind.WHILE, Kind.SCAN) else 1
 
 
 class _Emission:

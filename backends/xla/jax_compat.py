@@ -385,6 +385,14 @@ def trace_around(trace: Any) -> Any:
     return getattr(trace, "parent_trace", None)
 
 
+def equations_recorded() -> int:
+    """How many equations the program that is being recorded has by now, those inside of its equations not counted."""
+    trace = current_trace()
+    while trace is not None and not hasattr(trace, "frame"):
+        trace = trace_around(trace)
+    return 0 if trace is None else len(trace.frame.tracing_eqns)
+
+
 def does(trace: Any, what: str) -> bool:
     """Whether a trace is ``running`` operations, ``recording``, ``mapping`` or ``differentiating`` them."""
     return type(trace).__name__ in _TRACES[what]

@@ -1,15 +1,16 @@
-"""A loop over a Python range made one staged loop: what its iterations compute from Python numbers stays Python's.
+"""A loop that Python could run made one staged loop: what its iterations compute from Python numbers stays Python's.
 
 In a loop that runs in Python, the index and all that is computed from it and from other Python numbers are Python's:
 exact ints, floats of 64 bits. Staged, they would be int32 and float32. So the equations that depend on nothing else are
 taken out of the body and computed here, for every iteration, by Python's arithmetic. Where the rest of the body needs one
 of their values it is given the value of its iteration from a table; what such a variable holds after the loop is a
-Python number again.
+Python number again. The test of a ``while`` on Python numbers is computed so, too, which says how often it runs.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
@@ -27,29 +28,39 @@ from autograph.backends.xla.jax_compat import Kind, is_literal
 _NUMBERS = (bool, int, float)
 # Operations on numbers that computing the tables may take, all iterations together: some seconds.
 _MOST_OPERATIONS = 20_000_000
+_TOO_MUCH = "it computes too much on Python numbers"
 
 
 def rolled(spec: LoopSpec) -> RolledLoop | None:
     """See `Backend.rolled`."""
     split = _split(spec)
-    jaxpr = spec.body.program.jaxpr
-    is_idle = not split.rest and all(result is None or k in split.static for k, result in enumerate(spec.results))
-    if is_idle:
+    if _is_idle(spec, split):
         return None
     _refuse_constants(spec, split)
     needed = _needed(spec, split)
-    numbers = _Numbers(jaxpr, spec, split)
-    tables, last = numbers.run(spec.length, needed)
+    length, tables, last = _Numbers(spec, split).run(needed)
     arrays = [_table(values, var.aval.dtype) for values, var in zip(tables, needed, strict=True)]
     return RolledLoop(
         dataclasses.replace(
             spec,
             body=_without(spec, split, needed, arrays),
+            test=None,
             results=[None if k in split.static else result for k, result in enumerate(spec.results)],
+            length=length,
             arrays=[*spec.arrays, *arrays],
         ),
         last,
     )
+
+
+def iterations(spec: LoopSpec) -> int | None:
+    """See `Backend.iterations`."""
+    split = _split(spec)
+    return None if _is_idle(spec, split) else _Numbers(spec, split).run(())[0]
+
+
+def _is_idle(spec: LoopSpec, split: _Split) -> bool:
+    return not split.rest and all(result is None or k in split.static for k, result in enumerate(spec.results))
 
 
 @dataclass(frozen=True)
@@ -188,13 +199,16 @@ def _table(values: Sequence[Any], dtype: Any) -> Any:
 class _Numbers:
     """Python's equations, to be run on Python numbers.
 
-    Attributes: slots (every variable and literal), operations (a function, the slots of its operands, of its result).
+    Attributes: slots (every variable and literal), operations and those of the test (a function, the slots of its operands,
+      of its result), truth (the slot of the test), length (how often the loop may run).
     """
 
-    def __init__(self, jaxpr: Any, spec: LoopSpec, split: _Split) -> None:
+    def __init__(self, spec: LoopSpec, split: _Split) -> None:
+        jaxpr = spec.body.program.jaxpr
         self.slots: list[Any] = []
         self.operations: list[tuple[Callable[..., Any], tuple[int, ...], int, Any]] = []
         self.places: dict[Any, int] = {}
+        self.length = spec.length
         for var in jaxpr.invars:
             if var in split.known:
                 self.places[var] = self._slot(None)
@@ -215,6 +229,24 @@ class _Numbers:
                     else self._slot(result)
                 )
                 self.carry.append((k, place, after))
+
+        body, self.operations = self.operations, []
+        self.truth = None if spec.test is None else self._add_test(spec, split)
+        self.operations, self.test = body, self.operations
+
+    def _add_test(self, spec: LoopSpec, split: _Split) -> int:
+        assert spec.test is not None
+        test, (truth,) = spec.test.program.jaxpr, spec.test.leaves
+        if not isinstance(truth, Output):
+            return self._slot(truth)
+        inputs = spec.body.program.jaxpr.invars
+        places = {var: self.places[inputs[k]] for k, var in enumerate(test.invars) if k in split.static}
+        for equation in test.eqns:
+            known = all(is_literal(atom) or atom in places for atom in equation.invars)
+            if not (known and _is_arithmetic(equation)):
+                raise NotRollable("its test is more than arithmetic of Python numbers")
+            self._add(equation, places)
+        return self._of(test.outvars[truth.index], places)
 
     def _slot(self, value: Any) -> int:
         self.slots.append(value)
@@ -239,22 +271,31 @@ class _Numbers:
         places[var] = self._slot(None)
         self.operations.append((_OPERATIONS[jax_compat.name_of(equation)](equation), operands, places[var], var.aval))
 
-    def run(self, length: int, needed: Sequence[Any]) -> tuple[list[list[Any]], dict[int, Any]]:
-        """For each needed variable its values, and for each leaf that changes its last.
+    def run(self, needed: Sequence[Any]) -> tuple[int, list[list[Any]], dict[int, Any]]:
+        """How often the loop runs, for each needed variable its values, and for each leaf that changes its last.
 
         Raises:
           NotRollable: Python would raise in some iteration, or a value does not fit the type it is staged with.
         """
         wanted = [self.places[var] for var in needed]
-        operations = self._useful({*wanted, *(after for _, _, after in self.carry)})
-        if length * len(operations) > _MOST_OPERATIONS:
-            raise NotRollable("it computes too much on Python numbers")
+        operations = self._useful(self.operations, {*wanted, *(after for _, _, after in self.carry)})
+        test = self._useful(self.test, set() if self.truth is None else {self.truth})
+        most = _MOST_OPERATIONS // max(len(operations) + len(test), 1)
+        if self.length is not None and self.length > most and operations:
+            raise NotRollable(_TOO_MUCH)
         checks = [(slot, _range_of(var.aval.dtype)) for slot, var in zip(wanted, needed, strict=True)]
         tables: list[list[Any]] = [[] for _ in wanted]
         slots, last = self.slots, {}
-        for index in range(length):
+        count = 0
+        for index in itertools.count() if self.length is None else range(self.length):
+            if self.truth is not None and index > most:
+                raise NotRollable(_TOO_MUCH)
             slots[self.index] = index
             try:
+                for function, operands, result in test:
+                    slots[result] = function(*[slots[k] for k in operands])
+                if self.truth is not None and not slots[self.truth]:
+                    break
                 for function, operands, result in operations:
                     slots[result] = function(*[slots[k] for k in operands])
             except (ArithmeticError, ValueError, TypeError) as error:
@@ -267,12 +308,15 @@ class _Numbers:
             for k, place, _ in self.carry:
                 if place is not None:
                     slots[place] = last[k]
-        return tables, last
+            count += 1
+        return count, tables, last
 
-    def _useful(self, wanted: set[int]) -> list[tuple[Callable[..., Any], tuple[int, ...], int]]:
+    def _useful(
+        self, operations: Sequence[tuple[Callable[..., Any], tuple[int, ...], int, Any]], wanted: set[int]
+    ) -> list[tuple[Callable[..., Any], tuple[int, ...], int]]:
         """The operations that what is wanted needs, in order."""
         kept = []
-        for function, operands, result, aval in reversed(self.operations):
+        for function, operands, result, aval in reversed(operations):
             if result in wanted:
                 wanted.update(operands)
                 kept.append((_checked(function, aval), operands, result))

@@ -16,7 +16,7 @@ import collections
 import sys
 import threading
 import types
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -24,6 +24,7 @@ import numpy as np
 
 from autograph.runtime.errors import StagingError
 from autograph.runtime.operators.cached_reads import CachedRead
+from autograph.runtime.operators.copies import Copies
 from autograph.runtime.operators.locations import user_location
 from autograph.runtime.operators.places import (
     MUTABLE_CONTAINERS,
@@ -201,6 +202,7 @@ class Journal(threading.local):
       regions: the open regions, innermost last.
       paths: the branches that are being traced, outermost first: each its predicate, and whether it runs where that holds.
       is_rolling: whether a loop that Python could run is being tried as one staged loop.
+      copies: what the loops in Python around make of the program.
       pending: by id, the containers outside the function that what is recorded writes when it runs.
       loops: the loops whose bodies are being traced, outermost first.
       reads: the identities of the lists whose length or elements the innermost loop's iteration has asked for.
@@ -213,11 +215,31 @@ class Journal(threading.local):
         self.watch: Watch | None = None
         self.paths: list[tuple[Any, bool]] = []
         self.is_rolling = False
+        self.copies = Copies()
         self.is_stepping = False
         self.pending: dict[int, Any] = {}
         self.reads: set[int] = set()
         self.loops: list[Any] = []
         self.cached: list[CachedRead] = []
+        self._at_once: dict[Any, tuple[Place, Any]] | None = None
+
+    @contextmanager
+    def on_trial(self) -> Iterator[Callable[[], None]]:
+        """Give what undoes the writes that take effect at trace time inside, if the statement is not staged after all."""
+        outer, self._at_once = self._at_once, {}
+        found = self._at_once
+
+        def undo() -> None:
+            for place, held in found.values():
+                place.set(held)
+            found.clear()
+
+        try:
+            yield undo
+        finally:
+            self._at_once = outer
+            if outer is not None:
+                outer.update({key: before for key, before in found.items() if key not in outer})
 
     @contextmanager
     def rolling(self) -> Iterator[None]:
@@ -227,6 +249,15 @@ class Journal(threading.local):
             yield
         finally:
             self.is_rolling = outer
+
+    @contextmanager
+    def copying(self, copies: Copies) -> Iterator[None]:
+        """Record the body of a loop in Python."""
+        outer, self.copies = self.copies, copies
+        try:
+            yield
+        finally:
+            self.copies = outer
 
     @property
     def is_open(self) -> bool:
@@ -331,6 +362,9 @@ class Journal(threading.local):
 
     def leave_alone(self, owner: Any) -> None:
         """Let writes to this container take effect at trace time."""
+        place = ContentsPlace(owner)
+        if self._at_once is not None:
+            self._at_once.setdefault(place.key, (place, place.get()))
         for region in self.regions:
             region.leave_alone(owner)
 

@@ -7,6 +7,7 @@ variable first bound in the body is carried out, from a placeholder.
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -213,6 +214,15 @@ class LoopTrace(SettlesCarry, CarriesParts):
                     return again
         traced, self.test_writes = self._trace_test()
         return traced
+
+    def end_by(self, test: Callable[[], Any]) -> None:
+        """Give the loop, which is settled, a test."""
+        assert self.spec is not None
+        self.test = test
+        try:
+            self.spec = dataclasses.replace(self.spec, test=self._settled_test())
+        finally:
+            self.snapshot.restore()
 
     def test_is_static(self) -> bool:
         """Whether this loop, begun on trial, has after all nothing traced in its test."""

@@ -51,6 +51,11 @@ class ForLoop:
     def functions(self) -> tuple[Callable[..., Any], ...]:
         return (self.body,) if self.test is None else (self.body, self.test)
 
+    @property
+    def code(self) -> Any:
+        """What is the same whenever the statement runs."""
+        return getattr(self.body, "__code__", self.body)
+
     def variables(self) -> list[Variable]:
         return find_variables(self.names, self.functions)
 
@@ -65,6 +70,11 @@ class WhileLoop:
     result: str | None = None
     options: LoopOptions = NO_OPTIONS
     may_peel: bool = True
+
+    @property
+    def code(self) -> Any:
+        """What is the same whenever the statement runs."""
+        return getattr(self.body, "__code__", self.body)
 
     def items(self, done: int = 0) -> StagedIterable:
         """What its staged form runs over, once so many iterations have run in Python."""

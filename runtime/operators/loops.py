@@ -11,7 +11,9 @@ from typing import Any
 
 from autograph.backends.base import Backend, NotRollable
 from autograph.runtime.errors import StagingError
-from autograph.runtime.operators.iterables import UNROLLED_AT_MOST, StagedIterable, StagedRange, as_staged, to_be_staged
+from autograph.runtime.operators.copies import Copies, Watch
+from autograph.runtime.operators.growing_lists import GrowthUnknown
+from autograph.runtime.operators.iterables import StagedIterable, StagedRange, as_staged, to_be_staged
 from autograph.runtime.operators.journal import Journal
 from autograph.runtime.operators.locations import user_location
 from autograph.runtime.operators.loop_carry import LoopTrace
@@ -20,7 +22,7 @@ from autograph.runtime.operators.loop_state import CarryChanges, ForLoop, Thunk,
 from autograph.runtime.operators.opaque import OpaqueCalls
 from autograph.runtime.operators.operations import user_method
 from autograph.runtime.operators.raises import ABSENCES, Raising, may_be_bound
-from autograph.runtime.operators.rolling import Rolling, Watch, is_used_up, why
+from autograph.runtime.operators.rolling import Rolling, Trial, is_used_up, tells, why
 from autograph.runtime.operators.state import Marks, Slot, Snapshot, contents_of_cells, find_variables, flatten
 from autograph.runtime.progress import Progress, staged_progress
 from autograph.runtime.recording import JOINT, effects_recorded
@@ -62,17 +64,19 @@ class Loops(Rolling, Raising):
         names: Sequence[str],
         result: str | None = None,
         options: LoopOptions = NO_OPTIONS,
+        python_only: str | None = None,
     ) -> None:
-        """Run ``body`` while ``test()`` is true; ``names`` and ``result`` as for `if_stmt`."""
+        """Run ``body`` while ``test()`` is true; ``names`` and ``result`` as for `if_stmt`, ``python_only`` as for `for_stmt`."""
         loop = WhileLoop(test, body, names, result, options)
         surely = options.has_traced_bound or (options.is_one_loop and self.backend.is_tracing())
-        tried = options.unroll is True or not (surely or self._may_become_traced((test, body)))
+        tried = options.unroll is True or not (surely or self.may_become_traced((test, body)))
         writes = False
         if not tried and not surely:
             is_staged, writes = self._staged_by_its_test(loop)
             if is_staged:
                 return
-        watch = Watch(self, (test, body))
+        watch = Watch(self.backend, self.traced_leaves, (test, body))
+        reason, copies = None, self.journal.copies
         bound = options.bound
         # Of all transforms: then it is plain Python, and is to cost little more.
         is_outside = tried and not surely and JOINT.staging.is_outside()
@@ -94,19 +98,25 @@ class Loops(Rolling, Raising):
                 )
             if not is_traced and (not truth or bound == done):
                 if options.unroll is not True:
-                    watch.warn(None)
+                    watch.warn(reason)
                 return
             if is_traced or surely:
                 truth = self._truth(truth) if is_traced else True
                 self._staged_while(loop, done, test_writes, truth)
                 return
             if not tried:
-                tried = True
-                trial = functools.partial(self._settled_while, loop, done, test_writes, True, surely_runs=True)
-                if self._on_trial(trial)[0]:
+                trial = functools.partial(
+                    self._settled_while, loop, done, test_writes, True, surely_runs=True, may_peel=True
+                )
+                again = functools.partial(self._counted_while, loop)
+                found = self._on_trial(trial, loop, again, python_only)
+                if found.is_staged:
                     return
+                tried = done > 0 or not found.may_settle
+                reason, copies = found.reason, self.journal.copies.within(found.iterations)
             watch.step()
-            body()
+            with self.journal.copying(copies):
+                body()
 
     def _staged_by_its_test(self, loop: WhileLoop) -> tuple[bool, bool]:
         """Stage a ``while`` whose test, asked once with the state traced, turns out to be traced.
@@ -170,21 +180,25 @@ class Loops(Rolling, Raising):
         is_range = isinstance(iterable, range | StagedRange)
         reason = None
         if loop.test is not None and options.unroll is not True and is_range and len(iterable) > 1:
-            if self._may_become_traced(loop.functions):
-                is_staged, reason = self._tried_for(iterable, loop)
-                if is_staged:
+            if self.may_become_traced(loop.functions):
+                found = self._tried_for(iterable, loop, python_only)
+                if found.is_staged:
                     return
-        if options.is_one_loop or (
-            options.unroll is None and type(iterable) is range and len(iterable) > UNROLLED_AT_MOST
-        ):
-            if self.backend.is_tracing():
-                iterable, refusal = self._as_one_loop(iterable, loop, python_only)
-                if iterable is None:
-                    return
-                reason = refusal or reason
-        self._python_for(self._python_items(iterable, options), loop, reason)
+                reason = found.reason
+        copies = self.journal.copies.within(len(iterable) if type(iterable) in (range, list, tuple) else 1)
+        if self.backend.is_tracing() and self.may_be_rolled(iterable, loop):
+            iterable, refusal = self._as_one_loop(iterable, loop, copies, python_only)
+            if iterable is None:
+                return
+            reason = refusal or reason
+            if refusal is not None:
+                copies.sizes[loop.code] = refusal
+        with self.journal.copying(copies):
+            self._python_for(self._python_items(iterable, options), loop, reason)
 
-    def _as_one_loop(self, iterable: Any, loop: ForLoop, python_only: str | None) -> tuple[Any, str | None]:
+    def _as_one_loop(
+        self, iterable: Any, loop: ForLoop, copies: Copies, python_only: str | None
+    ) -> tuple[Any, str | None]:
         """Roll a loop that Python could run; what is left to run in Python (None: nothing), and why.
 
         Raises:
@@ -194,7 +208,7 @@ class Loops(Rolling, Raising):
         if type(iterable) is not range:
             raise self.refusal(f"it runs over a {type(iterable).__name__}")
         if loop.test is None:
-            left, reason = self.rolled(iterable, loop, python_only)
+            left, reason = self.rolled(iterable, loop, copies, python_only)
             if wanted and reason is not None:
                 raise self.refusal(reason)
             return (left if len(left) else None), reason
@@ -253,7 +267,7 @@ class Loops(Rolling, Raising):
             yield item
 
     def _python_for(self, items: Iterator[Any], loop: ForLoop, reason: str | None) -> None:
-        watch = Watch(self, loop.functions)
+        watch = Watch(self.backend, self.traced_leaves, loop.functions)
         for item in items:
             watch.step()
             if loop.report is not None:
@@ -284,7 +298,7 @@ class Loops(Rolling, Raising):
                 Snapshot(loop.functions, variables),
             )
 
-    def _may_become_traced(self, functions: Sequence[Callable[..., Any]]) -> bool:
+    def may_become_traced(self, functions: Sequence[Callable[..., Any]]) -> bool:
         """Whether anything the loop's functions reach directly is traced now: then staging is worth a trial."""
         return not self.backend.is_eager() and any(map(self.backend.is_traced, _leaves_reached(functions)))
 
@@ -295,7 +309,13 @@ class Loops(Rolling, Raising):
     # Staged.
 
     def _while_loop(
-        self, loop: WhileLoop, done: int, test_writes: bool, truth: Any, surely_runs: bool = False
+        self,
+        loop: WhileLoop,
+        done: int,
+        test_writes: bool,
+        truth: Any,
+        surely_runs: bool = False,
+        from_python: bool = False,
     ) -> LoopTrace:
         """A ``while`` from the present state on, after ``done`` iterations in Python.
 
@@ -328,19 +348,34 @@ class Loops(Rolling, Raising):
             surely_runs=surely_runs and (items.length is None or isinstance(items.length, int)),
             result_name=loop.result,
             options=loop.options,
-            code=loop.body.__code__,
+            from_python=from_python,
+            code=loop.code,
             peeled_for=loop.names if loop.may_peel else None,
         )
 
+    def _counted_while(self, loop: WhileLoop, iterations: int) -> LoopTrace:
+        """As `_while_loop`, of a loop that Python can run and that runs so many times."""
+        options = dataclasses.replace(loop.options, maximum_iterations=iterations)
+        counted = dataclasses.replace(loop, options=options)
+        trace = self._while_loop(counted, 0, False, True, surely_runs=True, from_python=True)
+        trace.test = None
+        return trace
+
     def _settled_while(
-        self, loop: WhileLoop, done: int, test_writes: bool, truth: Any, surely_runs: bool = False
+        self,
+        loop: WhileLoop,
+        done: int,
+        test_writes: bool,
+        truth: Any,
+        surely_runs: bool = False,
+        may_peel: bool = False,
     ) -> LoopTrace:
         """As `_while_loop`, with its types settled. That the test writes may be found only now, in what it calls."""
         trace = self._while_loop(loop, done, test_writes, truth, surely_runs)
-        trace.settle()
+        trace.settle(may_peel)
         if trace.test_writes:
             trace = self._while_loop(loop, done, True, truth, surely_runs)
-            trace.settle()
+            trace.settle(may_peel)
         return trace
 
     def _staged_while(self, loop: WhileLoop, done: int, test_writes: bool, truth: Any) -> None:
@@ -411,17 +446,21 @@ class Loops(Rolling, Raising):
         variables = loop.variables()
         self.staged_if(go_on, run_rest, None, variables, Snapshot(loop.functions, variables), loop.result)
 
-    def _tried_for(self, iterable: range | StagedRange, loop: ForLoop) -> tuple[bool, str | None]:
-        """Stage a loop over a Python range if it turns out to end by a traced test; whether it did, and why not."""
+    def _tried_for(self, iterable: range | StagedRange, loop: ForLoop, python_only: str | None) -> Trial:
+        """Stage a loop over a Python range if it turns out to end by a traced test, or to be large."""
         staged = as_staged(to_be_staged(iterable), self.backend, force=True)
         assert staged is not None
-        trace = self.for_loop(staged.at_most(loop.options.maximum_iterations), loop)
+        staged = staged.at_most(loop.options.maximum_iterations)
+        trace = self.for_loop(staged, loop)
 
         def settled() -> LoopTrace:
             trace.settle()
             return trace
 
-        return self._on_trial(settled)
+        def counted(iterations: int) -> LoopTrace:
+            return self.for_loop(staged.at_most(iterations), dataclasses.replace(loop, test=None), from_python=True)
+
+        return self._on_trial(settled, loop, counted, python_only)
 
     def for_loop(self, staged: StagedIterable, loop: ForLoop, from_python: bool = False) -> LoopTrace:
         test = loop.test
@@ -443,20 +482,48 @@ class Loops(Rolling, Raising):
             result_name=loop.result,
             options=loop.options,
             from_python=from_python,
-            code=getattr(loop.body, "__code__", loop.body),
+            code=loop.code,
             peeled_for=loop.names if loop.may_peel and staged.is_peelable else None,
         )
 
-    def _on_trial(self, settled: Callable[[], LoopTrace]) -> tuple[bool, str | None]:
-        """Stage a loop that Python may be able to run; whether that was done, and why not."""
+    def _on_trial(
+        self,
+        settled: Callable[[], LoopTrace],
+        loop: ForLoop | WhileLoop,
+        again: Callable[[int], LoopTrace],
+        python_only: str | None,
+    ) -> Trial:
+        """Stage a loop that Python may be able to run, if its test is traced or it is large.
+
+        Args:
+          settled: traces it.
+          again: begins to trace it as one that Python can run, and that runs so many times.
+        """
+        trace = None
+        with self.journal.on_trial() as undo:
+            try:
+                trace = settled()
+                is_static = trace.test_is_static()
+            except GrowthUnknown:  # which it may turn out to be, where Python can run it
+                is_static = True
+            except (
+                Exception
+            ) as error:  # what Python can run and staging cannot; if it is an error, Python will raise it
+                undo()
+                reason = why(error) if python_only is None else tells(python_only)
+                return Trial(False, reason, may_settle=isinstance(error, CarryChanges))
+            if is_static:
+                undo()
+        if not is_static:
+            assert trace is not None
+            trace.emit()
+            return Trial(True)
         try:
-            loop = settled()
-            if loop.test_is_static():
-                return False, None
-        except Exception as error:  # what Python can run and staging cannot; if it is an error, Python will raise it
-            return False, why(error)
-        loop.emit()
-        return True, None
+            return self.rolled_by_its_test(trace, loop, again, python_only)
+        except NotRollable as refusal:
+            return Trial(False, str(refusal))
+        except Exception as error:
+            return Trial(False, why(error), may_settle=isinstance(error, CarryChanges))
 
     def _truth(self, value: Any) -> Any:
         value = self.asked(value)

@@ -1,8 +1,9 @@
-"""Loops over a Python ``range`` as one staged loop, where that gives what Python gives; else in Python, with a warning.
+"""Loops that Python could run, over a ``range`` or by a test of Python numbers, as one staged loop where they would make
+the program large and that gives what Python gives; else in Python, with a warning.
 
-Whether it does is found by a trial: the body is traced once with a traced index, and what it wrote is undone. The trial
-is abandoned if the body does anything that would not happen once for each iteration, or that tells a traced number from
-Python's.
+Whether it does is found by a trial: the body is traced once, as that of a staged loop, with a traced index and traced
+numbers, and what it wrote is undone. The trial is abandoned if the body does anything that would not happen once for each
+iteration, or that tells a traced number from Python's. If the loop turns out to be small, Python runs it after all.
 """
 
 from __future__ import annotations
@@ -11,18 +12,23 @@ import builtins
 import dataclasses
 import types
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from autograph.backends.base import Backend, NotRollable
 from autograph.runtime.errors import ConversionError, StagingError
 from autograph.runtime.library_table import TABLE, full_name, is_library
+from autograph.runtime.operators.copies import Copies
 from autograph.runtime.operators.iterables import UNROLLED_AT_MOST, as_staged, to_be_staged
 from autograph.runtime.operators.journal import Journal
-from autograph.runtime.operators.locations import is_internal, user_location, warn
+from autograph.runtime.operators.locations import is_internal, user_location
 from autograph.runtime.operators.loop_carry import LoopTrace
-from autograph.runtime.operators.loop_state import CarryChanges, ForLoop
+from autograph.runtime.operators.loop_state import CarryChanges, ForLoop, WhileLoop
+from autograph.runtime.operators.opaque import OpaqueCalls
 from autograph.runtime.operators.raises import ABSENCES, may_be_bound
 
+# So often a loop by a test of Python numbers runs at most, if it is one loop; Python would record it for many minutes.
+_MANY = 1_000_000
 _FRESH_ITERATORS = (builtins.zip, builtins.enumerate, builtins.map, builtins.filter, builtins.reversed)
 
 
@@ -35,36 +41,51 @@ class Rolling:
     backend: Backend
     journal: Journal
     converter: Any
+    opaque: OpaqueCalls
+    truth: Callable[[Any], Any]
     for_loop: Callable[..., LoopTrace]
-    traced_leaves: Callable[[Sequence[Callable[..., Any]]], list[Any]]
+    may_become_traced: Callable[[Sequence[Callable[..., Any]]], bool]
 
-    def rolled(self, items: range, loop: ForLoop, python_only: str | None) -> tuple[range, str | None]:
+    def may_be_rolled(self, items: Any, loop: ForLoop) -> bool:
+        """Whether a loop may make the program so large that it is worth a trial."""
+        if loop.options.unroll is not None or type(items) is not range:
+            return loop.options.is_one_loop
+        if len(items) > UNROLLED_AT_MOST:
+            return True
+        copies = self.journal.copies.within(len(items))
+        if copies.is_few() or not self.may_become_traced(loop.functions):
+            return False
+        known = copies.sizes.get(loop.code)
+        return known is None or (isinstance(known, int) and copies.is_large(known))
+
+    def rolled(self, items: range, loop: ForLoop, copies: Copies, python_only: str | None) -> tuple[range, str | None]:
         """Run a loop over a Python range as one staged loop, if that gives what Python gives.
 
         Returns:
           The items that are left for Python to run, and why: none if the loop was rolled.
         """
         if python_only is not None:
-            return items, f"its body holds {python_only}, which tells a traced index from a Python int"
+            return items, tells(python_only)
         try:
-            if self._roll(items, loop, may_peel=True):
+            if self._roll(items, loop, copies, may_peel=True):
                 return items[:0], None
             return items, None
         except _NeedsPeeling:
             pass
         except NotRollable as refusal:
             return items, str(refusal)
-        loop.body(items[0])  # here, where what it raises has no other exception for its context
+        with self.journal.copying(copies):
+            loop.body(items[0])  # here, where what it raises has no other exception for its context
         items = items[1:]
         try:
-            if self._roll(items, loop, may_peel=False):
+            if self._roll(items, loop, copies, may_peel=False):
                 return items[:0], None
             return items, None
         except NotRollable as refusal:
             return items, str(refusal)
 
-    def _roll(self, items: range, loop: ForLoop, may_peel: bool) -> bool:
-        """False if the body does nothing with traced values.
+    def _roll(self, items: range, loop: ForLoop, copies: Copies, may_peel: bool) -> bool:
+        """False if the body does nothing with traced values, or the loop is small.
 
         Raises:
           NotRollable: why it must run in Python.
@@ -72,11 +93,9 @@ class Rolling:
         staged = as_staged(to_be_staged(items), self.backend, force=True)
         assert staged is not None
         trace = self.for_loop(staged, dataclasses.replace(loop, may_peel=may_peel), from_python=True)
+        surely = loop.options.is_one_loop or len(items) > UNROLLED_AT_MOST
         try:
-            with self.journal.rolling():
-                trace.settle(may_peel=True)
-            assert trace.spec is not None
-            rolled = self.backend.rolled(trace.spec)
+            return self._emit_rolled(trace, loop, copies, surely)
         except NotRollable:
             raise
         except CarryChanges as error:
@@ -89,11 +108,68 @@ class Rolling:
             raise NotRollable(why(error)) from None
         except Exception as error:
             raise NotRollable(why(error)) from None
+
+    def _emit_rolled(self, trace: LoopTrace, loop: ForLoop | WhileLoop, copies: Copies, surely: bool) -> bool:
+        """Settle a loop on trial and emit it, if it is large or it ``surely`` is to be one loop."""
+        copies.staged = {}
+        with self.journal.rolling(), self.journal.copying(copies):
+            trace.settle(may_peel=True)
+        spec = trace.spec
+        assert spec is not None
+        size = copies.size_of(self.backend.operations(spec.body))
+        copies.sizes[loop.code] = size
+        if not surely and not copies.is_large(size):
+            return False
+        rolled = self.backend.rolled(spec)
         if rolled is None:
             return False
+        outer = self.journal.copies
+        outer.staged[loop.code] = copies.count // outer.count * size
         trace.spec, trace.numbers = rolled.spec, rolled.numbers
         trace.emit()
         return True
+
+    def rolled_by_its_test(
+        self,
+        trace: LoopTrace | None,
+        loop: ForLoop | WhileLoop,
+        again: Callable[[int], LoopTrace],
+        python_only: str | None,
+    ) -> Trial:
+        """Run a loop whose test is of Python numbers as one staged loop, if it is large and that gives what Python gives.
+
+        Args:
+          trace: the loop as it was traced to learn that; None if nothing came of it.
+          again: begins to trace it as one that Python can run, and that runs so many times.
+
+        Raises:
+          NotRollable: why it must run in Python.
+        """
+        if python_only is not None:
+            raise NotRollable(tells(python_only))
+        if trace is None:
+            test = loop.test
+            assert test is not None
+            trace = again(_MANY)
+            with self.journal.rolling():
+                trace.settle(may_peel=True)
+                trace.end_by(lambda: self.truth(self.opaque.block(test)()))
+            if not trace.test_is_static():
+                raise NotRollable("its test is traced")
+        if trace.test_writes:
+            raise NotRollable("its test writes")
+        spec = trace.spec
+        assert spec is not None
+        iterations = self.backend.iterations(spec)
+        if iterations is None:
+            return Trial(False)
+        if not 0 < iterations < _MANY:
+            raise NotRollable(f"it runs {iterations:,} times or more")
+        copies = self.journal.copies.within(iterations)
+        surely = iterations > UNROLLED_AT_MOST
+        is_large = surely or copies.is_large(self.backend.operations(spec.body))
+        is_staged = is_large and self._emit_rolled(again(iterations), loop, copies, surely)
+        return Trial(is_staged, iterations=iterations)
 
     def check_once(self, called: Any, is_unconverted: bool) -> None:
         """See that a call in the body may run once in the place of many times.
@@ -113,38 +189,30 @@ class Rolling:
         )
 
 
+@dataclass(frozen=True)
+class Trial:
+    """What came of the attempt to stage a loop that Python may be able to run.
+
+    Attributes:
+      is_staged: whether it has been staged.
+      reason: why not, if it is not for its being small.
+      iterations: how often Python will run it, if that is known.
+      may_settle: whether it may be staged once its first iteration has run by itself.
+    """
+
+    is_staged: bool
+    reason: str | None = None
+    iterations: int = 1
+    may_settle: bool = False
+
+
 class _NeedsPeeling(Exception):
     """The state has types before the loop that only its first iteration sees."""
 
 
-class Watch:
-    """Counts the iterations of a loop in Python, and sees whether late ones left something traced behind."""
-
-    def __init__(self, operators: Rolling, functions: Sequence[Callable[..., Any]]) -> None:
-        self.operators = operators
-        self.functions = functions
-        self.count = 0
-        self.held: list[Any] | None = None
-
-    def step(self) -> None:
-        """Note that an iteration begins."""
-        self.count += 1
-        if self.count == UNROLLED_AT_MOST and self.operators.backend.is_tracing():
-            self.held = self.operators.traced_leaves(self.functions)
-
-    def warn(self, reason: str | None) -> None:
-        """Warn, if it was a long loop that was recorded. ``reason``: why it is not one staged loop."""
-        if self.held is None or self.count <= UNROLLED_AT_MOST:
-            return
-        before = set(map(id, self.held))
-        if all(id(leaf) in before for leaf in self.operators.traced_leaves(self.functions)):
-            return
-        why = "" if reason is None else f" It was not made one loop: {reason}."
-        warn(
-            f"this loop ran in Python while tracing: the program holds its body {self.count} times.{why}\n  Loop over "
-            "autograph.range, or let the body begin with autograph.set_loop_options(unroll=False); unroll=True accepts it as it "
-            "is."
-        )
+def tells(python_only: str) -> str:
+    """Why a loop cannot be one loop that holds what shows whether a number is traced."""
+    return f"its body holds {python_only}, which tells a traced index from a Python int"
 
 
 def why(error: Exception) -> str:
