@@ -16,6 +16,7 @@ from autograph.runtime.operators.conditionals import Conditionals
 from autograph.runtime.operators.constants import ConstantChoices
 from autograph.runtime.operators.context import Context
 from autograph.runtime.operators.items import Items
+from autograph.runtime.operators.iteration import Iteration
 from autograph.runtime.operators.lists import Lists
 from autograph.runtime.operators.logs import Logs
 from autograph.runtime.operators.loops import Loops
@@ -56,6 +57,7 @@ class Operators(
             lambda function: self.converter.writes_unseen(function),
         )
         self.constants = ConstantChoices(self.staged_if, self.call)
+        self.iteration = Iteration(backend, self.journal, self.call)
         self.logs = Logs(self.journal, backend.is_traced)
         overloads = (array_overloads(), self.make_overloads(), self.writing_overloads(), self.logs.overloads())
         self.overloads = {called: overload for each in overloads for called, overload in each.items()}

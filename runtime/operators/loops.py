@@ -5,25 +5,25 @@ from __future__ import annotations
 import dataclasses
 import functools
 import itertools
-import types
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from autograph.backends.base import Backend, NotRollable
 from autograph.runtime.errors import StagingError
+from autograph.runtime.operators.closures import cell_values, leaves_reached
 from autograph.runtime.operators.copies import Copies, Watch
 from autograph.runtime.operators.growing_lists import GrowthUnknown
 from autograph.runtime.operators.iterables import StagedIterable, StagedRange, as_staged, to_be_staged
+from autograph.runtime.operators.iteration import Iteration
 from autograph.runtime.operators.journal import Journal
 from autograph.runtime.operators.locations import user_location
 from autograph.runtime.operators.loop_carry import LoopTrace
 from autograph.runtime.operators.loop_options import NO_OPTIONS, LoopOptions, make_options, set_loop_options
 from autograph.runtime.operators.loop_state import CarryChanges, ForLoop, Thunk, WhileLoop, peeling
 from autograph.runtime.operators.opaque import OpaqueCalls
-from autograph.runtime.operators.operations import user_method
 from autograph.runtime.operators.raises import ABSENCES, Raising, may_be_bound
 from autograph.runtime.operators.rolling import Rolling, Trial, is_used_up, tells, why
-from autograph.runtime.operators.state import Marks, Slot, Snapshot, contents_of_cells, find_variables, flatten
+from autograph.runtime.operators.state import Marks, Slot, Snapshot, find_variables
 from autograph.runtime.progress import Progress, staged_progress
 from autograph.runtime.recording import JOINT, effects_recorded
 
@@ -35,6 +35,7 @@ class Loops(Rolling, Raising):
     marks: Marks
     journal: Journal
     opaque: OpaqueCalls
+    iteration: Iteration
     staged_if: Callable[..., Any]
     call: Callable[[Any], Any]
     refuse_pending: Callable[[Any], None]
@@ -81,7 +82,7 @@ class Loops(Rolling, Raising):
         # Of all transforms: then it is plain Python, and is to cost little more.
         is_outside = tried and not surely and JOINT.staging.is_outside()
         for done in itertools.count():
-            before = None if is_outside else (_cell_values(test), effects_recorded())
+            before = None if is_outside else (cell_values(test), effects_recorded())
             truth = test()
             if is_outside and type(truth) is bool:
                 if not truth or bound == done:
@@ -89,7 +90,7 @@ class Loops(Rolling, Raising):
                 body()
                 continue
             truth = self.asked(truth)
-            test_writes = writes or before is None or (_cell_values(test), effects_recorded()) != before
+            test_writes = writes or before is None or (cell_values(test), effects_recorded()) != before
             is_traced = self.backend.is_traced(truth)
             if is_traced and options.unroll is True:
                 raise StagingError(
@@ -101,7 +102,7 @@ class Loops(Rolling, Raising):
                     watch.warn(reason)
                 return
             if is_traced or surely:
-                truth = self._truth(truth) if is_traced else True
+                truth = self.truth(truth) if is_traced else True
                 self._staged_while(loop, done, test_writes, truth)
                 return
             if not tried:
@@ -194,7 +195,7 @@ class Loops(Rolling, Raising):
             if refusal is not None:
                 copies.sizes[loop.code] = refusal
         with self.journal.copying(copies):
-            self._python_for(self._python_items(iterable, options), loop, reason)
+            self._python_for(self.iteration.items(iterable, options), loop, reason)
 
     def _as_one_loop(
         self, iterable: Any, loop: ForLoop, copies: Copies, python_only: str | None
@@ -233,39 +234,6 @@ class Loops(Rolling, Raising):
             return as_staged(to_be_staged(iterable), self.backend, force=True)
         return staged
 
-    def _python_items(self, iterable: Any, options: LoopOptions) -> Iterator[Any]:
-        """What a loop in Python runs over."""
-        if options.unroll is True and isinstance(iterable, StagedRange):
-            bounds = (iterable.start, iterable.stop, iterable.step)
-            if any(self.backend.is_traced(bound) for bound in bounds) or options.has_traced_bound:
-                raise StagingError(
-                    f"{user_location()}\n  This loop is to run in Python (unroll=True), and how often it runs is traced.\n  Leave the "
-                    "option out, or loop over a range of Python ints."
-                )
-        return itertools.islice(self._iterator(iterable), options.bound)
-
-    def _iterator(self, iterable: Any) -> Iterator[Any]:
-        """``iter(iterable)``, through the converted methods of a user's class."""
-        method = user_method(type(iterable), "__iter__")
-        if method is None:
-            return iter(iterable)
-        found = self.call(method)(iterable)
-        if not hasattr(type(found), "__next__"):
-            raise TypeError(f"iter() returned non-iterator of type '{type(found).__name__}'")
-        return found if user_method(type(found), "__next__") is None else self._stepped(found)
-
-    def _stepped(self, iterator: Any) -> Iterator[Any]:
-        while True:
-            step = user_method(type(iterator), "__next__")  # a class may change between two items
-            outer, self.journal.is_stepping = self.journal.is_stepping, True
-            try:
-                item = next(iterator) if step is None else self.call(step)(iterator)
-            except StopIteration:
-                return
-            finally:
-                self.journal.is_stepping = outer
-            yield item
-
     def _python_for(self, items: Iterator[Any], loop: ForLoop, reason: str | None) -> None:
         watch = Watch(self.backend, self.traced_leaves, loop.functions)
         for item in items:
@@ -300,11 +268,11 @@ class Loops(Rolling, Raising):
 
     def may_become_traced(self, functions: Sequence[Callable[..., Any]]) -> bool:
         """Whether anything the loop's functions reach directly is traced now: then staging is worth a trial."""
-        return not self.backend.is_eager() and any(map(self.backend.is_traced, _leaves_reached(functions)))
+        return not self.backend.is_eager() and any(map(self.backend.is_traced, leaves_reached(functions)))
 
     def traced_leaves(self, functions: Sequence[Callable[..., Any]]) -> list[Any]:
         """What the loop's functions reach directly and is traced now."""
-        return [leaf for leaf in _leaves_reached(functions) if self.backend.is_traced(leaf)]
+        return [leaf for leaf in leaves_reached(functions) if self.backend.is_traced(leaf)]
 
     # Staged.
 
@@ -331,7 +299,7 @@ class Loops(Rolling, Raising):
         def iteration(_: Any) -> None:
             self.opaque.block(loop.body)()
             if test_writes:
-                goes_on.set(self._truth(self.opaque.block(loop.test)()))
+                goes_on.set(self.truth(self.opaque.block(loop.test)()))
 
         items = loop.items(done)
         return LoopTrace(
@@ -342,7 +310,7 @@ class Loops(Rolling, Raising):
             variables,
             snapshot,
             user_location(),
-            goes_on.get if test_writes else lambda: self._truth(self.opaque.block(loop.test)()),
+            goes_on.get if test_writes else lambda: self.truth(self.opaque.block(loop.test)()),
             iteration,
             items,
             surely_runs=surely_runs and (items.length is None or isinstance(items.length, int)),
@@ -392,7 +360,7 @@ class Loops(Rolling, Raising):
 
         def run_all() -> None:
             loop.body()
-            truth = self._truth(loop.test())
+            truth = self.truth(loop.test())
             if truth is not False:
                 self._staged_while(dataclasses.replace(loop, may_peel=False), done + 1, test_writes, truth)
 
@@ -475,7 +443,7 @@ class Loops(Rolling, Raising):
             variables,
             Snapshot(loop.functions, variables),
             user_location(),
-            None if test is None else (lambda: self._truth(test())),
+            None if test is None else (lambda: self.truth(test())),
             lambda item: _nothing(self.opaque.block(loop.body)(item)),
             staged,
             surely_runs=isinstance(staged.length, int) and (test is None or not self.backend.is_traced(test())),
@@ -525,38 +493,6 @@ class Loops(Rolling, Raising):
         except Exception as error:
             return Trial(False, why(error), may_settle=isinstance(error, CarryChanges))
 
-    def _truth(self, value: Any) -> Any:
-        value = self.asked(value)
-        return self.backend.predicate(value) if self.backend.is_traced(value) else bool(value)
-
 
 def _nothing(_: Any) -> None:
     return None
-
-
-def _cell_values(function: Callable[..., Any]) -> list[int]:
-    """The identities of what a function's cells hold, to see whether running it rebinds any."""
-    values = []
-    for cell in function.__closure__ or ():
-        try:
-            values.append(id(cell.cell_contents))
-        except ValueError:
-            values.append(0)
-    return values
-
-
-def _leaves_reached(functions: Sequence[Callable[..., Any]]) -> Iterator[Any]:
-    """What the functions' cells hold, and those of functions in them; containers and objects taken apart."""
-    pending, seen = list(functions), set(map(id, functions))
-    while pending:
-        for content in contents_of_cells(pending.pop().__closure__):
-            try:
-                leaves = flatten(content)[0] if isinstance(content, list | tuple | dict) else [content]
-            except (TypeError, ValueError):  # no pytree
-                continue
-            for leaf in leaves:
-                parts = [leaf, *vars(leaf).values()] if hasattr(leaf, "__dict__") and not callable(leaf) else [leaf]
-                yield from parts
-                inner = [part for part in parts if isinstance(part, types.FunctionType) and id(part) not in seen]
-                pending += inner
-                seen.update(map(id, inner))
