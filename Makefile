@@ -29,7 +29,7 @@ endif
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test test-jax check format lint types fuzz fuzz-load conformance bench bench-peers docs clean
+.PHONY: help demo test test-jax test-tpu check format lint types fuzz fuzz-load conformance bench bench-peers docs clean
 
 help: ## List the targets
 	@echo 'make TARGET, where TARGET is one of'
@@ -45,6 +45,10 @@ test: $(stamp)-test ## Run the tests, doctests included, on every core
 test-jax: ## Run the tests on the JAX that VERSION=0.11.2 names, in an environment of its own
 	@test -n "$(VERSION)" || { echo 'Which one? make test-jax VERSION=0.11.2' >&2; exit 1; }
 	$(MAKE) VENV=".venv-jax-$(VERSION)" JAX="$(VERSION)" test
+
+test-tpu: $(stamp)-test ## Compile programs for TPUs, none of which need be here (skipped where libtpu does not install)
+	@$(MAKE) "$(stamp)-tpu" || echo 'libtpu, which compiles for TPUs, does not install here: the tests are skipped'
+	"$(bin)/python" -m pytest $(jobs) -m tpu tests/targets $(ARGS)
 
 check: lint types test ## All that a change must pass: format, lint, import rules, types, tests
 

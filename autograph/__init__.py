@@ -43,6 +43,7 @@ from autograph.runtime.errors import LoadError as LoadError
 from autograph.runtime.errors import SavedError as SavedError
 from autograph.runtime.errors import StagingError as StagingError
 from autograph.runtime.errors import StagingWarning as StagingWarning
+from autograph.runtime.errors import TargetError as TargetError
 from autograph.runtime.function import Function as Function
 from autograph.runtime.graph import Graph as Graph
 from autograph.runtime.library_table import register_library as register_library
@@ -76,6 +77,7 @@ __all__ = [
     "SavedError",
     "StagingError",
     "StagingWarning",
+    "TargetError",
     "TensorArray",
     "TensorSpec",
     "Variable",

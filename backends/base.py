@@ -389,8 +389,13 @@ class Staging(Protocol):
     def tape(self) -> Tape:
         """A new tape."""
 
-    def lowered(self, trace: Callable[..., Any], types: Sequence[Any], platforms: Sequence[str] | None = None) -> Any:
-        """The program that ``trace`` gives for these types, lowered for these platforms (None: the one that is here)."""
+    def lowered(
+        self, program: Any, operands: Sequence[Any], platforms: Sequence[str] | None, options: Mapping[str, Any]
+    ) -> Any:
+        """A compiler's program for operands of these types, lowered for these platforms (None: the one that is here).
+
+        ``options`` are those that it was compiled with.
+        """
 
     def exported(self, program: Any, name: str, platforms: Sequence[str] | None, derivatives: int | None) -> Exported:
         """A program (a closed jaxpr without state) as StableHLO that may leave the process.

@@ -38,6 +38,14 @@ class TooLargeIntError(StagingError, OverflowError):
     """A Python int meets a traced value, and no integer of JAX's holds it."""
 
 
+class TargetError(ValueError):
+    """A target that programs cannot be compiled for: there is none of this name, or what compiles for it is not installed.
+
+    >>> issubclass(TargetError, ValueError)
+    True
+    """
+
+
 class StagingWarning(UserWarning):
     """A staged program that will work, though perhaps not as its author means it to.
 

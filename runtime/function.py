@@ -19,12 +19,12 @@ from autograph.runtime.dispatch import CallProperty, Dispatcher
 from autograph.runtime.eagerness import EAGERNESS
 from autograph.runtime.effects import cause_of
 from autograph.runtime.input_signature import InputSignature, is_signature_of_one
-from autograph.runtime.inputs import WeakSpec, spec_of, specs_of, stand_in, type_of
+from autograph.runtime.inputs import WeakSpec, spec_of, specs_of, type_of
 from autograph.runtime.methods import Bound
 from autograph.runtime.operators.locations import clean_traceback, warn
 from autograph.runtime.options import Options as Options
 from autograph.runtime.options import Tools as Tools
-from autograph.runtime.placement import constrained, placed, spread_shardings
+from autograph.runtime.placement import constrained, placed, placed_types, spread_shardings
 from autograph.runtime.program import FirstCall, Program
 from autograph.runtime.reads import Reads
 from autograph.runtime.recording import JOINT
@@ -197,8 +197,20 @@ class Function:
         Raises:
           StagingError: the program does what a platform cannot do.
         """
-        key, specs, entry = self._look_up(args, kwargs)
-        return JOINT.staging.lowered(entry.program.jitted.trace, _stand_ins(self._tools, specs), platforms)
+        signature, arrays = self._given(args, kwargs)
+        types = placed_types(self.__name__, signature, arrays, self._options.in_shardings)
+        # Sizes that may differ from call to call are settled, as in another transform.
+        is_open = self._options.reduce_retracing or self._options.input_signature is not None
+        program, operands = self._entry(signature, is_open).program.staged(types)
+        return JOINT.staging.lowered(program, operands, platforms, self._options.compile or {})
+
+    def _given(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[CallSignature, Sequence[Any]]:
+        """The signature of a call, and its arrays or what stands for them; specs, where an input signature is all there is."""
+        self._look_at_captures()
+        if self._options.input_signature is None:
+            signature, arrays, _ = self._split(self._arguments.canonical(args, kwargs))
+            return signature, arrays
+        return self._inputs().call.reading(self._captured), self._inputs().given(args, kwargs)
 
     def __repr__(self) -> str:
         return f"<autograph.Function {self.__qualname__}>"
@@ -411,15 +423,10 @@ class Function:
 
     def _look_up(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, tuple[TensorSpec, ...], Entry]:
         """What tells a concrete function apart, its inputs' specs, and the program."""
-        self._look_at_captures()
+        signature, arrays = self._given(args, kwargs)
         if self._options.input_signature is not None:
-            inputs = self._inputs()
-            if args or kwargs:
-                inputs.arrays(*jax.tree.map(stand_in, (args, kwargs)))
-            signature = inputs.call.reading(self._captured)
-            specs = tuple(inputs.specs)
+            specs = tuple(self._inputs().specs)
             return self._concrete_key(signature, specs), specs, self._entry(signature, False)
-        signature, arrays, _ = self._split(self._arguments.canonical(args, kwargs))
         specs = tuple(spec_of(array) for array in arrays)
         is_open = any(not spec.is_fixed for spec in specs)
         entry = self._entry(signature, specs if is_open else False)

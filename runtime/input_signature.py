@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from autograph.runtime.inputs import stand_in
 from autograph.runtime.signature import Arguments, CallSignature
 from autograph.runtime.tensor_spec import TensorSpec, type_name
 
@@ -73,6 +74,14 @@ class InputSignature:
             _match(spec, value, label, self._complain, found)
         self.admit([value if isinstance(value, jax.Array) else jax.typeof(value) for value in found])
         return found
+
+    def given(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Any]:
+        """The array inputs of a call, or what stands for them: the specs, where nothing is said, or sizes are left open."""
+        if not args and not kwargs:
+            return list(self.specs)
+        arrays = self.arrays(*jax.tree.map(stand_in, (args, kwargs)))
+        is_open = any(isinstance(leaf, TensorSpec) and not leaf.is_fixed for leaf in jax.tree.leaves((args, kwargs)))
+        return list(self.specs) if is_open else arrays
 
     def admit(self, types: Sequence[Any]) -> None:
         """``TypeError`` if inputs of these types do not fit."""

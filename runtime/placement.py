@@ -7,7 +7,9 @@ from typing import Any
 
 import jax
 
+from autograph.runtime.inputs import spec_of
 from autograph.runtime.signature import CallSignature, as_tree
+from autograph.runtime.tensor_spec import TensorSpec
 
 
 class _Mark:
@@ -31,6 +33,37 @@ def spread_shardings(shardings: Any, call: CallSignature) -> tuple[Any, ...]:
         marks = jax.tree.leaves(tree)
         found += [s for s, leaf in zip(leaves, marks, strict=True) if isinstance(leaf, _Mark)]
     return tuple(found)
+
+
+def placed_types(
+    name: str, call: CallSignature, arrays: Sequence[Any], shardings: Any
+) -> Sequence[jax.ShapeDtypeStruct]:
+    """The types of a call's arrays (or of what stands for them), with their shardings: those given, else each its own.
+
+    Raises:
+      ValueError: a size is open.
+    """
+    for label, array in zip(call.array_labels(), arrays, strict=True):
+        if not spec_of(array).is_fixed:
+            raise ValueError(
+                f"{name}: a program is lowered for sizes that are known, and those of the argument `{label}` are open: "
+                f"{spec_of(array)}. Give an array, or a type with the sizes that are meant: jax.ShapeDtypeStruct(shape, dtype)"
+            )
+    own = map(_sharding_of, arrays)
+    places = own if shardings is None else spread_shardings(shardings, call)
+    return [_type_at(array, place) for array, place in zip(arrays, places, strict=True)]
+
+
+def _sharding_of(array: Any) -> Any:
+    """Where an array, or a type of arrays, is said to be; None if that is left open."""
+    is_open = isinstance(array, jax.core.Tracer) or (isinstance(array, jax.Array) and not array.committed)
+    return None if is_open else getattr(array, "sharding", None)
+
+
+def _type_at(array: Any, sharding: Any) -> jax.ShapeDtypeStruct:
+    aval = array if isinstance(array, jax.ShapeDtypeStruct | TensorSpec) else jax.typeof(array)
+    weak = bool(getattr(aval, "weak_type", False))
+    return jax.ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=weak, sharding=sharding)
 
 
 def placed(arrays: Sequence[Any], shardings: Sequence[Any]) -> list[Any]:

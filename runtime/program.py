@@ -193,6 +193,14 @@ class Program:
             if len(traced.jaxpr.in_avals) == len(variables) + len(arrays):
                 return traced, None if state is None else (variables, len(state.written))
 
+    def staged(self, arrays: Sequence[Any]) -> tuple[Any, list[Any]]:
+        """What is compiled for these arrays (or types of arrays), jitted, and its operands: Variables' values come first."""
+        self.trace(*arrays)  # which finds the Variables
+        state = self._state
+        if state is None:
+            return self._stateless, list(arrays)
+        return state._jitted, [*values_of(state.variables), *arrays]
+
     # Recording.
 
     def _compiled(self, entry: Callable[..., Any], values: int = 0, donated: int = 0) -> Any:

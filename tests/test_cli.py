@@ -169,6 +169,13 @@ class TestInspect:
         text = printed(capsys, "inspect", "sample:total", "--arg", "i32[3]", "--arg", "start=7")
         assert text.startswith("{ lambda ; a:i32[3]. let") and "7" in text
 
+    def test_for_a_machine_that_is_not_here(self, capsys):
+        inspect = ["inspect", "sample:halve", "--arg", "f32[]", "--target"]
+        assert "'gpu' is no platform to lower for; there are cpu" in refusal(capsys, *inspect, "gpu:h100")
+        assert "'tpu:v5e' is no target to compile for" in refusal(capsys, *inspect, "tpu:v5e")
+        assert "'tpu:v5e:0x1' is no target" in refusal(capsys, *inspect, "tpu:v5e:0x1", "--stage", "optimized_hlo")
+        assert "'' is no platform" in refusal(capsys, *inspect, "")
+
 
 class TestRefusals:
     def test_no_such_module(self, capsys):

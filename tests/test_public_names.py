@@ -30,6 +30,7 @@ PUBLIC = {
     "SavedError",
     "StagingError",
     "StagingWarning",
+    "TargetError",
     "TensorArray",
     "TensorSpec",
     "Variable",

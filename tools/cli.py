@@ -1,7 +1,7 @@
 """The command `autograph`: look at what the converter makes of a function, and run it.
 
-Exit code 0; 1 where the function itself cannot be staged; 2 where the command names no module, function or
-argument that it could work with, which takes one line on stderr and no traceback. An exception that the
+Exit code 0; 1 where the function itself cannot be staged; 2 where the command names no module, function, argument
+or target that it could work with, which takes one line on stderr and no traceback. An exception that the
 function raises is the function's business and comes out as Python shows it.
 """
 
@@ -12,6 +12,8 @@ import inspect
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
+
+import jax
 
 import autograph as ag
 from autograph.tools import arguments, targets
@@ -27,6 +29,8 @@ _ARG_HELP = (
     "([1., 2.]), a type and shape for an array counting 0, 1, 2, ... (f32[3,4]), or these and a value for it "
     "(f32[]=2.5). NAME= in front passes it by keyword."
 )
+
+_FOR_TARGET_HELP = "compile for this in place of the machine that is here: a topology of TPUs, as in tpu:v5e:2x2 (pip install 'jax[tpu]')"
 
 
 class _OneLineParser(argparse.ArgumentParser):
@@ -45,7 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         # It names the user's file and line itself.
         print(f"autograph: {error}", file=sys.stderr)
         return 1
-    except (_UsageError, ag.ConversionError) as error:
+    except (_UsageError, ag.ConversionError, ag.TargetError) as error:
         print(f"autograph: {error}", file=sys.stderr)
         return 2
     return 0
@@ -68,6 +72,7 @@ def _parser() -> argparse.ArgumentParser:
 
     show = commands.add_parser("inspect", help="print what is compiled", description=_inspect.__doc__)
     show.add_argument("--stage", choices=STAGES, default="jaxpr", help="which form of it (default: jaxpr)")
+    show.add_argument("--target", dest="for_target", metavar="TARGET", help=_FOR_TARGET_HELP)
     show.set_defaults(command=_inspect)
 
     bench = commands.add_parser(
@@ -104,10 +109,24 @@ def _run(options: argparse.Namespace) -> None:
 
 def _inspect(options: argparse.Namespace) -> None:
     """Print the program that a function becomes for these arguments, at one stage of its compilation."""
+    if options.for_target is not None and jax.config.read("jax_platforms") is None:
+        jax.config.update("jax_platforms", "cpu")  # nothing runs here, so there is no need to look for other devices
     function = _load(options)
     positional, keywords = _arguments_for(function, options)
-    text_at = _compiled(function).experimental_get_compiler_ir(*positional, **keywords)
-    print(text_at(options.stage).rstrip())
+    compiled = _compiled(function)
+    own_text = compiled.experimental_get_compiler_ir(*positional, **keywords)
+    if options.for_target is None:
+        print(own_text(options.stage).rstrip())
+        return
+    platform = options.for_target.partition(":")[0]
+    lowered = compiled.lower(*positional, platforms=[platform], **keywords)
+    try:
+        program = lowered.compile(options.for_target)  # each stage is shown of what can be compiled
+    except jax.errors.JaxRuntimeError as error:
+        reason = str(error).partition("\n")[0]
+        raise ag.StagingError(f"{options.target} cannot be compiled for {options.for_target}: {reason}") from error
+    texts = {"jaxpr": lambda: own_text("jaxpr"), "optimized_hlo": program.as_text}
+    print(texts.get(options.stage, lambda: lowered.as_text(dialect=options.stage))().rstrip())
 
 
 def _compiled(function: Callable[..., Any]) -> ag.Function:

@@ -2,35 +2,50 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
+import jax.export
 import numpy as np
-from jax.experimental import topologies
+from jax.sharding import AbstractMesh, Mesh
 
 from autograph.backends.xla import jax_compat
-from autograph.runtime.errors import StagingError
+from autograph.backends.xla.compiler import OperationByOperation
+from autograph.backends.xla.targets import Target
+from autograph.runtime.errors import StagingError, TargetError
 
 
 class Lowered:
-    """A program for arguments of some types, as `jax.stages.Lowered`: what is not said here is that object's.
+    """A program for operands of some types, as `jax.stages.Lowered`: what is not said here is that object's.
 
     Args:
-      trace: gives the program, as `jax.stages.Traced`, for these types.
-      types: those of its arguments.
+      program: jitted.
+      operands: arrays, or types of arrays; of an array its type is what counts.
       platforms: which it is lowered for; None for the one that is here.
+      options: what it was jitted with, to be compiled in the same way for other targets.
     """
 
-    def __init__(self, trace: Callable[..., Any], types: Sequence[Any], platforms: Sequence[str] | None) -> None:
+    def __init__(
+        self, program: Any, operands: Sequence[Any], platforms: Sequence[str] | None, options: Mapping[str, Any]
+    ) -> None:
         if isinstance(platforms, str):
             raise TypeError(f"platforms is a sequence of names, as in platforms=[{platforms!r}]; got a string")
-        self._trace, self._types = trace, types
-        traced = trace(*types)
+        if platforms is not None and not (platforms := tuple(platforms)):
+            raise TargetError("platforms names none; leave it out for the platform that is here")
         for platform in platforms or ():
-            _refuse_what_cannot_be(traced.jaxpr.jaxpr, platform)
-        self._lowered = traced.lower(lowering_platforms=None if platforms is None else tuple(platforms))
+            if platform not in _PLATFORMS:
+                raise TargetError(f"{platform!r} is no platform to lower for; there are {', '.join(_PLATFORMS)}")
+        self._program = program.jitted if isinstance(program, OperationByOperation) else program
+        self._operands, self._options = operands, options
+        self._traced = self._program.trace(*operands)
+        self._platforms = platforms
+        for platform in platforms or ():
+            _refuse_what_cannot_be(self._traced.jaxpr.jaxpr, platform)
+        # JAX asks devices for their platform; a mesh may be of none.
+        is_abstract = platforms is None and any(map(_has_no_devices, operands))
+        self._lowered = self._traced.lower(lowering_platforms=(_here(),) if is_abstract else platforms)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._lowered, name)
@@ -40,51 +55,82 @@ class Lowered:
 
         Args:
           target: what it is compiled for, such as ``"tpu:v5e:2x2"``: a platform and a topology of it, which need not be
-            here. All arguments are on the first device of it. Without, for the machine that is here.
+            here. A program with shardings is laid out on a mesh of the same shape there, which takes all devices of the
+            target; any other is for the first of them. Without, for the machine that is here.
           options: as those of `jax.stages.Lowered.compile`.
 
         Raises:
-          ValueError: there is no such target, or what compiles for it is not installed.
+          TargetError: there is no such target, what compiles for it is not installed, or it has not as many devices as the
+            program's mesh.
           StagingError: the program does what the target cannot do.
         """
         if target is None:
+            return self._compile_here(options)
+        found = Target.named(target)
+        self._check_lowered_for(found.platform)
+        _refuse_what_cannot_be(self._traced.jaxpr.jaxpr, found.platform)
+        # An exported program is free of the devices it was traced for, shardings and meshes within it included.
+        exported = jax.export.export(self._program, platforms=[found.platform])(*self._operands)
+        places = found.shardings([_sharding(operand) for operand in self._operands], exported.nr_devices)
+
+        def whole(*operands: Any) -> Any:
+            return exported.call(*operands)
+
+        whole.__name__ = whole.__qualname__ = exported.fun_name
+        marked = jax.tree.leaves(self._traced.args_info, is_leaf=lambda info: hasattr(info, "donated"))
+        jitted = jax.jit(
+            whole,
+            donate_argnums=[k for k, info in enumerate(marked) if info.donated],
+            # Without operands nothing else says where the program is.
+            out_shardings=None if self._operands else found.shardings([None], exported.nr_devices)[0],
+            **self._options,
+        )
+        placed = [_placed(operand, place) for operand, place in zip(self._operands, places, strict=True)]
+        # A mesh that is set is of devices that are here; and what JAX keeps on disk it cannot load for those that are not.
+        with jax.set_mesh(_NO_MESH), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Error (reading|writing) persistent compilation cache")
+            return jitted.trace(*placed).lower(lowering_platforms=(found.platform,)).compile(**options)
+
+    def _compile_here(self, options: Mapping[str, Any]) -> Any:
+        if "device_assignment" not in options and any(map(_has_no_devices, self._operands)):
+            raise TargetError(
+                "the shardings are over an AbstractMesh, which has no devices: give a mesh of those that are here, or name a "
+                "target, as in compile('tpu:v5e:2x2')"
+            )
+        if self._platforms is None or self._platforms == (_here(),):
             return self._lowered.compile(**options)
-        platform, devices = _devices_of(target)
-        place = jax.sharding.SingleDeviceSharding(devices[0])
-        placed = [
-            jax.ShapeDtypeStruct(t.shape, t.dtype, weak_type=bool(getattr(t, "weak_type", False)), sharding=place)
-            for t in self._types
-        ]
-        traced = self._trace(*placed)
-        _refuse_what_cannot_be(traced.jaxpr.jaxpr, platform)
-        return traced.lower(lowering_platforms=(platform,)).compile(**options)
+        self._check_lowered_for(_here())
+        return self._traced.lower(lowering_platforms=(_here(),)).compile(**options)
+
+    def _check_lowered_for(self, platform: str) -> None:
+        if self._platforms is not None and platform not in self._platforms:
+            raise TargetError(
+                f"the program was lowered for {', '.join(self._platforms)}, and is to be compiled for {platform}: name that "
+                "platform where it is lowered, or none"
+            )
 
 
-def _devices_of(target: str) -> tuple[str, Sequence[Any]]:
-    """The platform of a target such as ``"tpu:v5e:2x2"``, and its devices."""
-    platform, _, topology = target.partition(":")
-    if platform != "tpu" or not topology:
-        raise ValueError(f"{target!r} is no target to compile for; targets are topologies of TPUs, as in 'tpu:v5e:2x2'")
-    for name, value in _NO_TPU_HERE.items():
-        os.environ.setdefault(name, value)
-    try:
-        description = topologies.get_topology_desc(topology_name=topology, platform=platform)
-    except Exception as error:
-        reason = str(error).strip().partition("\n")[0]
-        raise ValueError(
-            f"programs cannot be compiled for {target!r}: {reason}. It takes the package libtpu (pip install 'jax[tpu]') and "
-            "the name of a topology, as in 'tpu:v5e:2x2'"
-        ) from None
-    return platform, description.devices
+def _here() -> str:
+    """The platform that is here, as programs are lowered for it."""
+    return jax.export.default_export_platform()
 
 
-# What libtpu would look for on the machine that it runs on.
-_NO_TPU_HERE = {
-    "TPU_SKIP_MDS_QUERY": "1",
-    "TPU_ACCELERATOR_TYPE": "v5litepod-4",
-    "TPU_WORKER_HOSTNAMES": "localhost",
-    "TPU_WORKER_ID": "0",
-}
+_PLATFORMS = ("cpu", "cuda", "rocm", "tpu")
+_NO_MESH = Mesh(np.empty((), object), ())
+
+
+def _has_no_devices(operand: Any) -> bool:
+    return isinstance(getattr(_sharding(operand), "mesh", None), AbstractMesh)
+
+
+def _sharding(operand: Any) -> Any:
+    return getattr(operand, "sharding", None)
+
+
+def _placed(operand: Any, place: Any) -> Any:
+    aval = operand if isinstance(operand, jax.ShapeDtypeStruct) else jax.typeof(operand)
+    weak = bool(getattr(aval, "weak_type", False))
+    return jax.ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=weak, sharding=place)
 
 
 def _refuse_what_cannot_be(jaxpr: Any, platform: str) -> None:
@@ -93,9 +139,9 @@ def _refuse_what_cannot_be(jaxpr: Any, platform: str) -> None:
         return
     for equation in jax_compat.all_equations(jaxpr):
         where = jax_compat.source_line(equation)
-        if any(getattr(v.aval, "dtype", None) in _TOO_WIDE for v in equation.outvars):
+        if any(getattr(v.aval, "dtype", None) in _TOO_WIDE for v in (*equation.invars, *equation.outvars)):
             raise StagingError(
-                f"{where}\n  Numbers of 64 bits in floating point are computed here, which {platform} has not. Use float32, or "
+                f"{where}\n  Numbers of 64 bits in floating point are used here, which {platform} has not. Use float32, or "
                 "leave jax_enable_x64 off."
             )
         if jax_compat.is_call_of_python(equation.primitive):

@@ -48,6 +48,11 @@ class OperationByOperation:
 
         return jax.make_jaxpr(flat)(*operands), trees[-1]
 
+    @property
+    def jitted(self) -> Any:
+        """The function compiled as a whole, to be looked at."""
+        return jax.jit(self._function)
+
     def trace(self, *operands: Any) -> Any:
         """The staged program, as `jax.stages.Traced`."""
-        return jax.jit(self._function).trace(*operands)
+        return self.jitted.trace(*operands)

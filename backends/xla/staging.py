@@ -139,9 +139,9 @@ class XlaStaging:
         return XlaTape()
 
     def lowered(
-        self, trace: Callable[..., Any], types: Sequence[Any], platforms: Sequence[str] | None = None
+        self, program: Any, operands: Sequence[Any], platforms: Sequence[str] | None, options: Mapping[str, Any]
     ) -> Lowered:
-        return Lowered(trace, types, platforms)
+        return Lowered(program, operands, platforms, options)
 
     def exported(self, program: Any, name: str, platforms: Sequence[str] | None, derivatives: int | None) -> Exported:
         return exported(program, name, platforms, derivatives)

@@ -1,0 +1,15 @@
+"""All tests of this folder compile for TPUs: `make test-tpu` runs them, where libtpu is installed."""
+
+from __future__ import annotations
+
+import importlib.util
+
+import pytest
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if "tests/targets/" in item.path.as_posix():
+            item.add_marker(pytest.mark.tpu)
+            if importlib.util.find_spec("libtpu") is None:
+                item.add_marker(pytest.mark.skip(reason="libtpu, which compiles for TPUs, is not installed"))
