@@ -19,7 +19,7 @@ from autograph.runtime.dispatch import CallProperty, Dispatcher
 from autograph.runtime.eagerness import EAGERNESS
 from autograph.runtime.effects import cause_of
 from autograph.runtime.input_signature import InputSignature, is_signature_of_one
-from autograph.runtime.inputs import WeakSpec, spec_of, specs_of, type_of
+from autograph.runtime.inputs import WeakSpec, spec_of, specs_of, stand_ins, type_of
 from autograph.runtime.methods import Bound
 from autograph.runtime.operators.locations import clean_traceback, warn
 from autograph.runtime.options import Options as Options
@@ -442,20 +442,11 @@ class Function:
             signature,
             specs,
             lambda *arrays: entry.program(*arrays),
-            lambda: tools.inspect(entry.program.jitted.trace(*_stand_ins(tools, specs))),
+            lambda: tools.inspect(entry.program.jitted.trace(*stand_ins(specs, tools.symbolic_types))),
             lambda: getattr(entry.program, "variables", ()),
             lambda: getattr(entry.program, "has_state", False),
-            lambda: entry.program.jitted.trace_with_state(*_stand_ins(tools, specs)),
+            lambda: entry.program.jitted.trace_with_state(*stand_ins(specs, tools.symbolic_types)),
         )
-
-
-def _stand_ins(tools: Tools, specs: tuple[TensorSpec, ...]) -> Sequence[Any]:
-    """Types to trace with."""
-    # Of any rank: a scalar is one.
-    known = [spec if spec.shape is not None else TensorSpec((), spec.dtype) for spec in specs]
-    if any(not spec.is_fixed for spec in known):
-        return tools.symbolic_types(known)
-    return [jax.ShapeDtypeStruct(spec.shape, spec.dtype, weak_type=isinstance(spec, WeakSpec)) for spec in known]
 
 
 def _general(reference: Callable[[], Any]) -> Callable[..., Any]:

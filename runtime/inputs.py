@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,3 +59,14 @@ def stand_in(leaf: Any) -> Any:
     return jax.ShapeDtypeStruct(
         tuple(1 if not isinstance(size, int) else size for size in leaf.shape or ()), leaf.dtype
     )
+
+
+def stand_ins(
+    specs: Sequence[TensorSpec], symbolic_types: Callable[[Sequence[TensorSpec]], Sequence[Any]]
+) -> Sequence[Any]:
+    """Types to trace with."""
+    # Of any rank: a scalar is one.
+    known = [spec if spec.shape is not None else TensorSpec((), spec.dtype) for spec in specs]
+    if any(not spec.is_fixed for spec in known):
+        return symbolic_types(known)
+    return [jax.ShapeDtypeStruct(spec.shape, spec.dtype, weak_type=isinstance(spec, WeakSpec)) for spec in known]

@@ -196,8 +196,7 @@ class Program:
     def staged(self, arrays: Sequence[Any]) -> tuple[Any, list[Any]]:
         """What is compiled for these arrays (or types of arrays), jitted, and its operands: Variables' values come first."""
         self.trace(*arrays)  # which finds the Variables
-        state = self._state
-        if state is None:
+        if (state := self._state) is None:
             return self._stateless, list(arrays)
         return state._jitted, [*values_of(state.variables), *arrays]
 
