@@ -109,7 +109,7 @@ def _run(options: argparse.Namespace) -> None:
 
 def _inspect(options: argparse.Namespace) -> None:
     """Print the program that a function becomes for these arguments, at one stage of its compilation."""
-    if options.for_target is not None and jax.config.read("jax_platforms") is None:
+    if options.for_target is not None and getattr(jax.config, "jax_platforms", None) is None:
         jax.config.update("jax_platforms", "cpu")  # nothing runs here, so there is no need to look for other devices
     function = _load(options)
     positional, keywords = _arguments_for(function, options)
