@@ -93,7 +93,7 @@ class _DataLoop:
 
     def goes_on(self) -> Any:
         """Whether the loop's own test, if it has one, lets it go on."""
-        return True if self.loop.test is None else self.operators._truth(self.loop.test())
+        return True if self.loop.test is None else self.operators.truth(self.loop.test())
 
 
 class _EvenLoop(_DataLoop):
