@@ -29,7 +29,7 @@ endif
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test test-jax test-tpu check format lint types fuzz fuzz-load conformance bench bench-peers docs clean
+.PHONY: help demo demo-distributed test test-jax test-tpu check format lint types fuzz fuzz-load conformance bench bench-peers docs clean
 
 help: ## List the targets
 	@echo 'make TARGET, where TARGET is one of'
@@ -38,6 +38,9 @@ help: ## List the targets
 
 demo: $(stamp)-demo ## Run the demonstrations on real input
 	"$(bin)/python" -m autograph.tools.demo $(ARGS)
+
+demo-distributed: $(stamp)-demo ## Train in two processes, and compare with one device
+	"$(bin)/python" -m autograph.tools.demo.distributed $(ARGS)
 
 test: $(stamp)-test ## Run the tests, doctests included, on every core
 	AUTOGRAPH_TEST_CACHE="$(CURDIR)/build/compiled" "$(bin)/python" -m pytest $(jobs) $(ARGS)
@@ -48,7 +51,7 @@ test-jax: ## Run the tests on the JAX that VERSION=0.11.2 names, in an environme
 
 test-tpu: $(stamp)-test ## Compile programs for TPUs, none of which need be here (skipped where libtpu does not install)
 	@$(MAKE) "$(stamp)-tpu" || echo 'libtpu, which compiles for TPUs, does not install here: the tests are skipped'
-	"$(bin)/python" -m pytest $(jobs) -m tpu tests/targets $(ARGS)
+	"$(bin)/python" -m pytest $(jobs) -m tpu tests/targets tests/test_scale_on_paper.py $(ARGS)
 
 check: lint types test ## All that a change must pass: format, lint, import rules, types, tests
 

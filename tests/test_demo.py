@@ -185,3 +185,13 @@ def test_command_refuses_what_it_cannot_do(tmp_path, capsys):
     (tmp_path / "file").touch()
     assert command.main(["--only", "newton", "--output", str(tmp_path / "file")]) == 2
     assert "cannot write" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_two_processes_train_as_one_device(digits, capsys):
+    """Losses and weights to the stated tolerance, and the processes' weights to the last bit."""
+    del digits
+    from autograph.tools.demo import distributed
+
+    assert distributed.main(["--epochs", "3"]) == 0
+    assert "the same to the last bit" in capsys.readouterr().out
