@@ -28,6 +28,7 @@ DOCUMENTS = (
     "docs/loops.md",
     "docs/performance.md",
     "docs/saving.md",
+    "docs/scale.md",
 )
 
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
