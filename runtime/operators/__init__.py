@@ -6,6 +6,7 @@ through the backend.
 
 from __future__ import annotations
 
+import types
 from typing import Any
 
 from autograph.backends.base import Backend
@@ -21,22 +22,27 @@ from autograph.runtime.operators.lists import Lists
 from autograph.runtime.operators.logs import Logs
 from autograph.runtime.operators.loops import Loops
 from autograph.runtime.operators.managers import ContextManagers
+from autograph.runtime.operators.masks import Masks
 from autograph.runtime.operators.nones import Nones
 from autograph.runtime.operators.opaque import OpaqueCalls
 from autograph.runtime.operators.operations import Operations
+from autograph.runtime.operators.orderings import Orderings
+from autograph.runtime.operators.outside_lists import OutsideLists
 from autograph.runtime.operators.python_tests import PythonTests
 from autograph.runtime.operators.reductions import Reductions
+from autograph.runtime.operators.slices import Slices
+from autograph.runtime.operators.wrappers import Wrappers
 
 
-class Operators(
-    Conditionals, Loops, Items, Calls, Builtins, Lists, Reductions, ContextManagers, Nones, PythonTests, Operations
-):
+class Operators(Conditionals, Loops, Items, Calls, Builtins, Lists, Reductions):
     """What ``ag__`` names in converted code, for one backend and one set of options.
 
     Attributes:
       backend: runs staged statements.
       converter: converts the functions that converted code calls; set by whoever makes both.
       recursive: whether called functions are converted.
+
+    Args:
       writes_at_run_time: whether writes to containers outside the function are operations of the program.
     """
 
@@ -45,19 +51,34 @@ class Operators(
     ) -> None:
         self.backend = backend
         self.recursive = recursive
-        self.writes_at_run_time = writes_at_run_time
         self.converter: Any = None
         self.marks = context.marks
         self.journal = context.journal
         self.facts = context.facts
         self.identities = context.identities
         self.opaque = OpaqueCalls(
-            self.journal,
-            lambda function: self.converter.is_converted(function),
-            lambda function: self.converter.writes_unseen(function),
+            self.journal, self._is_converted, lambda function: self.converter.writes_unseen(function)
         )
         self.constants = ConstantChoices(self.staged_if, self.call)
         self.iteration = Iteration(backend, self.journal, self.call)
+        operations = Operations(backend, self.identities, self.journal, self.call)
+        self.operate, self.in_place, self.asked = operations.operate, operations.in_place, operations.asked
+        self.get_attr = operations.get_attr
+        nones = Nones(backend, self.facts, self.constants, self.call, self.can_raise_later, self.raise_unless)
+        self.is_, self.is_none, self.is_bool = nones.is_, nones.is_none, nones.is_bool
+        self.check_optionals = nones.check_optionals
+        self.python_test = PythonTests(backend, self.asked).python_test
+        self.manager = ContextManagers(self.call).manager
+        self.slices, self.masks = Slices(backend), Masks(backend, self.raise_unless)
+        self.span = self.slices.span
+        self.orderings = Orderings(backend, self.call, self.get_item)
+        self.wrappers = Wrappers(backend, self.call, self._is_converted)
+        outside = OutsideLists(self.journal, self.call, writes_at_run_time)
+        self.call_outside, self.refuse_pending = outside.call_outside, outside.refuse_pending
         self.logs = Logs(self.journal, backend.is_traced)
         overloads = (array_overloads(), self.make_overloads(), self.writing_overloads(), self.logs.overloads())
         self.overloads = {called: overload for each in overloads for called, overload in each.items()}
+
+    def _is_converted(self, function: types.FunctionType) -> bool:
+        """Whether a function is what a conversion has made."""
+        return bool(self.converter.is_converted(function))

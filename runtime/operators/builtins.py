@@ -50,7 +50,7 @@ _CALLING = (
 )
 
 
-class Builtins(Orderings):
+class Builtins:
     """The overloads, by builtin.
 
     Needs ``backend``, ``convert_function``, ``with_converted_functions``, and the operators for ``if`` and ``for``, from the
@@ -58,6 +58,7 @@ class Builtins(Orderings):
     """
 
     backend: Backend
+    orderings: Orderings
     journal: Journal
     convert_function: Callable[[Any], Any]
     suppress: Callable[..., Any]
@@ -245,7 +246,7 @@ class Builtins(Orderings):
             found = jnp.sort(iterable)
             return list(found[::-1] if reverse else found)
         values = list(iterable)
-        found = self.ordered(values, key, reverse)
+        found = self.orderings.ordered(values, key, reverse)
         return sorted(values, key=key and self.call(key), reverse=reverse) if found is None else found
 
     def _extreme(self, plain: Any, pairwise: Any, reduce: Any, is_better: Any) -> Callable[..., Any]:
@@ -269,7 +270,7 @@ class Builtins(Orderings):
             if isinstance(values, list | tuple) and values:
                 if kwargs.get("key") is None and all_scalars_some_traced(values, self.backend):
                     return functools.reduce(functools.partial(better_of, pairwise, is_better), values)
-                is_traced, found = self.best(values, kwargs.get("key"), is_better)
+                is_traced, found = self.orderings.best(values, kwargs.get("key"), is_better)
                 if is_traced:
                     return found
             if kwargs.get("key"):

@@ -26,7 +26,6 @@ from autograph.runtime.operators.logs import Logs
 from autograph.runtime.operators.loop_options import set_loop_options
 from autograph.runtime.operators.opaque import OpaqueCalls
 from autograph.runtime.operators.operations import class_attribute
-from autograph.runtime.operators.outside_lists import OutsideLists
 from autograph.runtime.operators.reported_writes import ReportedWrites
 from autograph.runtime.operators.state import has_contents
 from autograph.runtime.operators.streams import check_not_advanced
@@ -40,7 +39,7 @@ _CONTROL_FLOW = frozenset(["cond", "switch", "while_loop", "fori_loop"])
 _UNCONVERTED = "__autograph_do_not_convert__"
 
 
-class Calls(Wrappers, OutsideLists, ReportedWrites):
+class Calls(ReportedWrites):
     """The operator for calls.
 
     Needs ``backend``, ``converter``, ``recursive`` and ``builtins`` from what it is mixed into.
@@ -56,6 +55,7 @@ class Calls(Wrappers, OutsideLists, ReportedWrites):
     check_once: Callable[[Any, bool], None]
     overloads: Mapping[Any, Callable[..., Any]]
     opaque: OpaqueCalls
+    wrappers: Wrappers
     logs: Logs
     constants: ConstantChoices
 
@@ -94,7 +94,7 @@ class Calls(Wrappers, OutsideLists, ReportedWrites):
                 **called.keywords,
             )
         if kind is CACHE:
-            return self.cached(called)
+            return self.wrappers.cached(called)
         if kind in (types.MethodDescriptorType, types.WrapperDescriptorType):
             return self.unbound(called)
         if kind is types.MethodWrapperType:
@@ -134,7 +134,9 @@ class Calls(Wrappers, OutsideLists, ReportedWrites):
         if not known.convert:
             if has_twin(function):
                 return self.overloads[function]
-            made = self.dispatched(function) or self.managing(function) or self.logs.deferred(function)
+            made = (
+                self.wrappers.dispatched(function) or self.wrappers.managing(function) or self.logs.deferred(function)
+            )
             return made or (self.with_converted_functions(function) if known.calls else function)
         if not self.recursive:
             return function
@@ -148,7 +150,7 @@ class Calls(Wrappers, OutsideLists, ReportedWrites):
     def _method(self, method: types.MethodType) -> Any:
         function = method.__func__
         if type(function) is CACHE:
-            return types.MethodType(self.cached(function), method.__self__)
+            return types.MethodType(self.wrappers.cached(function), method.__self__)
         if not isinstance(function, types.FunctionType):
             return method
         if has_contents(method.__self__):

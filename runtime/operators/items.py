@@ -21,7 +21,7 @@ from autograph.runtime.operators.masks import Masks, Taken, has_mask
 from autograph.runtime.operators.operations import class_attribute, user_method
 from autograph.runtime.operators.places import MUTABLE_CONTAINERS, AttributePlace, ContentsPlace
 from autograph.runtime.operators.reach import array_written
-from autograph.runtime.operators.slices import has_span
+from autograph.runtime.operators.slices import Slices, has_span
 from autograph.runtime.operators.state import CellVariable, GlobalVariable, has_contents
 from autograph.runtime.optional import used
 
@@ -35,14 +35,16 @@ class _Index:
         return key
 
 
-class Items(Lookups, Masks, ListWrites):
-    """The operators for writes. Needs ``backend`` from the object it is mixed into."""
+class Items(Lookups, ListWrites):
+    """The operators for writes. Needs ``backend``, ``slices`` and ``masks`` from the object it is mixed into."""
 
     backend: Backend
     journal: Journal
     call: Callable[[Any], Any]
     in_place: Callable[[str, Any, Any], Any]
     get_attr: Callable[[Any, str], Any]
+    slices: Slices
+    masks: Masks
     index = _Index()
 
     def set_item(self, target: Any, key: Any, value: Any) -> Any:
@@ -59,8 +61,8 @@ class Items(Lookups, Masks, ListWrites):
             each(key, lambda one: self._set_in_place(target, one, value))
             return target
         if has_span(key):
-            return self.write_spans(
-                self._array(target, key), key, lambda part, rest: self._set(part, rest, value), value
+            return self.slices.write_spans(
+                self.slices.array_of(target, key), key, lambda part, rest: self._set(part, rest, value), value
             )
         if self.backend.is_array(target):
             return self._set(target, key, value)
@@ -117,7 +119,7 @@ class Items(Lookups, Masks, ListWrites):
     def take_item(self, target: Any, key: Any) -> Any:
         """``target[key]`` for `update_taken`, which may come when the target has changed."""
         if has_span(key) or (self._is_array_now(target, key) and has_mask(key)):
-            return Taken(self._array(target, key))
+            return Taken(self.slices.array_of(target, key))
         return self.get_item(target, key)
 
     def update_taken(self, target: Any, key: Any, taken: Any, symbol: str, value: Any) -> Any:
@@ -125,7 +127,7 @@ class Items(Lookups, Masks, ListWrites):
         if type(taken) is not Taken:
             return self.set_item(target, key, self.in_place(symbol, taken, value))
 
-        array = self._array(target, key)
+        array = self.slices.array_of(target, key)
         update = functools.partial(self.in_place, symbol)
 
         def write(part: Any, rest: Any) -> Any:
@@ -133,10 +135,10 @@ class Items(Lookups, Masks, ListWrites):
                 return self._set(part, rest, update(part[rest], value))
             before = None
             if taken.array is not array:  # it has changed since
-                before = taken.array if part is array else self._window(taken.array, key)[0]
-            return self.write_mask(part, rest, value, update, before)
+                before = taken.array if part is array else self.slices.window(taken.array, key)[0]
+            return self.masks.write_mask(part, rest, value, update, before)
 
-        return self.write_spans(array, key, write, value) if has_span(key) else write(array, key)
+        return self.slices.write_spans(array, key, write, value) if has_span(key) else write(array, key)
 
     def set_attr(self, target: Any, name: str, value: Any) -> None:
         """``target.name = value``, through the class's own converted property or ``__setattr__``, where it has one."""
@@ -232,7 +234,7 @@ class Items(Lookups, Masks, ListWrites):
         """``array`` with ``value`` at ``key``, in the array's dtype, as NumPy assigns."""
         key = as_index(key)
         if has_mask(key):
-            return self.write_mask(array, key, value, lambda _, new: new)
+            return self.masks.write_mask(array, key, value, lambda _, new: new)
         return jnp.asarray(array).at[key].set(jnp.asarray(value).astype(array.dtype))
 
     def _is_array_now(self, target: Any, key: Any) -> bool:

@@ -26,13 +26,14 @@ from autograph.runtime.operators.traced_lists import TracedList
 _CONTAINERS = frozenset([list, tuple, dict, str, np.ndarray])
 
 
-class Lookups(Slices):
-    """The operator for reads of items. Needs ``backend``, ``call`` and ``identities`` from the object it is mixed into."""
+class Lookups:
+    """The operator for reads of items. Needs ``backend``, ``call``, ``identities`` and ``slices`` from the object it is mixed into."""
 
     backend: Backend
     journal: Journal
     call: Callable[[Any], Any]
     refuse_pending: Callable[[Any], None]
+    slices: Slices
     identities: Identities
 
     def get_item(self, target: Any, key: Any) -> Any:
@@ -60,7 +61,7 @@ class Lookups(Slices):
         if kind is Span and type(target) is list:
             return TracedList(target, self)[_plain(key)]
         if has_span(key):
-            return self.read_spans(self._array(target, key), key)
+            return self.slices.read_spans(self.slices.array_of(target, key), key)
         if isinstance(target, np.ndarray):
             is_traced = any(map(self.backend.is_traced, key if kind is tuple else (key,)))
             return jnp.asarray(target)[key] if is_traced else target[key]

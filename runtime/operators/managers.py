@@ -13,9 +13,14 @@ _OF_GENERATOR: Any = type(contextlib.contextmanager(lambda: iter(()))())
 
 
 class ContextManagers:
-    """The operator for ``with``. Needs ``call`` from the object it is mixed into."""
+    """The operator for ``with``.
 
-    call: Callable[[Any], Any]
+    Args:
+      call: what to call in place of a function.
+    """
+
+    def __init__(self, call: Callable[[Any], Any]) -> None:
+        self.call = call
 
     def manager(self, manager: Any) -> Any:
         """What to enter in place of ``manager``: Python calls its methods by itself, unconverted."""

@@ -27,10 +27,15 @@ class Taken:
 
 
 class Masks:
-    """The operators for masks. Needs ``backend`` and ``raise_unless`` from the object it is mixed into."""
+    """The operators for masks.
 
-    backend: Backend
-    raise_unless: Callable[..., None]
+    Args:
+      raise_unless: of `Raising`.
+    """
+
+    def __init__(self, backend: Backend, raise_unless: Callable[..., None]) -> None:
+        self.backend = backend
+        self.raise_unless = raise_unless
 
     def write_mask(
         self, array: Any, key: Any, value: Any, combine: Callable[[Any, Any], Any], before: Any = None

@@ -50,15 +50,28 @@ class TestFacts:
 
 
 class Nones:
-    """The operator for ``is None``. Needs ``backend`` and the operators for raising from what it is mixed into."""
+    """The operator for ``is None``.
 
-    backend: Backend
-    facts: TestFacts
-    can_raise_later: Callable[[], bool]
-    raise_unless: Callable[..., None]
-    and_: Callable[..., Any]
-    call: Callable[[Any], Any]
-    constants: ConstantChoices
+    Args:
+      can_raise_later, raise_unless: of `Raising`.
+      call: what to call in place of a function.
+    """
+
+    def __init__(
+        self,
+        backend: Backend,
+        facts: TestFacts,
+        constants: ConstantChoices,
+        call: Callable[[Any], Any],
+        can_raise_later: Callable[[], bool],
+        raise_unless: Callable[..., None],
+    ) -> None:
+        self.backend = backend
+        self.facts = facts
+        self.constants = constants
+        self.call = call
+        self.can_raise_later = can_raise_later
+        self.raise_unless = raise_unless
 
     def is_none(self, value: Any) -> Any:
         """``value is None``, a traced bool if only run time knows."""

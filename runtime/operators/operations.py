@@ -75,12 +75,17 @@ def user_method(kind: type, name: str) -> types.FunctionType | None:
 
 
 class Operations:
-    """The operators for operators. Needs ``backend`` and ``call`` from the object it is mixed into."""
+    """The operators for operators and for reads of attributes.
 
-    backend: Backend
-    identities: Identities
-    journal: Journal
-    call: Callable[[Any], Any]
+    Args:
+      call: what to call in place of a function.
+    """
+
+    def __init__(self, backend: Backend, identities: Identities, journal: Journal, call: Callable[[Any], Any]) -> None:
+        self.backend = backend
+        self.identities = identities
+        self.journal = journal
+        self.call = call
 
     def operate(self, symbol: str, *operands: Any) -> Any:
         """``a + b``, ``-a``, ``a < b`` and their like: ``operate("+", a, b)``."""

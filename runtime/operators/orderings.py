@@ -18,12 +18,15 @@ from autograph.runtime.operators.state import value_of
 class Orderings:
     """What compares values to choose among them.
 
-    Needs ``backend``, ``call`` and ``get_item`` from the object it is mixed into.
+    Args:
+      call: what to call in place of a function.
+      get_item: of `Lookups`.
     """
 
-    backend: Backend
-    call: Callable[[Any], Any]
-    get_item: Callable[[Any, Any], Any]
+    def __init__(self, backend: Backend, call: Callable[[Any], Any], get_item: Callable[[Any, Any], Any]) -> None:
+        self.backend = backend
+        self.call = call
+        self.get_item = get_item
 
     def keys_of(self, values: Sequence[Any], key: Any) -> list[Any] | None:
         """What the values are compared by, if that is traced: numbers, or tuples of numbers; None if Python can compare."""

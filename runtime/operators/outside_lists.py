@@ -9,7 +9,7 @@ from typing import Any
 
 import jax
 
-from autograph.backends.base import Backend, NotRollable
+from autograph.backends.base import NotRollable
 from autograph.runtime.effects import py_function
 from autograph.runtime.errors import StagingError
 from autograph.runtime.operators.journal import Journal, is_mutating_method
@@ -22,16 +22,17 @@ _GIVING = frozenset({"pop", "popleft", "popitem", "setdefault"})
 
 
 class OutsideLists:
-    """The operator for such writes. Needs ``journal`` and ``call`` from the object it is mixed into.
+    """The operator for such writes.
 
-    Attributes:
+    Args:
+      call: what to call in place of a function.
       writes_at_run_time: whether they are operations of the program (`Feature.LISTS`).
     """
 
-    backend: Backend
-    journal: Journal
-    call: Callable[[Any], Any]
-    writes_at_run_time: bool
+    def __init__(self, journal: Journal, call: Callable[[Any], Any], writes_at_run_time: bool) -> None:
+        self.journal = journal
+        self.call = call
+        self.writes_at_run_time = writes_at_run_time
 
     def call_outside(self, called: Any) -> Any:
         """`call` for a method of an object that lives outside the function, a list say."""

@@ -44,10 +44,15 @@ _REASONS = {
 
 
 class PythonTests:
-    """The operator for tests that only Python can ask. Needs ``backend`` and ``asked`` from the object it is mixed into."""
+    """The operator for tests that only Python can ask.
 
-    backend: Backend
-    asked: Callable[[Any], Any]
+    Args:
+      asked: of `Operations`.
+    """
+
+    def __init__(self, backend: Backend, asked: Callable[[Any], Any]) -> None:
+        self.backend = backend
+        self.asked = asked
 
     def python_test(self, test: Any, why: str) -> Any:
         """What ``test`` is the truth of.

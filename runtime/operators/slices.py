@@ -39,9 +39,10 @@ class Span:
 
 
 class Slices:
-    """The operators for slices with computed bounds. Needs ``backend`` from the object it is mixed into."""
+    """The operators for slices with computed bounds."""
 
-    backend: Backend
+    def __init__(self, backend: Backend) -> None:
+        self.backend = backend
 
     def span(self, start: Any, stop: Any, step: Any = None, size: Callable[[], Any] | None = None) -> Any:
         """``slice(start, stop, step)``, or a `Span` where a bound is traced.
@@ -66,7 +67,7 @@ class Slices:
         Raises:
           StagingError: the result would have a size that only the run knows.
         """
-        window, _, rest = self._window(array, key)
+        window, _, rest = self.window(array, key)
         return window[rest]
 
     def write_spans(self, array: Any, key: Any, write: Callable[[Any, Any], Any], value: Any) -> Any:
@@ -76,7 +77,7 @@ class Slices:
         """
         parts = _axes(key, array)
         if all(part.size is not None for _, part in parts):
-            window, starts, rest = self._window(array, key)
+            window, starts, rest = self.window(array, key)
             return self.backend.put_window(array, write(window, rest), starts)
         mask = jnp.ones((1,) * array.ndim, bool)
         for axis, part in parts:
@@ -84,7 +85,7 @@ class Slices:
             mask = mask & jnp.expand_dims(_covered(part, array.shape[axis]), tuple(_others(axis, array.ndim)))
         return jnp.where(mask, write(array, _widened(key)), array)
 
-    def _window(self, array: Any, key: Any) -> tuple[Any, list[Any], Any]:
+    def window(self, array: Any, key: Any) -> tuple[Any, list[Any], Any]:
         """The smallest window of the array that holds what the spans take, where it starts, and the key within it."""
         starts: list[Any] = [0] * array.ndim
         sizes = list(array.shape)
@@ -100,7 +101,7 @@ class Slices:
             sizes[axis] = part.width
         return self.backend.window(array, starts, sizes), starts, _widened(key)
 
-    def _array(self, target: Any, key: Any) -> Any:
+    def array_of(self, target: Any, key: Any) -> Any:
         if self.backend.is_array(target):
             return target
         if isinstance(target, np.ndarray) or hasattr(target, "__jax_array__"):

@@ -346,7 +346,7 @@ class TracedList(list[Any]):
     def sort(self, *, key: Any = None, reverse: bool = False) -> None:
         self.note_read()
         if not self._is_padded():
-            found = self.checks and self.checks.ordered(tuple(self), key, reverse)
+            found = self.checks and self.checks.orderings.ordered(tuple(self), key, reverse)
             if found is None:
                 list.sort(self, key=key, reverse=reverse)
             else:
@@ -355,7 +355,7 @@ class TracedList(list[Any]):
         values = self._held.stacked() if key is None else None
         if values is None or values.ndim != 1:
             items = self._one_by_one("Sorting by a key")
-            found = self.checks and self.checks.ordered(tuple(items), key, reverse)
+            found = self.checks and self.checks.orderings.ordered(tuple(items), key, reverse)
             self._hold(sorted(items, key=key, reverse=reverse) if found is None else list(found))
             return
         order = jnp.argsort(values, stable=True, descending=reverse)

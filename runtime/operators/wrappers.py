@@ -26,12 +26,17 @@ _NUMBERS = (bool, int, float, complex, np.ndarray, np.generic)
 class Wrappers:
     """Calls of what `functools` and `contextlib` have made.
 
-    Needs ``backend``, ``call`` and ``converter`` from the object it is mixed into.
+    Args:
+      call: what to call in place of a function.
+      is_converted: whether a function is what a conversion has made.
     """
 
-    backend: Backend
-    call: Callable[[Any], Any]
-    converter: Any
+    def __init__(
+        self, backend: Backend, call: Callable[[Any], Any], is_converted: Callable[[types.FunctionType], bool]
+    ) -> None:
+        self.backend = backend
+        self.call = call
+        self.is_converted = is_converted
 
     def cached(self, called: Any) -> Callable[..., Any]:
         """A cached function: its converted self for traced arguments, which no cache may keep.
@@ -44,7 +49,7 @@ class Wrappers:
         def call(*args: Any, **kwargs: Any) -> Any:
             if any(map(self.backend.is_traced, jax.tree_util.tree_leaves((args, kwargs)))):
                 return self.call(called.__wrapped__)(*args, **kwargs)
-            if not self.backend.is_tracing() or self.converter.is_converted(called.__wrapped__):
+            if not self.backend.is_tracing() or self.is_converted(called.__wrapped__):
                 return called(*args, **kwargs)  # one that the converted function has made goes with it, cache and all
             with jax.ensure_compile_time_eval():
                 result = called(*args, **kwargs)
