@@ -95,7 +95,15 @@ class RaiseSite(Protocol):
       name: the exception's class, for messages.
       where: the user's line, for messages.
       is_check: whether a program that cannot raise may do without.
+      refusal: what is said where nobody looks for the exception.
+      room: the room in the program that has proved too small, if it is that; else None.
     """
+
+    @property
+    def refusal(self) -> str: ...
+
+    @property
+    def room(self) -> Any: ...
 
     @property
     def is_check(self) -> bool: ...
@@ -356,6 +364,9 @@ class Staging(Protocol):
 
     def has_effects(self, program: Any) -> bool:
         """Whether a recorded program calls Python or prints when it runs."""
+
+    def sites(self, program: Any) -> Sequence[RaiseSite]:
+        """What a recorded program may raise."""
 
     def may_raise(self, program: Any) -> bool:
         """Whether a recorded program may come upon an exception."""

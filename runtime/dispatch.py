@@ -16,7 +16,7 @@ from typing import Any
 import jax
 
 from autograph.runtime.generated import DISPATCHED_AT_MOST, Block, block_source, dispatch_function, float_key, itself
-from autograph.runtime.program import StateNeeded
+from autograph.runtime.recorded import StateNeeded
 from autograph.runtime.signature import Arguments, dictionary_key_types, is_array_leaf, is_array_like, is_record
 from autograph.runtime.static_values import BY_VALUE, SIMPLE, has_no_equality, weak_reference
 

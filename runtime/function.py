@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import itertools
 import threading
@@ -20,7 +21,8 @@ from autograph.runtime.eagerness import EAGERNESS
 from autograph.runtime.effects import cause_of
 from autograph.runtime.input_signature import InputSignature, is_signature_of_one
 from autograph.runtime.inputs import WeakSpec, spec_of, specs_of, stand_ins, type_of
-from autograph.runtime.methods import Bound
+from autograph.runtime.list_room import Rooms
+from autograph.runtime.methods import Bound, is_method
 from autograph.runtime.operators.locations import clean_traceback, warn
 from autograph.runtime.options import Options as Options
 from autograph.runtime.options import Tools as Tools
@@ -87,7 +89,7 @@ class Function:
         self.clear_cache()
 
     def _prepare_signature(self) -> None:
-        if self._instance is None and _is_method(self._function):
+        if self._instance is None and is_method(self._function):
             # Its first argument may be the instance that it is bound to later, which has no spec.
             try:
                 self._made_inputs = InputSignature(self._options.input_signature, self._arguments)
@@ -114,6 +116,7 @@ class Function:
             self._concrete: dict[Any, ConcreteFunction] = {}
             self._log = TraceLog(self.__name__)
             self._calls = 0
+            self._rooms: dict[tuple[str, str], int] = {}
             self._is_asked = False  # whether a trace belongs to no call
             self._converted: Callable[..., Any] | None = None
             self._captures: Captures | None = None
@@ -327,6 +330,7 @@ class Function:
             dict(self._options.compile or {}) if self._options.jit_compile else None,
             self._first_call,
             self._options.donate_variables,
+            Rooms(self._rooms),
         )
         return entry
 
@@ -364,6 +368,7 @@ class Function:
                 entry, function = mine(), owner()
                 assert entry is not None
                 if function is not None:
+                    traced = dataclasses.replace(traced, rooms=dict(entry.program.rooms.asked))
                     function._log.add(traced, None if function._is_asked else entry.used)  # only a trace that ends
                 refuse_mutation(name, arguments, values, leaves, treedef)
                 entry.traced(result)
@@ -487,11 +492,6 @@ def _name_of(function: Any) -> str:
     while isinstance(function, functools.partial):
         function = function.func
     return getattr(function, "__name__", None) or type(function).__name__
-
-
-def _is_method(function: Any) -> bool:
-    """Whether this is written in a class body, as far as its name tells."""
-    return isinstance(function, types.FunctionType) and "." in function.__qualname__.rpartition("<locals>.")[2]
 
 
 def _do_nothing() -> None:

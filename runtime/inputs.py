@@ -70,3 +70,9 @@ def stand_ins(
     if any(not spec.is_fixed for spec in known):
         return symbolic_types(known)
     return [jax.ShapeDtypeStruct(spec.shape, spec.dtype, weak_type=isinstance(spec, WeakSpec)) for spec in known]
+
+
+def type_key(array: Any) -> Any:
+    """What tells the type of an array, or one that stands for a type, from others."""
+    aval = array if isinstance(array, jax.ShapeDtypeStruct) else jax.typeof(array)
+    return tuple(aval.shape), aval.dtype, bool(getattr(aval, "weak_type", False))

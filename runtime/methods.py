@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import types
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -62,3 +63,8 @@ class Bound:
                 del self._strong[oldest]
                 self.entries.pop(oldest, None)
             return lambda: instance
+
+
+def is_method(function: Any) -> bool:
+    """Whether this is written in a class body, as far as its name tells."""
+    return isinstance(function, types.FunctionType) and "." in function.__qualname__.rpartition("<locals>.")[2]

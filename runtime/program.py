@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 import threading
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import jax
@@ -19,9 +19,12 @@ import jax.numpy as jnp
 
 from autograph.runtime.commits import COMMITS, commit, commit_unless_overtaken, values_of
 from autograph.runtime.effects import cause_of
-from autograph.runtime.held import Constant, Held
+from autograph.runtime.held import Held
+from autograph.runtime.inputs import type_key
+from autograph.runtime.list_room import Rooms, refuse_to_run_again
 from autograph.runtime.operators.concretization import refuse_leaked
 from autograph.runtime.raising import Guarded
+from autograph.runtime.recorded import Recording, StateNeeded
 from autograph.runtime.recording import HELD, LOCAL
 from autograph.runtime.results import finished
 from autograph.runtime.signature import CallSignature
@@ -30,7 +33,6 @@ from autograph.runtime.variables import (
     Variable,
     current_frame,
     staging,
-    touched_by,
 )
 
 
@@ -49,56 +51,11 @@ class FirstCall:
         self.is_over = False
 
 
-class StateNeeded(BaseException):
-    """A recording touches Variables that the compiled function is not given, or creates some.
-
-    Attributes: key (of the recording).
-
-    No `Exception`: between the recording and the call that knows what to do, nobody is to catch it.
-    """
-
-    def __init__(self, key: Any = None) -> None:
-        super().__init__()
-        self.key = key
-
-
-# A closure's array of so many bytes is an input of the program: baked in, XLA would read it while compiling, and hold
-# a copy. Below, a call with one more input costs more.
-_LARGE_CONSTANT = 2**20
-
-
-class _Recording:
-    """What was recorded for one set of array types. Attributes: tree (of the results), touched and created
-    Variables, held (for the position of each large constant, what holds it).
-    """
-
-    def __init__(self, program: Any, tree: Any, count: int, frame: Frame) -> None:
-        self.program = program
-        self.tree = tree
-        self.count = count
-        self.created = frame.created
-        self.has_effects = staging().has_effects(program)
-        self.may_raise = staging().may_raise(program)
-        self.is_bound = staging().is_bound(program)
-        large = {} if self.is_bound else staging().large_constants(program, _LARGE_CONSTANT)
-        self.held = {position: Constant(array) for position, array in large.items()}
-        self._variables = touched_by(program)
-        self.touched = [*self._variables, *((held, False) for held in self.held.values())]
-
-    def given(self, values: Mapping[int, Any]) -> tuple[Any, list[Any], list[Any]]:
-        """The program with values, by identity, for all it touches: itself, the Variables' stand-ins and their values."""
-        program = self.program
-        if self.held:
-            constants = {position: values[id(held)] for position, held in self.held.items()}
-            program = staging().with_constants(program, constants)
-        variables = [variable for variable, _ in self._variables]
-        return program, [v._standing() for v in variables], [values[id(v)] for v in variables]
-
-
 class Program:
     """The compiled programs of one `CallSignature`: one for each set of array types, told apart by the jitted callable.
 
     Attributes:
+      rooms: how much room its lists have.
       variables: the user's Variables that it is given, those that it writes first.
     """
 
@@ -112,6 +69,7 @@ class Program:
         options: dict[str, Any] | None,
         first_call: FirstCall | None = None,
         donate_variables: bool = False,
+        rooms: Rooms | None = None,
     ) -> None:
         self.name = getattr(function, "__name__", "function")
         self._function = function
@@ -122,8 +80,10 @@ class Program:
         self._options = options
         self._first_call = first_call or FirstCall()
         self._donates = donate_variables
+        self.rooms = Rooms() if rooms is None else rooms
+        self._version = 0
         self._lock = threading.RLock()
-        self._recordings: dict[Any, _Recording] = {}
+        self._recordings: dict[Any, Recording] = {}
         self._waits = False
         self._raises = False
         self._state: _State | None = None
@@ -144,17 +104,33 @@ class Program:
 
     def __call__(self, *arrays: Any) -> Any:
         try:
-            try:
-                result = self._stateless(*arrays) if self._state is None else self._state(*arrays)
-            except StateNeeded as needed:
-                result = self._with_state(needed, arrays, lambda state: state(*arrays))
-            return self.finish(result)
+            return self.rooms.enough_for(lambda: self._call(arrays))
         except Exception as error:
             refuse_leaked(error, self.name)
             cause = cause_of(error)
             if cause is None:
                 raise
             raise cause from None
+
+    def _call(self, arrays: Sequence[Any]) -> Any:
+        if LOCAL.frame is not None and LOCAL.frame.rooms is not None:
+            LOCAL.frame.rooms.uses(self.rooms)
+        if self._version != self.rooms.version:
+            self._renew()
+        try:
+            result = self._stateless(*arrays) if self._state is None else self._state(*arrays)
+        except StateNeeded as needed:
+            result = self._with_state(needed, arrays, lambda state: state(*arrays))
+        return self.finish(result)
+
+    def _renew(self) -> None:
+        """Forget all recordings: some list has more room now."""
+        with self._lock:
+            self._version = self.rooms.version
+            self._recordings = {}
+            self._stateless = self._compiled(self._enter)
+            if self._state is not None:
+                self._state = _State(self, self._state.written, self._state.read)
 
     @property
     def direct(self) -> Any:
@@ -235,9 +211,9 @@ class Program:
         outputs, _, error = staging().run(recording.program, arrays, (), ())
         return _with_error(jax.tree_util.tree_unflatten(recording.tree, outputs), error)
 
-    def _recorded(self, arrays: Sequence[Any]) -> tuple[Any, _Recording]:
+    def _recorded(self, arrays: Sequence[Any]) -> tuple[Any, Recording]:
         """The recording for these types under the present settings of JAX, made if there is none, and its key."""
-        key = (staging().settings(), *map(_type_key, arrays))
+        key = (staging().settings(), *map(type_key, arrays))
         recording = self._recordings.get(key)
         if recording is None:
             recording = self._recordings[key] = self._record(arrays, not self._first_call.is_over)
@@ -247,13 +223,14 @@ class Program:
             self._raises = self._raises or recording.may_raise
         return key, recording
 
-    def _forget(self, key: Any, recording: _Recording) -> None:
+    def _forget(self, key: Any, recording: Recording) -> None:
         """Keep no recording that holds values of a trace around it: another trace has others."""
         if recording.is_bound:
             self._recordings.pop(key, None)
 
-    def _record(self, arrays: Sequence[Any], may_create: bool) -> _Recording:
-        frame = Frame(self.name, may_create)
+    def _record(self, arrays: Sequence[Any], may_create: bool) -> Recording:
+        frame = Frame(self.name, may_create, self.rooms)
+        self.rooms.asked = {}
         structure: list[Any] = []  # not the results, which nothing may hold when their trace ends
 
         def block(*operands: Any) -> Sequence[Any]:
@@ -271,7 +248,9 @@ class Program:
         block.__signature__ = self._signature.of_arrays()  # type: ignore[attr-defined]
         program = frame.record(block, arrays)
         treedef, count = structure
-        return _Recording(program, treedef, count, frame)
+        if staging().has_effects(program):
+            refuse_to_run_again(staging().sites(program))
+        return Recording(program, treedef, count, frame)
 
     # State.
 
@@ -291,7 +270,7 @@ class Program:
             except StateNeeded as more:
                 needed = more
 
-    def _initialised(self, recording: _Recording, arrays: Sequence[Any]) -> _Recording:
+    def _initialised(self, recording: Recording, arrays: Sequence[Any]) -> Recording:
         """Give the Variables that a recording created their start values, and record again, now that they exist."""
         again = self._record(arrays, may_create=False)
         starting = [(variable, start) for variable, start in recording.created if start is not None]
@@ -304,7 +283,7 @@ class Program:
             variable._initialise(start)
         return again
 
-    def _extend(self, recording: _Recording | None) -> None:
+    def _extend(self, recording: Recording | None) -> None:
         """Make sure that the state covers what a recording touches."""
         state = self._state
         touched = [] if recording is None else recording.touched
@@ -489,11 +468,6 @@ _DONATION = _Donation()
 # All at once, without returning to the interpreter between one lock and the next.
 _ACQUIRE, _RELEASE = type(threading.RLock()).acquire, type(threading.RLock()).release
 _AT_ONCE = itertools.repeat(False)
-
-
-def _type_key(array: Any) -> Any:
-    aval = array if isinstance(array, jax.ShapeDtypeStruct) else jax.typeof(array)
-    return tuple(aval.shape), aval.dtype, bool(getattr(aval, "weak_type", False))
 
 
 def _with_error(result: Any, error: Any) -> Any:

@@ -10,6 +10,7 @@ import jax
 import numpy as np
 
 from autograph.runtime.errors import describe_location
+from autograph.runtime.list_room import OutOfRoom, Room
 from autograph.runtime.one_of import OneOf, candidates_of, is_one_of
 
 _TRACED = object()
@@ -97,6 +98,14 @@ def _as_text(value: Any) -> Any:
     return str(value) if isinstance(value, DeferredText) else value
 
 
+def unheard(where: str, name: str) -> str:
+    """What is said of an exception that nobody looks for."""
+    return (
+        f"{where}\n  {name} is raised under a traced condition here, and nobody looks for it: a program that XLA runs by itself cannot "
+        "raise.\n  Call the function through autograph.function."
+    )
+
+
 class Recipe:
     """How an exception is made: ``kind`` called, or a copy of an exception that was there.
 
@@ -167,6 +176,18 @@ class Site:
     @property
     def where(self) -> str:
         return describe_location(*self.position[:2])
+
+    @property
+    def room(self) -> Room | None:
+        """What has proved too small, of `OutOfRoom`."""
+        return next((leaf for leaf in self._statics if isinstance(leaf, Room)), None)
+
+    @property
+    def refusal(self) -> str:
+        """What is said where nobody looks for the exception."""
+        if issubclass(self._recipe.kind, OutOfRoom):
+            return next(leaf for leaf in self._statics if isinstance(leaf, str))
+        return unheard(self.where, self.name)
 
     @property
     def is_text_of_tracers(self) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import jax
@@ -20,6 +20,7 @@ from autograph.runtime.tensor_spec import type_name
 MANY = 5  # more traces than this …
 FEW = 10  # … within so many calls are warned of
 _REMEMBERED = 100
+_MORE_AT_ONCE = "the loop's `set_loop_options(maximum_length=…)` makes room at once"
 _NUMBERS = (bool, int, float, complex)
 
 
@@ -31,11 +32,13 @@ class Trace:
       signature: the static part of the call.
       types: the types of its arrays, in order.
       captured: the captured Python values, by name.
+      rooms: how many elements there is room for in lists without a known bound, by the loop's line and the list's name.
     """
 
     signature: CallSignature
     types: tuple[Any, ...]
     captured: dict[str, StaticLeaf]
+    rooms: dict[tuple[str, str], int] = field(default_factory=dict)
 
     def leaves(self) -> list[Any]:
         """For each leaf its type, or its value as a `StaticLeaf`."""
@@ -78,7 +81,10 @@ class TraceLog:
         with self._lock:
             self.count += 1
             self._traces.append(trace)
-            if call is None:
+            is_again = len(self._traces) > 1 and set(self._reasons(len(self._traces) - 1)) == set(
+                _rooms(*list(self._traces)[-2:])
+            )
+            if call is None or is_again:
                 return
             self._calls.append(call)
             crowded = len(self._calls) > MANY and call - self._calls[0] < FEW
@@ -147,7 +153,16 @@ def differences(before: Trace, after: Trace) -> list[Difference]:
             found.append(
                 Difference(f"captured `{name}`", was, now, "pass it as an argument, as an array if it is a number")
             )
-    return found
+    return found + _rooms(before, after)
+
+
+def _rooms(before: Trace, after: Trace) -> list[Difference]:
+    """What lists have got more room for."""
+    return [
+        Difference(f"room of `{name}` ({where})", f"{before.rooms[where, name]} elements", str(size), _MORE_AT_ONCE)
+        for (where, name), size in after.rooms.items()
+        if before.rooms.get((where, name), size) != size
+    ]
 
 
 def _by_parameter(trace: Trace) -> dict[str, tuple[Any, list[Any]]]:

@@ -67,7 +67,9 @@ class _Differentiation:
 
     def run(self, args: Any, kwargs: Any, may_create: bool = True) -> tuple[Any, Any]:
         outer = current_frame()
-        frame = Frame(self.name, may_create and (outer is None or outer.may_create))
+        frame = Frame(
+            self.name, may_create and (outer is None or outer.may_create), None if outer is None else outer.rooms
+        )
         structure: list[Any] = []  # not the results, which nothing may hold when their trace ends
 
         def block() -> Sequence[Any]:

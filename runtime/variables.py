@@ -22,6 +22,7 @@ from autograph.runtime.array_like import ArrayLike, in_place, plain
 from autograph.runtime.assigned_derivatives import AssignedDerivatives
 from autograph.runtime.commits import commit
 from autograph.runtime.errors import StagingError
+from autograph.runtime.list_room import Rooms
 from autograph.runtime.operators.locations import user_line, user_location
 from autograph.runtime.processes import is_readable
 from autograph.runtime.recording import HELD, JOINT, LOCAL, count_effect
@@ -35,12 +36,14 @@ class Frame:
 
     Attributes:
       may_create: whether the function may make Variables now.
+      rooms: how much room its lists have; None if it cannot be run again with more.
       created: the Variables that it made, each with the recorded value that it starts with, or None if that is known.
       touched: the Variables that it read or wrote, by identity; the program needs them, whatever becomes of them meanwhile.
     """
 
-    def __init__(self, name: str, may_create: bool) -> None:
+    def __init__(self, name: str, may_create: bool, rooms: Rooms | None = None) -> None:
         self.name = name
+        self.rooms = rooms
         self.may_create = may_create
         self.created: list[tuple[Variable, Any]] = []
         self.touched: dict[int, Variable] = {}

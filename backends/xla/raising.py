@@ -66,10 +66,7 @@ def _lower(_: Any, *__: Any, sites: Sequence[RaiseSite]) -> Any:
     site = next((site for site in sites if not site.is_check), None)
     if site is None:
         return []
-    raise StagingError(
-        f"{site.where}\n  {site.name} is raised under a traced condition here, and nobody looks for it: a program "
-        "that XLA runs by itself cannot raise.\n  Call the function through autograph.function."
-    )
+    raise StagingError(site.refusal)
 
 
 jax_compat.define_effect(raise_p, RAISES, run=_run, jvp=_jvp, batch=_batch, lower=_lower)

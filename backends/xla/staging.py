@@ -111,6 +111,9 @@ class XlaStaging:
     def has_effects(self, program: Any) -> bool:
         return jax_compat.calls_python(program)
 
+    def sites(self, program: Any) -> Sequence[RaiseSite]:
+        return sites_in([program])
+
     def may_raise(self, program: Any) -> bool:
         return may_raise(program)
 

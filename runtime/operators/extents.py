@@ -126,10 +126,25 @@ class Extent(_Neutral):
         return replace(self, now=now, peak=self.peak.join(now).join(peak), net=net)
 
 
+UNBOUNDED = Extent(Bound(rise=math.inf), Bound(rise=math.inf), None)
+
+
 def exactly(count: Any) -> Extent:
     """Of a list of ``count`` elements; no more is said of a count that is no int."""
     bound = Bound(most=count if isinstance(count, int) else math.inf)
     return Extent(bound, bound, None)
+
+
+def most_of_slice(key: slice, capacity: Any) -> Any:
+    """How many elements a slice takes at most, of a list with so much room."""
+    start, stop = key.start, key.stop
+    is_known = all(part is None or type(part) is int for part in (start, stop))
+    if not isinstance(capacity, int) or not is_known or key.step is not None:
+        return capacity
+    start = 0 if start is None else start
+    if stop is None:
+        return min(capacity, -start) if start < 0 else capacity
+    return min(capacity, max(0, stop - start)) if (start < 0) == (stop < 0) else capacity
 
 
 def _sum(one: float, other: float) -> float:

@@ -103,15 +103,3 @@ def appended_to(place: Any, before: Any) -> tuple[Any, ...] | None:
         return None
     grown = len(now) > len(before) and all(a is b for a, b in zip(now, before, strict=False))
     return now[len(before) :] if grown else None
-
-
-class GrowthUnknown(StagingError):
-    """A list grows in a loop of which it is not known how often it runs."""
-
-
-def refuse_growth(where: str) -> GrowthUnknown:
-    """The error for a list that grows by an amount that is not known."""
-    return GrowthUnknown(
-        f"{where}\n  This staged loop appends to a list, and how often it runs is not known while tracing.\n  Use an "
-        "autograph.TensorArray(max_size=…), or write into an array of known size."
-    )

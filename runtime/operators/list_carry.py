@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-import math
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from autograph.backends.base import Backend, NotRollable
 from autograph.runtime.errors import StagingError
-from autograph.runtime.operators.extents import Extent
-from autograph.runtime.operators.growing_lists import GrowingList, refuse_growth
+from autograph.runtime.list_room import Room, refuse_growth
+from autograph.runtime.operators.extents import UNBOUNDED, Extent
+from autograph.runtime.operators.growing_lists import GrowingList
 from autograph.runtime.operators.iterables import UNROLLED_AT_MOST, StagedIterable
 from autograph.runtime.operators.journal import ContentsPlace, Place, key_of
 from autograph.runtime.operators.list_growth import (
@@ -24,11 +25,15 @@ from autograph.runtime.operators.list_growth import (
     needs_room,
     room_for,
 )
+from autograph.runtime.operators.loop_options import LoopOptions
 from autograph.runtime.operators.loop_state import BodyEnd, Carried
 from autograph.runtime.operators.padded import Padded
 from autograph.runtime.operators.parts import Path
 from autograph.runtime.operators.state import UNBOUND, Snapshot, Variable
 from autograph.runtime.operators.traced_lists import TracedList
+from autograph.runtime.recording import LOCAL
+
+_MAY_WIDEN = 3  # times, until the room of a list counts as having no bound
 
 
 class CarriesLists:
@@ -51,6 +56,7 @@ class CarriesLists:
     from_python: bool
     test: Callable[[], Any] | None
     where: str
+    options: LoopOptions
     _start: Callable[..., Carried]
 
     def _bound(self) -> Any:
@@ -126,9 +132,22 @@ class CarriesLists:
         extent = ended.extent
         for loop in inner:
             extent = Extent().after(extent, loop._bound())
-            if math.isinf(max(0, extent.now.rise)):
-                raise refuse_growth(loop.where)
-        return dataclasses.replace(ended, extent=extent, length=None)
+        given = [loop.options.maximum_length for loop in inner if loop.options.maximum_length is not None]
+        return dataclasses.replace(ended, extent=extent, length=None, given=max(given, default=ended.given))
+
+    def _room(self, name: str, given: int | None, least: Any) -> tuple[int, Room]:
+        """The room for a list that iterations lengthen without a known bound, and has ``least`` elements.
+
+        Raises:
+          StagingError: the program could not be run again with more.
+        """
+        given = given if self.options.maximum_length is None else self.options.maximum_length
+        if given is not None:
+            return (max(given, least) if isinstance(least, int) else given), Room(self.where, name)
+        rooms = None if LOCAL.frame is None else LOCAL.frame.rooms
+        if rooms is None or not isinstance(least, int):
+            raise refuse_growth(self.where, name)
+        return rooms.of(self.where, name, least), Room(self.where, name, rooms)
 
     # The lists in carried variables.
 
@@ -161,6 +180,7 @@ class CarriesLists:
             key: ListKey = (id(variable), path)
             start = starts.get(path)
             if isinstance(start, Padded):
+                part.check_room(start)
                 held = fitted(part.contents(), start)
                 if held is not part.contents():
                     part.set_contents(held)
@@ -183,8 +203,12 @@ class CarriesLists:
         wider = {}
         for path, ended in ends.items():
             if path in mine and path in entries:
-                room = room_for(entries[path], mine[path], ended, self._bound(), self.where)
+                if carried.widened[path] >= _MAY_WIDEN:  # each iteration makes it longer by a factor, say
+                    ended = dataclasses.replace(ended, extent=UNBOUNDED)
+                without_bound = functools.partial(self._room, carried.variable.name)
+                room = room_for(entries[path], mine[path], ended, self._bound(), without_bound)
                 if room is not None:
+                    carried.widened[path] += 1
                     wider[path] = room
         if not wider:
             return False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,8 +10,8 @@ import jax.numpy as jnp
 
 from autograph.backends.base import Backend, LeafType
 from autograph.runtime.errors import StagingError
+from autograph.runtime.list_room import Room
 from autograph.runtime.operators.extents import Extent, exactly
-from autograph.runtime.operators.growing_lists import refuse_growth
 from autograph.runtime.operators.padded import Kind, Padded, as_padded, check_kinds, emptied, taken_apart
 from autograph.runtime.operators.parts import Path, parts_of
 from autograph.runtime.operators.traced_lists import TracedList
@@ -29,6 +29,7 @@ class ListEnd:
       extent: how long it may be, relative to its length before.
       length: its length, None if that is traced.
       is_array: whether one array holds its elements.
+      given: the room that a directive of a loop inside gives.
     """
 
     kind: Kind | StagingError | None
@@ -36,6 +37,7 @@ class ListEnd:
     extent: Extent
     length: int | None
     is_array: bool = False
+    given: int | None = None
 
 
 def list_end(owner: TracedList, start: Any, key: ListKey, backend: Backend) -> ListEnd:
@@ -77,18 +79,22 @@ def needs_room(entry: Any, end: ListEnd) -> bool:
     return not isinstance(entry, Padded) and end.length != len(entry)
 
 
-def room_for(entry: Any, current: Any, end: ListEnd, bound: Any, where: str) -> Padded | None:
+def room_for(
+    entry: Any, current: Any, end: ListEnd, bound: Any, without_bound: Callable[[int | None, Any], tuple[int, Room]]
+) -> Padded | None:
     """Contents for a list to begin the loop with, in room for all that ``bound`` iterations (None: not known) leave in it.
 
     Args:
       entry: what it holds before the loop. current: what it was carried with, or `entry`.
       end: what an iteration made of it.
+      without_bound: how much room it has, by what is given and how much it needs at least, where there is no bound.
 
     Returns:
       None where ``current`` is such contents.
 
     Raises:
-      StagingError: iterations lengthen the list, and their number has no bound; or its elements cannot be one array.
+      StagingError: iterations lengthen the list, their number has no bound, and there can be no room; or its elements cannot be one
+        array.
     """
     if isinstance(entry, Padded):
         if entry.reserved or not (current.reserved or end.extent.grows):
@@ -98,9 +104,12 @@ def room_for(entry: Any, current: Any, end: ListEnd, bound: Any, where: str) -> 
         before = len(entry)
         if isinstance(current, tuple) and end.length == before and not end.is_array:
             return None
+    if isinstance(current, Padded) and isinstance(current.reserved, Room):
+        return None
     capacity = end.extent.room(before, bound)
+    room: bool | Room = True
     if capacity is None:
-        raise refuse_growth(where)
+        capacity, room = without_bound(end.given, before)
     if isinstance(current, Padded) and current.reserved and _is_at_most(capacity, current.capacity):
         return None
     padded = as_padded(entry)
@@ -115,7 +124,7 @@ def room_for(entry: Any, current: Any, end: ListEnd, bound: Any, where: str) -> 
         padded = padded.with_room(capacity)
     elif not _is_at_most(1, padded.capacity):
         padded = padded.with_room(1)
-    return padded.with_(reserved=True)
+    return padded.with_(reserved=room)
 
 
 def _is_at_most(one: Any, other: Any) -> bool:

@@ -14,6 +14,7 @@ import numpy as np
 def set_loop_options(
     *,
     maximum_iterations: Any = None,
+    maximum_length: int | None = None,
     shape_invariants: Any = None,
     checkpoints: int | None = None,
     unroll: bool | int | None = None,
@@ -26,6 +27,8 @@ def set_loop_options(
     Args:
       maximum_iterations: the loop ends after so many iterations as if its test had become false: an int, or an
         integer scalar. An int is a bound that lists, `TensorArray`s and gradients can rely on.
+      maximum_length: room for each list that the loop lengthens without a known bound. A list that gets longer is an IndexError when
+        the program runs; a bare ``jax.jit`` cannot raise, and drops what is beyond.
       shape_invariants: pairs of a variable and its shape, None for a size that is not fixed, as in TensorFlow. The
         shapes are compared with the variables' own. XLA's shapes are fixed: a variable that changes shape is refused all
         the same.
@@ -58,6 +61,7 @@ class LoopOptions:
     checkpoints: int | None = None
     unroll: bool | int | None = None
     has_invariants: bool = False
+    maximum_length: int | None = None
 
     @property
     def bound(self) -> int | None:
@@ -83,7 +87,11 @@ NO_OPTIONS = LoopOptions()
 
 
 def make_options(
-    maximum_iterations: Any = None, shape_invariants: Any = None, checkpoints: Any = None, unroll: Any = None
+    maximum_iterations: Any = None,
+    maximum_length: Any = None,
+    shape_invariants: Any = None,
+    checkpoints: Any = None,
+    unroll: Any = None,
 ) -> LoopOptions:
     """The options of a directive.
 
@@ -96,7 +104,9 @@ def make_options(
     if unroll is not None and not isinstance(unroll, bool | np.bool_):
         unroll = _integer(unroll, "unroll", "True, False, an int of at least 1, or None", 1)
     unroll = bool(unroll) if _is_bool(unroll) else unroll
-    return LoopOptions(_maximum(maximum_iterations), checkpoints, unroll, shape_invariants is not None)
+    if maximum_length is not None:
+        maximum_length = _integer(maximum_length, "maximum_length", "an int of at least 1, or None", 1)
+    return LoopOptions(_maximum(maximum_iterations), checkpoints, unroll, shape_invariants is not None, maximum_length)
 
 
 def _is_bool(value: Any) -> bool:

@@ -15,13 +15,12 @@ from autograph.runtime.layouts.join import Joined, Joiner, injected
 from autograph.runtime.layouts.kinds import ABSENT, FILLED, Array, Layout, Maybe, Seq, Static, depth, leaves_of
 from autograph.runtime.layouts.mismatches import Mismatch, variables_of
 from autograph.runtime.layouts.objects import is_plain_object
-from autograph.runtime.operators.growing_lists import refuse_growth
+from autograph.runtime.list_room import refuse_growth
 from autograph.runtime.operators.holders import reached
 from autograph.runtime.operators.journal import AttributePlace, ContentsPlace, Journal, Place, holds_list, key_of
 from autograph.runtime.operators.list_carry import CarriesLists
 from autograph.runtime.operators.list_growth import ListEnd
 from autograph.runtime.operators.loop_memory import CarryMemory, Position
-from autograph.runtime.operators.loop_options import LoopOptions
 from autograph.runtime.operators.loop_state import (
     BodyEnd,
     Carried,
@@ -57,7 +56,6 @@ class SettlesCarry(CarriesLists):
     may_peel: bool
     found_none: bool
     peeled_for: Sequence[str] | None
-    options: LoopOptions
     opens: set[int]
     learnt: dict[Any, dict[Any, tuple[Place, Any]]]
     position: Position
@@ -148,7 +146,7 @@ class SettlesCarry(CarriesLists):
             elif growing is not None:
                 self._carry_growing(growing, ended)
             elif key_of(place) in end.growing:
-                raise refuse_growth(self.where)
+                raise refuse_growth(self.where, place.name)
             else:
                 self._carry_place(place, end.types.get(key_of(place)))
         return bool(end.discovered)
@@ -216,7 +214,7 @@ class SettlesCarry(CarriesLists):
         """
         targets = {key_of(place): self.journal.outermost_around(place) for place in end.discovered}
         around = [loop for loop in self.journal.loops if any(loop is target for target in targets.values())]
-        if not around or self.from_python or any(loop.from_python for loop in self.journal.loops):
+        if not around or any(loop.from_python for loop in self.journal.loops):
             return
         loops = self.journal.loops[self.journal.loops.index(around[0]) :]
         # What is not the place that was found under its name before is made by the body, unseen.
@@ -227,6 +225,8 @@ class SettlesCarry(CarriesLists):
             ended = end.lists.get(key)
             if targets[key] is not around[0] or not (ended is None or isinstance(ended.kind, Kind)):
                 continue
+            if self.from_python and (ended is None or ended.length == len(place.get())):
+                continue  # Python may yet run this loop, and know what it leaves
             if (ended is None and key in end.growing) or (type(place), place.name) in made_anew:
                 continue
             inner: list[SettlesCarry] = [self]

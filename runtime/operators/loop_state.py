@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -155,6 +156,7 @@ class Carried:
       entry: the value before the loop.
       is_input: whether iterations see it; a variable that each iteration binds anew need only come out.
       lists: what an iteration makes of the lists in it, by the way that leads to each.
+      widened: how often the lists in it have got more room.
       before: its layout when the loop began, typed.
       deepened: the layouts, each deeper than the one before, that iterations were seen to leave it in.
     """
@@ -168,6 +170,7 @@ class Carried:
     results: list[Any] = field(default_factory=list)
     lists: dict[Path, ListEnd] = field(default_factory=dict)
     deepened: list[Layout] = field(default_factory=list)
+    widened: collections.Counter[Path] = field(default_factory=collections.Counter)
     before: Maybe = field(default=_NOT_BEGUN)
 
     def __post_init__(self) -> None:

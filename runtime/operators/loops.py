@@ -10,9 +10,9 @@ from typing import Any
 
 from autograph.backends.base import Backend, NotRollable
 from autograph.runtime.errors import StagingError
+from autograph.runtime.list_room import GrowthUnknown, OutOfRoom
 from autograph.runtime.operators.closures import cell_values, leaves_reached
 from autograph.runtime.operators.copies import Copies, Watch
-from autograph.runtime.operators.growing_lists import GrowthUnknown
 from autograph.runtime.operators.iterables import StagedIterable, StagedRange, as_staged, to_be_staged
 from autograph.runtime.operators.iteration import Iteration
 from autograph.runtime.operators.journal import Journal
@@ -478,6 +478,8 @@ class Loops(Rolling, Raising):
                 Exception
             ) as error:  # what Python can run and staging cannot; if it is an error, Python will raise it
                 undo()
+                if isinstance(error, OutOfRoom):
+                    raise
                 reason = why(error) if python_only is None else tells(python_only)
                 return Trial(False, reason, may_settle=isinstance(error, CarryChanges))
             if is_static:

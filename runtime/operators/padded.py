@@ -12,6 +12,7 @@ from jax.sharding import SingleDeviceSharding
 
 from autograph.backends.base import LeafType
 from autograph.runtime.errors import StagingError
+from autograph.runtime.list_room import Room
 from autograph.runtime.operators.extents import Extent, exactly
 from autograph.runtime.operators.locations import user_location
 from autograph.runtime.operators.state import Structure, flatten, is_mutable_container
@@ -92,7 +93,7 @@ class Padded:
       buffers: for each array leaf of an element, all of them one after another; what is beyond the length is arbitrary.
       kind: what the elements are like.
       capacity: for how many there is room.
-      reserved: whether that is room for all that will be appended.
+      reserved: whether that is room for all that will be appended: True, or the `Room` that may prove too small.
       extent: how long it may be.
     """
 
@@ -102,7 +103,7 @@ class Padded:
         buffers: Sequence[Any],
         kind: Kind,
         capacity: Any,
-        reserved: bool = False,
+        reserved: bool | Room = False,
         extent: Extent | None = None,
     ) -> None:
         self.length = length
@@ -138,7 +139,7 @@ class Padded:
         """The same with other attributes."""
         return Padded(**{**vars(self), **changes})
 
-    def with_room(self, capacity: Any, reserved: bool = False) -> Padded:
+    def with_room(self, capacity: Any, reserved: bool | Room = False) -> Padded:
         """The same with room for ``capacity`` elements, at least as many as now."""
         more = capacity - self.capacity
         buffers = self.buffers
@@ -208,7 +209,7 @@ class Padded:
             length=length,
             buffers=tuple(b[indices] for b in self.buffers),
             capacity=indices.shape[0],
-            reserved=self.reserved and indices.shape[0] == self.capacity,
+            reserved=indices.shape[0] == self.capacity and self.reserved,
         )
 
     def followed_by(self, other: Padded) -> Padded:

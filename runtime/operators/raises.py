@@ -18,6 +18,7 @@ from autograph.backends.base import Backend
 from autograph.runtime.array_like import plain
 from autograph.runtime.errors import StagingError, TooLargeIntError, describe_location
 from autograph.runtime.large_ints import too_large_for_arrays
+from autograph.runtime.list_room import OutOfRoom
 from autograph.runtime.one_of import each_purely, is_one_of
 from autograph.runtime.operators.identities import Identities
 from autograph.runtime.operators.iterables import is_symbolic_size
@@ -267,7 +268,7 @@ class Raising:
                 f"{site.where}\n  {site.name} depends on a traced condition here, and a bare jax.jit around converted "
                 f"code has no way to deliver it.{text}\n  Call the function through autograph.function."
             ) from None
-        leave(1, [values], [site], tries)
+        leave(1, [values], [site], 0 if isinstance(error, OutOfRoom) else tries)
 
     def end_block(self) -> None:
         """End the block that runs, or the call: all paths that are left raise."""

@@ -132,8 +132,9 @@ class Reductions:
         return iter(found) if self.backend.is_eager() else found
 
     def list_of(self, element: Callable[[Any], Any], items: Any, *, python_only: str | None = None) -> list[Any]:
-        """A list comprehension: a loop that appends, if it is over a long range."""
-        if self.backend.is_eager() or type(items) is not range or not self._is_long(items):
+        """A list comprehension: a loop that appends, if it is over a long range, or as long as only the run knows."""
+        is_loop = self._is_long(items) if type(items) is range else self._has_traced_length(items)
+        if self.backend.is_eager() or not is_loop:
             return [element(item) for item in items]
         kept = self.new_list([])
 
@@ -148,6 +149,10 @@ class Reductions:
         if not isinstance(iterable, Generator):
             return False
         return iterable.condition is not None or iterable.is_nested or self._is_long(iterable.items)
+
+    def _has_traced_length(self, items: Any) -> bool:
+        staged = as_staged(items, self.backend)
+        return staged is not None and self.backend.is_traced(staged.length)
 
     def _is_long(self, items: Any) -> bool:
         """Whether a loop over this would be a staged one, and has more iterations than may well stand one by one."""

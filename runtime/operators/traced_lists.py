@@ -13,7 +13,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from autograph.runtime.errors import StagingError
-from autograph.runtime.operators.extents import exactly
+from autograph.runtime.list_room import Room
+from autograph.runtime.operators.extents import exactly, most_of_slice
 from autograph.runtime.operators.locations import user_location
 from autograph.runtime.operators.padded import Padded, are_alike, as_padded
 
@@ -214,7 +215,7 @@ class TracedList(list[Any]):
 
     def _slice(self, key: slice) -> Padded:
         length, capacity = self._held.length, self._held.capacity
-        count_at_most = _at_most(key, capacity)
+        count_at_most = most_of_slice(key, capacity)
         step = 1 if key.step is None else operator.index(key.step)
 
         def bound(value: Any, default: Any) -> Any:
@@ -272,9 +273,26 @@ class TracedList(list[Any]):
         else:
             list.__delitem__(self, key)
 
+    def check_room(self, like: Any) -> None:
+        """See that there are no more elements than ``like`` has room for, if that may be too little."""
+        room = like.reserved
+        if isinstance(room, Room) and self._size() > like.capacity:
+            self._check_room(self.size(), like)
+
+    def _check_room(self, count: Any, held: Padded) -> None:
+        """See that there is room for so many elements: when the program runs, if only then that is known."""
+        if isinstance(held.reserved, Room):
+            room, error = held.reserved, held.reserved.outgrown(held.capacity)
+            if isinstance(count, int):
+                if count > held.capacity:
+                    raise error
+            elif self.checks is not None and self.checks.can_raise_later():
+                self.checks.raise_unless(count <= held.capacity, error, is_check=room.rooms is None)
+
     def append(self, value: Any) -> None:
         self._make_room_for(value)
         if self._is_padded():
+            self._check_room(self._held.length + 1, self._held)
             self.padded = self._held.appended(value)
         else:
             list.append(self, value)
@@ -287,6 +305,8 @@ class TracedList(list[Any]):
                 self._make_room_for(values[0])
             if not is_known or self._is_padded() or not list.__len__(self):
                 mine = self.as_padded()
+                if mine is not None:
+                    self._check_room(mine.length + values._held.length, mine)
                 self.padded = values._held.with_(reserved=False) if mine is None else mine.followed_by(values._held)
                 list.__setitem__(self, slice(None), (_ELSEWHERE,))
                 self.peak = max(self.peak, self._size())
@@ -467,18 +487,6 @@ def is_traced_list(value: Any) -> bool:
 def is_array_list(value: Any) -> bool:
     """Whether this is a list whose elements one array holds; its length may be known."""
     return isinstance(value, TracedList) and value._is_padded()
-
-
-def _at_most(key: slice, capacity: Any) -> Any:
-    """How many elements a slice takes at most, of a list with so much room."""
-    start, stop = key.start, key.stop
-    is_known = all(part is None or type(part) is int for part in (start, stop))
-    if not isinstance(capacity, int) or not is_known or key.step is not None:
-        return capacity
-    start = 0 if start is None else start
-    if stop is None:
-        return min(capacity, -start) if start < 0 else capacity
-    return min(capacity, max(0, stop - start)) if (start < 0) == (stop < 0) else capacity
 
 
 def _is_traced_key(key: Any) -> bool:

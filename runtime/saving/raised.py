@@ -15,7 +15,7 @@ import jax.numpy as jnp
 
 from autograph.runtime import errors
 from autograph.runtime.errors import SavedError, StagingError
-from autograph.runtime.raise_sites import as_number
+from autograph.runtime.raise_sites import as_number, unheard
 from autograph.runtime.saving.schema import Maybe, check, dtype, identifier, line, natural, node
 from autograph.runtime.saving.structures import Decoder, NoForm, Records, Slot, canonical, encode
 from autograph.runtime.saving.texts import text_of
@@ -148,6 +148,15 @@ class SavedSite:
         self.where: str = entry["where"]
         self.is_check: bool = entry["check"]
         self.position: tuple[str, int, str] = (entry["file"], entry["line"], entry["function"])
+
+    @property
+    def refusal(self) -> str:
+        return unheard(self.where, self.name)
+
+    @property
+    def room(self) -> None:
+        """A saved program cannot be recorded again with more room."""
+        return None
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, SavedSite) and self._key == other._key

@@ -1,0 +1,146 @@
+"""`Rooms`: how many elements the lists of a program have room for that its loops lengthen without a known bound.
+
+XLA's sizes are fixed, so such a list begins with room for some elements. A program that runs out of it ends with `OutOfRoom`:
+nothing it did counts, it is recorded again with room for twice as many, and run again. Where that cannot be done, since the
+program prints or is part of another transform, a bound is asked for.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from autograph.runtime.errors import StagingError
+
+AT_FIRST = 64
+_REMEDY = (
+    "Let the loop begin with autograph.set_loop_options(maximum_length=…), or use an autograph.TensorArray(max_size=…)."
+)
+
+
+@dataclass(frozen=True)
+class Room:
+    """Room for a list that may prove too small.
+
+    Attributes:
+      where: the line of the loop that lengthens the list; name: the list's name.
+      rooms: whose it is; None for a bound that the user gives.
+    """
+
+    where: str
+    name: str
+    rooms: Rooms | None = field(default=None, compare=False, repr=False)
+
+    def outgrown(self, capacity: Any) -> Exception:
+        """The exception for a list that is to be longer than this."""
+        if self.rooms is None:
+            return IndexError(
+                f"{self.where}\n  {self.name!r} gets more than {capacity} elements, which is its maximum_length.\n  Give a greater one."
+            )
+        return OutOfRoom(
+            f"{self.where}\n  {self.name!r} has outgrown its room for {capacity} elements, and this program cannot be run again with "
+            f"more.\n  {_REMEDY}",
+            self,
+            capacity,
+        )
+
+
+class OutOfRoom(StagingError):
+    """A list has outgrown the room that its program has for it. Whoever can runs the program again with more."""
+
+    def __init__(self, text: str, room: Room, capacity: int) -> None:
+        super().__init__(text)
+        self.room = room
+        self.capacity = capacity
+
+
+class Rooms:
+    """The room for each list of one program.
+
+    Attributes:
+      version: how often any of them, or of those of programs that this one calls, has grown.
+      asked: those that the last recording asked for, by the loop's line and the list's name.
+    """
+
+    def __init__(self, at_first: dict[tuple[str, str], int] | None = None) -> None:
+        """``at_first``: what others like this one needed, kept up to date."""
+        self._at_first = {} if at_first is None else at_first
+        self._sizes: dict[tuple[str, str], int] = {}
+        self._grown = 0
+        self._inner: weakref.WeakSet[Rooms] = weakref.WeakSet()
+        self._lock = threading.Lock()
+        self.asked: dict[tuple[str, str], int] = {}
+
+    @property
+    def version(self) -> int:
+        return sum(rooms._grown for rooms in self._all())
+
+    def _all(self) -> set[Rooms]:
+        found, pending = set(), [self]
+        while pending:
+            rooms = pending.pop()
+            if rooms not in found:
+                found.add(rooms)
+                pending += list(rooms._inner)
+        return found
+
+    def uses(self, inner: Rooms) -> None:
+        """Note that the program calls that of ``inner``."""
+        if inner is not self:
+            self._inner.add(inner)
+
+    def of(self, where: str, name: str, least: int) -> int:
+        """How many elements a list has room for, ``least`` of which it has."""
+        key = (where, name)
+        size = self._sizes.get(key) or self._at_first.get(key, AT_FIRST)
+        self._sizes[key] = size
+        self.asked[key] = max(size, least)
+        return max(size, least)
+
+    def enough_for(self, call: Callable[[], Any]) -> Any:
+        """What ``call`` returns once there is room enough for it."""
+        while True:
+            try:
+                return call()
+            except OutOfRoom as error:
+                if not self.grow(error):
+                    raise
+
+    def grow(self, error: OutOfRoom) -> bool:
+        """Make room for twice as many elements; False if the list is of another program."""
+        rooms = error.room.rooms
+        if rooms is None or rooms not in self._all():
+            return False
+        key = (error.room.where, error.room.name)
+        with rooms._lock:
+            if rooms._sizes.get(key, 0) < 2 * error.capacity:
+                rooms._sizes[key] = rooms._at_first[key] = 2 * error.capacity
+                rooms._grown += 1
+        return True
+
+
+class GrowthUnknown(StagingError):
+    """A list grows in a loop of which it is not known how often it runs."""
+
+
+def refuse_growth(where: str, name: str, why: str = "how often it runs is not known while tracing") -> GrowthUnknown:
+    """The error for a list that grows by an amount that is not known, where nothing can be run again."""
+    return GrowthUnknown(
+        f"{where}\n  This staged loop appends to {name!r}, and {why}.\n  {_REMEDY} In an autograph.function that only computes none "
+        "is needed."
+    )
+
+
+def refuse_to_run_again(sites: Iterable[Any]) -> None:
+    """Refuse what runs out of room in a program with effects, of whose `RaiseSite`s it may be one.
+
+    Raises:
+      GrowthUnknown: it is.
+    """
+    for room in (site.room for site in sites if site.room is not None):
+        raise refuse_growth(
+            room.where, room.name, "the program prints or calls Python, so that it cannot be run again with more room"
+        )
