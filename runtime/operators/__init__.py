@@ -18,6 +18,7 @@ from autograph.runtime.operators.constants import ConstantChoices
 from autograph.runtime.operators.context import Context
 from autograph.runtime.operators.items import Items
 from autograph.runtime.operators.iteration import Iteration
+from autograph.runtime.operators.list_writes import ListWrites
 from autograph.runtime.operators.lists import Lists
 from autograph.runtime.operators.logs import Logs
 from autograph.runtime.operators.loops import Loops
@@ -30,11 +31,12 @@ from autograph.runtime.operators.orderings import Orderings
 from autograph.runtime.operators.outside_lists import OutsideLists
 from autograph.runtime.operators.python_tests import PythonTests
 from autograph.runtime.operators.reductions import Reductions
+from autograph.runtime.operators.rolling import Rolling
 from autograph.runtime.operators.slices import Slices
 from autograph.runtime.operators.wrappers import Wrappers
 
 
-class Operators(Conditionals, Loops, Items, Calls, Builtins, Lists, Reductions):
+class Operators(Conditionals, Loops, Items, Calls, Builtins, Lists):
     """What ``ag__`` names in converted code, for one backend and one set of options.
 
     Attributes:
@@ -71,6 +73,41 @@ class Operators(Conditionals, Loops, Items, Calls, Builtins, Lists, Reductions):
         self.manager = ContextManagers(self.call).manager
         self.slices, self.masks = Slices(backend), Masks(backend, self.raise_unless)
         self.span = self.slices.span
+        self.list_writes = ListWrites(
+            backend,
+            self.journal,
+            self.identities,
+            self.if_exp,
+            self.can_raise_later,
+            self.raise_unless,
+            self.get_item,
+            self.set_item,
+        )
+        self.rolling = Rolling(
+            backend,
+            self.journal,
+            self.opaque,
+            lambda function: self.converter.python_only(function),
+            self.truth,
+            self.for_loop,
+            self.may_become_traced,
+        )
+        self.reductions = Reductions(
+            backend,
+            call=self.call,
+            can_raise_later=self.can_raise_later,
+            raise_unless=self.raise_unless,
+            python_test=self.python_test,
+            truth=self.truth,
+            not_=self.not_,
+            if_exp=self.if_exp,
+            if_stmt=self.if_stmt,
+            is_none=self.is_none,
+            for_stmt=self.for_stmt,
+            new_list=self.new_list,
+        )
+        self.generator, self.list_of = self.reductions.generator, self.reductions.list_of
+        self.best_of = self.reductions.best_of
         self.orderings = Orderings(backend, self.call, self.get_item)
         self.wrappers = Wrappers(backend, self.call, self._is_converted)
         outside = OutsideLists(self.journal, self.call, writes_at_run_time)

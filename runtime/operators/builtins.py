@@ -31,7 +31,7 @@ from autograph.runtime.operators.locations import user_location, warn
 from autograph.runtime.operators.operations import user_method
 from autograph.runtime.operators.orderings import Orderings, all_scalars_some_traced, better_of, nan_never_better
 from autograph.runtime.operators.padded_arrays import PaddedArray
-from autograph.runtime.operators.reductions import NUMBERS, Generator
+from autograph.runtime.operators.reductions import NUMBERS, Generator, Reductions
 from autograph.runtime.operators.state import value_of
 from autograph.runtime.operators.traced_lists import TracedList, is_array_list, is_traced_list
 from autograph.runtime.optional import Optional
@@ -59,17 +59,12 @@ class Builtins:
 
     backend: Backend
     orderings: Orderings
+    reductions: Reductions
     journal: Journal
     convert_function: Callable[[Any], Any]
     suppress: Callable[..., Any]
     list_overloads: Callable[[], Mapping[Any, Callable[..., Any]]]
     reduced: Callable[..., Any]
-    is_loop: Callable[[Any], bool]
-    summed: Callable[..., Any]
-    decided: Callable[..., Any]
-    extreme: Callable[..., Any]
-    first: Callable[..., Any]
-    best_of: Callable[..., Any]
     new_list: Callable[[list[Any]], list[Any]]
     python_test: Callable[[Any, str], Any]
     asked: Callable[[Any], Any]
@@ -159,8 +154,8 @@ class Builtins:
         return len(value)
 
     def _next(self, *args: Any) -> Any:
-        if args and self.is_loop(args[0]):
-            return self.first(*args)
+        if args and self.reductions.is_loop(args[0]):
+            return self.reductions.first(*args)
         if args and isinstance(args[0], Generator):
             return next(iter(args[0]), *args[1:])
         if args and self.backend.is_tracing():
@@ -223,8 +218,8 @@ class Builtins:
 
     def _sum(self, iterable: Any, /, start: Any = 0) -> Any:
         self.refuse_pending(iterable)
-        if self.is_loop(iterable) and isinstance(value_of(start), NUMBERS):
-            return self.summed(iterable, start)
+        if self.reductions.is_loop(iterable) and isinstance(value_of(start), NUMBERS):
+            return self.reductions.summed(iterable, start)
         if is_array_list(iterable):
             return start + self.reduced("sum", iterable)
         if isinstance(iterable, StagedRange) and iterable.is_traced():
@@ -252,14 +247,14 @@ class Builtins:
     def _extreme(self, plain: Any, pairwise: Any, reduce: Any, is_better: Any) -> Callable[..., Any]:
         def extreme(*args: Any, **kwargs: Any) -> Any:
             self.refuse_pending(args[0] if args else None)
-            if len(args) == 1 and kwargs.get("key") is None and self.is_loop(args[0]):
-                return self.extreme(args[0], plain, *kwargs.values())
+            if len(args) == 1 and kwargs.get("key") is None and self.reductions.is_loop(args[0]):
+                return self.reductions.extreme(args[0], plain, *kwargs.values())
             values: Any = value_of(args[0]) if len(args) == 1 else tuple(map(value_of, args))
             if is_traced_list(values) or (is_array_list(values) and kwargs.get("key") is None):
                 return self.reduced(plain.__name__, values, **kwargs)
             if isinstance(values, StagedRange) and values.is_traced() and kwargs.get("key") is None:
                 ends = values[0], values[-1]
-                return self.best_of(plain, Optional(values.size() > 0, pairwise(*ends)), *kwargs.values())
+                return self.reductions.best_of(plain, Optional(values.size() > 0, pairwise(*ends)), *kwargs.values())
             if self.backend.is_traced(values) and not kwargs.get("key"):
                 return (
                     plain(*args, **kwargs) if values.ndim != 1 or not len(values) else reduce(nan_never_better(values))
@@ -311,8 +306,8 @@ class Builtins:
 
     def _reduce(self, iterable: Any, plain: Any, reduce: Any, combine: Any) -> Any:
         self.refuse_pending(iterable)
-        if self.is_loop(iterable):
-            return self.decided(iterable, plain)
+        if self.reductions.is_loop(iterable):
+            return self.reductions.decided(iterable, plain)
         if is_array_list(iterable):
             return self.reduced(plain.__name__, iterable)
         iterable = value_of(iterable)

@@ -27,6 +27,7 @@ from autograph.runtime.operators.loop_options import set_loop_options
 from autograph.runtime.operators.opaque import OpaqueCalls
 from autograph.runtime.operators.operations import class_attribute
 from autograph.runtime.operators.reported_writes import ReportedWrites
+from autograph.runtime.operators.rolling import Rolling
 from autograph.runtime.operators.state import has_contents
 from autograph.runtime.operators.streams import check_not_advanced
 from autograph.runtime.operators.traced_lists import TracedList
@@ -52,7 +53,7 @@ class Calls(ReportedWrites):
     recursive: bool
     misplaced_loop_options: Callable[[], None]
     new_list: Callable[[list[Any]], list[Any]]
-    check_once: Callable[[Any, bool], None]
+    rolling: Rolling
     overloads: Mapping[Any, Callable[..., Any]]
     opaque: OpaqueCalls
     wrappers: Wrappers
@@ -69,7 +70,7 @@ class Calls(ReportedWrites):
 
     def _called(self, called: Any) -> Any:
         if self.journal.is_rolling:
-            self.check_once(called, not self.recursive or getattr(called, _UNCONVERTED, False))
+            self.rolling.check_once(called, not self.recursive or getattr(called, _UNCONVERTED, False))
         if self.journal.is_open:
             check_not_advanced(called, self.journal.repeats)
             return self.opaque.reporting(called, self._converted(called))

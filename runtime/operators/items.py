@@ -35,8 +35,8 @@ class _Index:
         return key
 
 
-class Items(Lookups, ListWrites):
-    """The operators for writes. Needs ``backend``, ``slices`` and ``masks`` from the object it is mixed into."""
+class Items(Lookups):
+    """The operators for writes. Needs ``backend``, ``slices``, ``masks`` and ``list_writes`` from the object it is mixed into."""
 
     backend: Backend
     journal: Journal
@@ -45,6 +45,7 @@ class Items(Lookups, ListWrites):
     get_attr: Callable[[Any, str], Any]
     slices: Slices
     masks: Masks
+    list_writes: ListWrites
     index = _Index()
 
     def set_item(self, target: Any, key: Any, value: Any) -> Any:
@@ -69,13 +70,13 @@ class Items(Lookups, ListWrites):
         if isinstance(target, np.ndarray) and (self._any_traced(value) or self._any_traced(key)):
             return self._set(jnp.asarray(target), key, value)
         if isinstance(target, MUTABLE_CONTAINERS):
-            if self.write_through(target, key, value):
+            if self.list_writes.write_through(target, key, value):
                 return target
             self.identities.check(target)
             if self.journal.is_interested:
                 self.journal.touch(ContentsPlace(target))
-            if self.is_chosen_anew(target, key, value):
-                target[:] = self.with_one_replaced(target, key, value)
+            if self.list_writes.is_chosen_anew(target, key, value):
+                target[:] = self.list_writes.with_one_replaced(target, key, value)
                 return target
             if isinstance(target, dict) and self.backend.is_traced(key):
                 raise _traced_key(f"A {type(target).__name__} is written at a traced key")

@@ -20,16 +20,33 @@ from autograph.runtime.operators.traced_lists import TracedList
 
 
 class ListWrites:
-    """The part of `Items` that writes lists at traced indices. Needs the rest from the object it is mixed into."""
+    """Writes of lists at traced indices.
 
-    backend: Backend
-    journal: Journal
-    identities: Identities
-    if_exp: Callable[..., Any]
-    raise_unless: Callable[..., None]
-    can_raise_later: Callable[[], bool]
-    get_item: Callable[[Any, Any], Any]
-    set_item: Callable[[Any, Any, Any], Any]
+    Args:
+      if_exp: of `Conditionals`.
+      can_raise_later, raise_unless: of `Raising`.
+      get_item, set_item: of `Items`.
+    """
+
+    def __init__(
+        self,
+        backend: Backend,
+        journal: Journal,
+        identities: Identities,
+        if_exp: Callable[..., Any],
+        can_raise_later: Callable[[], bool],
+        raise_unless: Callable[..., None],
+        get_item: Callable[[Any, Any], Any],
+        set_item: Callable[[Any, Any, Any], Any],
+    ) -> None:
+        self.backend = backend
+        self.journal = journal
+        self.identities = identities
+        self.if_exp = if_exp
+        self.can_raise_later = can_raise_later
+        self.raise_unless = raise_unless
+        self.get_item = get_item
+        self.set_item = set_item
 
     def is_chosen_anew(self, target: Any, key: Any, value: Any) -> TypeGuard[list[Any]]:
         """Whether ``target[key] = value`` is for `with_one_replaced`: lists that are carried as one array write that."""

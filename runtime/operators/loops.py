@@ -28,7 +28,7 @@ from autograph.runtime.progress import Progress, staged_progress
 from autograph.runtime.recording import JOINT, effects_recorded
 
 
-class Loops(Rolling, Raising):
+class Loops(Raising):
     """The operators for loops. Needs ``backend``, ``marks`` and ``staged_if`` from the object it is mixed into."""
 
     backend: Backend
@@ -36,7 +36,9 @@ class Loops(Rolling, Raising):
     journal: Journal
     opaque: OpaqueCalls
     iteration: Iteration
+    rolling: Rolling
     staged_if: Callable[..., Any]
+    truth: Callable[[Any], Any]
     call: Callable[[Any], Any]
     refuse_pending: Callable[[Any], None]
     asked: Callable[[Any], Any]
@@ -187,7 +189,7 @@ class Loops(Rolling, Raising):
                     return
                 reason = found.reason
         copies = self.journal.copies.within(len(iterable) if type(iterable) in (range, list, tuple) else 1)
-        if self.backend.is_tracing() and self.may_be_rolled(iterable, loop):
+        if self.backend.is_tracing() and self.rolling.may_be_rolled(iterable, loop):
             iterable, refusal = self._as_one_loop(iterable, loop, copies, python_only)
             if iterable is None:
                 return
@@ -207,11 +209,11 @@ class Loops(Rolling, Raising):
         """
         wanted = loop.options.is_one_loop
         if type(iterable) is not range:
-            raise self.refusal(f"it runs over a {type(iterable).__name__}")
+            raise self.rolling.refusal(f"it runs over a {type(iterable).__name__}")
         if loop.test is None:
-            left, reason = self.rolled(iterable, loop, copies, python_only)
+            left, reason = self.rolling.rolled(iterable, loop, copies, python_only)
             if wanted and reason is not None:
-                raise self.refusal(reason)
+                raise self.rolling.refusal(reason)
             return (left if len(left) else None), reason
         if not wanted:
             return iterable, None
@@ -489,7 +491,7 @@ class Loops(Rolling, Raising):
             trace.emit()
             return Trial(True)
         try:
-            return self.rolled_by_its_test(trace, loop, again, python_only)
+            return self.rolling.rolled_by_its_test(trace, loop, again, python_only)
         except NotRollable as refusal:
             return Trial(False, str(refusal))
         except Exception as error:

@@ -101,21 +101,44 @@ def unpacked(item: Any, count: int) -> tuple[Any, ...]:
 class Reductions:
     """Operators for generator expressions, and the loops that builtins make of them.
 
-    Needs ``backend`` and the operators for statements and for raising from the object it is mixed into.
+    Args:
+      call: what to call in place of a function.
+      can_raise_later, raise_unless: of `Raising`.
+      python_test: of `PythonTests`.
+      truth, not_, if_exp, if_stmt: of `Conditionals`.
+      is_none: of `Nones`.
+      for_stmt: of `Loops`.
+      new_list: of `Lists`.
     """
 
-    backend: Backend
-    call: Callable[[Any], Any]
-    can_raise_later: Callable[[], bool]
-    raise_unless: Callable[..., None]
-    python_test: Callable[[Any, str], Any]
-    truth: Callable[[Any], Any]
-    not_: Callable[[Any], Any]
-    is_none: Callable[[Any], Any]
-    if_exp: Callable[..., Any]
-    if_stmt: Callable[..., Any]
-    for_stmt: Callable[..., Any]
-    new_list: Callable[[list[Any]], list[Any]]
+    def __init__(
+        self,
+        backend: Backend,
+        *,
+        call: Callable[[Any], Any],
+        can_raise_later: Callable[[], bool],
+        raise_unless: Callable[..., None],
+        python_test: Callable[[Any, str], Any],
+        truth: Callable[[Any], Any],
+        not_: Callable[[Any], Any],
+        if_exp: Callable[..., Any],
+        if_stmt: Callable[..., Any],
+        is_none: Callable[[Any], Any],
+        for_stmt: Callable[..., Any],
+        new_list: Callable[[list[Any]], list[Any]],
+    ) -> None:
+        self.backend = backend
+        self.call = call
+        self.can_raise_later = can_raise_later
+        self.raise_unless = raise_unless
+        self.python_test = python_test
+        self.truth = truth
+        self.not_ = not_
+        self.if_exp = if_exp
+        self.if_stmt = if_stmt
+        self.is_none = is_none
+        self.for_stmt = for_stmt
+        self.new_list = new_list
 
     def generator(
         self,

@@ -29,22 +29,36 @@ from autograph.runtime.operators.raises import ABSENCES, may_be_bound
 
 # So often a loop by a test of Python numbers runs at most, if it is one loop; Python would record it for many minutes.
 _MANY = 1_000_000
+PythonOnly = Callable[[types.FunctionType], str | None]
 _FRESH_ITERATORS = (builtins.zip, builtins.enumerate, builtins.map, builtins.filter, builtins.reversed)
 
 
 class Rolling:
-    """What the operators for loops do with long loops in Python.
+    """What the operators for loops do with large loops in Python.
 
-    Needs ``backend``, ``journal`` and the methods of `Loops` from the object it is mixed into.
+    Args:
+      python_only: what in a function, if anything, shows whether a number is Python's or traced.
+      truth: of `Conditionals`.
+      for_loop, may_become_traced: of `Loops`.
     """
 
-    backend: Backend
-    journal: Journal
-    converter: Any
-    opaque: OpaqueCalls
-    truth: Callable[[Any], Any]
-    for_loop: Callable[..., LoopTrace]
-    may_become_traced: Callable[[Sequence[Callable[..., Any]]], bool]
+    def __init__(
+        self,
+        backend: Backend,
+        journal: Journal,
+        opaque: OpaqueCalls,
+        python_only: PythonOnly,
+        truth: Callable[[Any], Any],
+        for_loop: Callable[..., LoopTrace],
+        may_become_traced: Callable[[Sequence[Callable[..., Any]]], bool],
+    ) -> None:
+        self.backend = backend
+        self.journal = journal
+        self.opaque = opaque
+        self.python_only = python_only
+        self.truth = truth
+        self.for_loop = for_loop
+        self.may_become_traced = may_become_traced
 
     def may_be_rolled(self, items: Any, loop: ForLoop) -> bool:
         """Whether a loop may make the program so large that it is worth a trial."""
@@ -177,7 +191,7 @@ class Rolling:
         Raises:
           NotRollable: it may not.
         """
-        reason = _why_not_once(called, self.converter, is_unconverted)
+        reason = _why_not_once(called, self.python_only, is_unconverted)
         if reason is not None:
             raise NotRollable(reason)
 
@@ -232,37 +246,37 @@ def why(error: Exception) -> str:
 # What may run once in the place of many times.
 
 
-def _why_not_once(called: Any, converter: Any, is_unconverted: bool) -> str | None:
+def _why_not_once(called: Any, python_only: PythonOnly, is_unconverted: bool) -> str | None:
     """Why a call may not be run once in the place of many times; None if it may."""
     if isinstance(called, types.MethodType):
         if not isinstance(called.__func__, types.FunctionType):
             return _by_name(called)
         called = called.__func__
     if isinstance(called, types.FunctionType):
-        return _of_function(called, converter, is_unconverted)
+        return _of_function(called, python_only, is_unconverted)
     if isinstance(called, types.BuiltinFunctionType):
         return _by_name(called)
     if isinstance(called, type):
         made = called.__init__  # type: ignore[misc]
         if is_library(called) or not isinstance(made, types.FunctionType):
             return _by_name(called) if is_library(called) else None
-        return _of_function(made, converter, is_unconverted)
+        return _of_function(made, python_only, is_unconverted)
     method = getattr(type(called), "__call__", None)
     if isinstance(method, types.FunctionType) and not is_internal(method.__code__.co_filename):
-        return _of_function(method, converter, is_unconverted)
+        return _of_function(method, python_only, is_unconverted)
     return _by_name(called)
 
 
-def _of_function(function: types.FunctionType, converter: Any, is_unconverted: bool) -> str | None:
+def _of_function(function: types.FunctionType, python_only: PythonOnly, is_unconverted: bool) -> str | None:
     if is_internal(function.__code__.co_filename):
         inner = function.__dict__.get("__wrapped__")
-        return _of_function(inner, converter, False) if isinstance(inner, types.FunctionType) else None
+        return _of_function(inner, python_only, False) if isinstance(inner, types.FunctionType) else None
     if is_library(function):
         return _by_name(function)
     if is_unconverted:
         return f"it calls {function.__qualname__}, which is not converted"
     try:
-        found = converter.python_only(function)
+        found = python_only(function)
     except ConversionError:
         return (
             None
