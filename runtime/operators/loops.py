@@ -476,10 +476,8 @@ class Loops(Raising):
                 is_static = trace.test_is_static()
             except GrowthUnknown:  # which it may turn out to be, where Python can run it
                 is_static = True
-            except (
-                Exception
-            ) as error:  # what Python can run and staging cannot; if it is an error, Python will raise it
-                undo()
+            except Exception as error:
+                undo()  # what Python can run and staging cannot; if it is an error, Python will raise it
                 if isinstance(error, OutOfRoom):
                     raise
                 reason = why(error) if python_only is None else tells(python_only)
