@@ -102,7 +102,7 @@ def _write(args: Sequence[Any], sep: str, end: str, stream: Any, summarize: int 
         with open(stream.removeprefix("file://"), "a", encoding="utf-8") as file:
             file.write(text + end)
     else:
-        builtins.print(text, end=end, file=stream)
+        builtins.print(text + end, end="", file=stream)  # in one piece: several devices may print at once
 
 
 def py_function(func: Callable[..., Any], inp: Sequence[Any], Tout: Any) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tempfile
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -336,3 +338,27 @@ def explicit_axes(world: World):
 
     with jax.set_mesh(mesh):
         return f(x), v.value
+
+
+@program
+def saved_on_one_mesh_and_loaded_on_another(world: World):
+    class Model(ag.Module):
+        def __init__(self):
+            self.w = ag.Variable(ROWS, sharding=world.sharding("data"))
+
+        @ag.function
+        def __call__(self, x):
+            while x.sum() > 5:
+                x = x / 2
+            return (x * self.w).sum()
+
+    model, x = Model(), world.array(ROWS, "data")
+    result = model(x)
+    if ag.functions_run_eagerly() or world.processes > 1:  # where no process has all of it, there is no `ag.save`
+        return [result] * 3
+    with tempfile.TemporaryDirectory() as folder:
+        ag.save(model, f"{folder}/model")
+        loaded = ag.load(f"{folder}/model")
+    first = loaded(x)
+    loaded.w.assign(jax.device_put(loaded.w.value, world.sharding()))
+    return [result, first, loaded(jax.device_put(x, world.sharding()))]
