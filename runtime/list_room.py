@@ -138,9 +138,8 @@ def refuse_to_run_again(sites: Iterable[Any]) -> None:
     """Refuse what runs out of room in a program with effects, of whose `RaiseSite`s it may be one.
 
     Raises:
-      GrowthUnknown: it is.
+      StagingError: it is.
     """
     for room in (site.room for site in sites if site.room is not None):
-        raise refuse_growth(
-            room.where, room.name, "the program prints or calls Python, so that it cannot be run again with more room"
-        )
+        why = "the program prints or calls Python, so that it cannot be run again with more room"
+        raise StagingError(*refuse_growth(room.where, room.name, why).args)

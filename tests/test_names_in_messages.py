@@ -26,8 +26,13 @@ def in_a_dict(x):
     return x
 
 
+@ag.do_not_convert
+def made_elsewhere(x):
+    return collections.deque([x])
+
+
 def a_deque(x):
-    queue = collections.deque([x])
+    queue = made_elsewhere(x)
     if x > 0:
         queue.append((x, 1))
     return x

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import collections
 import contextlib
 import functools
 import itertools
@@ -33,6 +34,7 @@ from autograph.runtime.operators.orderings import Orderings, all_scalars_some_tr
 from autograph.runtime.operators.padded_arrays import PaddedArray
 from autograph.runtime.operators.reductions import NUMBERS, Generator, Reductions
 from autograph.runtime.operators.state import value_of
+from autograph.runtime.operators.traced_deques import TracedDeque
 from autograph.runtime.operators.traced_lists import TracedList, is_array_list, is_traced_list
 from autograph.runtime.optional import Optional
 from autograph.runtime.raise_sites import DeferredText
@@ -96,6 +98,7 @@ class Builtins:
             builtins.bool: self._bool,
             builtins.print: self._print,
             builtins.len: self._len,
+            builtins.isinstance: _is_instance,
             builtins.next: self._next,
             contextlib.suppress: self.suppress,
             builtins.sum: self._sum,
@@ -229,12 +232,12 @@ class Builtins:
     def _list(self, *args: Any) -> Any:
         if args:
             self.refuse_pending(args[0])
-        return args[0].copy() if args and is_array_list(args[0]) else list(*args)
+        return args[0].as_list() if args and is_array_list(args[0]) else list(*args)
 
     def _sorted(self, iterable: Any, /, *, key: Any = None, reverse: bool = False) -> Any:
         self.refuse_pending(iterable)
         if is_traced_list(iterable) or (is_array_list(iterable) and key is None):
-            found = iterable.copy()
+            found = iterable.as_list()
             found.sort(key=key, reverse=reverse)
             return found
         if self.backend.is_traced(iterable) and key is None and iterable.ndim == 1:
@@ -371,3 +374,8 @@ class _Sized:
 
     def __len__(self) -> Any:
         return self._size
+
+
+def _is_instance(value: Any, kinds: Any) -> bool:
+    """``isinstance``, in which a deque is no list."""
+    return isinstance(collections.deque() if type(value) is TracedDeque else value, kinds)

@@ -319,6 +319,7 @@ OVERLOADED = frozenset(
     getattr(builtins, name)
     for name in [
         "print",
+        "isinstance",
         "range",
         "enumerate",
         "zip",

@@ -126,6 +126,11 @@ class Extent(_Neutral):
         return replace(self, now=now, peak=self.peak.join(now).join(peak), net=net)
 
 
+def at_most(count: int) -> Extent:
+    """Of a list that drops an element where it has more than ``count``."""
+    return Extent(Bound(most=count), Bound(most=count + 1), None)
+
+
 UNBOUNDED = Extent(Bound(rise=math.inf), Bound(rise=math.inf), None)
 
 

@@ -251,7 +251,7 @@ def _staged_items(iterable: StagedItems, backend: Backend) -> StagedIterable | N
     staged = [part for part in parts if part is not None]
     if iterable.kind == "reversed":
         if isinstance(iterable.parts[0], TracedList):
-            return as_staged(iterable.parts[0][::-1], backend)
+            return as_staged(iterable.parts[0].as_list()[::-1], backend)
         (inner,) = staged
         flipped = tuple(array[::-1] for array in inner.arrays)
         return StagedIterable(inner.length, flipped, lambda index, slices: inner.item(inner.length - 1 - index, slices))

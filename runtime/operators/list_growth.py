@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +12,7 @@ import jax.numpy as jnp
 from autograph.backends.base import Backend, LeafType
 from autograph.runtime.errors import StagingError
 from autograph.runtime.list_room import Room
-from autograph.runtime.operators.extents import Extent, exactly
+from autograph.runtime.operators.extents import Extent, at_most, exactly
 from autograph.runtime.operators.padded import Kind, Padded, as_padded, check_kinds, emptied, taken_apart
 from autograph.runtime.operators.parts import Path, parts_of
 from autograph.runtime.operators.traced_lists import TracedList
@@ -49,11 +50,15 @@ def list_end(owner: TracedList, start: Any, key: ListKey, backend: Backend) -> L
         extent = contents.extent.relative_to(key, contents.capacity)
         if isinstance(start, tuple):
             extent = contents.extent.since(len(start))
+        if owner.most is not None:
+            extent = dataclasses.replace(at_most(owner.most), origin=extent.origin)
         length = contents.length if isinstance(contents.length, int) else None
         return ListEnd(contents.kind, types, extent, length, True)
     extent = exactly(len(contents))
     if isinstance(start, tuple):
         extent = Extent().plus(owner.peak - len(start)).plus(len(contents) - owner.peak)
+    if owner.most is not None:
+        extent = at_most(owner.most)
     if not contents:
         return ListEnd(None, (), extent, 0)
     try:

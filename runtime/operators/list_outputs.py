@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -10,9 +11,10 @@ import jax
 
 from autograph.runtime.operators.object_graph import is_one_shot
 from autograph.runtime.operators.padded import Padded
+from autograph.runtime.operators.traced_deques import TracedDeque
 from autograph.runtime.operators.traced_lists import TracedList
 
-_MAY_HOLD_LISTS = frozenset([TracedList, list, tuple, dict])
+_MAY_HOLD_LISTS = frozenset([TracedList, TracedDeque, list, tuple, dict])
 
 
 def with_plain_lists(value: Any, as_array: Callable[[TracedList], Any] | None = None) -> Any:
@@ -26,6 +28,8 @@ def with_plain_lists(value: Any, as_array: Callable[[TracedList], Any] | None = 
     for leaf in leaves:
         if isinstance(leaf, TracedList):
             leaf = (as_array(leaf) if as_array is not None else None) or leaf.resolve()
+        if type(leaf) is collections.deque:
+            leaf = collections.deque((with_plain_lists(part, as_array) for part in leaf), leaf.maxlen)
         resolved.append([with_plain_lists(part, as_array) for part in leaf] if type(leaf) is list else leaf)
     return jax.tree_util.tree_unflatten(treedef, resolved)
 
@@ -44,7 +48,11 @@ class CountedList:
     def of(cls, made: TracedList) -> CountedList | None:
         """The list as such, if it is held in arrays and its length is known."""
         held = made.contents()
-        return cls(made) if isinstance(held, Padded) and isinstance(held.length, int) else None
+        return (
+            cls(made)
+            if type(made) is TracedList and isinstance(held, Padded) and isinstance(held.length, int)
+            else None
+        )
 
     def resolve(self) -> Any:
         """The list: Python's own outside of a trace."""
@@ -76,7 +84,7 @@ def as_argument(value: Any) -> Any:
 
 
 def _holds_list(value: Any) -> bool:
-    if type(value) is TracedList:
+    if type(value) in (TracedList, TracedDeque):
         return True
     parts = value.values() if type(value) is dict else value if type(value) in (list, tuple) else ()
     return any(type(part) in _MAY_HOLD_LISTS and _holds_list(part) for part in parts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import collections
 import functools
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -19,6 +20,7 @@ from autograph.runtime.operators.locations import user_location
 from autograph.runtime.operators.orderings import error_of_empty, nan_never_better
 from autograph.runtime.operators.padded import Padded
 from autograph.runtime.operators.padded_arrays import PaddedArray
+from autograph.runtime.operators.traced_deques import TracedDeque
 from autograph.runtime.operators.traced_lists import EmptyListError, TracedList, is_array_list
 from autograph.runtime.recording import JOINT
 
@@ -58,6 +60,14 @@ class Lists:
         self.journal.born(made)
         return made
 
+    def new_deque(self, iterable: Any = (), maxlen: int | None = None) -> Any:
+        """``collections.deque(...)``, whose length may come to be traced."""
+        if JOINT.staging.is_plain(JOINT.staging.place()):
+            return collections.deque(iterable, maxlen)
+        made = TracedDeque(iterable, maxlen, self)
+        self.journal.born(made)
+        return made
+
     def list_overloads(self) -> Mapping[Any, Callable[..., Any]]:
         """What functions of `jax.numpy` that take lists become."""
         padded: dict[str, Callable[..., Any]] = {
@@ -72,7 +82,12 @@ class Lists:
         plain |= {getattr(np, name): array_overloads()[getattr(np, name)] for name in padded}
         stacking = {function: self._stacking(plain[function], padded[function.__name__]) for function in plain}
         methods = {getattr(jnp, name): _by_method(name) for name in REDUCTIONS}
-        return stacking | methods | {function: self._of_known_lengths(function) for function in _TREE_FUNCTIONS}
+        return (
+            {collections.deque: self.new_deque}
+            | stacking
+            | methods
+            | {function: self._of_known_lengths(function) for function in _TREE_FUNCTIONS}
+        )
 
     def _stacking(self, plain: Callable[..., Any], padded: Callable[..., Any]) -> Callable[..., Any]:
         def stack(arrays: Any, *args: Any, **kwargs: Any) -> Any:

@@ -35,6 +35,7 @@ class TracedList(list[Any]):
     Attributes:
       padded: its contents where their number is traced, else None.
       peak: the greatest length, and room, since it was last outside all staged statements.
+      most: how many elements it can have; None for any number.
       checks: the operators, for errors that only run time knows of.
     """
 
@@ -45,6 +46,8 @@ class TracedList(list[Any]):
         self.padded: Padded | None = None
         self.checks = checks
         self.set_contents(values.contents() if isinstance(values, TracedList) else tuple(values))
+
+    most: int | None = None
 
     def note_read(self) -> None:
         """Report that what follows depends on the length, or on the elements: a loop that appends must carry both."""
@@ -143,7 +146,7 @@ class TracedList(list[Any]):
         return iter(self._held.elements(len(self))) if self._is_padded() else list.__iter__(self)
 
     def __reversed__(self) -> Iterator[Any]:
-        return iter(self[::-1])
+        return iter(self.as_list()[::-1])
 
     def __eq__(self, other: object) -> bool:
         return self is other or list(self) == other
@@ -386,6 +389,8 @@ class TracedList(list[Any]):
     def copy(self) -> TracedList:
         self.note_read()
         return self.holding(self.contents())
+
+    as_list = copy
 
     def _searched(self, value: Any) -> Padded | None:
         """The contents to search for a value; None if Python can."""
