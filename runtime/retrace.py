@@ -81,9 +81,8 @@ class TraceLog:
         with self._lock:
             self.count += 1
             self._traces.append(trace)
-            is_again = len(self._traces) > 1 and set(self._reasons(len(self._traces) - 1)) == set(
-                _rooms(*list(self._traces)[-2:])
-            )
+            grown = _rooms(*list(self._traces)[-2:]) if len(self._traces) > 1 else []
+            is_again = bool(grown) and set(self._reasons(len(self._traces) - 1)) == set(grown)
             if call is None or is_again:
                 return
             self._calls.append(call)
@@ -179,7 +178,8 @@ def _by_parameter(trace: Trace) -> dict[str, tuple[Any, list[Any]]]:
 def _equal(leaf: Any, new: Any) -> bool:
     if isinstance(leaf, StaticLeaf) or isinstance(new, StaticLeaf):
         return bool(leaf == new)
-    return (leaf.shape, leaf.dtype, leaf.weak_type) == (new.shape, new.dtype, new.weak_type)
+    # By text: sizes that only the run knows are compared while they are traced, where the answer would be taken for the user's.
+    return (str(leaf.shape), leaf.dtype, leaf.weak_type) == (str(new.shape), new.dtype, new.weak_type)
 
 
 def _leaf_difference(where: str, name: str, leaf: Any, new: Any) -> Difference:
@@ -202,7 +202,7 @@ def _leaf_difference(where: str, name: str, leaf: Any, new: Any) -> Difference:
         return Difference(where, was, now, f"pass one dtype, `{name}.astype(...)`")
     if len(leaf.shape) != len(new.shape):
         return Difference(where, was, now, "each rank is a graph of its own; `ag.TensorSpec(None)` is one for all")
-    if leaf.shape != new.shape:
+    if str(leaf.shape) != str(new.shape):
         advice = "leave the size open: `reduce_retracing=True`, or `ag.TensorSpec` with None in an input_signature"
         return Difference(where, was, now, advice)
     kind = ("weak " if leaf.weak_type else "") + was, ("weak " if new.weak_type else "") + now
