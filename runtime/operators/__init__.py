@@ -31,6 +31,7 @@ from autograph.runtime.operators.orderings import Orderings
 from autograph.runtime.operators.outside_lists import OutsideLists
 from autograph.runtime.operators.python_tests import PythonTests
 from autograph.runtime.operators.reductions import Reductions
+from autograph.runtime.operators.reported_writes import ReportedWrites
 from autograph.runtime.operators.rolling import Rolling
 from autograph.runtime.operators.slices import Slices
 from autograph.runtime.operators.wrappers import Wrappers
@@ -109,11 +110,23 @@ class Operators(Conditionals, Loops, Items, Calls, Builtins, Lists):
         self.generator, self.list_of = self.reductions.generator, self.reductions.list_of
         self.best_of = self.reductions.best_of
         self.orderings = Orderings(backend, self.call, self.get_item)
+        self.writes = ReportedWrites(
+            backend,
+            self.journal,
+            convert=lambda function: self.converter.convert(function),
+            call=self.call,
+            checks=self,
+            get_attr=self.get_attr,
+            set_attr=self.set_attr,
+            del_attr=self.del_attr,
+            store_attr=self.store_attr,
+            remove_attr=self.remove_attr,
+        )
         self.wrappers = Wrappers(backend, self.call, self._is_converted)
         outside = OutsideLists(self.journal, self.call, writes_at_run_time)
         self.call_outside, self.refuse_pending = outside.call_outside, outside.refuse_pending
         self.logs = Logs(self.journal, backend.is_traced)
-        overloads = (array_overloads(), self.make_overloads(), self.writing_overloads(), self.logs.overloads())
+        overloads = (array_overloads(), self.make_overloads(), self.writes.overloads(), self.logs.overloads())
         self.overloads = {called: overload for each in overloads for called, overload in each.items()}
 
     def _is_converted(self, function: types.FunctionType) -> bool:

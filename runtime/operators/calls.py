@@ -40,7 +40,7 @@ _CONTROL_FLOW = frozenset(["cond", "switch", "while_loop", "fori_loop"])
 _UNCONVERTED = "__autograph_do_not_convert__"
 
 
-class Calls(ReportedWrites):
+class Calls:
     """The operator for calls.
 
     Needs ``backend``, ``converter``, ``recursive`` and ``builtins`` from what it is mixed into.
@@ -57,6 +57,7 @@ class Calls(ReportedWrites):
     overloads: Mapping[Any, Callable[..., Any]]
     opaque: OpaqueCalls
     wrappers: Wrappers
+    writes: ReportedWrites
     logs: Logs
     constants: ConstantChoices
 
@@ -97,9 +98,9 @@ class Calls(ReportedWrites):
         if kind is CACHE:
             return self.wrappers.cached(called)
         if kind in (types.MethodDescriptorType, types.WrapperDescriptorType):
-            return self.unbound(called)
+            return self.writes.unbound(called)
         if kind is types.MethodWrapperType:
-            return self.special(called)
+            return self.writes.special(called)
         if issubclass(kind, type):  # of the object itself nothing is asked: a proxy would answer for another
             return self._builtin(called)
         return self._object(called)
@@ -186,7 +187,7 @@ class Calls(ReportedWrites):
         ):
             return getattr(TracedList(called.__self__, self), called.__name__)
         if called.__name__ in ("insert", "pop") and type(called.__self__) is list:
-            return self.at_any_index(called)
+            return self.writes.at_any_index(called)
         return called
 
     def _class(self, cls: type) -> Any:

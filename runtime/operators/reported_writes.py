@@ -25,20 +25,40 @@ _OF_CONTENTS = frozenset(
 class ReportedWrites:
     """The operators for such calls.
 
-    Needs ``backend``, ``journal``, ``converter``, ``call`` and the operators for attributes from the object it is mixed into.
+    Args:
+      convert: the rewritten form of a function.
+      call: what to call in place of a function.
+      checks: what lists of traced length ask, as `TracedList` takes it.
+      get_attr: of `Operations`.
+      set_attr, del_attr, store_attr, remove_attr: of `Items`.
     """
 
-    backend: Backend
-    journal: Journal
-    converter: Any
-    call: Callable[[Any], Any]
-    get_attr: Callable[[Any, str], Any]
-    set_attr: Callable[[Any, str, Any], None]
-    del_attr: Callable[[Any, str], None]
-    store_attr: Callable[[Any, str, Any, Callable[[str, Any], None]], None]
-    remove_attr: Callable[[Any, str, Callable[[str], None]], None]
+    def __init__(
+        self,
+        backend: Backend,
+        journal: Journal,
+        *,
+        convert: Callable[[types.FunctionType], types.FunctionType],
+        call: Callable[[Any], Any],
+        checks: Any,
+        get_attr: Callable[[Any, str], Any],
+        set_attr: Callable[[Any, str, Any], None],
+        del_attr: Callable[[Any, str], None],
+        store_attr: Callable[[Any, str, Any, Callable[[str, Any], None]], None],
+        remove_attr: Callable[[Any, str, Callable[[str], None]], None],
+    ) -> None:
+        self.backend = backend
+        self.journal = journal
+        self.convert = convert
+        self.call = call
+        self.checks = checks
+        self.get_attr = get_attr
+        self.set_attr = set_attr
+        self.del_attr = del_attr
+        self.store_attr = store_attr
+        self.remove_attr = remove_attr
 
-    def writing_overloads(self) -> Mapping[Any, Callable[..., Any]]:
+    def overloads(self) -> Mapping[Any, Callable[..., Any]]:
         """What is called in place of functions that write to their arguments."""
         return {
             builtins.getattr: self._getattr,
@@ -69,7 +89,7 @@ class ReportedWrites:
                 map(self.backend.is_traced, jax.tree_util.tree_leaves((args, kwargs)))
             ):
                 return function(*args, **kwargs)
-            return self.converter.convert(twin())(*args, **kwargs)
+            return self.convert(twin())(*args, **kwargs)
 
         return call
 
@@ -103,7 +123,7 @@ class ReportedWrites:
         def call(*args: Any) -> Any:
             if not args or not self.backend.is_traced(args[0]):
                 return called(*args)
-            made = TracedList(items, self)
+            made = TracedList(items, self.checks)
             found = getattr(made, called.__name__)(*args)
             items[:] = list(made)
             return found
