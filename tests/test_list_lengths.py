@@ -210,3 +210,23 @@ def test_pytree_functions_refuse_a_list_of_traced_length():
 
     with pytest.raises(ag.StagingError, match="whose length is traced"):
         f(INPUTS[0])
+
+
+def test_two_lists_of_an_inner_loop_one_of_which_it_binds_anew():
+    def f(n, v):
+        kept, others, total = [], [n], 1
+        for _ in ag.range(4):
+            for i, _ in enumerate(v):
+                if kept:
+                    total += kept[-1]
+                if len(kept) == 2:
+                    others.append(i - total % 5)
+                kept.insert(0, i)
+                kept.append(total)
+                if len(kept) > 3:
+                    kept = kept[-3:]
+        return len(kept), sum(kept), total, len(others)
+
+    n, v = jnp.array(3), jnp.array([0.5, 1.5, 2.5])
+    for run in (ag.function(f), jax.jit(ag.convert(f))):
+        assert tuple(map(int, run(n, v))) == tuple(map(int, f(n, v)))

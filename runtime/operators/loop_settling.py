@@ -266,11 +266,14 @@ class SettlesCarry(CarriesLists):
             after = self.memory.find(self.position, variable.name, before)
             if after is None:
                 continue
+            joiner = Joiner(self.backend)
+            joined = joiner.join(variable.name, before, after)
+            if joiner.mismatches:  # a list that has got more room on the way, say
+                continue
+            assert isinstance(joined.layout, Maybe)
             if carried is None:
                 carried = Carried(variable, after, [False], [None], UNBOUND)
                 self.carried.append(carried)
-            joined = Joiner(self.backend).join(variable.name, before, after)
-            assert isinstance(joined.layout, Maybe)
             carried.take(joined.layout, injected(joined.left, carried.start))
 
     def _remember(self, carried: Carried) -> None:
