@@ -173,6 +173,7 @@ def _set(*path_and_value):
         (_set("programs", 0, "arguments", ["tuple", []]), "arguments"),
         (_set("programs", 0, "platforms", ["tpu"]), "in its file, and not here"),
         (_set("programs", 0, "file", "variables.safetensors"), "variables.safetensors"),
+        (_set("programs", 0, "specs", 0, "dtype", "key<a>"), "specs[0].dtype"),
         (_set("functions", 0, "programs", [7]), "programs[7]"),
         (_set("functions", 0, "programs", []), "belongs to no function"),
         (_set("functions", 0, "parameters", []), "arguments"),

@@ -74,6 +74,14 @@ def test_a_size_that_some_program_leaves_open(tmp_path):
         again(jnp.ones(0))
 
 
+def test_a_key_as_an_argument(tmp_path):
+    f = ag.function(lambda key, x: (jax.random.normal(key, (3,)) * x, jax.random.split(key)))
+    key = jax.random.key(3)
+    expected, keys = f(key, X)
+    got, others = loaded(f, tmp_path)(key, X)
+    assert got.tolist() == expected.tolist() and (others == keys).all()
+
+
 def test_concrete_functions_in_a_dict(tmp_path):
     f = ag.function(lambda x, n: x * n)
     again = loaded({"twice": f.get_concrete_function(X, 2), "thrice": f.get_concrete_function(X, 3)}, tmp_path)

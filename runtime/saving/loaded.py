@@ -23,6 +23,7 @@ from autograph.runtime.random import Generator
 from autograph.runtime.recording import JOINT
 from autograph.runtime.saving import manifest, tensors
 from autograph.runtime.saving.directory import MANIFEST, Reading, found
+from autograph.runtime.saving.dtypes import implementation, name_of
 from autograph.runtime.saving.programs import LoadedFunction, LoadedProgram, spec_of
 from autograph.runtime.saving.structures import Decoder, Node, Records
 from autograph.runtime.signature import Arguments
@@ -157,8 +158,9 @@ class _Loading:
             )
         # A large array is used where it lies in the file, which is mapped: its pages are read when they are needed.
         value = jax.device_put(stored, may_alias=True) if stored.nbytes >= _LARGE else jnp.array(stored)
-        if _is_key(entry["dtype"]):
-            value = jax.random.wrap_key_data(value, impl=entry["dtype"][4:-1])
+        kind = implementation(entry["dtype"])
+        if kind is not None:
+            value = jax.random.wrap_key_data(value, impl=kind)
         if entry["hidden"]:
             return Held(value, entry["name"] or "constant")
         made = Variable(0, entry["trainable"], entry["name"])
@@ -292,21 +294,18 @@ class _Signed:
     def __call__(self, *args: Any, **kwargs: Any) -> None: ...
 
 
-def _is_key(dtype: str) -> bool:
-    return dtype.startswith("key<")
-
-
 def _stored_type(dtype: str, shape: Sequence[int]) -> tuple[str, tuple[int, ...]]:
     """The type of the array that a Variable's value is stored as."""
-    if not _is_key(dtype):
+    kind = implementation(dtype)
+    if kind is None:
         return dtype, tuple(shape)
-    data = jax.eval_shape(lambda: jax.random.key_data(jax.random.key(0, impl=dtype[4:-1])))
+    data = jax.eval_shape(lambda: jax.random.key_data(jax.random.key(0, impl=kind)))
     return "uint32", (*shape, *data.shape)
 
 
 def _is_of(type: LeafType, shape: Sequence[Any] | None, dtype: str) -> bool:
     """Whether an artifact's type is that of the manifest, in which an open size may have no name."""
-    if str(type.dtype) != dtype or shape is None or len(shape) != len(type.shape):
+    if name_of(type.dtype) != dtype or shape is None or len(shape) != len(type.shape):
         return False
     return all(
         size == mine if isinstance(mine, int) else isinstance(size, str)

@@ -14,6 +14,7 @@ from autograph.runtime.input_signature import as_input, check
 from autograph.runtime.inputs import WeakSpec
 from autograph.runtime.raising import Guarded
 from autograph.runtime.recording import JOINT
+from autograph.runtime.saving.dtypes import dtype_of
 from autograph.runtime.saving.raised import SavedSite
 from autograph.runtime.saving.structures import Decoder, Node, NoForm, Records, Slot, encode
 from autograph.runtime.signature import Arguments, is_array_leaf, is_array_like
@@ -167,7 +168,7 @@ class LoadedFunction:
 def spec_of(entry: dict[str, Any]) -> TensorSpec:
     """The spec of a manifest's entry."""
     shape = None if entry["shape"] is None else tuple(entry["shape"])
-    return (WeakSpec if entry["weak"] else TensorSpec)(shape, entry["dtype"], entry["name"])
+    return (WeakSpec if entry["weak"] else TensorSpec)(shape, dtype_of(entry["dtype"]), entry["name"])
 
 
 def _platform_names(platforms: Sequence[str]) -> set[str]:

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 
 from autograph.runtime import errors
 from autograph.runtime.errors import SavedError, StagingError
 from autograph.runtime.raise_sites import as_number, unheard
+from autograph.runtime.saving.dtypes import dtype_of, name_of
 from autograph.runtime.saving.schema import Maybe, check, dtype, identifier, line, natural, node
 from autograph.runtime.saving.structures import Decoder, NoForm, Records, Slot, canonical, encode
 from autograph.runtime.saving.texts import text_of
@@ -45,7 +45,7 @@ def entry_of(site: Any) -> dict[str, Any]:
     file, number, function = site.position
     return {
         "raised": raised,
-        "types": [[list(each.shape), jnp.dtype(each.dtype).name] for each in site.types],
+        "types": [[list(each.shape), name_of(each.dtype)] for each in site.types],
         "check": site.is_check,
         "file": file,
         "line": number,
@@ -143,7 +143,7 @@ class SavedSite:
     def __init__(self, entry: dict[str, Any], records: Records) -> None:
         self._entry, self._records = entry, records
         self._key = canonical(entry)
-        self.types = tuple(jax.ShapeDtypeStruct(tuple(shape), jnp.dtype(kind)) for shape, kind in entry["types"])
+        self.types = tuple(jax.ShapeDtypeStruct(tuple(shape), dtype_of(kind)) for shape, kind in entry["types"])
         self.name: str = entry["raised"]["class"]
         self.where: str = entry["where"]
         self.is_check: bool = entry["check"]

@@ -27,6 +27,7 @@ from autograph.runtime.random import Generator
 from autograph.runtime.recording import JOINT, is_recording
 from autograph.runtime.saving import manifest, tensors
 from autograph.runtime.saving.directory import MANIFEST, replacing
+from autograph.runtime.saving.dtypes import name_of
 from autograph.runtime.saving.raised import entry_of
 from autograph.runtime.saving.structures import Node, NoForm, Slot, encode
 from autograph.runtime.signature import Arguments
@@ -379,7 +380,7 @@ def _arguments(concrete: ConcreteFunction) -> Node:
 def _spec_entry(spec: TensorSpec, original: TensorSpec | None = None) -> dict[str, Any]:
     return {
         "shape": None if spec.shape is None else list(spec.shape),
-        "dtype": str(spec.dtype),
+        "dtype": name_of(spec.dtype),
         "name": spec.name,
         "weak": isinstance(original, WeakSpec),
     }
@@ -390,16 +391,11 @@ def _variable_entry(variable: Variable, name: str, value: Any) -> dict[str, Any]
         "tensor": name,
         "name": variable._name,
         "trainable": variable.trainable,
-        "dtype": _dtype_of(value),
+        "dtype": name_of(value.dtype),
         "shape": list(value.shape),
         "hidden": isinstance(variable, Held),
         "sharding": _sharding_entry(getattr(value, "sharding", None)),
     }
-
-
-def _dtype_of(value: Any) -> str:
-    is_key = jnp.issubdtype(value.dtype, jax.dtypes.prng_key)
-    return f"key<{jax.random.key_impl(value)}>" if is_key else str(value.dtype)
 
 
 def _sharding_entry(sharding: Any) -> dict[str, Any] | None:

@@ -12,9 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import jax.numpy as jnp
-import numpy as np
-
+from autograph.runtime.saving.dtypes import dtype_of
 from autograph.runtime.saving.structures import is_name
 
 
@@ -118,16 +116,9 @@ def line(value: Any) -> None:
 
 def dtype(value: Any) -> None:
     """Admits the names of dtypes of arrays."""
-    if type(value) is not str or (_KEY.fullmatch(value) is None and not _is_dtype(value)):
-        raise ValueError("no dtype of arrays")
-
-
-def _is_dtype(name: str) -> bool:
-    found = jnp.dtype(name)
-    return found.name == name and (found == np.bool_ or bool(jnp.issubdtype(found, np.number)))
-
-
-_KEY = re.compile(r"key<\w+>")
+    if type(value) is not str:
+        raise ValueError("no dtype")
+    dtype_of(value)
 
 
 def size(value: Any) -> None:
