@@ -637,19 +637,3 @@ def test_each_assumption_has_a_test():
     used = {node.attr for node in ast.walk(here) if isinstance(node, ast.Attribute)}
     covered_by_others = {"While", "Scan", "Kind", "kind_of"}
     assert {name for name in names if not name.startswith("_")} - used - covered_by_others == set()
-
-
-def test_a_lowering_knows_the_platforms_that_it_is_for():
-    seen = []
-
-    def on_platforms(platforms, **_):
-        seen.append(platforms)
-        return lambda x: [x * 2]
-
-    primitive = jax_compat.new_primitive("doubled_somewhere")
-    jax_compat.define(primitive, types=lambda x: [x], on_platforms=on_platforms, jvp=None, batch=None)
-    traced = jax.jit(lambda x: primitive.bind(x)[0]).trace(3.0)
-    for platforms in (("tpu",), ("cpu", "cuda")):
-        traced.lower(lowering_platforms=platforms)
-    assert seen == [("tpu",), ("cpu", "cuda")]
-    assert float(primitive.bind(3.0)[0]) == 6 and seen[-1] == (jax.default_backend(),)

@@ -23,7 +23,7 @@ from autograph.backends.xla import jax_compat
 from autograph.backends.xla.dependence import dependents, is_smooth, moving_of, split
 from autograph.backends.xla.jax_compat import ClosedJaxpr, Kind, no_tangent, replay, strong
 from autograph.backends.xla.linear import LinearMap, linear_p
-from autograph.backends.xla.optimize.platforms import conditionals_on
+from autograph.backends.xla.optimize.selects import runs_both
 from autograph.backends.xla.tracing import (
     choose,
     close_all,
@@ -44,8 +44,7 @@ def cond(
 ) -> list[Any]:
     """`jax.lax.cond` on functions that close over their operands and give lists of arrays of the same types.
 
-    ``keeps``: writes have been taken out of it, and platforms may want it to be a conditional for XLA too, however short its branches
-    are (see `optimize.platforms`).
+    ``keeps``: it is to be a conditional for XLA too, however short its branches are (else see `selects`).
     """
     closed = close_all([(lambda: on_false(), ()), (lambda: on_true(), ())])
     if closed is None:
@@ -126,31 +125,7 @@ def _bind(branches: Branches, predicate: Any, operands: Sequence[Any]) -> list[A
     return cond_p.bind(predicate, *operands, choice=branches, branches=branches.pair)
 
 
-def _on_platforms(platforms: Sequence[str], *, choice: Branches, **_: Any) -> Callable[..., list[Any]]:
-    """What a conditional is where it is lowered for these platforms."""
-    selects = {platform: conditionals_on(platform).select(choice.pair, choice.keeps) for platform in platforms}
-    forms = {platform: _selected(choice) if both else _chosen(choice) for platform, both in selects.items()}
-    if len(set(selects.values())) == 1:
-        return forms[platforms[0]]
-    return lambda *operands: jax.lax.platform_dependent(*operands, **forms)
-
-
-def _chosen(choice: Branches) -> Callable[..., list[Any]]:
-    on_false, on_true = _branches(choice)
-    return lambda predicate, *operands: jax.lax.cond(predicate, on_true, on_false, *operands)
-
-
-def _selected(choice: Branches) -> Callable[..., list[Any]]:
-    on_false, on_true = _branches(choice)
-
-    def run(predicate: Any, *operands: Any) -> list[Any]:
-        taken, other = (map(jnp.asarray, branch(*operands)) for branch in (on_true, on_false))
-        return [jax.lax.select(jnp.broadcast_to(predicate, a.shape), a, b) for a, b in zip(taken, other, strict=True)]
-
-    return run
-
-
-def _branches(choice: Branches) -> tuple[Callable[..., list[Any]], Callable[..., list[Any]]]:
+def _run(predicate: Any, *operands: Any, choice: Branches, **_: Any) -> list[Any]:
     results = choice.results
 
     def branch(which: int) -> Callable[..., list[Any]]:
@@ -162,7 +137,10 @@ def _branches(choice: Branches) -> tuple[Callable[..., list[Any]], Callable[...,
 
         return run
 
-    return branch(0), branch(1)
+    if choice.keeps or not runs_both(choice.pair):
+        return jax.lax.cond(predicate, branch(1), branch(0), *operands)
+    taken, other = (map(jnp.asarray, branch(which)(*operands)) for which in (1, 0))
+    return [jax.lax.select(jnp.broadcast_to(predicate, a.shape), a, b) for a, b in zip(taken, other, strict=True)]
 
 
 def _types(*_: Any, choice: Branches, **__: Any) -> list[Any]:
@@ -385,6 +363,6 @@ def _lanes_batch(axis: Any, operands: Sequence[Any], dims: Sequence[Any], *, lan
     return lanes_p.bind(*operands, lanes=outer), [0] * len(lanes.results)
 
 
-jax_compat.define(cond_p, types=_types, on_platforms=_on_platforms, jvp=_jvp, batch=_batch)
+jax_compat.define(cond_p, types=_types, run=_run, jvp=_jvp, batch=_batch)
 jax_compat.define(lanes_p, types=_lane_types, run=_run_lanes, jvp=_lanes_jvp, batch=_lanes_batch)
 jax_compat.define_partial_evaluation(cond_p, _partial_eval, _known_part)

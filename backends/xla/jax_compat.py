@@ -500,44 +500,22 @@ def define(
     primitive: Any,
     *,
     types: Callable[..., Sequence[Any]],
-    run: Callable[..., Sequence[Any]] | None = None,
-    on_platforms: Callable[..., Callable[..., Sequence[Any]]] | None = None,
+    run: Callable[..., Sequence[Any]],
     jvp: Callable[..., Any],
     batch: Callable[..., Any],
     transpose: Callable[..., Any] | None = None,
 ) -> None:
     """Rules of a primitive that stands for the function ``run`` of its operands.
 
-    Where that depends on the platforms that it is lowered for, it is ``on_platforms(platforms, **params)`` in its place.
     ``types(*avals, **params)`` runs outside of any trace, so it makes no arrays. ``batch(axis, operands, dims, **params)``.
     """
     primitive.def_abstract_eval(types)
-    primitive.def_impl(
-        lambda *operands, **params: jax.jit(lambda *operands: primitive.bind(*operands, **params))(*operands)
-    )
-    mlir.register_lowering(primitive, _lowering(run, on_platforms))
+    primitive.def_impl(lambda *operands, **params: jax.jit(lambda *operands: run(*operands, **params))(*operands))
+    mlir.register_lowering(primitive, mlir.lower_fun(run, multiple_results=True))
     ad.primitive_jvps[primitive] = jvp
     batching.fancy_primitive_batchers[primitive] = batch
     if transpose is not None:
         ad.primitive_transposes[primitive] = transpose
-
-
-def _lowering(
-    run: Callable[..., Sequence[Any]] | None, on_platforms: Callable[..., Callable[..., Sequence[Any]]] | None
-) -> Callable[..., Any]:
-    if run is not None:
-        return mlir.lower_fun(run, multiple_results=True)
-    assert on_platforms is not None
-    chosen = on_platforms
-
-    def lower(context: Any, *operands: Any, **params: Any) -> Any:
-        platforms = tuple(context.platforms or context.module_context.platforms)
-        form = chosen(platforms, **params)
-        return mlir.lower_fun(lambda *operands, **_: form(*operands), multiple_results=True)(
-            context, *operands, **params
-        )
-
-    return lower
 
 
 def define_effect(

@@ -5,14 +5,13 @@ costs a synchronisation. Running both blocks and selecting is the faster form (s
 can be seen of the block not taken. That is decided twice. While tracing, a select takes the place of a conditional
 where derivatives cannot tell: a derivative must not turn zero into NaN, so of floating-point operations only those are
 allowed whose derivative is finite everywhere, unless no result has a derivative. When a conditional that is left is
-lowered, it has been differentiated already, and any short and pure block may run (`runs_both`, up to the limits of the platform
-that it is lowered for: `platforms`): XLA defines what division by zero and indices out of range give, and the select drops it.
+lowered, it has been differentiated already, and any short and pure block may run (`runs_both`): XLA defines what
+division by zero and indices out of range give, and the select drops it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -24,17 +23,8 @@ from autograph.backends.xla import jax_compat
 from autograph.backends.xla.jax_compat import ClosedJaxpr, Kind
 from autograph.backends.xla.statements import Conditional
 
-
-@dataclass(frozen=True)
-class Limits:
-    """Up to where running both branches is taken to cost less than choosing one: in additions, and in elements of a value."""
-
-    operations: int
-    elements: int
-
-
-# While tracing it is not known yet where the program is to run: what is short everywhere.
-_EVERYWHERE = Limits(operations=24, elements=16)
+_MAX_OPERATIONS = 24
+_MAX_ELEMENTS = 16
 
 _ANY_DTYPE = frozenset(
     [
@@ -84,7 +74,7 @@ _INTEGERS_ONLY = frozenset(
         "clz",
     ]
 )
-# What further operations cost, in additions; a conditional costs about as much as `Limits.operations` of them.
+# What further operations cost, in additions; a conditional costs about as much as `_MAX_OPERATIONS` of them.
 _COSTS = {
     "mul": 1,
     "square": 1,
@@ -129,48 +119,47 @@ def _may_speculate(traced: Traced) -> bool:
     if traced.program.effects or not all(_is_small(leaf) for leaf in traced.leaves):
         return False
     smooth = any(isinstance(leaf, Output) and jnp.issubdtype(leaf.type.dtype, jnp.inexact) for leaf in traced.leaves)
-    return (_smooth_cost(jaxpr) if smooth else cost(jaxpr)) <= _EVERYWHERE.operations
+    return (_smooth_cost(jaxpr) if smooth else cost(jaxpr)) <= _MAX_OPERATIONS
 
 
-def runs_both(programs: Sequence[ClosedJaxpr], limits: Limits) -> bool:
+def runs_both(programs: Sequence[ClosedJaxpr]) -> bool:
     """Whether running all these branches costs less than choosing one, and nothing can be seen of the others."""
     results = [aval for program in programs for aval in program.out_avals]
     if any(program.effects for program in programs) or any(
-        _size(getattr(aval, "shape", (np.inf,))) > limits.elements or jnp.issubdtype(aval.dtype, jax.dtypes.prng_key)
+        _size(getattr(aval, "shape", (np.inf,))) > _MAX_ELEMENTS or jnp.issubdtype(aval.dtype, jax.dtypes.prng_key)
         for aval in results
     ):
         return False
-    return sum(cost(program.jaxpr, limits) for program in programs) <= limits.operations
+    return sum(cost(program.jaxpr) for program in programs) <= _MAX_OPERATIONS
 
 
-def cost(jaxpr: Any, limits: Limits = _EVERYWHERE) -> float:
+def cost(jaxpr: Any) -> float:
     """What a block costs, in additions; infinite if an operation is large, or must run only where it is taken."""
     total = 0.0
     for equation in jaxpr.eqns:
-        total += equation_cost(equation, limits)
-        if total > limits.operations:
+        total += equation_cost(equation)
+        if total > _MAX_OPERATIONS:
             return np.inf
     return total
 
 
-def equation_cost(equation: Any, limits: Limits = _EVERYWHERE) -> float:
+def equation_cost(equation: Any) -> float:
     """See `cost`."""
     name, kind = jax_compat.name_of(equation), jax_compat.kind(equation)
-    sizes = (_size(getattr(v.aval, "shape", (np.inf,))) for v in equation.outvars)
-    if equation.effects or any(size > limits.elements for size in sizes):
+    if equation.effects or any(_size(getattr(v.aval, "shape", (np.inf,))) > _MAX_ELEMENTS for v in equation.outvars):
         return np.inf
     if kind in (Kind.CALL, Kind.RULED):
         program = jax_compat.called(equation.params)
-        return np.inf if program is None else cost(program.jaxpr, limits)
+        return np.inf if program is None else cost(program.jaxpr)
     if kind is Kind.COND:
-        return 1 + sum(cost(branch.jaxpr, limits) for branch in jax_compat.branches(equation))
+        return 1 + sum(cost(branch.jaxpr) for branch in jax_compat.branches(equation))
     if name in _ANY_DTYPE or name in _INTEGERS_ONLY:
         return _COSTS.get(name, 1)
     return _COSTS.get(name, np.inf)
 
 
 def _is_small(leaf: Any) -> bool:
-    return not isinstance(leaf, Output) or _size(leaf.type.shape) <= _EVERYWHERE.elements
+    return not isinstance(leaf, Output) or _size(leaf.type.shape) <= _MAX_ELEMENTS
 
 
 def _size(shape: tuple[Any, ...]) -> float:
@@ -182,7 +171,7 @@ def _smooth_cost(jaxpr: Any) -> float:
     total = 0.0
     for equation in jaxpr.eqns:
         name = jax_compat.name_of(equation)
-        if any(_size(getattr(atom.aval, "shape", (np.inf,))) > _EVERYWHERE.elements for atom in equation.invars):
+        if any(_size(getattr(atom.aval, "shape", (np.inf,))) > _MAX_ELEMENTS for atom in equation.invars):
             return np.inf
         if jax_compat.kind(equation) is Kind.CALL:
             total += sum(map(_smooth_cost, jax_compat.inner_programs(equation)))
@@ -195,7 +184,7 @@ def _smooth_cost(jaxpr: Any) -> float:
             total += 1
         else:
             return np.inf
-        if total > _EVERYWHERE.operations:
+        if total > _MAX_OPERATIONS:
             return np.inf
     return total
 
