@@ -61,6 +61,14 @@ def call_text(program: Program, example: tuple[Any, ...]) -> str:
     return f"{program.name}({', '.join(shown)})"
 
 
+def agrees_when_compiled(function: Callable[..., Any], *calls: tuple[Any, ...]) -> None:
+    """Asserts that one `ag.function` returns for the arguments of each call, as arrays, what plain Python returns for them."""
+    compiled = ag.function(function)
+    for given in calls:
+        found = compiled(*jax.tree.map(jnp.asarray, given))
+        assert list(differences(function(*given), found, widens=True)) == []
+
+
 def differences(wanted: Any, found: Any, *, widens: bool = False, where: str = "result") -> Iterable[str]:
     """Differences in structure, kind, shape and value. `3`, `np.int32(3)` and a 0-d array are equal.
 

@@ -7,17 +7,13 @@ import jax.numpy as jnp
 import pytest
 
 import autograph as ag
-from tests.agreement import differences
+from tests.agreement import agrees_when_compiled, differences
 from tests.deque_programs import PROGRAMS
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program[0].__name__)
 def test_like_plain_python(program):
-    f, *calls = program
-    run = ag.function(f)
-    for arguments in calls:
-        found = run(*jax.tree.map(jnp.asarray, arguments))
-        assert list(differences(f(*arguments), found, widens=True)) == []
+    agrees_when_compiled(*program)
 
 
 def test_deques_keep_their_kind():

@@ -10,17 +10,13 @@ import numpy as np
 import pytest
 
 import autograph as ag
-from tests.agreement import differences
+from tests.agreement import agrees_when_compiled, differences
 from tests.work_lists import PROGRAMS, Stack, breadth_first_by_an_index, collatz, prime_factors, stack_of_a_class
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program[0].__name__)
 def test_like_plain_python(program):
-    f, *calls = program
-    run = ag.function(f)
-    for arguments in calls:
-        found = run(*jax.tree.map(jnp.asarray, arguments))
-        assert list(differences(f(*arguments), found, widens=True)) == []
+    agrees_when_compiled(*program)
 
 
 # Room.
