@@ -248,9 +248,10 @@ class Program:
         block.__signature__ = self._signature.of_arrays()  # type: ignore[attr-defined]
         program = frame.record(block, arrays)
         treedef, count = structure
-        if staging().has_effects(program):
+        recording = Recording(program, treedef, count, frame)
+        if recording.has_effects:
             refuse_to_run_again(staging().sites(program))
-        return Recording(program, treedef, count, frame)
+        return recording
 
     # State.
 

@@ -252,18 +252,17 @@ class LowerLogic(gast.NodeTransformer):
 
     def _membership(self, node: gast.AST) -> gast.AST:
         node = self.generic_visit(node)
+        (op,), (right,) = node.ops, node.comparators
         if is_singleton_test(node):
-            singleton = node.comparators[0].value
-            operator, rest = ("is_none", []) if singleton is None else ("is_bool", [constant(singleton)])
-            asked = self.context.call(operator, node.left, *rest)
-            return placed(self.context.call("not_", asked) if isinstance(node.ops[0], gast.IsNot) else asked, node)
-        if is_identity_test(node):
-            asked = self.context.call("is_", node.left, node.comparators[0])
-            return placed(self.context.call("not_", asked) if isinstance(node.ops[0], gast.IsNot) else asked, node)
-        if not isinstance(node.ops[0], gast.In | gast.NotIn):
+            operator, rest = ("is_none", []) if right.value is None else ("is_bool", [constant(right.value)])
+        elif is_identity_test(node):
+            operator, rest = "is_", [right]
+        elif isinstance(op, gast.In | gast.NotIn):
+            operator, rest = "contains", [right]
+        else:
             return node
-        found = self.context.call("contains", node.left, node.comparators[0])
-        return placed(self.context.call("not_", found) if isinstance(node.ops[0], gast.NotIn) else found, node)
+        asked = self.context.call(operator, node.left, *rest)
+        return placed(self.context.call("not_", asked) if isinstance(op, gast.IsNot | gast.NotIn) else asked, node)
 
 
 def _is_truth(node: gast.AST) -> bool:

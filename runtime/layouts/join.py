@@ -174,10 +174,10 @@ class Joiner:
         """All that a value may be that is a constant on both sides, and not the same one; None if it is not such a value."""
         if not (isinstance(a, Constants | Static) and isinstance(b, Constants | Static)):
             return None
-        if isinstance(a, Static) and isinstance(b, Static) and is_one_value(a.value, b.value):
-            return None
         found = _candidates(a)
         found += [each for each in _candidates(b) if Constants(found, ()).place_of(each) is None]
+        if len(found) == 1 and isinstance(a, Static) and isinstance(b, Static):
+            return None
         sorts = set(map(sort_of_constant, found))
         if len(sorts) > 1 or None in sorts or any(map(self._is_unusable, found)):
             return None
