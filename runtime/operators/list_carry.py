@@ -101,6 +101,7 @@ class CarriesLists:
         growing.end = ended
         self.growing.append(growing)
         for slot in growing.slots:
+            self.snapshot.add(slot)
             self.variables.append(slot)
             self.carried.append(self._start(slot))
 

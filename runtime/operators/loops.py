@@ -293,10 +293,10 @@ class Loops(Raising):
         """
         functions = (loop.test, loop.body)
         variables = find_variables(loop.names, functions)
-        snapshot = Snapshot(functions, variables)
         goes_on = Slot("the loop's test", truth)
         if test_writes:
             variables.append(goes_on)
+        snapshot = Snapshot(functions, variables)
 
         def iteration(_: Any) -> None:
             self.opaque.block(loop.body)()
