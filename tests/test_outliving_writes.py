@@ -375,7 +375,9 @@ def test_who_else_holds_a_reference_does_not_matter():
     seen = []
 
     def hook(frame, event, argument):
-        seen.append((frame, dict(frame.f_locals), argument))
+        # CPython 3.13.0 crashes when it is asked for the locals of some comprehensions, of which ours have many.
+        held = dict(frame.f_locals) if frame.f_code.co_filename == __file__ else None
+        seen.append((frame, held, argument))
         return hook
 
     v = jnp.array([3.0, 4.0, -1.0])
@@ -388,4 +390,4 @@ def test_who_else_holds_a_reference_does_not_matter():
     finally:
         sys.settrace(None)
     assert first == float(sum_of_chain.python_function(v)) and second == float(local_nodes.python_function(v))
-    assert seen
+    assert any(held for _, held, _ in seen)

@@ -73,8 +73,9 @@ class Process:
         return self._process.poll() is None
 
     def close(self) -> None:
-        assert self._process.stdin is not None
+        assert self._process.stdin is not None and self._process.stdout is not None
         self._process.stdin.close()
+        self._process.stdout.close()
         try:
             self._process.wait(10)
         except subprocess.TimeoutExpired:
