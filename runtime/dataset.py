@@ -169,7 +169,7 @@ class Dataset:
         return Dataset._of(made)
 
     def shuffle(
-        self, seed: int | None = None, buffer_size: int | None = None, reshuffle_each_iteration: bool = True
+        self, buffer_size: int | None = None, *, seed: int | None = None, reshuffle_each_iteration: bool = True
     ) -> Dataset:
         """The elements in a random order, which ``seed`` and the number of the iteration choose.
 
@@ -178,8 +178,9 @@ class Dataset:
         the next is chosen among ``buffer_size`` that are held.
 
         Args:
+          buffer_size: how many elements of a generator are held, among which the next is chosen. All other datasets are shuffled
+            as a whole, whatever it is.
           seed: an int; by default one that differs from run to run. A job of several processes has to give one.
-          buffer_size: needed for a generator, without effect for all others.
           reshuffle_each_iteration: False for one and the same order in each iteration.
 
         >>> data = Dataset.range(5).shuffle(seed=1, reshuffle_each_iteration=False)

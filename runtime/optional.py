@@ -13,7 +13,7 @@ import numpy as np
 
 from autograph.runtime.layouts.objects import is_plain_object
 
-_SHARED = frozenset(["present", "value", "resolve", "use"])
+_SHARED = frozenset(["present", "value", "has_value", "get_value", "resolve", "use"])
 
 
 @jax.tree_util.register_pytree_node_class
@@ -40,6 +40,9 @@ class Optional:
     >>> x = jnp.array([1.0, 5.0, 9.0])
     >>> int(ag.function(first_above)(x, 4.0)), ag.function(first_above)(x, 10.0)
     (1, None)
+    >>> found = jax.jit(ag.convert(first_above))(x, 4.0)
+    >>> bool(found.has_value()), int(found.get_value())
+    (True, 1)
     >>> jax.jit(ag.convert(first_above))(x, 10.0).resolve() is None
     True
     """
@@ -75,6 +78,23 @@ class Optional:
     @classmethod
     def tree_unflatten(cls, _: None, children: tuple[Any, Any]) -> Optional:
         return cls(*children)
+
+    def has_value(self) -> Any:
+        """Whether there is a value: a bool array of shape ``()``; of an `Optional` out of ``jax.vmap``, of the batch's shape."""
+        return self._present
+
+    def get_value(self) -> Any:
+        """The value.
+
+        Raises:
+          TypeError: it is None; of a batch, some row is. Inside a trace it is raised at run time.
+          StagingError: it may be None, and that cannot be checked at run time.
+        """
+        if np.ndim(self._present) and not isinstance(self._present, jax.core.Tracer):
+            if not np.all(self._present):
+                raise TypeError("some rows of this batch are None; `.has_value()` tells which")
+            return self._held
+        return self._value()
 
     def resolve(self) -> Any:
         """The value, or None; itself inside a trace, where it is not known which."""

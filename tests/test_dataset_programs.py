@@ -87,7 +87,7 @@ def test_endless_data_ends_by_a_break_only():
         return total
 
     for make in (
-        lambda: numbers().shuffle(3).repeat().batch(3),
+        lambda: numbers().shuffle(seed=3).repeat().batch(3),
         lambda: numbers().repeat(),
         lambda: numbers().batch(3).repeat(),
         lambda: generated().repeat().batch(3),
@@ -106,7 +106,7 @@ def test_endless_data_ends_by_a_break_only():
 def test_the_gradient_of_a_loop_over_a_dataset():
     x = np.random.default_rng(0).normal(size=(10, 3)).astype(np.float32)
     y = x @ np.array([1.0, -2.0, 0.5], np.float32)
-    data = Data.from_tensor_slices((x, y)).shuffle(1, reshuffle_each_iteration=False).batch(4)
+    data = Data.from_tensor_slices((x, y)).shuffle(seed=1, reshuffle_each_iteration=False).batch(4)
 
     def loss(w, data):
         total = 0.0
@@ -135,7 +135,7 @@ def test_under_a_bare_jit():
         assert int(jax.jit(ag.convert(total))(data)) == int(total(PIPELINES[name]()))
         assert int(jax.jit(ag.convert(lambda: total(data)))()) == int(total(PIPELINES[name]()))
     with pytest.raises(ag.StagingError, match="autograph.function, or shuffle with"):
-        jax.jit(ag.convert(total))(numbers().shuffle(1))
+        jax.jit(ag.convert(total))(numbers().shuffle(seed=1))
 
 
 def test_slices_of_a_traced_array():
@@ -181,10 +181,10 @@ def test_arrays_too_large_for_the_device_stay_with_the_host(monkeypatch):
     import autograph.runtime.dataset as module
 
     monkeypatch.setattr(module, "_ON_DEVICE_AT_MOST", 8)
-    data = pairs().shuffle(3).batch(3)
+    data = pairs().shuffle(seed=3).batch(3)
     assert "rows" in repr(data) and jax.tree.leaves(data) == []
     monkeypatch.undo()
-    same(on_the_device(data), plainly(pairs().shuffle(3).batch(3)))
+    same(on_the_device(data), plainly(pairs().shuffle(seed=3).batch(3)))
 
 
 def test_a_program_does_not_keep_a_generator_of_its_own_going():
@@ -242,9 +242,9 @@ def test_a_last_batch_whose_size_nothing_tells():
         (lambda: numbers().batch(2.5), "batch_size is an int"),
         (lambda: numbers().take(-1), "count is 0 or more"),
         (lambda: numbers().map(3), "map takes a function"),
-        (lambda: numbers().shuffle("a"), "seed is an int"),
-        (lambda: numbers().repeat().shuffle(1), "shuffle, then repeat"),
-        (lambda: generated().shuffle(1), "needs a buffer_size"),
+        (lambda: numbers().shuffle(seed="a"), "seed is an int"),
+        (lambda: numbers().repeat().shuffle(seed=1), "shuffle, then repeat"),
+        (lambda: generated().shuffle(seed=1), "needs a buffer_size"),
         (lambda: numbers().batch(4).batch(3), "drop_remainder=True"),
         (lambda: Data.from_generator([1], jnp.int32), "a function that makes an iterator"),
         (lambda: Data.from_generator(generated, ag.TensorSpec((None,))), "known shape"),

@@ -43,15 +43,15 @@ def test_each_iteration_has_an_order_of_its_own_and_the_seed_chooses_them(name):
 
 def test_a_shuffle_is_a_permutation_and_differs_by_seed():
     for n in (1, 2, 3, 5, 8, 100, 1000):
-        orders = {tuple(int(k) for k in numbers(n).shuffle(seed)) for seed in range(8)} if n < 10 else set()
-        data = numbers(n).shuffle(11).batch(n)
+        orders = {tuple(int(k) for k in numbers(n).shuffle(seed=seed)) for seed in range(8)} if n < 10 else set()
+        data = numbers(n).shuffle(seed=11).batch(n)
         (first,) = data
         assert sorted(first.tolist()) == list(range(n))
         if n >= 3 and orders:
             assert len(orders) > 2
     counts = np.zeros((4, 4))
     for seed in range(120):
-        (order,) = numbers(4).shuffle(seed).batch(4)
+        (order,) = numbers(4).shuffle(seed=seed).batch(4)
         counts[np.arange(4), order] += 1
     assert (abs(counts - 30) < 25).all()  # five standard deviations
 
@@ -66,14 +66,14 @@ def train(data):
 
 
 def test_epochs_in_python_and_in_a_function():
-    make = lambda: Data.from_tensor_slices(np.linspace(0, 1, 10, dtype=np.float32)).shuffle(3).batch(4)
+    make = lambda: Data.from_tensor_slices(np.linspace(0, 1, 10, dtype=np.float32)).shuffle(seed=3).batch(4)
     expected = train(make())
     total, seen = ag.function(train)(make())
     assert int(seen) == expected[1] == 9 and np.allclose(total, expected[0])
 
 
 def test_epochs_in_a_staged_loop():
-    data = numbers().shuffle(3)
+    data = numbers().shuffle(seed=3)
     seen = []
 
     @ag.function
@@ -83,7 +83,7 @@ def test_epochs_in_a_staged_loop():
                 ag.py_function(lambda v: seen.append(int(v)), [x], None)
 
     run(jnp.array(3))
-    plain = numbers().shuffle(3)
+    plain = numbers().shuffle(seed=3)
     assert seen == [int(x) for _ in range(3) for x in plain]
 
 
