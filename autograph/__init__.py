@@ -16,7 +16,6 @@
 """
 
 from autograph._api import Assert as Assert
-from autograph._api import Feature as Feature
 from autograph._api import convert as convert
 from autograph._api import do_not_convert as do_not_convert
 from autograph._api import function as function
@@ -44,6 +43,7 @@ from autograph.runtime.errors import SavedError as SavedError
 from autograph.runtime.errors import StagingError as StagingError
 from autograph.runtime.errors import StagingWarning as StagingWarning
 from autograph.runtime.errors import TargetError as TargetError
+from autograph.runtime.features import Feature as Feature
 from autograph.runtime.function import Function as Function
 from autograph.runtime.graph import Graph as Graph
 from autograph.runtime.library_table import register_library as register_library

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import enum
 import functools
 import inspect
 import os
 import types
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar, overload
 
 import jax
@@ -25,10 +24,12 @@ from autograph.backends.xla.inspection import Inspection
 from autograph.backends.xla.open_sizes import OpenSizes, symbolic_types
 from autograph.backends.xla.staging import XlaStaging
 from autograph.runtime import tape
+from autograph.runtime.chosen_arguments import ArgumentOptions
 from autograph.runtime.dataset import loop_of
 from autograph.runtime.effects import cause_of
 from autograph.runtime.errors import ConversionError
-from autograph.runtime.function import Function, Options, Tools
+from autograph.runtime.features import Feature
+from autograph.runtime.function import Function
 from autograph.runtime.operators import Operators
 from autograph.runtime.operators.calls import is_plain, mark_unconverted
 from autograph.runtime.operators.concretization import explain_concretization, refuse_leaked
@@ -40,6 +41,7 @@ from autograph.runtime.operators.logs import is_logging
 from autograph.runtime.operators.loop_options import set_loop_options
 from autograph.runtime.operators.raises import in_scope
 from autograph.runtime.operators.user_classes import operator_methods, writes_unseen
+from autograph.runtime.options import Options, Tools, check_options
 from autograph.runtime.recording import use_data, use_staging
 from autograph.runtime.saving.loaded import loader
 from autograph.runtime.variables import accept_variables
@@ -50,26 +52,6 @@ use_staging(XlaStaging())
 accept_variables()
 for _package in (autograph.runtime, autograph.backends):
     jax_compat.leave_out_of_source_lines(os.path.dirname(os.path.abspath(str(_package.__file__))) + os.sep)
-
-
-class Feature(enum.Enum):
-    """Optional conversions, as in ``tf.autograph.experimental.Feature``.
-
-    ``LISTS``: what the function writes to a list, dict or set that lives outside of it (``l.append(x)``) happens when the
-    program runs, in its order, each time, and with the values: after the call the list holds them. Without, it happens
-    once, while tracing, with a warning. ``ALL`` is every feature; the others are on anyway, or mean nothing here.
-
-    >>> Feature.LISTS.name
-    'LISTS'
-    """
-
-    ALL = "ALL"
-    ASSERT_STATEMENTS = "ASSERT_STATEMENTS"
-    AUTO_CONTROL_DEPS = "AUTO_CONTROL_DEPS"
-    BUILTIN_FUNCTIONS = "BUILTIN_FUNCTIONS"
-    EQUALITY_OPERATORS = "EQUALITY_OPERATORS"
-    LISTS = "LISTS"
-    NAME_SCOPES = "NAME_SCOPES"
 
 
 _SOURCES = SourceFiles()
@@ -325,6 +307,9 @@ def function(
     device: Any = None,
     compiler_options: dict[str, Any] | None = None,
     cache_limit: int = 256,
+    static_argnums: Any = (),
+    static_argnames: Any = (),
+    donate_argnums: Any = (),
 ) -> Any:
     """Return ``func`` as a `Function`: traced once for each signature, then run as one compiled XLA program.
 
@@ -343,6 +328,13 @@ def function(
       donate_variables: whether the memory of a Variable's old value may be used for its new one.
       cache_limit: how many signatures' programs are kept; of more, the one unused for longest is dropped,
         with a warning.
+      static_argnums, static_argnames: as in `jax.jit`: arguments, by number (a method's instance has number 0) or by name, whose
+        values are part of the program, told apart by type, hash and equality. Python numbers, strings and plain objects are that
+        without being named.
+      donate_argnums: as in `jax.jit`: arguments, by number, whose arrays a call may use up.
+
+    Raises:
+      TypeError, ValueError: an option cannot be meant; a static argument has no hash.
 
     >>> import jax.numpy as jnp
     >>> @function
@@ -356,9 +348,9 @@ def function(
     given = dict(locals())
     if func is None:
         del given["func"]
-        _check_options(given)
+        check_options(given)
         return functools.partial(function, **given)
-    _check_options(given)
+    check_options(given)
     if isinstance(func, staticmethod | classmethod):
         return type(func)(function(**{**given, "func": func.__func__}))
     if not callable(func):
@@ -379,6 +371,7 @@ def function(
         donate_variables=donate_variables,
         compile={"compiler_options": dict(compiler_options)} if compiler_options else None,
         implements=experimental_implements,
+        arguments=ArgumentOptions.of(static_argnums, static_argnames, donate_argnums),
     )
     return Function(func, Tools(XlaCompiler(), OpenSizes, symbolic_types, Inspection), options)
 
@@ -392,47 +385,11 @@ load = loader(functools.partial(function, autograph=False))
 
 def _compiled(f: Callable[..., Any]) -> Function:
     """A function of ours that calls the user's, as a `Function`: its errors are delivered as a user's function's are."""
-    options = Options(
-        convert=functools.partial(_convert_with, operators, watched=True),
-        input_signature=None,
-        jit_compile=True,
-        reduce_retracing=False,
-        cache_limit=256,
-        in_shardings=None,
-        out_shardings=None,
-        donate_variables=False,
-        compile=None,
-    )
+    options = Options(convert=functools.partial(_convert_with, operators, watched=True))
     return Function(f, Tools(XlaCompiler(), OpenSizes, symbolic_types, Inspection), options)
 
 
 use_data(XlaData(), operators, _compiled, loop_of)
-
-
-def _check_options(given: Mapping[str, Any]) -> None:
-    """``TypeError`` or ``ValueError``, in the caller's words, for an option that cannot be meant."""
-    for name in ("autograph", "reduce_retracing", "donate_variables"):
-        if not isinstance(given[name], bool):
-            raise TypeError(f"{name} is True or False; got {given[name]!r}")
-    for name in ("jit_compile", "experimental_relax_shapes", "experimental_compile"):
-        if not isinstance(given[name], bool | None):
-            raise TypeError(f"{name} is True, False or None; got {given[name]!r}")
-    features = given["experimental_autograph_options"]
-    if not all(
-        isinstance(feature, Feature)
-        for feature in (features if isinstance(features, tuple | list) else [features])
-        if feature
-    ):
-        raise TypeError(f"experimental_autograph_options is a Feature or a tuple of them; got {features!r}")
-    if not isinstance(given["compiler_options"], dict | None):
-        raise TypeError(f"compiler_options is a dict of XLA's options; got {given['compiler_options']!r}")
-    if not isinstance(given["experimental_implements"], str | None):
-        raise TypeError(f"experimental_implements is a name; got {given['experimental_implements']!r}")
-    limit = given["cache_limit"]
-    if isinstance(limit, bool) or not isinstance(limit, int):
-        raise TypeError(f"cache_limit is an int; got {limit!r}")
-    if limit < 1:
-        raise ValueError(f"cache_limit is 1 or more; got {limit}")
 
 
 def value_and_grad(f: Any, variables: Any = None, has_aux: bool = False) -> Any:

@@ -131,8 +131,9 @@ class ConcreteFunction:
 
     def _parameters(self, arrays: Sequence[Any]) -> tuple[list[str], tuple[Any, ...]]:
         values = self._signature.values(arrays)
-        names: list[str] = self._signature.parameters.names(len(values))
-        return names, values
+        parameters = self._signature.parameters
+        names: list[str] = parameters.names(len(values))
+        return names, parameters.given(values) if parameters.static else values
 
     def _arrays(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Any]:
         """The array inputs of a call, in order. `InvalidArgumentError` if it is no call of this signature."""

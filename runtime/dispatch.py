@@ -15,6 +15,7 @@ from typing import Any
 
 import jax
 
+from autograph.runtime.chosen_arguments import StaticArgument
 from autograph.runtime.generated import DISPATCHED_AT_MOST, Block, block_source, dispatch_function, float_key, itself
 from autograph.runtime.recorded import StateNeeded
 from autograph.runtime.signature import Arguments, dictionary_key_types, is_array_leaf, is_array_like, is_record
@@ -72,6 +73,12 @@ class Dispatcher:
 
     def add(self, values: tuple[Any, ...], entry: Any) -> None:
         """Lead calls with canonical arguments like these to this entry from now on, if a block can be written for them."""
+        if self._parameters.static:
+            if not all(
+                type(v.value) in BY_VALUE for v in jax.tree_util.tree_leaves(values) if type(v) is StaticArgument
+            ):
+                return
+            values = self._parameters.given(values)
         if dictionary_key_types(values):
             return
         leaves, treedef = jax.tree_util.tree_flatten(values)

@@ -77,9 +77,8 @@ class Function:
         functools.update_wrapper(self, python_function, updated=())
         self.__name__: str = getattr(python_function, "__name__", None) or _name_of(python_function)
         self.__qualname__: str = getattr(python_function, "__qualname__", None) or self.__name__
-        self._arguments = Arguments(python_function, instance is not None, self.__name__)
+        self._arguments = Arguments(python_function, instance is not None, self.__name__, options.arguments)
         self.__signature__ = self._arguments.signature
-        self._first_call = FirstCall()
         self._made_inputs: InputSignature | None = None
         self._general = _general(weakref.ref(self))
         self._dispatch = self._general
@@ -109,8 +108,9 @@ class Function:
         return self._options.input_signature
 
     def clear_cache(self) -> None:
-        """Forget all traces and compiled programs, of every instance as well."""
+        """Forget all traces and compiled programs, of every instance as well. The next call may create Variables again."""
         with self._lock:
+            self._first_call = FirstCall()
             self._cache = Cache(self.__name__, self._options.cache_limit, weakref.WeakMethod(self._forget))
             self._tick = itertools.count(1).__next__
             self._concrete: dict[Any, ConcreteFunction] = {}
@@ -331,6 +331,7 @@ class Function:
             self._first_call,
             self._options.donate_variables,
             Rooms(self._rooms),
+            signature.donated(),
         )
         return entry
 

@@ -134,12 +134,12 @@ def refuse_growth(where: str, name: str, why: str = "how often it runs is not kn
     )
 
 
-def refuse_to_run_again(sites: Iterable[Any]) -> None:
-    """Refuse what runs out of room in a program with effects, of whose `RaiseSite`s it may be one.
+def refuse_to_run_again(sites: Iterable[Any], reason: str) -> None:
+    """Refuse what runs out of room in a program that runs once for a ``reason``, of whose `RaiseSite`s it may be one.
 
     Raises:
       StagingError: it is.
     """
     for room in (site.room for site in sites if site.room is not None):
-        why = "the program prints or calls Python, so that it cannot be run again with more room"
+        why = f"{reason}, so that it cannot be run again with more room"
         raise StagingError(*refuse_growth(room.where, room.name, why).args)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from autograph.runtime.chosen_arguments import ArgumentOptions
+from autograph.runtime.features import Feature
 from autograph.runtime.program import Compiler
 from autograph.runtime.tensor_spec import TensorSpec
 
@@ -40,6 +42,7 @@ class Options:
       cache_limit: how many programs are kept; the one unused for longest goes first.
       in_shardings, out_shardings: for the arguments and the results, as in `jax.jit`.
       donate_variables: whether the memory of a Variable's old value may be used for its new one.
+      arguments: which are static, and which are given away.
       compile: handed to `jax.jit`.
       implements: the name of what the function implements, kept where it is saved.
     """
@@ -52,5 +55,36 @@ class Options:
     in_shardings: Any = None
     out_shardings: Any = None
     donate_variables: bool = False
+    arguments: ArgumentOptions = ArgumentOptions()
     compile: dict[str, Any] | None = None
     implements: str | None = None
+
+
+def check_options(given: Mapping[str, Any]) -> None:
+    """``TypeError`` or ``ValueError``, in the caller's words, for an option that cannot be meant."""
+    for name in ("autograph", "reduce_retracing", "donate_variables"):
+        if not isinstance(given[name], bool):
+            raise TypeError(f"{name} is True or False; got {given[name]!r}")
+    for name in ("jit_compile", "experimental_relax_shapes", "experimental_compile"):
+        if not isinstance(given[name], bool | None):
+            raise TypeError(f"{name} is True, False or None; got {given[name]!r}")
+    features = given["experimental_autograph_options"]
+    if not all(
+        isinstance(feature, Feature)
+        for feature in (features if isinstance(features, tuple | list) else [features])
+        if feature
+    ):
+        raise TypeError(f"experimental_autograph_options is a Feature or a tuple of them; got {features!r}")
+    if not isinstance(given["compiler_options"], dict | None):
+        raise TypeError(f"compiler_options is a dict of XLA's options; got {given['compiler_options']!r}")
+    if not isinstance(given["experimental_implements"], str | None):
+        raise TypeError(f"experimental_implements is a name; got {given['experimental_implements']!r}")
+    if given["input_signature"] is not None and (given["static_argnums"] != () or given["static_argnames"] != ()):
+        raise TypeError(
+            "give input_signature, which makes one program, or static arguments, each value of which makes one"
+        )
+    limit = given["cache_limit"]
+    if isinstance(limit, bool) or not isinstance(limit, int):
+        raise TypeError(f"cache_limit is an int; got {limit!r}")
+    if limit < 1:
+        raise ValueError(f"cache_limit is 1 or more; got {limit}")

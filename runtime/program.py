@@ -70,7 +70,9 @@ class Program:
         first_call: FirstCall | None = None,
         donate_variables: bool = False,
         rooms: Rooms | None = None,
+        donated: Sequence[int] = (),
     ) -> None:
+        """``donated``: the numbers of the arrays whose memory may be used for results; the other arguments as their names say."""
         self.name = getattr(function, "__name__", "function")
         self._function = function
         self._signature = signature
@@ -80,6 +82,7 @@ class Program:
         self._options = options
         self._first_call = first_call or FirstCall()
         self._donates = donate_variables
+        self._donated = tuple(donated)
         self.rooms = Rooms() if rooms is None else rooms
         self._version = 0
         self._lock = threading.RLock()
@@ -178,7 +181,7 @@ class Program:
 
     # Recording.
 
-    def _compiled(self, entry: Callable[..., Any], values: int = 0, donated: int = 0) -> Any:
+    def _compiled(self, entry: Callable[..., Any], values: int = 0, given_away: int = 0) -> Any:
         """``entry`` compiled. Its first operands are so many Variables' values, of which so many may be given away."""
 
         # JAX keeps the function that it compiled; if that kept the program, only the garbage collector could free both.
@@ -193,8 +196,9 @@ class Program:
         if self._options is None:
             return self._compiler.interpret(enter)
         options = dict(self._options)
+        donated = (*range(given_away), *(values + number for number in self._donated))
         if donated:
-            options["donate_argnums"] = tuple(range(donated))
+            options["donate_argnums"] = donated
         if isinstance(options.get("in_shardings"), tuple):
             options["in_shardings"] = (None,) * values + options["in_shardings"]
         return self._compiler.compile(enter, options)
@@ -250,7 +254,9 @@ class Program:
         treedef, count = structure
         recording = Recording(program, treedef, count, frame)
         if recording.has_effects:
-            refuse_to_run_again(staging().sites(program))
+            refuse_to_run_again(staging().sites(program), "the program prints or calls Python")
+        elif self._donated:
+            refuse_to_run_again(staging().sites(program), "arguments are given away (donate_argnums)")
         return recording
 
     # State.
@@ -320,6 +326,7 @@ class _State:
         self._locks = [variable._lock for variable in ordered]
         self._only_lock = written[0]._lock if len(written) == 1 else None
         self._donates = program._donates and bool(written)
+        self._runs_once = bool(program._donated)
         _DONATION.is_used = _DONATION.is_used or self._donates
         self._jitted = program._compiled(self._enter, len(self.variables), len(written) if self._donates else 0)
         self._staging = staging()
@@ -368,7 +375,7 @@ class _State:
     def __call__(self, *arrays: Any) -> Any:
         if LOCAL.frame is not None or not self._is_outside():
             return self._inside(arrays)
-        if _DONATION.is_used or self.waits or LOCAL.in_callback:
+        if _DONATION.is_used or self.waits or LOCAL.in_callback or self._runs_once:
             return self._holding_all(arrays)
         if not self.written:  # one look at all values, which nobody takes away, needs no lock
             return self._jitted(*values_of(self.variables), *arrays)[0]

@@ -19,6 +19,15 @@ from typing import Any
 import jax
 import numpy as np
 
+from autograph.runtime.chosen_arguments import (
+    ArgumentOptions,
+    ChosenArguments,
+    StaticArgument,
+    argument_leaf,
+    as_static,
+    given,
+    refuse_both,
+)
 from autograph.runtime.errors import StagingError
 from autograph.runtime.static_values import StaticLeaf, static_leaf
 from autograph.runtime.tensor_spec import TensorSpec
@@ -80,7 +89,7 @@ class CallSignature:
     def values(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
         """The value of each parameter, with these arrays in their places."""
         pending = iter(arrays)
-        leaves = [next(pending) if static is None else static.get() for static in self.statics]
+        leaves = [next(pending) if static is None else static.in_tree() for static in self.statics]
         values: tuple[Any, ...] = jax.tree_util.tree_unflatten(self.treedef, leaves)
         return values
 
@@ -92,6 +101,21 @@ class CallSignature:
     def array_labels(self) -> list[str]:
         """For each array what a user calls it: ``x``, ``weights['w'][0]``."""
         return [label for label, static in zip(self.labels(), self.statics, strict=True) if static is None]
+
+    def donated(self) -> tuple[int, ...]:
+        """The numbers of the arrays that a call may use up."""
+        chosen: ChosenArguments = self.parameters.donated
+        if not chosen:
+            return ()
+        values = self.values([_ArrayMark()] * self.statics.count(None))
+        places = set(chosen.places(self.parameters.names(len(values)), len(self.parameters.positional)))
+        found: list[int] = []
+        start = 0
+        for place, value in enumerate(values):
+            end = start + sum(isinstance(leaf, _ArrayMark) for leaf in jax.tree_util.tree_leaves(as_tree(value)))
+            found += range(start, end) if place in places else ()
+            start = end
+        return tuple(found)
 
     def labels(self) -> list[str]:
         """For each leaf what a user calls it."""
@@ -113,6 +137,14 @@ class _ArrayMark:
     """Stands where an array would."""
 
 
+def signature_of(function: Callable[..., Any]) -> inspect.Signature:
+    """The signature of a function; that of one which takes anything, where it has none."""
+    try:
+        return inspect.signature(function)
+    except (TypeError, ValueError):
+        return inspect.signature(lambda *args, **kwargs: None)
+
+
 class Arguments:
     """Brings calls of one function into canonical form: a value for each parameter, in order, defaults filled
     in.
@@ -123,14 +155,24 @@ class Arguments:
       positional, keyword_only, var_positional, var_keyword: the names of the parameters.
       positional_only: how many of the first can only be given by position.
       defaults: by name.
+      static: those whose values are part of the program, whatever they are.
+      donated: those whose arrays a call may use up.
     """
 
-    def __init__(self, function: Callable[..., Any], skip_first: bool = False, name: str = "") -> None:
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        skip_first: bool = False,
+        name: str = "",
+        options: ArgumentOptions | None = None,
+    ) -> None:
         self.name = name
-        try:
-            signature = inspect.signature(function)
-        except (TypeError, ValueError):
-            signature = inspect.signature(lambda *args, **kwargs: None)
+        signature = signature_of(function)
+        options = options or ArgumentOptions()
+        static, names = options.static_argnums, options.static_argnames
+        self.static = ChosenArguments.of("static_argnums", signature, static, names, skip_first)
+        self.donated = ChosenArguments.of("donate_argnums", signature, options.donate_argnums, (), skip_first)
+        refuse_both(self.static, self.donated)
         parameters = list(signature.parameters.values())
         if skip_first and parameters and parameters[0].kind is not inspect.Parameter.VAR_POSITIONAL:
             del parameters[0]
@@ -144,7 +186,22 @@ class Arguments:
         self._fixed = self.var_positional is None and self.var_keyword is None
 
     def canonical(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
-        """The value of each parameter. ``TypeError`` if the function cannot be called so."""
+        """The value of each parameter. ``TypeError`` if the function cannot be called so.
+
+        Static arguments are held by a `StaticArgument`; ``ValueError`` if one has no hash.
+        """
+        values = self._bound(args, kwargs)
+        if not self.static:
+            return values
+        marked, names = list(values), self.names(len(values))
+        for place in self.static.places(names, len(self.positional)):
+            marked[place] = as_static(marked[place], self.name, names[place])
+        if self.var_keyword is not None:
+            chosen = self.static.names
+            marked[-1] = {n: as_static(v, self.name, n) if n in chosen else v for n, v in marked[-1].items()}
+        return tuple(marked)
+
+    def _bound(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
         if self._fixed and len(args) <= len(self.positional):
             values, used = list(args), 0
             for name in self.positional[len(args) :] + self.keyword_only:
@@ -169,10 +226,19 @@ class Arguments:
 
     def spell(self, values: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Positional and keyword arguments from canonical values."""
+        if self.static:
+            values = self.given(values)
         extra = dict(values[-1]) if self.var_keyword is not None else {}
         end = len(values) - (self.var_keyword is not None)
         start = end - len(self.keyword_only)
         return values[:start], {**dict(zip(self.keyword_only, values[start:end], strict=True)), **extra}
+
+    def given(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Canonical values as a caller gives them: static arguments without what holds them."""
+        plain = tuple(map(given, values))
+        if self.var_keyword is None:
+            return plain
+        return (*plain[:-1], {name: given(value) for name, value in plain[-1].items()})
 
     def names(self, count: int) -> list[str]:
         """What each of so many canonical values is called."""
@@ -195,8 +261,12 @@ class Arguments:
         leaves = [np.asarray(leaf) if is_array_like(leaf) else leaf for leaf in leaves]
         marks = [is_array_leaf(leaf) for leaf in leaves]
         arrays = [leaf for leaf, mark in zip(leaves, marks, strict=True) if mark]
-        statics = tuple(None if mark else static_leaf(leaf) for leaf, mark in zip(leaves, marks, strict=True))
+        statics = tuple(None if mark else _static(leaf) for leaf, mark in zip(leaves, marks, strict=True))
         return CallSignature(treedef, statics, captured, dictionary_key_types(values), (), self), arrays
+
+
+def _static(leaf: Any) -> StaticLeaf:
+    return argument_leaf(leaf) if type(leaf) is StaticArgument else static_leaf(leaf)
 
 
 class Record:

@@ -28,6 +28,10 @@ class StaticLeaf:
         """Whether this is the value, the very object."""
         return (self.value() if isinstance(self.value, weakref.ref) else self.value) is value
 
+    def in_tree(self) -> Any:
+        """What stands for it among the leaves of arguments."""
+        return self.get()
+
     def get(self) -> Any:
         """The value; ``ReferenceError`` if it was held weakly and is gone."""
         if not isinstance(self.value, weakref.ref):
