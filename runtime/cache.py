@@ -32,9 +32,10 @@ class Entry:
       is_simple: whether all results so far were arrays.
       used: the number of the call that used it last.
       watches: what tells that an object that it was made for is gone.
+      key: what it is found by.
     """
 
-    __slots__ = ("__weakref__", "changed", "direct", "is_simple", "program", "specs", "used", "watches")
+    __slots__ = ("__weakref__", "changed", "direct", "is_simple", "key", "program", "specs", "used", "watches")
 
     def __init__(self, specs: tuple[TensorSpec, ...] | None) -> None:
         self.program: Any = None
@@ -44,6 +45,7 @@ class Entry:
         self.is_simple = True
         self.used = 0
         self.watches: list[Any] = []
+        self.key: Key
 
     def call(self, arrays: Sequence[Any]) -> Any:
         result = self.program(*arrays)
@@ -60,7 +62,8 @@ class Entry:
         self.is_simple = self.is_simple and all(issubclass(type(leaf), _RESULTS) for leaf in leaves)
 
 
-_RESULTS = (jax.Array, np.ndarray, np.generic, bool, int, float, complex)
+# By class, as what stands for a value answers `isinstance` for that. A tracer's class is no subclass of `jax.Array`.
+_RESULTS = (jax.Array, jax.core.Tracer, np.ndarray, np.generic, bool, int, float, complex)
 
 
 class Cache:
@@ -80,10 +83,6 @@ class Cache:
     def __len__(self) -> int:
         return len(self._entries)
 
-    def find(self, key: Key) -> Entry | None:
-        """The entry of this key, if it is there."""
-        return self._entries.get(key)
-
     def get(self, key: Key, call: int, make: Callable[[], Entry]) -> Entry:
         """The entry of this key, made now if it was not, and used by the call of this number."""
         entry = self._entries.get(key)
@@ -100,6 +99,7 @@ class Cache:
     def add(self, key: Key, entry: Entry) -> None:
         """Keep an entry until an object that it is made for goes."""
         self._entries[key] = entry
+        entry.key = key
         mine = weakref.ref(self)
 
         def gone(_: Any) -> None:
@@ -110,6 +110,12 @@ class Cache:
         for static in key[0].statics:
             if static is not None and type(static.value) is weakref.ref:
                 entry.watches.append(weakref.ref(static.value(), gone))
+
+    def move(self, entry: Entry, key: Key) -> None:
+        """Find an entry by this key from now on, unless another has it."""
+        with self._lock:
+            if self._entries.pop(entry.key, None) is entry and key not in self._entries:
+                self.add(key, entry)
 
     def drop(self, key: Key) -> None:
         """Forget an entry."""

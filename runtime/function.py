@@ -388,20 +388,23 @@ class Function:
         values is settled.
         """
         with self._lock:
-            if not isinstance(fixed, bool) or not fixed:
-                specs = entry.specs if entry.specs is not None else specs_of(arrays)
-                key = self._concrete_key(signature, specs)
-                if key not in self._concrete:
-                    self._concrete[key] = self._make_concrete(signature, specs, entry)
             captures = self._looked_at_captures()
             if captures.changed() or (entry.changed is not None and entry.changed()):
+                # What the trace changed it would change again, were it as it was before: that is no call of this program.
                 self._captured = captures.refresh()
-                settled = signature.reading(self._captured)
-                reads = captures.of_arguments(settled)
-                entry.changed = None if reads is None else reads.changed
-                settled = settled.holding(() if reads is None else reads.key)
-                if self._cache.find((settled, fixed)) is None:
-                    self._cache.add((settled, fixed), entry)
+            settled = signature.reading(self._captured)
+            reads = captures.of_arguments(settled)
+            entry.changed = None if reads is None else reads.changed
+            settled = settled.holding(() if reads is None else reads.key)
+            found_by = entry.key[0]
+            if settled != found_by:
+                self._cache.move(entry, (settled, fixed))
+                self._concrete = {(settled if k[0] == found_by else k[0], k[1]): c for k, c in self._concrete.items()}
+            if not isinstance(fixed, bool) or not fixed:
+                specs = entry.specs if entry.specs is not None else specs_of(arrays)
+                key = self._concrete_key(settled, specs)
+                if key not in self._concrete:
+                    self._concrete[key] = self._make_concrete(settled, specs, entry)
 
     def _look_at_captures(self) -> None:
         """See whether captured Python values have changed; programs are told apart by them."""

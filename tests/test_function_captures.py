@@ -170,3 +170,37 @@ def test_a_deleted_name_fails_as_in_python():
         f(one())
     globals()["SCALE"] = 2
     assert float(f(one())) == 2
+
+
+@pytest.mark.filterwarnings("ignore::autograph.StagingWarning")
+def test_what_a_trace_changed_and_its_caller_put_back_is_traced_again():
+    made = {"count": None}
+
+    @ag.function
+    def count(x):
+        if made["count"] is None:
+            made["count"] = ag.Variable(0.0)
+        return made["count"].assign_add(x).value
+
+    assert [float(count(jnp.array(1.0))) for _ in range(2)] == [1, 2]
+    assert len(count.concrete_functions()) == 1
+    made["count"] = None
+    with pytest.raises(ValueError, match="not its first"):
+        count(jnp.array(1.0))
+    count.clear_cache()
+    assert [float(count(jnp.array(5.0))) for _ in range(2)] == [5, 10]
+
+
+@pytest.mark.filterwarnings("ignore::autograph.StagingWarning")
+def test_a_trace_that_changes_what_is_read_is_one_concrete_function():
+    log = []
+
+    @ag.function
+    def doubled(x):
+        log.append(len(log))
+        return x * 2
+
+    concrete = doubled.get_concrete_function(jnp.array(1.0))
+    assert doubled.get_concrete_function(jnp.array(2.0)) is concrete
+    assert doubled.concrete_functions() == [concrete]
+    assert len(log) == 1

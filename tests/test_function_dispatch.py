@@ -319,3 +319,34 @@ def test_a_concrete_function_outlives_its_function():
     concrete = ag.function(lambda x: x + 1).get_concrete_function(ag.TensorSpec([None]))
     gc.collect()
     assert concrete(jnp.ones(3)).tolist() == [2] * 3 and concrete(jnp.ones(2)).tolist() == [2] * 2
+
+
+def test_calls_like_one_before_go_to_the_compiled_function_directly(monkeypatch):
+    """What a call costs beyond `jax.jit`'s is what it passes on its way, of which a `Program` is the slow part."""
+    from autograph.runtime.program import Program
+
+    count = ag.Variable(0.0)
+
+    class Model:
+        @ag.function
+        def scaled(self, x):
+            return x * 2 if x.sum() > 0 else x
+
+    def counting(x):
+        return count.assign_add(x.sum()).value
+
+    model, x = Model(), jnp.ones(3)
+    calls = [
+        lambda f=ag.function(lambda x: x * 2): f(x),
+        lambda f=ag.function(lambda x, n: {"a": x * n, "b": [x]}): f(x, n=3),
+        lambda f=ag.function(counting): f(x),
+        lambda f=ag.function(lambda x: (x, 1, 2.5)): f(x),
+        lambda: model.scaled(x),
+    ]
+    for call in calls:
+        call(), call()
+    passed = []
+    monkeypatch.setattr(Program, "__call__", lambda *_: passed.append(1))
+    for number, call in enumerate(calls):
+        assert call() is not None, f"call {number}"
+    assert not passed
