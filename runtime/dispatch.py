@@ -16,7 +16,9 @@ from typing import Any
 import jax
 
 from autograph.runtime.chosen_arguments import StaticArgument
+from autograph.runtime.effects import cause_of
 from autograph.runtime.generated import DISPATCHED_AT_MOST, Block, block_source, dispatch_function, float_key, itself
+from autograph.runtime.operators.locations import clean_traceback
 from autograph.runtime.recorded import StateNeeded
 from autograph.runtime.signature import Arguments, dictionary_key_types, is_array_leaf, is_array_like, is_record
 from autograph.runtime.static_values import BY_VALUE, SIMPLE, has_no_equality, weak_reference
@@ -149,3 +151,37 @@ def _key_part(value: Any) -> KeyPart | None:
         # When the object goes, whoever holds it weakly clears the blocks, before its id can be another's.
         return id if weak_reference(value) is not None else None
     return None
+
+
+def general_call(reference: Callable[[], Any]) -> Callable[..., Any]:
+    """How the function referred to is called while no call is known."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        # The outermost frame of ours: what takes our frames out of a traceback stands here.
+        try:
+            return referred(reference)._call(args, kwargs)
+        except BaseException as error:
+            cause = reported(error)
+            if cause is None:
+                raise
+            raise cause from None
+
+    return call
+
+
+def through_cache(reference: Callable[[], Any]) -> Callable[[Sequence[Any], dict[str, Any]], Any]:
+    """A function that calls the one referred to through its cache. It is held by that."""
+    return lambda args, kwargs: referred(reference)._call(args, kwargs)
+
+
+def referred(reference: Callable[[], Any]) -> Any:
+    found = reference()
+    assert found is not None, "a Function was called after its end"
+    return found
+
+
+def reported(error: BaseException) -> BaseException | None:
+    """The exception that a call ends with in the place of this one, if any, with our frames taken out of it."""
+    cause = cause_of(error)
+    clean_traceback(error if cause is None else cause)
+    return cause

@@ -16,14 +16,13 @@ import jax
 from autograph.runtime.cache import Cache, Entry
 from autograph.runtime.captures import Captures
 from autograph.runtime.concrete import ConcreteFunction
-from autograph.runtime.dispatch import CallProperty, Dispatcher
+from autograph.runtime.dispatch import CallProperty, Dispatcher, general_call, referred, reported, through_cache
 from autograph.runtime.eagerness import EAGERNESS
-from autograph.runtime.effects import cause_of
 from autograph.runtime.input_signature import InputSignature, is_signature_of_one
 from autograph.runtime.inputs import WeakSpec, spec_of, specs_of, stand_ins, type_of
 from autograph.runtime.list_room import Rooms
 from autograph.runtime.methods import Bound, is_method
-from autograph.runtime.operators.locations import clean_traceback, warn
+from autograph.runtime.operators.locations import warn
 from autograph.runtime.options import Options as Options
 from autograph.runtime.options import Tools as Tools
 from autograph.runtime.placement import constrained, placed, placed_types, spread_shardings
@@ -80,8 +79,10 @@ class Function:
         self._arguments = Arguments(python_function, instance is not None, self.__name__, options.arguments)
         self.__signature__ = self._arguments.signature
         self._made_inputs: InputSignature | None = None
-        self._general = _general(weakref.ref(self))
+        self._reference = weakref.ref(self)  # what a `BoundFunction` shares the state of is this one
+        self._general = general_call(self._reference)
         self._dispatch = self._general
+        self._handle: Callable[[], Any] = _do_nothing
         self._bound = Bound(functools.partial(Function, python_function, tools, options), options.cache_limit)
         if options.input_signature is not None:
             self._prepare_signature()
@@ -111,7 +112,9 @@ class Function:
         """Forget all traces and compiled programs, of every instance as well. The next call may create Variables again."""
         with self._lock:
             self._first_call = FirstCall()
-            self._cache = Cache(self.__name__, self._options.cache_limit, weakref.WeakMethod(self._forget))
+            self._cache = Cache(
+                self.__name__, self._options.cache_limit, weakref.WeakMethod(referred(self._reference)._forget)
+            )
             self._tick = itertools.count(1).__next__
             self._concrete: dict[Any, ConcreteFunction] = {}
             self._log = TraceLog(self.__name__)
@@ -128,7 +131,14 @@ class Function:
         if instance is None:
             return self
         known = self._bound.entries.get(id(instance))
-        return known[1] if known is not None and known[0]() is instance else self._bound.get(instance)
+        state = known[1] if known is not None and known[0]() is instance else self._bound.get(instance)
+        bound: Any = state._handle()
+        if bound is None:
+            bound = _NEW(BoundFunction)
+            bound.__dict__ = state.__dict__
+            bound.instance, bound.state = instance, state
+            state._handle = weakref.ref(bound)
+        return bound
 
     def experimental_get_tracing_count(self) -> int:
         """How many times the Python function was traced."""
@@ -258,13 +268,17 @@ class Function:
     def _use_blocks(self) -> None:
         if self._dispatcher.function is not None and not EAGERNESS.on:
             self._dispatch = self._dispatcher.function
-            EAGERNESS.watch(self)
+            EAGERNESS.watch(referred(self._reference))
 
     def forget_blocks(self) -> None:
         """Leave calls to the cache again, and the first of each kind."""
         with self._lock:
             self._dispatcher = Dispatcher(
-                self._arguments, self._options.input_signature is None, self._tick, _found(weakref.ref(self)), _reported
+                self._arguments,
+                self._options.input_signature is None,
+                self._tick,
+                through_cache(self._reference),
+                reported,
             )
             if self._captures is not None and not self._captures.is_empty:
                 self._dispatcher.changed = self._captures.changed
@@ -352,7 +366,7 @@ class Function:
         assert converted is not None
         captures, arguments, instance = self._looked_at_captures(), self._arguments, self._instance
         name, shardings = self.__name__, self._options.out_shardings
-        owner, mine = weakref.ref(self), weakref.ref(entry)  # the entry holds the program, which holds this
+        owner, mine = self._reference, weakref.ref(entry)  # the entry holds the program, which holds this
 
         @functools.wraps(converted, updated=())
         def trace(*args: Any, **kwargs: Any) -> Any:
@@ -458,38 +472,15 @@ class Function:
         )
 
 
-def _general(reference: Callable[[], Any]) -> Callable[..., Any]:
-    """How the function referred to is called while no call is known."""
+class BoundFunction(Function):
+    """A `Function` of an instance, as it is looked up there: its state is that of the instance's `Function`, which does not
+    keep the instance; this one does, as a bound method.
+    """
 
-    def call(*args: Any, **kwargs: Any) -> Any:
-        # The outermost frame of ours: what takes our frames out of a traceback stands here.
-        try:
-            return _of(reference)._call(args, kwargs)
-        except BaseException as error:
-            cause = _reported(error)
-            if cause is None:
-                raise
-            raise cause from None
-
-    return call
+    __slots__ = ("instance", "state")
 
 
-def _found(reference: Callable[[], Any]) -> Callable[[Sequence[Any], dict[str, Any]], Any]:
-    """A function that calls the one referred to through its cache. It is held by that."""
-    return lambda args, kwargs: _of(reference)._call(args, kwargs)
-
-
-def _of(reference: Callable[[], Any]) -> Any:
-    found = reference()
-    assert found is not None, "a Function was called after its end"
-    return found
-
-
-def _reported(error: BaseException) -> BaseException | None:
-    """The exception that a call ends with in the place of this one, if any, with our frames taken out of it."""
-    cause = cause_of(error)
-    clean_traceback(error if cause is None else cause)
-    return cause
+_NEW = object.__new__
 
 
 def _name_of(function: Any) -> str:

@@ -1,0 +1,79 @@
+"""A decorated method, looked up on an instance, keeps the instance, as a bound method does; the instance's programs do not."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+import jax.numpy as jnp
+import pytest
+
+import autograph as ag
+
+
+class Model(ag.Module):
+    def __init__(self, w=2.0):
+        self.w = ag.Variable(w)
+
+    @ag.function
+    def scaled(self, x):
+        if x > 0:
+            return x * self.w
+        return x
+
+
+@pytest.fixture(autouse=True)
+def no_collector():
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+def test_of_an_instance_that_nobody_else_holds():
+    assert float(Model().scaled(3.0)) == 6
+    scaled = Model(5.0).scaled
+    assert float(scaled(3.0)) == 15 and float(scaled(-3.0)) == -3
+    assert float(Model().scaled.get_concrete_function(jnp.array(1.0))(jnp.array(4.0))) == 8
+
+
+def test_it_holds_the_instance_and_lets_it_go():
+    model = Model()
+    gone = weakref.ref(model)
+    scaled = model.scaled
+    scaled(1.0)
+    del model
+    assert gone() is not None and float(scaled(2.0)) == 4
+    del scaled
+    assert gone() is None
+
+
+def test_one_instance_has_one_set_of_traces():
+    model = Model()
+    assert model.scaled is model.scaled
+    model.scaled(jnp.array(1.0))
+    model.scaled(jnp.array(2.0))
+    assert model.scaled.experimental_get_tracing_count() == 1
+    model.scaled.clear_cache()
+    assert model.scaled.experimental_get_tracing_count() == 0
+    assert float(model.scaled(jnp.array(2.0))) == 4
+
+
+def test_a_held_one_outlasts_what_its_class_forgets():
+    scaled = Model().scaled
+    assert float(scaled(jnp.array(1.0))) == 2
+    Model.scaled.clear_cache()
+    assert float(scaled(jnp.array(3.0))) == 6
+
+
+def test_it_runs_eagerly_while_all_do():
+    scaled = Model().scaled
+    for _ in range(2):
+        scaled(jnp.array(1.0))
+    ag.run_functions_eagerly(True)
+    try:
+        assert float(scaled(2.0)) == 4
+        assert float(Model().scaled(2.0)) == 4
+    finally:
+        ag.run_functions_eagerly(False)
+    assert float(scaled(jnp.array(3.0))) == 6
