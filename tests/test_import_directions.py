@@ -54,6 +54,8 @@ def room(module: str) -> str:
     """The room that a module of ours belongs to; the joint and the public face are rooms of their own."""
     if module in ("autograph", JOINT):
         return "face"
+    if module == "autograph.__main__":
+        return "tools"  # `python -m autograph` is the command line
     for name in ("runtime", "backends", "tools"):
         if within(module, f"autograph.{name}"):
             return name

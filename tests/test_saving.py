@@ -126,6 +126,9 @@ def test_what_cannot_be_saved(tmp_path):
     ]:
         with pytest.raises(TypeError, match=text):
             ag.save(f, tmp_path / "m", **options)
+    for platforms in (["abacus"], []):
+        with pytest.raises(ag.TargetError, match="platform"):
+            ag.save(f, tmp_path / "m", platforms=platforms)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -1,4 +1,4 @@
-"""`python -m autograph.tools` is the command `autograph`."""
+"""`python -m autograph.tools` is the command `autograph`, as `python -m autograph` is."""
 
 import sys
 

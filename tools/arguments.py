@@ -6,6 +6,8 @@ Four forms, each of which may follow `NAME=` to be passed by keyword:
     [1., 2.]                          the array `jnp.asarray` makes of it; so too inside tuples and dicts
     f32[3,4]                          an array of that type and shape that counts 0, 1, 2, ...
     f32[]=2.5, i32[3]=7, i8[2]=[1,2]  an array of that type and shape with this value in it
+
+Where only types are asked for, `f32[n,4]` is an array of any size `n`.
 """
 
 from __future__ import annotations
@@ -14,11 +16,14 @@ import ast
 import math
 import os
 import re
+from collections.abc import Callable
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+
+import autograph as ag
 
 SHORT_DTYPES = {
     **{f"i{bits}": f"int{bits}" for bits in (8, 16, 32, 64)},
@@ -31,24 +36,30 @@ SHORT_DTYPES = {
 DTYPES = {**SHORT_DTYPES, **{long: long for long in ("bool", *SHORT_DTYPES.values())}}
 
 _ARRAY = re.compile(r"(?P<dtype>[a-z]+\d*)\[(?P<shape>[\s\d,]*)\](?:=(?P<value>.*))?", re.DOTALL)
+_OPEN_ARRAY = re.compile(r"(?P<dtype>[a-z]+\d*)\[(?P<shape>[\s\w,]*)\]")
 _KEYWORD = re.compile(r"(?P<name>[^\W\d]\w*)=(?P<text>.*)", re.DOTALL)
 
 
-def parse(texts: list[str]) -> tuple[list[Any], dict[str, Any]]:
+def parse(texts: list[str], value_of: Callable[[str], Any] | None = None) -> tuple[list[Any], dict[str, Any]]:
     """Positional and keyword arguments; `ValueError`, in one line, for a text that is neither.
+
+    Args:
+      texts: the arguments, one each.
+      value_of: what makes a value of a text: `parse_value` (by default) or `parse_spec`.
 
     >>> parse(["3", "(1, 'a')", "rate=f32[]=0.5"])
     ([3, (1, 'a')], {'rate': Array(0.5, dtype=float32)})
     """
+    value_of = value_of or parse_value
     positional, keywords = [], {}
     for text in texts:
         match = _KEYWORD.fullmatch(text)
         if match is None:
-            positional.append(parse_value(text))
+            positional.append(value_of(text))
         elif match["name"] in keywords:
             raise ValueError(f"argument {match['name']!r} is given twice")
         else:
-            keywords[match["name"]] = parse_value(match["text"])
+            keywords[match["name"]] = value_of(match["text"])
     return positional, keywords
 
 
@@ -73,6 +84,22 @@ def parse_value(text: str) -> Any:
         return jnp.broadcast_to(_exactly(value, dtype), shape)
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"{match['value']} does not fit {match['dtype']}[{match['shape']}]") from error
+
+
+def parse_spec(text: str) -> Any:
+    """The same, with an `ag.TensorSpec` for an array without a value, whose sizes may be names.
+
+    >>> parse_spec("f32[n,3]")
+    TensorSpec(shape=('n', 3), dtype=float32)
+    """
+    match = _OPEN_ARRAY.fullmatch(text.strip())
+    if match is None:
+        return parse_value(text)
+    sizes = [int(size) if size.isdecimal() else size for size in match["shape"].replace(",", " ").split()]
+    for size in sizes:
+        if isinstance(size, str) and not size.isidentifier():
+            raise ValueError(f"{text}: {size!r} is no size; write a number, or a name for any size")
+    return ag.TensorSpec(sizes, _dtype(match["dtype"]))
 
 
 def _check_size(shape: tuple[int, ...], dtype: jnp.dtype, text: str) -> None:

@@ -1,26 +1,37 @@
 """The command `autograph`: look at what the converter makes of a function, and run it.
 
-Exit code 0; 1 where the function itself cannot be staged; 2 where the command names no module, function, argument
-or target that it could work with, which takes one line on stderr and no traceback. An exception that the
-function raises is the function's business and comes out as Python shows it.
+Exit code 0; 1 where the function itself cannot be staged, or raises, which is shown with the frames of the user's
+program; 2 where the command names no module, function, argument or target that it could work with, which takes one line
+on stderr and no traceback.
+
+A command is a function of the parsed options. What it returns is printed: as text, or with ``--json`` as JSON; then
+stdout has nothing else, and what the program prints goes to stderr.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import inspect
+import json
+import platform
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NoReturn
 
 import jax
 
 import autograph as ag
-from autograph.tools import arguments, targets
+from autograph.tools import arguments, targets, user_errors
+from autograph.tools.as_json import as_json
 from autograph.tools.bench.__main__ import add_arguments as add_bench_arguments
 from autograph.tools.bench.__main__ import run as run_bench
 from autograph.tools.bench.workloads import WORKLOADS
 
+SHELLS = ("bash", "zsh")
+_NEXT: Any = None  # between the arguments of one call and of the next
 STAGES = ("jaxpr", "stablehlo", "hlo", "optimized_hlo")
 
 _TARGET_HELP = "PKG.MOD:FN, or path/to/file.py:FN"
@@ -29,6 +40,8 @@ _ARG_HELP = (
     "([1., 2.]), a type and shape for an array counting 0, 1, 2, ... (f32[3,4]), or these and a value for it "
     "(f32[]=2.5). NAME= in front passes it by keyword."
 )
+
+_SPEC_HELP = f"{_ARG_HELP} f32[n,4] is an array of any size n."
 
 _FOR_TARGET_HELP = "compile for this in place of the machine that is here: a topology of TPUs, as in tpu:v5e:2x2 (pip install 'jax[tpu]')"
 
@@ -40,11 +53,26 @@ class _OneLineParser(argparse.ArgumentParser):
         self.exit(2, f"{self.prog}: {message}\n")
 
 
+@dataclass(frozen=True)
+class Answer:
+    """What a command prints.
+
+    Attributes:
+      text: for people.
+      facts: the same for programs, with names; `as_json` takes its values.
+    """
+
+    text: str
+    facts: dict[str, Any]
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command with these arguments (those of the process, by default); the exit code."""
     options = _parser().parse_args(argv)
+    wants_json = getattr(options, "json", False)
     try:
-        options.command(options)
+        with contextlib.redirect_stdout(sys.stderr) if wants_json else contextlib.nullcontext():
+            answer = options.command(options)
     except ag.StagingError as error:
         # It names the user's file and line itself.
         print(f"autograph: {error}", file=sys.stderr)
@@ -52,7 +80,24 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (_UsageError, ag.ConversionError, ag.TargetError) as error:
         print(f"autograph: {error}", file=sys.stderr)
         return 2
+    except Exception as error:
+        return _failed(error, getattr(options, "target", ""))
+    if answer is not None:
+        print(json.dumps(as_json(answer.facts)) if wants_json else answer.text)
     return 0
+
+
+def _failed(error: Exception, target: str) -> int:
+    """Show an exception of the user's program; the exit code."""
+    package = Path(target.rpartition(":")[0]).stem if ".py:" in target else target.partition(".")[0].partition(":")[0]
+    text = user_errors.shown(error, package)
+    if text is not None:
+        print(text, end="", file=sys.stderr)
+        return 1
+    if not isinstance(error, TypeError | ValueError):
+        raise error  # a fault of this package: all of it is shown
+    print(f"autograph: {' '.join(str(error).split())}", file=sys.stderr)  # an argument that does not fit the function
+    return 2
 
 
 class _UsageError(Exception):
@@ -61,63 +106,85 @@ class _UsageError(Exception):
 
 def _parser() -> argparse.ArgumentParser:
     parser = _OneLineParser(prog="autograph", description="Plain Python control flow as one XLA program.")
+    version = f"autograph {ag.__version__} (JAX {jax.__version__}, Python {platform.python_version()})"
+    parser.add_argument("--version", action="version", version=version, help="print the version and exit")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
 
-    to_code = commands.add_parser("to-code", help="print the converted source", description=_to_code.__doc__)
-    to_code.add_argument("target", help=_TARGET_HELP)
-    to_code.set_defaults(command=_to_code)
+    def command(name: str, function: Callable[[argparse.Namespace], Answer | None], summary: str) -> Any:
+        made = commands.add_parser(name, help=summary, description=function.__doc__)
+        made.set_defaults(command=function)
+        made.add_argument("--json", action="store_true", help="print JSON")
+        return made
 
-    run = commands.add_parser("run", help="compile, run, print the result", description=_run.__doc__)
-    run.set_defaults(command=_run)
+    to_code = command("to-code", _to_code, "print the converted source")
+    run = command("run", _run, "compile, run, print the result")
+    show = command("inspect", _inspect, "print what is compiled")
+    save = command("save", _save, "write the compiled program to a directory")
+    retraces = command("retraces", _retraces, "print which calls are traced anew, and why")
+    files = [parsed.add_argument("target", help=_TARGET_HELP) for parsed in (to_code, run, show, save, retraces)]
+    for parsed in (run, show, save, retraces):
+        text = _SPEC_HELP if parsed is save else _ARG_HELP
+        parsed.add_argument("--arg", action="append", default=[], dest="args", metavar="VALUE", help=text)
 
-    show = commands.add_parser("inspect", help="print what is compiled", description=_inspect.__doc__)
     show.add_argument("--stage", choices=STAGES, default="jaxpr", help="which form of it (default: jaxpr)")
     show.add_argument("--target", dest="for_target", metavar="TARGET", help=_FOR_TARGET_HELP)
-    show.set_defaults(command=_inspect)
-
-    bench = commands.add_parser(
-        "bench", help="measure programs beside versions written by hand", description=_bench.__doc__
+    out = save.add_argument("-o", "--out", type=Path, required=True, metavar="DIR", help="where to, for autograph.load")
+    save.add_argument("--platforms", nargs="+", metavar="NAME", help="what it is to run on, as in: cpu cuda tpu")
+    save.add_argument("--derivatives", type=int, metavar="N", help="how many orders of derivatives are saved")
+    retraces.add_argument(
+        "--next", action="append_const", const=_NEXT, dest="args", help="the arguments after this are of the next call"
     )
-    add_bench_arguments(bench)
-    bench.set_defaults(command=_bench)
+    add_bench_arguments(command("bench", _bench, "measure programs beside versions written by hand"))
 
-    for command in (run, show):
-        command.add_argument("target", help=_TARGET_HELP)
-        command.add_argument("--arg", action="append", default=[], dest="args", metavar="VALUE", help=_ARG_HELP)
+    completion = commands.add_parser(
+        "completion", help="print what completes commands", description=_completion.__doc__
+    )
+    completion.add_argument("shell", choices=SHELLS)
+    completion.set_defaults(command=lambda options: _completion(options, parser, files, [out]))
     return parser
 
 
-def _bench(options: argparse.Namespace) -> None:
+def _bench(options: argparse.Namespace) -> Answer | None:
     """Measure converted programs beside hand-written ones, and beside other compilers."""
     unknown = [name for name in options.names if name not in WORKLOADS]
     if unknown:
         raise _UsageError(f"no workload {unknown[0]!r}; there are {', '.join(WORKLOADS)}")
     run_bench(options)
+    if not options.json:
+        return None  # it has printed its table
+    return Answer("", {"results": json.loads((options.out / "results.json").read_text(encoding="utf-8"))})
 
 
-def _to_code(options: argparse.Namespace) -> None:
+def _to_code(options: argparse.Namespace) -> Answer:
     """Print the source that the converter makes of a function."""
-    print(ag.to_code(_load(options)).rstrip())
+    source = ag.to_code(_load(options)).rstrip()
+    return Answer(source, {"function": options.target, "source": source})
 
 
-def _run(options: argparse.Namespace) -> None:
+def _run(options: argparse.Namespace) -> Answer:
     """Compile a function for these arguments, run it, and print what it returns."""
     function = _load(options)
-    positional, keywords = _arguments_for(function, options)
-    print(_compiled(function)(*positional, **keywords))
+    positional, keywords = _arguments_for(function, options.args, options.target)
+    result = _compiled(function)(*positional, **keywords)
+    return Answer(str(result), {"function": options.target, "result": result})
 
 
-def _inspect(options: argparse.Namespace) -> None:
+def _inspect(options: argparse.Namespace) -> Answer:
     """Print the program that a function becomes for these arguments, at one stage of its compilation."""
     if options.for_target is not None and getattr(jax.config, "jax_platforms", None) is None:
         jax.config.update("jax_platforms", "cpu")  # nothing runs here, so there is no need to look for other devices
     function = _load(options)
-    positional, keywords = _arguments_for(function, options)
+    positional, keywords = _arguments_for(function, options.args, options.target)
     compiled = _compiled(function)
+    text = _program(compiled, positional, keywords, options).rstrip()
+    facts = {"function": options.target, "stage": options.stage, "target": options.for_target, "program": text}
+    return Answer(text, facts)
+
+
+def _program(compiled: ag.Function, positional: list[Any], keywords: dict[str, Any], options: Any) -> str:
     own_text = compiled.experimental_get_compiler_ir(*positional, **keywords)
     if options.for_target is None:
-        print(own_text(options.stage).rstrip())
-        return
+        return str(own_text(options.stage))
     platform = options.for_target.partition(":")[0]
     lowered = compiled.lower(*positional, platforms=[platform], **keywords)
     try:
@@ -126,7 +193,73 @@ def _inspect(options: argparse.Namespace) -> None:
         reason = str(error).partition("\n")[0]
         raise ag.StagingError(f"{options.target} cannot be compiled for {options.for_target}: {reason}") from error
     texts = {"jaxpr": lambda: own_text("jaxpr"), "optimized_hlo": program.as_text}
-    print(texts.get(options.stage, lambda: lowered.as_text(dialect=options.stage))().rstrip())
+    return str(texts.get(options.stage, lambda: lowered.as_text(dialect=options.stage))())
+
+
+def _specified(options: argparse.Namespace) -> tuple[ag.Function, list[Any], dict[str, Any]]:
+    """The function and its arguments, some sizes of which may be open. One with an input_signature needs none."""
+    function = _load(options)
+    compiled = _compiled(function)
+    if function is compiled and not options.args:
+        return compiled, [], {}
+    return compiled, *_arguments_for(function, options.args, options.target, arguments.parse_spec)
+
+
+def _save(options: argparse.Namespace) -> Answer:
+    """Compile a function for these arguments, and write program and Variables to a directory that autograph.load reads
+    without the source. A function with an input_signature needs no arguments."""
+    compiled, positional, keywords = _specified(options)
+    concrete = compiled.get_concrete_function(*positional, **keywords)
+    if options.derivatives is not None and options.derivatives < 0:
+        raise _UsageError(f"--derivatives is a number of orders, 0 or more; got {options.derivatives}")
+    try:
+        ag.save(compiled, options.out, platforms=options.platforms, derivatives=options.derivatives)
+    except (OSError, ImportError) as error:
+        raise _UsageError(error) from error
+    sizes = {path.name: path.stat().st_size for path in sorted(options.out.iterdir())}
+    variables = [variable.name for variable in concrete.variables]
+    text = f"{options.out}: {len(sizes)} files, {sum(sizes.values())} bytes\n{concrete.pretty_printed_signature()}"
+    facts = {"function": options.target, "path": str(options.out), "files": sizes, "variables": variables}
+    return Answer(text, facts | {"signature": concrete.pretty_printed_signature()})
+
+
+def _retraces(options: argparse.Namespace) -> Answer:
+    """Call a function several times, and print which calls were traced anew and why. The arguments of one call are
+    told from those of the next by --next."""
+    function = _load(options)
+    compiled = _compiled(function)
+    calls: list[list[str]] = [[]]
+    for text in options.args:
+        if text is _NEXT:
+            calls.append([])
+        else:
+            calls[-1].append(text)
+    parsed = [_arguments_for(function, texts, options.target) for texts in calls]
+    facts = []
+    for texts, (positional, keywords) in zip(calls, parsed, strict=True):
+        before = compiled.experimental_get_tracing_count()
+        compiled(*positional, **keywords)
+        facts.append({"arguments": texts, "traces": compiled.experimental_get_tracing_count() - before})
+    text = compiled.explain_retraces()
+    return Answer(text, {"function": options.target, "calls": facts, "explanation": text.splitlines()})
+
+
+def _completion(
+    options: argparse.Namespace,
+    parser: argparse.ArgumentParser,
+    files: Sequence[argparse.Action],
+    folders: Sequence[argparse.Action],
+) -> Answer:
+    """Print a script that completes commands, options and files: source it from the settings of the shell."""
+    try:
+        import shtab
+    except ImportError as error:
+        raise _UsageError("completion takes shtab: pip install 'autograph-xla[completion]'") from error
+    for action in files:
+        action.complete = shtab.FILE  # type: ignore[attr-defined]
+    for action in folders:
+        action.complete = shtab.DIRECTORY  # type: ignore[attr-defined]
+    return Answer(shtab.complete(parser, options.shell), {})
 
 
 def _compiled(function: Callable[..., Any]) -> ag.Function:
@@ -141,9 +274,11 @@ def _load(options: argparse.Namespace) -> Callable[..., Any]:
         raise _UsageError(error) from error
 
 
-def _arguments_for(function: Callable[..., Any], options: argparse.Namespace) -> tuple[list[Any], dict[str, Any]]:
+def _arguments_for(
+    function: Callable[..., Any], texts: list[str], target: str, value_of: Callable[[str], Any] | None = None
+) -> tuple[list[Any], dict[str, Any]]:
     try:
-        positional, keywords = arguments.parse(options.args)
+        positional, keywords = arguments.parse(texts, value_of)
     except ValueError as error:
         raise _UsageError(error) from error
     try:
@@ -153,7 +288,7 @@ def _arguments_for(function: Callable[..., Any], options: argparse.Namespace) ->
     try:
         signature.bind(*positional, **keywords)
     except TypeError as error:
-        raise _UsageError(f"{options.target}{signature}: {error}") from error
+        raise _UsageError(f"{target}{signature}: {error}") from error
     return positional, keywords
 
 

@@ -30,19 +30,13 @@ class Lowered:
     def __init__(
         self, program: Any, operands: Sequence[Any], platforms: Sequence[str] | None, options: Mapping[str, Any]
     ) -> None:
-        if isinstance(platforms, str):
-            raise TypeError(f"platforms is a sequence of names, as in platforms=[{platforms!r}]; got a string")
-        if platforms is not None and not (platforms := tuple(platforms)):
-            raise TargetError("platforms names none; leave it out for the platform that is here")
-        for platform in platforms or ():
-            if platform not in _PLATFORMS:
-                raise TargetError(f"{platform!r} is no platform to lower for; there are {', '.join(_PLATFORMS)}")
+        platforms = known_platforms(platforms)
         self._program = program.jitted if isinstance(program, OperationByOperation) else program
         self._operands, self._options = operands, options
         self._traced = self._program.trace(*operands)
         self._platforms = platforms
         for platform in platforms or ():
-            _refuse_what_cannot_be(self._traced.jaxpr.jaxpr, platform)
+            refuse_what_cannot_be(self._traced.jaxpr.jaxpr, platform)
         # JAX asks devices for their platform; a mesh may be of none.
         is_abstract = platforms is None and any(map(_has_no_devices, operands))
         self._lowered = self._traced.lower(lowering_platforms=(_here(),) if is_abstract else platforms)
@@ -68,7 +62,7 @@ class Lowered:
             return self._compile_here(options)
         found = Target.named(target)
         self._check_lowered_for(found.platform)
-        _refuse_what_cannot_be(self._traced.jaxpr.jaxpr, found.platform)
+        refuse_what_cannot_be(self._traced.jaxpr.jaxpr, found.platform)
         # An exported program is free of the devices it was traced for, shardings and meshes within it included.
         exported = jax.export.export(self._program, platforms=[found.platform])(*self._operands)
         places = found.shardings([_sharding(operand) for operand in self._operands], exported.nr_devices)
@@ -133,7 +127,22 @@ def _placed(operand: Any, place: Any) -> Any:
     return jax.ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=weak, sharding=place)
 
 
-def _refuse_what_cannot_be(jaxpr: Any, platform: str) -> None:
+def known_platforms(platforms: Sequence[str] | None) -> tuple[str, ...] | None:
+    """The names of platforms that a user gives, if there are such platforms; None for the one that is here."""
+    if platforms is None:
+        return None
+    if isinstance(platforms, str):
+        raise TypeError(f"platforms is a sequence of names, as in platforms=[{platforms!r}]; got a string")
+    found = tuple(platforms)
+    if not found:
+        raise TargetError("platforms names none; leave it out for the platform that is here")
+    for platform in found:
+        if platform not in _PLATFORMS:
+            raise TargetError(f"{platform!r} is no platform to lower for; there are {', '.join(_PLATFORMS)}")
+    return found
+
+
+def refuse_what_cannot_be(jaxpr: Any, platform: str) -> None:
     """Raise for the first equation that a platform has no form for."""
     if platform != "tpu":
         return

@@ -10,12 +10,16 @@ from jax import export
 
 from autograph.backends.base import Exported, LeafType
 from autograph.backends.xla import jax_compat
+from autograph.backends.xla.ahead import known_platforms, refuse_what_cannot_be
 from autograph.runtime.errors import StagingError
 
 
 def exported(program: Any, name: str, platforms: Sequence[str] | None, derivatives: int | None) -> Exported:
     """See `backends.base.Staging.exported`."""
+    platforms = known_platforms(platforms)
     _refuse_calls_of_python(program, name)
+    for platform in platforms or ():
+        refuse_what_cannot_be(program.jaxpr, platform)
 
     def run(*operands: Any) -> list[Any]:
         return jax_compat.replay(program, *operands)
@@ -37,7 +41,7 @@ def exported(program: Any, name: str, platforms: Sequence[str] | None, derivativ
 
 def _made(run: Any, name: str, types: Sequence[Any], platforms: Sequence[str] | None) -> Any:
     try:
-        return export.export(jax.jit(run), platforms=None if platforms is None else tuple(platforms))(*types)
+        return export.export(jax.jit(run), platforms=platforms)(*types)
     except (ValueError, NotImplementedError) as error:
         raise StagingError(f"{name} cannot be saved: {error}") from error
 

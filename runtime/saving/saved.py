@@ -60,6 +60,7 @@ def save(
 
     Raises:
       StagingError: a program does what cannot leave the process, such as calling Python; the message names the line.
+      TargetError: a platform is none that programs can be lowered for.
       ValueError: there is nothing to save.
       FileExistsError: what stands at ``path`` is something else.
 
@@ -76,8 +77,6 @@ def save(
     """
     if is_recording():
         raise StagingError(f"{user_location()}\n  save is called in a function that is being traced. Call it outside.")
-    if isinstance(platforms, str):
-        raise TypeError(f"platforms is a sequence of names, as in platforms=[{platforms!r}]; got a string")
     if derivatives is not None and (type(derivatives) is not int or derivatives < 0):
         raise TypeError(f"derivatives is a number of orders, 0 or more; got {derivatives!r}")
     saving = _Saving(platforms, derivatives)
