@@ -52,13 +52,22 @@ def print(  # noqa: A001  the name is the contract's
     def write(content: Any) -> None:
         _write(content, sep, end, output_stream, summarize)
 
-    arrays, show = _deferred(write, args)
+    perform(write, args, "prints")
+
+
+def perform(act: Callable[[Any], None], content: Any, does: str) -> None:
+    """Call ``act`` with what ``content`` is: when the program runs, if one is being traced, and else at once.
+
+    Args:
+      act: is given the content with NumPy arrays in the places of arrays.
+      content: a container of arrays and other things.
+      does: the verb that messages name it by.
+    """
+    arrays, show = _deferred(act, content)
     if is_recording():
-        check_finally(user_location, "prints")
-        count_effect()
-        JOINT.staging.show(show, arrays)
+        do_at_run_time(act, content, does)
     elif any(isinstance(array, jax.core.Tracer) for array in arrays):
-        JOINT.staging.show(show, arrays)
+        JOINT.staging.show(_remembering(show), arrays)
     else:
         show(*arrays)
 

@@ -1,0 +1,1 @@
+"""Summaries for TensorBoard, as in ``tf.summary``."""
