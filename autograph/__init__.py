@@ -29,6 +29,7 @@ from autograph._api import value_and_grad as value_and_grad
 from autograph._verbosity import set_verbosity as set_verbosity
 from autograph._verbosity import trace as trace
 from autograph.runtime import random as random
+from autograph.runtime import summary as summary
 from autograph.runtime.concrete import ConcreteFunction as ConcreteFunction
 from autograph.runtime.dataset import Dataset as Dataset
 from autograph.runtime.eagerness import functions_run_eagerly as functions_run_eagerly
@@ -99,6 +100,7 @@ __all__ = [
     "save",
     "set_loop_options",
     "set_verbosity",
+    "summary",
     "to_code",
     "to_graph",
     "trace",

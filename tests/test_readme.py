@@ -29,6 +29,7 @@ DOCUMENTS = (
     "docs/performance.md",
     "docs/saving.md",
     "docs/scale.md",
+    "docs/summary.md",
 )
 
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)

@@ -1,0 +1,115 @@
+"""`SummaryWriter`: an event file that summaries go to."""
+
+from __future__ import annotations
+
+import atexit
+import itertools
+import os
+import threading
+from contextlib import AbstractContextManager
+from typing import Any
+
+import jax
+
+from autograph.runtime.effects import perform
+from autograph.runtime.recording import LOCAL, is_recording
+from autograph.runtime.summary.defaults import entered
+from autograph.runtime.summary.event_files import EventFile
+
+_NUMBERS = itertools.count(1)
+_FILES: dict[int, EventFile] = {}
+_LOCK = threading.Lock()
+
+
+def create_file_writer(
+    logdir: Any, max_queue: int = 10, flush_millis: int = 120_000, filename_suffix: str | None = None
+) -> SummaryWriter:
+    """A writer of summaries to a new event file in a folder, which TensorBoard shows as a run.
+
+    Args:
+      logdir: the folder, made if it is not there.
+      max_queue: how many summaries may wait until they are written to the disk.
+      flush_millis: how many milliseconds they may.
+      filename_suffix: the end of the file's name.
+
+    Returns:
+      A `SummaryWriter`.
+
+    Raises:
+      ImportError: tensorboardX is not installed.
+      OSError: the file cannot be made.
+
+    >>> import autograph as ag, tempfile
+    >>> writer = ag.summary.create_file_writer(tempfile.mkdtemp())
+    >>> with writer.as_default(step=1):
+    ...     ag.summary.scalar("loss", 0.5)
+    >>> writer.close()
+    """
+    file = EventFile(os.fspath(logdir), max_queue, flush_millis, filename_suffix or "")
+    number = next(_NUMBERS)
+    with _LOCK:
+        _FILES[number] = file
+    return SummaryWriter(number, os.fspath(logdir))
+
+
+class SummaryWriter:
+    """Where summaries go while it is the default. Made by `create_file_writer`.
+
+    Attributes:
+      logdir: the folder that its file is in.
+    """
+
+    __slots__ = ("_number", "logdir")
+
+    def __init__(self, number: int, logdir: str) -> None:
+        self._number = number
+        self.logdir = logdir
+
+    def as_default(self, step: Any = None) -> AbstractContextManager[SummaryWriter]:
+        """Enter a block in which summaries of this thread go here.
+
+        In a compiled function it is entered and left when the program runs.
+
+        Args:
+          step: the default step in the block, as of `set_step`.
+
+        Raises:
+          RuntimeError: the writer is closed.
+        """
+        if not is_recording() and file_of(self._number).is_closed:
+            raise RuntimeError(f"the summary writer of {self.logdir} is closed")
+        return entered(self, self._number, step)
+
+    def flush(self) -> None:
+        """Write to the disk all that programs have written so far; in a compiled function, when it runs."""
+        at_once_or_later(EventFile.flush, self._number)
+
+    def close(self) -> None:
+        """Write all to the disk and end the file; in a compiled function, when it runs."""
+        at_once_or_later(EventFile.close, self._number)
+
+    def __repr__(self) -> str:
+        return f"<ag.summary.SummaryWriter {self.logdir!r}>"
+
+
+def file_of(number: int) -> EventFile:
+    """The file of the writer of this number."""
+    return _FILES[number]
+
+
+def at_once_or_later(act: Any, number: Any) -> None:
+    """Do this with the file of a writer: now, after what running programs still write, or when the program runs."""
+    if not is_recording() and not LOCAL.in_callback:
+        jax.effects_barrier()
+
+    def do(number: Any) -> None:
+        if int(number):
+            act(file_of(int(number)))
+
+    perform(do, number, "writes to a file")
+
+
+@atexit.register
+def _close_all() -> None:
+    for file in list(_FILES.values()):
+        file.close()

@@ -1,0 +1,132 @@
+"""`scalar`, `histogram` and `text`: at run time, once per execution and in program order, as `autograph.print`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+
+from autograph.runtime.effects import perform
+from autograph.runtime.one_of import OneOf
+from autograph.runtime.summary.defaults import WRITER, checked_step, resolved, target
+from autograph.runtime.summary.event_files import EventFile, histogram_value, scalar_value, text_value
+from autograph.runtime.summary.writers import SummaryWriter, at_once_or_later, file_of
+
+
+def scalar(name: str, data: Any, step: Any = None, description: str | None = None) -> None:
+    """Write a number to the default writer; without one, do nothing.
+
+    Args:
+      name: the tag that TensorBoard shows it under.
+      data: a real number, or an array of one without axes.
+      step: which step it is of: an integer, an integer array or a Variable; by default that of `set_step`.
+      description: a text in Markdown that is shown beside it.
+
+    Raises:
+      TypeError: ``data`` is not a real number, or ``step`` not an integer.
+      ValueError: there is a writer and no step.
+      RuntimeError: the writer is closed.
+
+    >>> scalar("loss", 0.5, step=3)  # there is no writer
+    """
+    _check_numbers("scalar", data)
+    if np.shape(_plain(data)) != ():
+        raise TypeError(f"data of summary.scalar is one number; got an array of shape {np.shape(_plain(data))}")
+    _write(lambda tag, value: scalar_value(tag, value, description), name, data, step)
+
+
+def histogram(
+    name: str, data: Any, step: Any = None, buckets: int | None = None, description: str | None = None
+) -> None:
+    """Write how the elements of an array are distributed to the default writer; without one, do nothing.
+
+    Args:
+      name: the tag that TensorBoard shows it under.
+      data: real numbers, an array of any shape.
+      step: as of `scalar`.
+      buckets: into how many intervals the range of the elements is cut; 30 by default.
+      description: as of `scalar`.
+
+    Raises:
+      TypeError: ``data`` holds no real numbers, or ``step`` is not an integer.
+      ValueError: there is a writer and no step; an element is not finite, when the program runs.
+      RuntimeError: the writer is closed.
+
+    >>> histogram("weights", [1.0, 2.0], step=3)  # there is no writer
+    """
+    count = 30 if buckets is None else buckets
+    if type(count) is not int or count < 1:
+        raise ValueError(f"buckets of summary.histogram is a positive int; got {buckets!r}")
+    _check_numbers("histogram", data)
+    _write(lambda tag, values: histogram_value(tag, values, count, description), name, data, step)
+
+
+def text(name: str, data: Any, step: Any = None, description: str | None = None) -> None:
+    """Write a text to the default writer; without one, do nothing.
+
+    Args:
+      name: the tag that TensorBoard shows it under.
+      data: a string in Markdown, or nested lists of strings, which are shown as a table.
+      step: as of `scalar`.
+      description: as of `scalar`.
+
+    Raises:
+      TypeError: ``data`` holds no strings, or ``step`` is not an integer.
+      ValueError: there is a writer and no step.
+      RuntimeError: the writer is closed.
+
+    >>> text("configuration", "learning rate **0.1**", step=0)  # there is no writer
+    """
+
+    for leaf in jax.tree_util.tree_leaves(data):
+        if not isinstance(leaf, str | bytes | OneOf):
+            raise TypeError(f"data of summary.text is a str or a list of them; got {leaf!r}")
+    _write(lambda tag, texts: text_value(tag, texts, description), name, data, step)
+
+
+def flush(writer: SummaryWriter | None = None) -> None:
+    """Write to the disk what has been written to a writer, by default the default one."""
+    if writer is not None:
+        writer.flush()
+    elif (found := target(0)) is not None:
+        at_once_or_later(EventFile.flush, found.defaults[WRITER])
+
+
+def _write(make: Callable[[str, Any], Any], name: Any, data: Any, step: Any) -> None:
+    step = checked_step(step)
+    found = target(step)
+    if found is None:
+        return
+
+    def act(content: Any) -> None:
+        where, name, data = content
+        known = resolved(where)
+        if known is not None:
+            number, step = known
+            file_of(number).add(make(str(name), data), step)
+
+    # A NumPy array is the caller's, who may write it before the program runs.
+    data = jax.tree_util.tree_map(lambda leaf: leaf.copy() if isinstance(leaf, np.ndarray) else leaf, data)
+    perform(act, (found.content, name, data), "writes a summary")
+
+
+def _plain(value: Any) -> Any:
+    read = getattr(value, "__autograph_value__", None)
+    return value if read is None else read()
+
+
+def _check_numbers(what: str, data: Any) -> None:
+    """Refuse what is no real number while tracing, where the user's line is known."""
+    for leaf in jax.tree_util.tree_leaves(jax.tree_util.tree_map(_plain, data)):
+        dtype = getattr(leaf, "dtype", None)
+        kind = (
+            np.asarray(leaf).dtype.kind
+            if dtype is None
+            else "f"
+            if jax.numpy.issubdtype(dtype, np.floating)
+            else dtype.kind
+        )
+        if kind not in "biuf":
+            raise TypeError(f"data of summary.{what} is of real numbers; got {leaf!r}")
