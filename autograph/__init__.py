@@ -28,6 +28,7 @@ from autograph._api import to_graph as to_graph
 from autograph._api import value_and_grad as value_and_grad
 from autograph._verbosity import set_verbosity as set_verbosity
 from autograph._verbosity import trace as trace
+from autograph.runtime import checkpoints as checkpoints
 from autograph.runtime import random as random
 from autograph.runtime import summary as summary
 from autograph.runtime.concrete import ConcreteFunction as ConcreteFunction
@@ -82,6 +83,7 @@ __all__ = [
     "TensorArray",
     "TensorSpec",
     "Variable",
+    "checkpoints",
     "convert",
     "do_not_convert",
     "function",

@@ -152,7 +152,7 @@ class _RestLoop(_OpenLoop):
 
     def __init__(self, operators: Any, iterator: DatasetIterator, loop: ForLoop) -> None:
         super().__init__(operators, iterator.node, loop)
-        self.reading = Reading(iterator.node, iterator.words)
+        self.reading = iterator.reading()
         self.place = iterator.position()
         self.has_next = Slot("whether there is another element", self._is_there())
 

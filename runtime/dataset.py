@@ -204,7 +204,8 @@ class Dataset:
         if is_stream(self._node) and buffer is None:
             raise ValueError("shuffling what a generator gives needs a buffer_size: among how many to choose the next")
         chosen = secrets.randbits(32) if seed is None else int(seed)
-        return Dataset._of(Shuffle(self._node, chosen, buffer, Epochs() if reshuffle_each_iteration else None))
+        count = Epochs() if reshuffle_each_iteration else None
+        return Dataset._of(Shuffle(self._node, chosen, buffer, count, is_seeded=seed is not None))
 
     def repeat(self, count: int | None = None) -> Dataset:
         """All elements ``count`` times over; without a number (or with -1) without end."""
@@ -243,6 +244,11 @@ class Dataset:
         return Dataset._of(Enumerate(self._node, int(start)))
 
     # Use.
+
+    @property
+    def node(self) -> Node:
+        """The last step."""
+        return self._node
 
     @property
     def element_spec(self) -> Any:

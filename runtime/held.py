@@ -76,10 +76,15 @@ class Epochs:
                 "bare jax.jit has no place for the count.\n  Wrap the function in autograph.function, or shuffle with "
                 "reshuffle_each_iteration=False."
             )
+        count = self.variable()
+        number = count.value
+        count.assign_add(1)
+        return number
+
+    def variable(self) -> Held:
+        """The number of iterations that have begun."""
         with self._lock:
             if self._count is None:
                 with outside_recordings():
                     self._count = Held(jax.numpy.zeros((), np.int32), "dataset epochs")
-        number = self._count.value
-        self._count.assign_add(1)
-        return number
+            return self._count

@@ -49,6 +49,21 @@ class Module:
         return tuple(part for part in _walk(self, set()) if isinstance(part, Module) and part is not self)
 
 
+def named_parts(value: Any) -> list[tuple[str, Any]]:
+    """What a module, a list, a tuple or a dict holds, with names, in the order in which it is looked through."""
+    if isinstance(value, list | tuple):
+        return [(str(k), part) for k, part in enumerate(value)]
+    if isinstance(value, dict):
+        try:
+            keys = sorted(value)
+        except TypeError:
+            keys = list(value)
+        return [(str(key), value[key]) for key in keys]
+    names = {name for kind in type(value).__mro__ for name in getattr(kind, "__slots__", ())}
+    names |= set(getattr(value, "__dict__", ()))
+    return [(name, getattr(value, name, None)) for name in sorted(names - {"__dict__", "__weakref__"})]
+
+
 def _walk(value: Any, seen: set[int]) -> Iterator[Any]:
     """The Variables and modules that are reached from ``value``, itself first."""
     is_module = isinstance(value, Module)
@@ -57,20 +72,7 @@ def _walk(value: Any, seen: set[int]) -> Iterator[Any]:
     seen.add(id(value))
     if is_module or isinstance(value, Variable):
         yield value
-    for part in _parts(value):
-        yield from _walk(part, seen)
-
-
-def _parts(value: Any) -> list[Any]:
     if isinstance(value, Variable):
-        return []
-    if isinstance(value, list | tuple):
-        return list(value)
-    if isinstance(value, dict):
-        try:
-            return [value[key] for key in sorted(value)]
-        except TypeError:
-            return list(value.values())
-    names = {name for kind in type(value).__mro__ for name in getattr(kind, "__slots__", ())}
-    names |= set(getattr(value, "__dict__", ()))
-    return [getattr(value, name, None) for name in sorted(names - {"__dict__", "__weakref__"})]
+        return
+    for _, part in named_parts(value):
+        yield from _walk(part, seen)

@@ -257,11 +257,13 @@ class Shuffle(Step):
       seed: an int.
       buffer: of a stream, among how many elements the next is chosen.
       count: counts iterations; None for the same order in each.
+      is_seeded: whether the seed was given, and is not this process's own.
     """
 
     seed: int
     buffer: int | None
     count: Epochs | None
+    is_seeded: bool = True
 
     @property
     def odd_is_last(self) -> bool:

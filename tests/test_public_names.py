@@ -69,7 +69,7 @@ def test_the_public_names_are_these():
 
 
 def test_a_star_import_brings_these():
-    assert set(ag.__all__) == PUBLIC | {"random", "summary"}
+    assert set(ag.__all__) == PUBLIC | {"checkpoints", "random", "summary"}
     assert len(ag.__all__) == len(set(ag.__all__))
 
 
