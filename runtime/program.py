@@ -28,6 +28,7 @@ from autograph.runtime.recorded import Recording, StateNeeded
 from autograph.runtime.recording import HELD, LOCAL
 from autograph.runtime.results import finished
 from autograph.runtime.signature import CallSignature
+from autograph.runtime.statements import Statements
 from autograph.runtime.variables import (
     Frame,
     Variable,
@@ -56,6 +57,7 @@ class Program:
 
     Attributes:
       rooms: how much room its lists have.
+      statements: what was staged in it.
       variables: the user's Variables that it is given, those that it writes first.
     """
 
@@ -84,6 +86,7 @@ class Program:
         self._donates = donate_variables
         self._donated = tuple(donated)
         self.rooms = Rooms() if rooms is None else rooms
+        self.statements = Statements()
         self._version = 0
         self._lock = threading.RLock()
         self._recordings: dict[Any, Recording] = {}
@@ -116,8 +119,10 @@ class Program:
             raise cause from None
 
     def _call(self, arrays: Sequence[Any]) -> Any:
-        if LOCAL.frame is not None and LOCAL.frame.rooms is not None:
-            LOCAL.frame.rooms.uses(self.rooms)
+        if LOCAL.frame is not None:
+            LOCAL.frame.statements.include(self.statements)
+            if LOCAL.frame.rooms is not None:
+                LOCAL.frame.rooms.uses(self.rooms)
         if self._version != self.rooms.version:
             self._renew()
         try:
@@ -233,7 +238,7 @@ class Program:
             self._recordings.pop(key, None)
 
     def _record(self, arrays: Sequence[Any], may_create: bool) -> Recording:
-        frame = Frame(self.name, may_create, self.rooms)
+        frame = Frame(self.name, may_create, self.rooms, self.statements)
         self.rooms.asked = {}
         structure: list[Any] = []  # not the results, which nothing may hold when their trace ends
 

@@ -26,6 +26,7 @@ from autograph.runtime.list_room import Rooms
 from autograph.runtime.operators.locations import user_line, user_location
 from autograph.runtime.processes import is_readable
 from autograph.runtime.recording import HELD, JOINT, LOCAL, count_effect
+from autograph.runtime.statements import Statements
 
 _KINDS = "biufc"  # a Python value fits a variable of its own kind or of a later one; u counts as i
 _ORDER = itertools.count()
@@ -38,11 +39,15 @@ class Frame:
       may_create: whether the function may make Variables now.
       rooms: how much room its lists have; None if it cannot be run again with more.
       created: the Variables that it made, each with the recorded value that it starts with, or None if that is known.
+      statements: what is staged in it.
       touched: the Variables that it read or wrote, by identity; the program needs them, whatever becomes of them meanwhile.
     """
 
-    def __init__(self, name: str, may_create: bool, rooms: Rooms | None = None) -> None:
+    def __init__(
+        self, name: str, may_create: bool, rooms: Rooms | None = None, statements: Statements | None = None
+    ) -> None:
         self.name = name
+        self.statements = Statements() if statements is None else statements
         self.rooms = rooms
         self.may_create = may_create
         self.created: list[tuple[Variable, Any]] = []
@@ -57,6 +62,8 @@ class Frame:
 
         def run(*operands: Any) -> list[Any]:
             outer, LOCAL.frame = LOCAL.frame, self
+            if outer is not None:
+                outer.statements.include(self.statements)
             self.place = JOINT.staging.place()
             try:
                 outputs = list(block(*operands))

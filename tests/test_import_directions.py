@@ -20,6 +20,7 @@ from tests.rooms import ROOT, modules
 JOINT = "autograph._api"
 ERRORS = "autograph.runtime.errors"
 PROTOCOL = "autograph.backends.base"
+PROTOCOLS = {PROTOCOL, "autograph.backends.described"}  # what backends do, and what they say of programs
 
 # Beside itself and errors.py. The face is `__init__.py` and the joint, `_api.py`.
 MAY_IMPORT = {
@@ -98,7 +99,7 @@ def complaint(module: str, target: str) -> str | None:
         return "errors.py is standard library only, so that all may import it"
     if top == "jax":
         return _complaint_about_jax(module, here, target)
-    if top != "autograph" or target == ERRORS or (here == "runtime" and target == PROTOCOL):
+    if top != "autograph" or target == ERRORS or (here == "runtime" and target in PROTOCOLS):
         return None
     if (reason := _complaint_about_layers(module, target)) is not None:
         return reason

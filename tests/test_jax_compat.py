@@ -630,6 +630,42 @@ def test_settings_show_in_programs():
     assert jax_compat.recording_settings() == before
 
 
+def test_an_equation_has_a_place_in_the_source():
+    def run(x):
+        return jnp.sin(x)
+
+    file, line, column, function = jax_compat.source_position(only_equation(run, 1.0))
+    assert (file, line, column) == (__file__, run.__code__.co_firstlineno + 1, 15)
+    assert function.endswith("run")
+
+
+def test_what_is_recorded_at_the_place_of_an_equation_comes_from_there():
+    sine = only_equation(lambda x: jnp.sin(x), 1.0)
+
+    def run(x):
+        with jax_compat.at_source_of(sine):
+            return jnp.cos(x)
+
+    assert jax_compat.source_position(only_equation(run, 1.0)) == jax_compat.source_position(sine)
+    with pytest.raises(ValueError) as caught, jax_compat.at_source_of(sine):
+        raise ValueError
+    assert caught.value.__cause__ is None
+
+
+def test_selects_are_told_from_other_equations():
+    assert jax_compat.is_select(only_equation(lambda x: jax.lax.select(x, 1.0, 2.0), True))
+    assert not jax_compat.is_select(only_equation(jnp.sin, 1.0))
+
+
+def test_products_are_counted():
+    matrices = only_equation(lambda a, b: a @ b, jnp.ones((2, 3)), jnp.ones((3, 5)))
+    assert jax_compat.multiply_adds(matrices) == 2 * 3 * 5
+    images, kernels = jnp.ones((1, 4, 8, 8)), jnp.ones((6, 4, 3, 3))
+    convolution = only_equation(lambda x, k: jax.lax.conv(x, k, (1, 1), "SAME"), images, kernels)
+    assert jax_compat.multiply_adds(convolution) == 6 * 8 * 8 * 4 * 3 * 3
+    assert jax_compat.multiply_adds(only_equation(jnp.sin, 1.0)) is None
+
+
 def test_each_assumption_has_a_test():
     compat = ast.parse((ROOT / "backends/xla/jax_compat.py").read_text(encoding="utf-8"))
     names = {node.name for node in compat.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}

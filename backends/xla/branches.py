@@ -13,7 +13,7 @@ NaN. Two primitives help:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -137,10 +137,20 @@ def _run(predicate: Any, *operands: Any, choice: Branches, **_: Any) -> list[Any
 
         return run
 
-    if choice.keeps or not runs_both(choice.pair):
+    if not _runs_both(choice):
         return jax.lax.cond(predicate, branch(1), branch(0), *operands)
     taken, other = (map(jnp.asarray, branch(which)(*operands)) for which in (1, 0))
     return [jax.lax.select(jnp.broadcast_to(predicate, a.shape), a, b) for a, b in zip(taken, other, strict=True)]
+
+
+def _runs_both(choice: Branches) -> bool:
+    return not choice.keeps and runs_both(choice.pair)
+
+
+def is_lowered_to_select(params: Mapping[str, Any]) -> bool:
+    """Whether a conditional with these parameters is one of ours and runs both of its branches when it is lowered."""
+    choice = params.get("choice")
+    return isinstance(choice, Branches) and _runs_both(choice)
 
 
 def _types(*_: Any, choice: Branches, **__: Any) -> list[Any]:

@@ -135,7 +135,8 @@ def _evaluate(jaxpr: Any, consts: Sequence[Any], operands: Sequence[Any], errors
             continue
         evaluate_equations(harmless, known)
         harmless = []
-        results = rule(equation, [value(atom) for atom in equation.invars], errors)
+        with jax_compat.at_source_of(equation):
+            results = rule(equation, [value(atom) for atom in equation.invars], errors)
         known.update(zip(equation.outvars, results, strict=True))
     evaluate_equations(harmless, known)
     return [value(atom) for atom in jaxpr.outvars]

@@ -8,7 +8,10 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from autograph.backends.described import Block, TextLine
 from autograph.backends.xla import jax_compat
+from autograph.backends.xla.description import describe
+from autograph.backends.xla.hlo_text import lines_of
 
 
 class Inspection:
@@ -27,6 +30,7 @@ class Inspection:
             "optimized_hlo_dot": lambda: hlo_to_dot(self._compiled().as_text()),
         }
         exported = getattr(traced, "exported", None)
+        self._is_open = exported is not None
         if exported is not None:
             self._stages["stablehlo"] = exported.mlir_module
 
@@ -41,6 +45,14 @@ class Inspection:
         """Each primitive by name, with the user's line, those within statements included."""
         found = jax_compat.all_equations(self.jaxpr.jaxpr)
         return [(jax_compat.name_of(equation), jax_compat.source_line(equation)) for equation in found]
+
+    def description(self) -> Block:
+        """The program as data to be shown."""
+        return describe(self.jaxpr)
+
+    def optimized_lines(self) -> tuple[TextLine, ...] | None:
+        """The compiled program's text with the user's lines; None where XLA has none, of a program with open sizes."""
+        return None if self._is_open else lines_of(self._compiled().as_text())
 
     def dot(self) -> str:
         return "\n".join(

@@ -7,8 +7,10 @@ which says what no longer holds when a release of JAX breaks it.
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
@@ -38,6 +40,7 @@ from jax.interpreters.xla import canonicalize_dtype_handlers
 
 # Programs: `ClosedJaxpr` is the class of what `jax.make_jaxpr` returns, equations closed over constants.
 
+_SOURCE_LINE = re.compile(r"(.+):(\d+):(\d+) \((.*)\)", re.DOTALL)
 _PART = DebugInfo("part of a program", "autograph", None, None)
 
 
@@ -122,6 +125,26 @@ def name_of(equation: Any) -> str:
 def source_line(equation: Any) -> str:
     """The user's line that an equation comes from."""
     return source_info_util.summarize(equation.source_info)
+
+
+def source_position(equation: Any) -> tuple[str, int, int, str] | None:
+    """The same as file, line, column (from 0) and function; None where it is not known."""
+    match = _SOURCE_LINE.fullmatch(source_line(equation))
+    return None if match is None else (match[1], int(match[2]), int(match[3]), match[4])
+
+
+@contextmanager
+def at_source_of(equation: Any) -> Iterator[None]:
+    """What is recorded in it comes from the line that an equation comes from."""
+    names = source_info_util.current_name_stack() + equation.source_info.name_stack
+    failure: BaseException | None = None
+    with source_info_util.user_context(equation.source_info.traceback, name_stack=names):
+        try:
+            yield
+        except BaseException as error:  # JAX's context would give it a cause of its own
+            failure = error
+    if failure is not None:
+        raise failure
 
 
 def leave_out_of_source_lines(folder: str) -> None:
@@ -255,6 +278,29 @@ def scan_of(equation: Any) -> Scan:
 def function_name(equation: Any) -> str | None:
     """The name of the function that a `Kind.CALL` is of, where JAX keeps one."""
     return equation.params.get("name")
+
+
+def is_select(equation: Any) -> bool:
+    """Whether an equation chooses between values by a predicate."""
+    return name_of(equation) == "select_n"
+
+
+def multiply_adds(equation: Any) -> int | None:
+    """How many products a product of matrices, or a convolution, adds up; None of another equation."""
+    if name_of(equation) == "dot_general":
+        (contracted, _), _ = equation.params["dimension_numbers"]
+        return _fixed_size(equation.outvars[0].aval.shape) * _fixed_size(
+            [equation.invars[0].aval.shape[k] for k in contracted]
+        )
+    if name_of(equation) == "conv_general_dilated":
+        kernel = equation.invars[1].aval.shape
+        features = kernel[equation.params["dimension_numbers"].rhs_spec[0]]
+        return _fixed_size(equation.outvars[0].aval.shape) * _fixed_size(kernel) // max(features, 1)
+    return None
+
+
+def _fixed_size(shape: Sequence[Any]) -> int:
+    return math.prod(size if isinstance(size, int) else 1 for size in shape)
 
 
 def is_stop_gradient(equation: Any) -> bool:

@@ -32,6 +32,7 @@ from autograph.runtime.operators.state import (
     value_of,
     values_in,
 )
+from autograph.runtime.operators.statement_records import record_branch
 from autograph.runtime.optional import Optional, held_in
 
 Thunk = Callable[[], Any]
@@ -230,6 +231,7 @@ class Conditionals:
             places.append(place)
             joined.add_written(place, *(end.side_of_place(place) for end in ends))
         leaves = joined.emit(predicate, ends)
+        record_branch([(place.name, joined.types_of(k)) for k, place in enumerate(places)])
         for k, place in enumerate(places):
             if k > len(variables):
                 self.journal.touch(place)  # found by its being written: the region around must know

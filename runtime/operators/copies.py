@@ -12,7 +12,7 @@ from typing import Any
 
 from autograph.backends.base import Backend
 from autograph.runtime.operators.iterables import UNROLLED_AT_MOST
-from autograph.runtime.operators.locations import warn
+from autograph.runtime.operators.locations import record_remark, warn
 
 # Operations of a loop in Python, all iterations together: XLA takes a second or two to compile so many.
 OPERATIONS_AT_MOST = 500
@@ -84,12 +84,13 @@ class Watch:
         """Warn, if much was recorded. ``reason``: why the loop is not one staged loop."""
         if self._start is None:
             return
+        why = "" if reason is None else f" It was not made one loop: {reason}."
+        record_remark(f"This loop ran in Python while tracing: the program holds its body {self.count} times.{why}")
         total = self.backend.operations_recorded()
         recorded = total - self._start
         allowed = _WARNED_FROM if reason is None else OPERATIONS_AT_MOST
         if recorded <= allowed and not (self.count > UNROLLED_AT_MOST and self._leaves_traced_values()):
             return
-        why = "" if reason is None else f" It was not made one loop: {reason}."
         warn(
             f"this loop ran in Python while tracing: the program holds its body {self.count} times, {recorded:,} of the {total:,} "
             f"operations recorded so far.{why}\n  Loop over autograph.range, or let the body begin with "

@@ -184,6 +184,11 @@ class Join:
                 leaves[k] = value
         return leaves
 
+    def types_of(self, k: int) -> list[LeafType]:
+        """The types of what comes out of the conditional for a place."""
+        joined = self.variables[k]
+        return [] if joined is None else [type for type in self.types[joined.span] if type is not None]
+
     def build(self, variable: JoinedVariable, leaves: Sequence[Any]) -> Any:
         """The value of a variable, from the leaves of the conditional."""
         return unflatten(variable.layout.inner, leaves[variable.span][:-1], self._choose)

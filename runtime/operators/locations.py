@@ -12,6 +12,7 @@ from typing import Any
 import jax
 
 from autograph.runtime.errors import StagingWarning, describe_location
+from autograph.runtime.statements import Remark, take_down
 
 _RUNTIME = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _ROOT = os.path.dirname(_RUNTIME)
@@ -131,11 +132,18 @@ def most_called() -> str | None:
     return next((code.co_name for code, count in counts.most_common(1) if count > 10), None)
 
 
+def record_remark(text: str) -> None:
+    """Take down what is said of the user's line that is running, for whoever looks at the program."""
+    take_down(Remark(user_position_now(), text))
+
+
 def warn(message: str) -> None:
     """Issue a `StagingWarning` for the user's line that is running, shown once for each line."""
     frame = _user_frame()
     filename, line = ("<unknown>", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
     text = f"{describe_location(filename, line)}\n  {message}"
+    if frame is not None:
+        take_down(Remark(_position(frame.f_code, line), message))
     registry = {} if frame is None else frame.f_globals.setdefault("__warningregistry__", {})
     warnings.warn_explicit(text, StagingWarning, filename, line, registry=registry)
 

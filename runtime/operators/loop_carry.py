@@ -48,6 +48,7 @@ from autograph.runtime.operators.state import (
     has_contents,
     prepared,
 )
+from autograph.runtime.operators.statement_records import record_loop
 from autograph.runtime.operators.traced_lists import TracedList
 from autograph.runtime.recording import effects_recorded
 
@@ -233,6 +234,7 @@ class LoopTrace(SettlesCarry, CarriesParts):
     def emit(self) -> None:
         """Emit the loop and bind each variable to its last value."""
         assert self.spec is not None
+        record_loop(self.backend, self.spec, self._inputs_first(), self.found, self.iterable)
         values = self.backend.loop(self.spec)
         position = 0
         for carried in self._inputs_first():
