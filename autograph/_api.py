@@ -14,6 +14,7 @@ import jax
 import autograph.backends
 import autograph.runtime
 from autograph._convert import Converter
+from autograph._listing import Listing
 from autograph._source import SourceFiles
 from autograph.backends.python import PythonBackend
 from autograph.backends.xla import jax_compat
@@ -225,6 +226,15 @@ def to_code(f: Any, *, recursive: bool = True, optional_features: Any = ()) -> s
         return y
     """
     del recursive, optional_features  # they choose operators, not text
+    return operators.converter.text(_written(f))
+
+
+def _written(f: Any) -> types.FunctionType:
+    """The function of the user's that a callable runs, as it is written.
+
+    Raises:
+      ConversionError: there is none.
+    """
     function = f
     while not isinstance(function, types.FunctionType):
         if isinstance(function, Function):
@@ -239,7 +249,8 @@ def to_code(f: Any, *, recursive: bool = True, optional_features: Any = ()) -> s
             raise ConversionError(f"{f!r} is not written in Python, so there is no source to show.")
     if is_converted(function) and hasattr(function, "__wrapped__"):
         function = function.__wrapped__
-    return operators.converter.text(function)
+    assert isinstance(function, types.FunctionType)
+    return function
 
 
 def do_not_convert(f: Any = None) -> Any:
@@ -373,7 +384,22 @@ def function(
         implements=experimental_implements,
         arguments=ArgumentOptions.of(static_argnums, static_argnames, donate_argnums),
     )
-    return Function(func, Tools(XlaCompiler(), OpenSizes, symbolic_types, Inspection), options)
+    return Function(func, _tools(made if autograph else None), options)
+
+
+def _tools(made: Operators | None) -> Tools:
+    return Tools(XlaCompiler(), OpenSizes, symbolic_types, Inspection, functools.partial(_listings, made))
+
+
+def _listings(made: Operators | None, f: Any, lines: Iterable[tuple[str, int]]) -> list[Listing]:
+    """What is shown of a callable's source, and of what it calls at these lines; nothing where there is none.
+
+    ``made``: the operators that it is converted with; None where it is not.
+    """
+    try:
+        return (made or operators).converter.listings(_written(f), lines, made is not None)
+    except ConversionError:
+        return []
 
 
 def _unconverted(f: Any) -> Any:
@@ -386,7 +412,7 @@ load = loader(functools.partial(function, autograph=False))
 def _compiled(f: Callable[..., Any]) -> Function:
     """A function of ours that calls the user's, as a `Function`: its errors are delivered as a user's function's are."""
     options = Options(convert=functools.partial(_convert_with, operators, watched=True))
-    return Function(f, Tools(XlaCompiler(), OpenSizes, symbolic_types, Inspection), options)
+    return Function(f, _tools(operators), options)
 
 
 use_data(XlaData(), operators, _compiled, loop_of)

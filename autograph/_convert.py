@@ -10,28 +10,32 @@ import builtins
 import contextlib
 import functools
 import gc
+import linecache
 import sys
 import threading
 import types
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import TypeVar
 
 import gast
 
 from autograph._analysis.python_only import python_only
 from autograph._analysis.scopes import bound_anywhere, names_in
 from autograph._elifs import flatten_elifs
+from autograph._listing import Listing, lines_with_origins
 from autograph._load import compile_function, rebuild_function
 from autograph._passes import PASSES
 from autograph._passes.nodes import Context, Namer
-from autograph._source import FunctionSource, SourceFiles, nested_codes
+from autograph._source import FunctionNode, FunctionSource, SourceFiles, nested_codes
 from autograph._syntax import check_syntax
 from autograph._verbosity import log
 from autograph.runtime.errors import ConversionError
 
+T = TypeVar("T")
 _OPERATORS = "ag__"
 _UNRESOLVED = object()
 _CLOSURES_KEPT = 1024
@@ -119,6 +123,46 @@ class Converter:
         """Return the rewritten source of ``function``."""
         return self._code(function).text
 
+    def listings(
+        self, function: types.FunctionType, lines: Iterable[tuple[str, int]], is_converted: bool = True
+    ) -> list[Listing]:
+        """What is listed of a function, which may not be converted itself, and of others, which are, that hold some of these
+        lines (file and number)."""
+        wanted = set(lines)
+        files = {file for file, _ in wanted}
+        found = [listed] if (listed := self._listing(function, is_converted)) is not None else []
+        for other in {each.__code__: each for each in list(self._functions)}.values():
+            code = other.__code__
+            spanned = [line for each in (code, *nested_codes(code)) for _, _, line in each.co_lines() if line]
+            is_known = any(each.holds(code.co_filename, code.co_firstlineno) for each in found)
+            if is_known or code.co_filename not in files or not spanned:
+                continue
+            if any((code.co_filename, line) in wanted for line in range(min(spanned), max(spanned) + 1)):
+                listed = self._listing(other)
+                found += [] if listed is None else [listed]
+        return found
+
+    def _listing(self, function: types.FunctionType, is_converted: bool = True) -> Listing | None:
+        """None where there is no source; without what it is rewritten to where it is refused."""
+        try:
+            source = self._sources.find(function)
+        except ConversionError:
+            return None
+        converted: tuple[tuple[str, int | None], ...] = ()
+        with contextlib.suppress(ConversionError):
+            converted = self._rewritten_lines(function, source) if is_converted else ()
+        first = min([source.node.lineno, *(each.lineno for each in getattr(source.node, "decorator_list", ()))])
+        lines = linecache.getlines(source.filename, function.__globals__)[first - 1 : source.node.end_lineno]
+        return Listing(
+            function.__qualname__, source.filename, first, tuple(line.rstrip("\n") for line in lines), converted
+        )
+
+    def _rewritten_lines(
+        self, function: types.FunctionType, source: FunctionSource
+    ) -> tuple[tuple[str, int | None], ...]:
+        found = _with_enough_stack(lambda: lines_with_origins(self._rewritten(function, source)[0]))
+        return () if isinstance(found, Exception) else found
+
     def python_only(self, function: types.FunctionType) -> str | None:
         """What in ``function``, if anything, shows whether a number is Python's or traced."""
         known = self._outputs.get(id(function.__code__))
@@ -192,7 +236,8 @@ class Converter:
             ) from converted
         return converted
 
-    def _converted(self, function: types.FunctionType, source: FunctionSource) -> ConvertedCode:
+    def _rewritten(self, function: types.FunctionType, source: FunctionSource) -> tuple[FunctionNode, str | None]:
+        """The tree of the rewritten function, and what in it shows whether a number is Python's or traced."""
         # gast's translation copies, so the file's own tree stays as it was parsed.
         flat, made = flatten_elifs(source.node)
         node = gast.ast_to_gast(flat)
@@ -207,7 +252,10 @@ class Converter:
         is_logging = functools.partial(self._logs, own_names, imports, function)
         special = self._special_methods(function)
         node = _rewrite(node, source, is_plain_call, own_names.__contains__, is_directive, is_logging, special, made)
-        tree = gast.gast_to_ast(node)
+        return gast.gast_to_ast(node), seen
+
+    def _converted(self, function: types.FunctionType, source: FunctionSource) -> ConvertedCode:
+        tree, seen = self._rewritten(function, source)
         text = ast.unparse(tree)
         if f"{_OPERATORS}." in text:
             text = f"from autograph import operators as {_OPERATORS}\n\n{text}"
@@ -238,7 +286,7 @@ class Converter:
         return self._is_logging(_resolve(node.value, own_names, function, imports), node.attr)
 
 
-def _with_enough_stack(convert: Callable[[], ConvertedCode]) -> ConvertedCode | SyntaxError | RecursionError:
+def _with_enough_stack(convert: Callable[[], T]) -> T | SyntaxError | RecursionError:
     """What ``convert()`` returns, or the error that the function itself is the cause of.
 
     Where the rest of this thread's stack is too short, a thread of its own converts. A `RecursionError` of this thread

@@ -8,9 +8,13 @@ from typing import Any
 
 import jax
 
+from autograph.runtime.cache import Entry
 from autograph.runtime.errors import InvalidArgumentError
+from autograph.runtime.explorer.view import View
 from autograph.runtime.graph import Graph
 from autograph.runtime.input_signature import as_input, check
+from autograph.runtime.inputs import stand_ins
+from autograph.runtime.options import Tools
 from autograph.runtime.raising import Guarded
 from autograph.runtime.results import types_of
 from autograph.runtime.signature import CallSignature, as_tree
@@ -52,6 +56,7 @@ class ConcreteFunction:
         variables: Callable[[], Sequence[Any]],
         has_state: Callable[[], bool],
         trace: Callable[[], Any],
+        view: View,
     ) -> None:
         self.name = name
         self._signature = signature
@@ -61,6 +66,7 @@ class ConcreteFunction:
         self._variables = variables
         self._has_state = has_state
         self.trace_with_state = trace
+        self._view = view
         self._made_graph: Graph | None = None
         self._inspection: Any = None
 
@@ -68,14 +74,13 @@ class ConcreteFunction:
     def graph(self) -> Graph:
         """What was traced."""
         if self._made_graph is None:
-            self._inspection = self._inspect()
-            self._made_graph = Graph(self.name, self._inspection)
+            self._made_graph = Graph(self.name, self._inspected(), self._view)
         return self._made_graph
 
     @property
     def variables(self) -> list[Any]:
         """The Variables that the program reads or writes."""
-        self.graph  # noqa: B018  made by the trace
+        self._inspected()
         return list(self._variables())
 
     @property
@@ -97,8 +102,7 @@ class ConcreteFunction:
     @property
     def structured_outputs(self) -> Any:
         """The structure of the results, a `TensorSpec` in the place of each array."""
-        self.graph  # noqa: B018
-        results = self._inspection.out_info
+        results = self._inspected().out_info
         if self._has_state():  # new values of Variables come with the results
             results, _ = results
         if isinstance(results, Guarded):
@@ -128,6 +132,12 @@ class ConcreteFunction:
 
     def __repr__(self) -> str:
         return f"<ConcreteFunction {self.pretty_printed_signature(verbose=False)}>"
+
+    def _inspected(self) -> Any:
+        """The traced program, which is traced now if it has not been."""
+        if self._inspection is None:
+            self._inspection = self._inspect()
+        return self._inspection
 
     def _parameters(self, arrays: Sequence[Any]) -> tuple[list[str], tuple[Any, ...]]:
         values = self._signature.values(arrays)
@@ -206,6 +216,27 @@ class ConcreteFunction:
     def _refusal(self, number: int, what: str) -> InvalidArgumentError:
         label = self._signature.array_labels()[number]
         return InvalidArgumentError(f"input #{number} (zero-based), `{label}`, {what}")
+
+
+def concrete_function(
+    name: str, signature: CallSignature, specs: tuple[TensorSpec, ...], entry: Entry, tools: Tools, view: View
+) -> ConcreteFunction:
+    """The concrete function of a signature's program."""
+
+    def types() -> Sequence[Any]:
+        return stand_ins(specs, tools.symbolic_types)
+
+    return ConcreteFunction(
+        name,
+        signature,
+        specs,
+        lambda *arrays: entry.program(*arrays),
+        lambda: tools.inspect(entry.program.jitted.trace(*types())),
+        lambda: entry.program.variables,
+        lambda: entry.program.has_state,
+        lambda: entry.program.jitted.trace_with_state(*types()),
+        view,
+    )
 
 
 class _Input:

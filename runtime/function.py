@@ -15,11 +15,12 @@ import jax
 
 from autograph.runtime.cache import Cache, Entry
 from autograph.runtime.captures import Captures
-from autograph.runtime.concrete import ConcreteFunction
+from autograph.runtime.concrete import ConcreteFunction, concrete_function
 from autograph.runtime.dispatch import CallProperty, Dispatcher, general_call, referred, reported, through_cache
 from autograph.runtime.eagerness import EAGERNESS
+from autograph.runtime.explorer.view import View
 from autograph.runtime.input_signature import InputSignature, is_signature_of_one
-from autograph.runtime.inputs import WeakSpec, spec_of, specs_of, stand_ins, type_of
+from autograph.runtime.inputs import WeakSpec, spec_of, specs_of, type_of
 from autograph.runtime.list_room import Rooms
 from autograph.runtime.methods import Bound, is_method
 from autograph.runtime.operators.locations import warn
@@ -459,17 +460,10 @@ class Function:
         return signature, tuple((s.shape, s.dtype, isinstance(s, WeakSpec)) for s in specs)
 
     def _make_concrete(self, signature: CallSignature, specs: tuple[TensorSpec, ...], entry: Entry) -> ConcreteFunction:
-        tools = self._tools
-        return ConcreteFunction(
-            self.__name__,
-            signature,
-            specs,
-            lambda *arrays: entry.program(*arrays),
-            lambda: tools.inspect(entry.program.jitted.trace(*stand_ins(specs, tools.symbolic_types))),
-            lambda: getattr(entry.program, "variables", ()),
-            lambda: getattr(entry.program, "has_state", False),
-            lambda: entry.program.jitted.trace_with_state(*stand_ins(specs, tools.symbolic_types)),
-        )
+        log = self._log
+        listings = functools.partial(self._tools.listings, self._function)
+        view = View(lambda: entry.program.statements, lambda: log.count, log.retraces, listings)
+        return concrete_function(self.__name__, signature, specs, entry, self._tools, view)
 
 
 class BoundFunction(Function):

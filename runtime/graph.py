@@ -6,6 +6,8 @@ import html
 from dataclasses import dataclass
 from typing import Any
 
+from autograph.runtime.explorer.view import View
+
 
 @dataclass(frozen=True)
 class Operation:
@@ -32,8 +34,9 @@ class Graph:
     ['add']
     """
 
-    def __init__(self, name: str, inspection: Any) -> None:
+    def __init__(self, name: str, inspection: Any, view: View) -> None:
         self.name = name
+        self._view = view
         self._inspection = inspection
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,12 +22,14 @@ class Tools:
         of types.
       symbolic_types: stand-ins for inputs of some specs, open sizes symbolic.
       inspect: opens a traced program to view.
+      listings: the source and the rewritten form of a function, and of others that hold some lines (file and number).
     """
 
     compiler: Compiler
     open_sizes: Callable[..., Compiler]
     symbolic_types: Callable[[Sequence[TensorSpec]], list[Any]]
     inspect: Callable[[Any], Any]
+    listings: Callable[[Any, Iterable[tuple[str, int]]], list[Any]]
 
 
 @dataclass(frozen=True)

@@ -111,6 +111,12 @@ class TraceLog:
                 lines += [f"  {reason}" for reason in reasons]
         return "\n".join(lines)
 
+    def retraces(self) -> list[tuple[int, list[Difference]]]:
+        """For every trace after the first that is remembered, its number and what differed."""
+        with self._lock:
+            forgotten = self.count - len(self._traces)
+            return [(forgotten + k + 1, self._reasons(k)) for k in range(1, len(self._traces))]
+
     def _reasons(self, position: int) -> list[Difference]:
         """What tells a trace from the earlier one that it differs from least."""
         trace = self._traces[position]

@@ -1,0 +1,310 @@
+"""What a page of a program is made from."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+
+import autograph as ag
+from autograph._listing import lines_with_origins
+from autograph.backends.described import Role
+from autograph.runtime.explorer.lines import COND, LOWERED, SELECT, boxes_of, facts_by_line, statements_of
+from autograph.runtime.statements import Remark, StagedBranch, StagedLoop
+from tests import explored
+
+COUNTS = jnp.array([3, 1, 4, 1], dtype=jnp.int32)
+
+
+class Looked:
+    """What is known of a function's program, by the text of the lines."""
+
+    def __init__(self, function, *args):
+        graph = (function if isinstance(function, ag.Function) else ag.function(function)).get_concrete_function(*args)
+        self.graph = graph.graph
+        self.program = self.graph._inspection.description()
+        self.records = list(self.graph._view.records())
+        self.facts = facts_by_line(self.program, self.records)
+        self.listings = self.graph._view.listings(self.facts)
+        self.source = {
+            (listing.file, listing.first + k): line.strip()
+            for listing in self.listings
+            for k, line in enumerate(listing.source)
+        }
+
+    def at(self, text):
+        """What is known of the line that begins so."""
+        (found,) = [line for line, source in self.source.items() if source.startswith(text)]
+        return self.facts[found]
+
+    def loop(self, text):
+        ((record, _),) = self.at(text).loops
+        return record
+
+    def why(self, text, name):
+        (found,) = [each for each in self.loop(text).carried if each.name == name]
+        return " ".join(found.reasons)
+
+    def forms(self, text):
+        return [form for _, form in self.at(text).branches]
+
+    def boxes(self):
+        return boxes_of(self.program, self.facts, statements_of(self.listings))
+
+
+def kinds(boxes):
+    """The kinds of boxes, nested."""
+    return [(box.kind, *(inner for _, group in box.groups for inner in kinds(group))) for box in boxes]
+
+
+def test_a_loop_says_what_it_carries_and_why():
+    looked = Looked(explored.smallest, COUNTS)
+    loop = looked.loop("for value")
+    assert {each.name for each in loop.carried} == {"best", "changes", "seen", "ValueError"}
+    assert "It is None before the loop." in looked.why("for value", "best")
+    assert "the next iteration reads it" in looked.why("for value", "best")
+    assert looked.why("for value", "changes") == "The body binds it, and the next iteration reads it."
+    assert "Variable" in looked.why("for value", "seen")
+    assert "explored.py" in looked.why("for value", "ValueError")
+    assert loop.trips == "4 iterations"
+
+
+def test_what_widens_says_so_and_what_only_comes_out():
+    def widening(n):
+        total, last = 0, 0.0
+        for i in ag.range(n):
+            total = total + 0.5
+            last = i * 2.0
+        return total, last
+
+    looked = Looked(widening, jnp.array(3))
+    assert "int32[] before the loop; float32[]" in looked.why("for i", "total")
+    assert "read after the loop" in looked.why("for i", "last")
+    assert "next iteration" not in looked.why("for i", "last")
+
+
+def test_what_a_callee_writes_and_what_is_only_read():
+    class Counter:
+        def __init__(self):
+            self.count = 0
+
+        def add(self):
+            self.count = self.count + 1
+
+    def counting(x, limit):
+        counter = Counter()
+        while x < limit:
+            x = x * 2
+            counter.add()
+        return x, counter.count
+
+    looked = Looked(counting, jnp.array(1.0), jnp.array(9.0))
+    assert "or what it calls" in looked.why("while x", "Counter.count")
+    assert "limit" not in {each.name for each in looked.loop("while x").carried}
+
+
+def test_branches_say_whether_they_are_conditionals_or_selects():
+    looked = Looked(explored.newton, jnp.arange(1.0, 5))
+    assert looked.forms("if jnp.any") == [COND]
+    assert set(looked.forms("if count")) <= {SELECT, LOWERED} and looked.forms("if count")
+
+    def by_products(x):
+        if x > 0:
+            y = x * 3.0
+        else:
+            y = 1 / x
+        return y
+
+    assert Looked(by_products, jnp.array(2.0)).forms("if x") == [LOWERED]
+    equation = jax.make_jaxpr(ag.convert(by_products))(2.0).jaxpr.eqns[-1]
+    assert equation.primitive.name == "cond"
+    text = ag.function(by_products).get_concrete_function(jnp.array(2.0)).graph.as_text("stablehlo")
+    assert "stablehlo.select" in text and "stablehlo.case" not in text
+
+
+def test_boxes_are_nested_as_the_statements_are():
+    looked = Looked(explored.newton, jnp.arange(1.0, 5))
+    ((outer, test, body),) = kinds(looked.boxes())
+    assert (outer, test, body) == ("loop", ("select",), ("cond", ("select",)))
+    (loop,) = looked.boxes()
+    assert loop.keyword == "while"
+    assert loop.groups[0][1][0].detail == "in an expression of this line", "the `and` of the test"
+
+    def selects(x):
+        for v in x:
+            if v > 2:
+                x = x + 1
+            else:
+                if v > 1:
+                    x = x - 1
+        return x
+
+    assert kinds(Looked(selects, jnp.arange(4.0)).boxes()) == [("loop", ("select", ("select",)))]
+
+
+def test_equal_boxes_in_a_row_are_one():
+    def repeated(x):
+        for _ in [1, 2, 3]:
+            while x.sum() < 100:
+                x = x * 2
+            x = x / 50
+        return x
+
+    (box,) = Looked(repeated, jnp.ones(3)).boxes()
+    assert (box.kind, box.count) == ("loop", 3)
+
+
+def test_helpers_and_functions_that_are_called_are_shown():
+    @ag.function
+    def halve(x):
+        while x > 1:
+            x = x / 2
+        return x
+
+    def helper(x):
+        for i in ag.range(5):
+            x = x + i
+        return x
+
+    def caller(x):
+        return halve(helper(x))
+
+    looked = Looked(caller, jnp.array(2.0))
+    assert [each.name.rpartition(".")[2] for each in looked.listings][0] == "caller"
+    assert {each.name.rpartition(".")[2] for each in looked.listings} == {"caller", "helper", "halve"}
+    assert looked.loop("while x").carried and looked.loop("for i").trips == "5 iterations"
+
+
+def test_one_line_traced_for_two_types_says_which_is_which():
+    def doubled(x):
+        while x < 10:
+            x = x * 2
+        return x
+
+    def both(a, b):
+        return doubled(a), doubled(b)
+
+    looked = Looked(both, jnp.array(1.0), jnp.array(1))
+    types = {
+        str(each.types[0].strong()): loops for record, loops in looked.at("while x").loops for each in record.carried
+    }
+    assert set(types) == {"float32[]", "int32[]"}
+    assert [loop.types for loop in types["int32[]"]] == [("int32[]",)]
+
+
+def test_lines_of_loops_are_kept_where_state_is_carried_through_them():
+    looked = Looked(explored.smallest, COUNTS)
+    unknown = [each for each in looked.graph.operations if not each.location]
+    assert len(unknown) < len(looked.graph.operations) / 4
+    assert all(each.location for each in looked.graph.operations if each.name in ("while", "scan", "cond"))
+
+
+def test_costs_count_iterations_and_products():
+    def products(a, b):
+        for _ in range(10):
+            a = a @ b
+        return a
+
+    looked = Looked(products, jnp.ones((4, 4)), jnp.ones((4, 4)))
+    facts = looked.at("a = a @ b")
+    assert facts.flops == 10 * 2 * 4**3 and facts.bytes == 10 * 3 * 64 and not facts.per_iteration
+
+    def open_ended(a):
+        while a.sum() < 100:
+            a = a * 2
+        return a
+
+    facts = Looked(open_ended, jnp.ones(8)).at("a = a * 2")
+    assert facts.per_iteration and facts.flops == 8 and facts.results == 32
+
+
+def test_remarks_of_loops_that_python_ran():
+    def listed(x):
+        for k in [1, 2, 3]:
+            x = x + k
+        return x
+
+    looked = Looked(listed, jnp.array(1.0))
+    assert any("holds its body 3 times" in remark for remark in looked.at("for k").remarks)
+
+
+def test_records_are_made_once_however_often_a_program_is_recorded_and_hold_no_tracer():
+    function = ag.function(explored.smallest)
+    function(COUNTS)
+    records = list(function.get_concrete_function(COUNTS).graph._view.records())
+    assert len(records) == len(set(records)) and {type(each) for each in records} >= {StagedLoop, StagedBranch}
+    assert not any(isinstance(leaf, jax.core.Tracer) for record in records for leaf in jax.tree.leaves(vars(record)))
+    assert all(isinstance(each, StagedLoop | StagedBranch | Remark) for each in records)
+
+
+def test_differentiated_loops_are_loops():
+    def powers(w):
+        s = w
+        while s < 100:
+            s = s * w
+        return s
+
+    looked = Looked(lambda w: jax.grad(powers)(w), jnp.array(3.0))
+    assert {box.kind for box in looked.boxes()} == {"loop"}
+    assert any("backward" in box.detail for box in looked.boxes())
+    assert looked.loop("while s").carried
+
+
+def test_mapped_loops_say_what_they_carry():
+    def until(n):
+        k = 0
+        while k < n:
+            k = k + 2
+        return k
+
+    looked = Looked(lambda v: jax.vmap(until)(v), jnp.arange(3))
+    assert [each.name for each in looked.loop("while k").carried] == ["k"]
+
+
+def test_lists_that_grow_and_arrays_of_tensors_are_neither_unbound_nor_none():
+    def grown(xs):
+        out = []
+        ta = ag.TensorArray(jnp.float32, size=4)
+        for i in ag.range(4):
+            if xs[i] > 1:
+                out.append(xs[i])
+            ta = ta.write(i, xs[i])
+            new = xs[i]
+        return out, ta.stack(), new
+
+    looked = Looked(grown, jnp.arange(4.0))
+    for name in ("out", "ta"):
+        assert "before the loop" not in looked.why("for i", name)
+    assert "It is unbound before the loop." in looked.why("for i", "new")
+    assert len(looked.at("if xs").branches) == 1
+    assert kinds(looked.boxes()) == [("loop", ("select",))]
+
+
+def test_a_conditional_that_comes_to_nothing_is_none():
+    def idle(x):
+        if x > 0:
+            pass
+        return x
+
+    assert Looked(idle, jnp.array(1.0)).at("if x").branches == []
+
+
+def test_roles_of_operations():
+    program = Looked(explored.newton, jnp.arange(1.0, 5)).program
+    assert Role.LOOP in {operation.role for operation in program.operations}
+
+
+def test_rewritten_lines_know_where_they_come_from():
+    def some(x):
+        # a comment
+        while x > 1:
+            x = (x /
+                 2)  # fmt: skip
+        return x
+
+    (listing,) = Looked(some, jnp.array(3.0)).listings
+    first = some.__code__.co_firstlineno
+    origins = {text.strip(): line for text, line in listing.converted}
+    assert origins["x = x / 2"] == first + 3 and origins["return x"] == first + 5
+    assert origins["return x > 1"] == first + 2
+    tree = __import__("ast").parse("try:\n  a\nexcept E:\n\n  b")
+    assert [line for _, line in lines_with_origins(tree)] == [1, 2, 3, 5]
