@@ -29,6 +29,8 @@ from autograph.runtime.chosen_arguments import ArgumentOptions
 from autograph.runtime.dataset import loop_of
 from autograph.runtime.effects import cause_of
 from autograph.runtime.errors import ConversionError
+from autograph.runtime.explorer.page import refusal_page as page_of_refusal
+from autograph.runtime.explorer.refusals import refusal_of
 from autograph.runtime.features import Feature
 from autograph.runtime.function import Function
 from autograph.runtime.operators import Operators
@@ -400,6 +402,12 @@ def _listings(made: Operators | None, f: Any, lines: Iterable[tuple[str, int]]) 
         return (made or operators).converter.listings(_written(f), lines, made is not None)
     except ConversionError:
         return []
+
+
+def refusal_page(f: Function, error: Exception) -> str:
+    """The page of a function that was refused with this error, for those who look at programs."""
+    refusal = refusal_of(error)
+    return page_of_refusal(f.__name__, refusal, _listings(operators, f, () if refusal.line is None else [refusal.line]))
 
 
 def _unconverted(f: Any) -> Any:

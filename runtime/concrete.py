@@ -74,7 +74,7 @@ class ConcreteFunction:
     def graph(self) -> Graph:
         """What was traced."""
         if self._made_graph is None:
-            self._made_graph = Graph(self.name, self._inspected(), self._view)
+            self._made_graph = Graph(self.name, self._inspected(), self._view, self.pretty_printed_signature())
         return self._made_graph
 
     @property

@@ -1,15 +1,24 @@
-"""What a page of a program is made from."""
+"""What a page of a program is made from, and the command that writes one; `test_explore_browser.py` looks at pages."""
 
 from __future__ import annotations
 
+import html.parser
+import json
+import re
+import subprocess
+import sys
+import time
+
 import jax
 import jax.numpy as jnp
+import pytest
 
 import autograph as ag
 from autograph._listing import lines_with_origins
 from autograph.backends.described import Role
 from autograph.runtime.explorer.lines import COND, LOWERED, SELECT, boxes_of, facts_by_line, statements_of
 from autograph.runtime.statements import Remark, StagedBranch, StagedLoop
+from autograph.tools.cli import main
 from tests import explored
 
 COUNTS = jnp.array([3, 1, 4, 1], dtype=jnp.int32)
@@ -288,9 +297,80 @@ def test_a_conditional_that_comes_to_nothing_is_none():
     assert Looked(idle, jnp.array(1.0)).at("if x").branches == []
 
 
+def test_names_that_the_converter_made_are_said_to_be():
+    def jumping(n):
+        k = 0
+        while True:
+            k += 1
+            if k > n:
+                return k
+
+    looked = Looked(jumping, jnp.array(3))
+    names = {each.name for each in looked.loop("while True").carried}
+    page = looked.graph.to_html()
+    assert names > {"k"} and page.count("The converter made it") == len(names - {"k"})
+
+
 def test_roles_of_operations():
     program = Looked(explored.newton, jnp.arange(1.0, 5)).program
     assert Role.LOOP in {operation.role for operation in program.operations}
+
+
+class Reader(html.parser.HTMLParser):
+    """Tags, keys and text of a page."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.tags, self.keys, self.text = [], set(), []
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.keys |= {value for name, value in attrs if name == "data-k"}
+        assert not [name for name, _ in attrs if name.startswith("on")], "no handlers in tags"
+        assert not [value for name, value in attrs if name in ("src", "href") and value != "data:,"]
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+def test_a_page_loads_nothing_and_escapes_all():
+    page = ag.function(explored.nasty).get_concrete_function(jnp.array(1.0)).graph.to_html()
+    reader = Reader(page)
+    assert reader.tags.count("script") == 1 and "img" not in reader.tags and "i" not in reader.tags
+    assert "http" not in re.sub(r"http-equiv", "", page.partition("<body>")[0])
+    assert "<img src=x onerror=" in "".join(reader.text)
+
+
+@pytest.mark.parametrize(
+    ("function", "args"),
+    [
+        (ag.function(lambda x: x + 1, jit_compile=False), [1.0]),
+        (ag.function(lambda x: x + 1, autograph=False), [1.0]),
+        (ag.function(lambda x: x.sum(), input_signature=[ag.TensorSpec([None])]), []),
+        (ag.function(lambda: 3), []),
+        (ag.function(lambda x: jax.vmap(lambda v: v if v > 0 else -v)(x)), [[1.0, -1.0]]),
+    ],
+    ids=["op by op", "unconverted", "open sizes", "constant", "mapped"],
+)
+def test_pages_of_all_kinds_of_functions(function, args):
+    page = function.get_concrete_function(*map(jnp.asarray, args)).graph.to_html()
+    assert "panel-jaxpr" in page and Reader(page).tags.count("main") == 1
+
+
+def test_a_function_without_source_has_a_page():
+    space = {}
+    exec("def made(x):\n    return x * 2", space)
+    page = ag.function(space["made"], autograph=False).get_concrete_function(jnp.array(1.0)).graph.to_html()
+    assert "There is no source to show" in page or "mul" in page
+
+
+def test_retraces_are_on_the_page():
+    function = ag.function(lambda x, n: x * n)
+    function(jnp.ones(2), 1)
+    function(jnp.ones(2), 2)
+    page = function.get_concrete_function(jnp.ones(2), 2).graph.to_html()
+    assert "argument 2 `n`" in page and "jnp.asarray(n)" in page
 
 
 def test_rewritten_lines_know_where_they_come_from():
@@ -308,3 +388,86 @@ def test_rewritten_lines_know_where_they_come_from():
     assert origins["return x > 1"] == first + 2
     tree = __import__("ast").parse("try:\n  a\nexcept E:\n\n  b")
     assert [line for _, line in lines_with_origins(tree)] == [1, 2, 3, 5]
+
+
+def test_a_thousand_statements():
+    lines = ["def big(x):", "    s = x"]
+    for k in range(250):
+        lines += [f"    if s > {k}:", f"        s = s * {1 + k / 1000}", "    else:", f"        s = s - {k}.0"]
+    space = {}
+    source = "\n".join([*lines, "    return s"])
+    import linecache
+
+    linecache.cache["<big>"] = (len(source), None, source.splitlines(keepends=True), "<big>")
+    exec(compile(source, "<big>", "exec"), space)
+    graph = ag.function(space["big"]).get_concrete_function(jnp.array(2.0)).graph
+    graph.as_text("optimized_hlo")
+    start = time.perf_counter()
+    page = graph.to_html()
+    assert time.perf_counter() - start < 60  # some three seconds, on a machine with nothing else to do
+    assert len(page) < 3_000_000 and len(Reader(page).keys) > 500
+
+
+# The command.
+
+
+@pytest.fixture
+def explore(tmp_path, capsys):
+    """Run the command; the exit code, what it says on stderr, and the page."""
+
+    def run(target, *args):
+        page = tmp_path / "page.html"
+        code = main(["explore", f"tests.explored:{target}", *args, "-o", str(page)])
+        said = capsys.readouterr()
+        return code, said.err if code else said.out, page.read_text() if page.exists() else None
+
+    return run
+
+
+def test_the_command_writes_a_page(explore):
+    code, said, page = explore("newton", "--arg", "f32[4]")
+    assert code == 0 and page.startswith("<!doctype html>") and "operations" in said and "newton" in page
+
+
+def test_open_sizes_on_the_command_line(explore):
+    code, _, page = explore("smallest", "--arg", "i32[n]")
+    assert code == 0 and "open sizes" in page
+
+
+def test_facts_for_programs(tmp_path, capsys):
+    main(["explore", "tests.explored:smallest", "--arg", "i32[4]", "-o", str(tmp_path / "p.html"), "--json"])
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["operations"] > 5 and facts["path"].endswith("p.html") and "values" in facts["signature"]
+
+
+def test_a_refusal_has_a_page(explore):
+    code, said, page = explore("differs", "--arg", "f32[]")
+    assert code == 1 and len(said.strip().splitlines()) == 1 and "explored.py" in said and "'y'" in said
+    reader = Reader(page)
+    assert "refused" in page and "img" not in reader.tags and "if x &gt; 0:" in page
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["--arg", "f32[4]", "--arg", "1", "--arg", "2"],
+        ["--arg", "f32["],
+        [],
+    ],
+)
+def test_wrong_input_is_one_line(explore, args):
+    code, said, page = explore("newton", *args)
+    assert code == 2 and len(said.strip().splitlines()) == 1 and page is None
+
+
+def test_a_page_that_cannot_be_written_is_one_line(tmp_path, capsys):
+    for place in (tmp_path, tmp_path / "none" / "p.html"):
+        assert main(["explore", "tests.explored:newton", "--arg", "f32[4]", "-o", str(place)]) == 2
+        assert len(capsys.readouterr().err.strip().splitlines()) == 1
+
+
+def test_no_page_without_a_place():
+    found = subprocess.run(
+        [sys.executable, "-m", "autograph.tools", "explore", "tests.explored:newton"], capture_output=True, text=True
+    )
+    assert found.returncode == 2 and "-o/--out" in found.stderr

@@ -23,6 +23,7 @@ DOCUMENTS = (
     "CONTRIBUTING.md",
     "docs/conformance.md",
     "docs/datasets.md",
+    "docs/explore.md",
     "docs/function.md",
     "docs/gradients.md",
     "docs/loops.md",

@@ -24,7 +24,7 @@ from typing import Any, NoReturn
 import jax
 
 import autograph as ag
-from autograph.tools import arguments, targets, user_errors
+from autograph.tools import arguments, explore, targets, user_errors
 from autograph.tools.as_json import as_json
 from autograph.tools.bench.__main__ import add_arguments as add_bench_arguments
 from autograph.tools.bench.__main__ import run as run_bench
@@ -77,6 +77,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         # It names the user's file and line itself.
         print(f"autograph: {error}", file=sys.stderr)
         return 1
+    except explore.Refused as error:
+        print(f"autograph: {error}", file=sys.stderr)
+        return 1
     except (_UsageError, ag.ConversionError, ag.TargetError) as error:
         print(f"autograph: {error}", file=sys.stderr)
         return 2
@@ -120,14 +123,16 @@ def _parser() -> argparse.ArgumentParser:
     run = command("run", _run, "compile, run, print the result")
     show = command("inspect", _inspect, "print what is compiled")
     save = command("save", _save, "write the compiled program to a directory")
+    pages = command("explore", _explore, "write a page to look at the program with")
     retraces = command("retraces", _retraces, "print which calls are traced anew, and why")
-    files = [parsed.add_argument("target", help=_TARGET_HELP) for parsed in (to_code, run, show, save, retraces)]
-    for parsed in (run, show, save, retraces):
-        text = _SPEC_HELP if parsed is save else _ARG_HELP
+    files = [parsed.add_argument("target", help=_TARGET_HELP) for parsed in (to_code, run, show, pages, save, retraces)]
+    for parsed in (run, show, pages, save, retraces):
+        text = _SPEC_HELP if parsed in (save, pages) else _ARG_HELP
         parsed.add_argument("--arg", action="append", default=[], dest="args", metavar="VALUE", help=text)
 
     show.add_argument("--stage", choices=STAGES, default="jaxpr", help="which form of it (default: jaxpr)")
     show.add_argument("--target", dest="for_target", metavar="TARGET", help=_FOR_TARGET_HELP)
+    page = pages.add_argument("-o", "--out", type=Path, required=True, metavar="PAGE.html", help="where to")
     out = save.add_argument("-o", "--out", type=Path, required=True, metavar="DIR", help="where to, for autograph.load")
     save.add_argument("--platforms", nargs="+", metavar="NAME", help="what it is to run on, as in: cpu cuda tpu")
     save.add_argument("--derivatives", type=int, metavar="N", help="how many orders of derivatives are saved")
@@ -140,7 +145,7 @@ def _parser() -> argparse.ArgumentParser:
         "completion", help="print what completes commands", description=_completion.__doc__
     )
     completion.add_argument("shell", choices=SHELLS)
-    completion.set_defaults(command=lambda options: _completion(options, parser, files, [out]))
+    completion.set_defaults(command=lambda options: _completion(options, parser, [*files, page], [out]))
     return parser
 
 
@@ -194,6 +199,18 @@ def _program(compiled: ag.Function, positional: list[Any], keywords: dict[str, A
         raise ag.StagingError(f"{options.target} cannot be compiled for {options.for_target}: {reason}") from error
     texts = {"jaxpr": lambda: own_text("jaxpr"), "optimized_hlo": program.as_text}
     return str(texts.get(options.stage, lambda: lowered.as_text(dialect=options.stage))())
+
+
+def _explore(options: argparse.Namespace) -> Answer:
+    """Write a page to look at a function's program with: its source, what becomes of each line of it, and why. Where the
+    function is refused, the page shows that at its line, and the exit code is 1."""
+    compiled, positional, keywords = _specified(options)
+    try:
+        facts = explore.write_page(compiled, positional, keywords, options.out)
+    except OSError as error:
+        raise _UsageError(error) from error
+    text = f"{options.out}: {facts['operations']} operations, {facts['bytes']} bytes"
+    return Answer(text, {"function": options.target, "path": str(options.out)} | facts)
 
 
 def _specified(options: argparse.Namespace) -> tuple[ag.Function, list[Any], dict[str, Any]]:
