@@ -444,6 +444,15 @@ class Tape(Protocol):
     def stop(self) -> None:
         """Record no more."""
 
+    def pause(self, is_paused: bool) -> None:
+        """Whether to let operations pass unrecorded, while it has started."""
+
+    def forget(self) -> None:
+        """Drop what is recorded."""
+
+    def known_as(self, array: Any) -> Any:
+        """What stands for an array in the record: of NumPy's a copy, None if no operation took it."""
+
     def first_value(self, stand_in: Any) -> Any:
         """What was first read from a stand-in, None if it was not read before it was written."""
 
@@ -457,6 +466,9 @@ class Tape(Protocol):
 
         Weights may be None, for ones.
         """
+
+    def jacobian(self, target: Any, sources: Sequence[Any], values: Sequence[Any], is_batch: bool) -> list[Any]:
+        """The derivatives of each element of the target by the sources; ``is_batch``: of its sum over the first axis."""
 
 
 class Data(Protocol):

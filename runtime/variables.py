@@ -213,6 +213,8 @@ class Variable(ArrayLike, AssignedDerivatives):
         if frame is not None:
             if not staging.is_within(place, frame.place):
                 raise self._out_of_order("read")
+            for tape in LOCAL.tapes:
+                tape.saw(self, None)  # which knows the value by the stand-in
             moving = self._moving_value(place, frame)
             return moving if moving is not None else staging.read(self._standing())
         if not staging.is_plain(place) and staging.is_recording(place):

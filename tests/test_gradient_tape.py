@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import enum
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -185,3 +187,201 @@ def test_the_tape_ends_with_an_exception():
         ag.GradientTape().watch(jnp.array(1))
     with pytest.raises(TypeError, match="source"):
         ag.GradientTape().gradient(jnp.ones(2), "x")
+
+
+def test_the_gradient_has_the_structure_of_the_sources(run):
+    a, b = ag.Variable(2.0), ag.Variable(3.0)
+
+    def f(x):
+        with ag.GradientTape(persistent=True) as tape:
+            y = a * a * b * x
+        return [tape.gradient(y, s) for s in ([a, b], (a, b), {"a": a, "rest": [b, x]}, [a], a, [])]
+
+    both, pair, named, one, alone, none = run(f, jnp.array(5.0))
+    assert type(both) is list and type(pair) is tuple and type(one) is list and none == []
+    close([*both, *pair, named["a"], *named["rest"], *one, alone], [60, 20, 60, 20, 60, 20, 12, 60, 60])
+
+
+def test_jacobians(run):
+    w = ag.Variable([2.0, 3.0])
+
+    def f(x):
+        with ag.GradientTape(persistent=True) as tape:
+            y = jnp.sin(x)[:, None] * w
+            for _ in ag.range(2):
+                if y.sum() > 0:
+                    y = y * w
+        return tape.jacobian(y, [w, x]), tape.jacobian(y, {"x": x})
+
+    def plain(w, x):
+        return jnp.sin(x)[:, None] * w**3
+
+    x = jnp.array([0.5, 1.0, 1.5])
+    (by_w, by_x), named = run(f, x)
+    expected = jax.jacrev(plain, (0, 1))(w.value, x)
+    np.testing.assert_allclose(by_w, expected[0], rtol=1e-5)
+    np.testing.assert_allclose(by_x, expected[1], rtol=1e-5)
+    np.testing.assert_allclose(named["x"], by_x)
+
+
+def test_batch_jacobian(run):
+    w = ag.Variable(np.arange(6.0, dtype=np.float32).reshape(2, 3))
+
+    def f(x):
+        with ag.GradientTape(persistent=True) as tape:
+            y = jnp.tanh(x @ w)
+            z = y.sum()
+        unconnected = tape.batch_jacobian(y, jnp.ones((4, 5)), unconnected_gradients="zero")
+        return tape.batch_jacobian(y, x), tape.jacobian(y, x), unconnected, tape.jacobian(z, x)
+
+    x = jnp.linspace(-1, 1, 8).reshape(4, 2)
+    by_row, whole, zeros, of_scalar = run(f, x)
+    assert by_row.shape == (4, 3, 2) and zeros.shape == (4, 3, 5) and not zeros.any()
+    np.testing.assert_allclose(by_row, jnp.stack([whole[k, :, k] for k in range(4)]), rtol=1e-5)
+    np.testing.assert_allclose(of_scalar, whole.sum((0, 1)), rtol=1e-5)
+
+
+def test_what_jacobians_refuse():
+    x = jnp.ones((2, 3))
+    with ag.GradientTape(persistent=True) as tape:
+        y = x * 2
+    with pytest.raises(ValueError, match=r"as many rows.*\(2, 3\).*\(3,\)"):
+        tape.batch_jacobian(y, jnp.ones(3))
+    with pytest.raises(TypeError, match="one array"):
+        tape.jacobian([y, y], x)
+    assert tape.jacobian(y, jnp.ones(2)) is None
+    assert tape.jacobian(y, jnp.ones(4), "zero").shape == (2, 3, 4)
+
+
+def test_a_hessian_by_nested_tapes(run):
+    w = ag.Variable([1.0, 2.0])
+
+    def f(x):
+        with ag.GradientTape() as outer:
+            with ag.GradientTape() as inner:
+                y = ((w * x) ** 3).sum() + w[0] * w[1]
+            first = inner.gradient(y, w)
+        return outer.jacobian(first, w)
+
+    close(run(f, jnp.array([1.0, 2.0])), [[6, 1], [1, 96]])
+
+
+def test_stop_recording(run):
+    w = ag.Variable(2.0)
+
+    def f(x):
+        with ag.GradientTape(persistent=True) as outer:
+            with ag.GradientTape(persistent=True) as tape:
+                y = w * x
+                with tape.stop_recording():
+                    factor = y * w
+                    with tape.stop_recording():
+                        factor = factor + x
+                    factor = factor + w
+                z = y * factor
+        return tape.gradient(z, [w, x]), outer.gradient(z, [w, x]), factor
+
+    inner, outer, factor = run(f, jnp.array(3.0))
+    close(factor, 12 + 3 + 2)
+    close(inner, [3 * 17, 2 * 17])
+    close(outer, [3 * 17 + 6 * (2 * 2 * 3 + 1), 2 * 17 + 6 * (4 + 1)])
+
+
+def test_stop_recording_and_reset_belong_to_a_tape_that_records():
+    tape = ag.GradientTape()
+    with pytest.raises(ValueError, match="inside its `with`"):
+        with tape.stop_recording():
+            pass
+    with pytest.raises(ValueError, match="recorded nothing"):
+        tape.reset()
+
+
+def test_reset(run):
+    w = ag.Variable(2.0)
+
+    def f(x):
+        with ag.GradientTape(persistent=True) as tape:
+            y = w * x
+            tape.reset()
+            z = y * x
+        return tape.gradient(z, x), tape.gradient(y, x, unconnected_gradients="zero")
+
+    close(run(f, jnp.array(3.0)), [6, 0])
+    with ag.GradientTape() as tape:
+        y = w * w
+    tape.gradient(y, w)
+    tape.reset()
+    with tape:
+        y = w * 3.0
+    close(tape.gradient(y, w), 3)
+
+
+def test_watched_variables(run):
+    a, b, fixed, unread = ag.Variable(1.0), ag.Variable(2.0), ag.Variable(3.0, trainable=False), ag.Variable(4.0)
+    names = {id(v): name for v, name in ((a, "a"), (b, "b"), (fixed, "fixed"), (unread, "unread"))}
+    seen = []
+
+    def f(x):
+        with ag.GradientTape() as tape:
+            y = b * x + fixed
+            if x > 0:
+                y = y * a
+        seen.append([names[id(v)] for v in tape.watched_variables()])
+        return tape.gradient(y, tape.watched_variables())
+
+    close(run(f, jnp.array(3.0)), [3, 9])
+    assert seen[-1] == ["b", "a"]
+
+
+def test_only_what_is_watched(run):
+    a, b = ag.Variable(1.0), ag.Variable(2.0)
+
+    def f(x):
+        with ag.GradientTape(persistent=True, watch_accessed_variables=False) as tape:
+            tape.watch(a)
+            y = a * b * x
+        first = tape.gradient(y, [a, b, x], unconnected_gradients="zero")
+        return first, len(tape.watched_variables())
+
+    gradients, count = run(f, jnp.array(3.0))
+    close(gradients, [6, 0, 0])
+    assert int(count) == 1
+
+
+def test_unconnected_gradients_as_an_enum():
+    class Unconnected(enum.Enum):
+        NONE = "none"
+        ZERO = "zero"
+
+    x, other = jnp.ones(2), jnp.ones(3)
+    with ag.GradientTape(persistent=True) as tape:
+        y = x * 2
+    assert tape.gradient(y, other, unconnected_gradients=Unconnected.NONE) is None
+    close(tape.gradient(y, other, unconnected_gradients=Unconnected.ZERO), [0, 0, 0])
+    with pytest.raises(ValueError, match="'none' or 'zero'; got 'zeros'"):
+        tape.gradient(y, other, unconnected_gradients="zeros")
+    with pytest.raises(ValueError, match="structure of the target"):
+        tape.gradient([y, y], x, output_gradients=[x])
+
+
+def test_arrays_of_numpy_outside_functions():
+    w, x = ag.Variable([3.0, 4.0]), np.array([1.0, 2.0], np.float32)
+    half = np.float32(0.5) * np.ones(4, np.float32)
+    with ag.GradientTape(persistent=True) as tape:
+        tape.watch(x)
+        y = w * jnp.sin(x) + x
+        z = jnp.sum(half[:2] * w) + jax.nn.relu(half[2:]).sum()
+    by_x, by_w = tape.gradient(y, [x, w])
+    close(by_x, np.array([3, 4]) * np.cos(x) + 1)
+    close(by_w, np.sin(x))
+    close(tape.gradient(z, [half[:2], half[2:], w])[0], [3, 4])
+    close(tape.gradient(z, half[2:]), [1, 1])
+    before = x.copy()
+    x[:] = 0  # what was recorded is what it held then
+    close(tape.gradient(y, w), np.sin(before))
+    close(tape.gradient(y, x), np.array([3, 4]) * np.cos(before) + 1)
+    double = np.array([1.0, 2.0])
+    with ag.GradientTape() as tape:
+        y = jnp.sin(double) + double * double
+    with pytest.raises(TypeError, match=r"float64\[2\].*jax.numpy.asarray"):
+        tape.gradient(y, double)

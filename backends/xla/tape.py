@@ -8,6 +8,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from autograph.backends.xla import jax_compat
 from autograph.backends.xla.jax_compat import ClosedJaxpr, Kind, in_trace, is_literal, replay
@@ -20,16 +21,40 @@ class TapeTrace(jax_compat.RecordingTrace):
 
     Attributes:
       entries: for each operation, how to do it again, its operands and its results.
+      is_paused: whether operations are run and not kept.
+      copies: by where they are, the arrays of NumPy's that were operands, and what they held first.
     """
 
     def __init__(self, parent: Any) -> None:
         super().__init__(parent)
         self.entries: list[tuple[Any, Any, Sequence[Any], Sequence[Any]]] = []
+        self.is_paused = False
+        self.copies: dict[tuple[Any, ...], tuple[np.ndarray, np.ndarray]] = {}
+
+    def copy_of(self, array: np.ndarray) -> Any:
+        """What stands for an array of NumPy's in the record; None if nothing does."""
+        return self.copies.get(_memory(array), (None, None))[1]
+
+    def _kept(self, operand: Any) -> Any:
+        """An operand as it is now: an array of NumPy's may be written to before the derivative is taken."""
+        if not isinstance(operand, np.ndarray):
+            return operand
+        kept = self.copies.get(_memory(operand))
+        if kept is not None and kept[1].tobytes() == operand.tobytes():
+            return kept[1]
+        copy = operand.copy()
+        if kept is None:
+            self.copies[_memory(operand)] = operand, copy  # the first keeps the memory from being another array's
+        return copy
 
     def on_stage(self, value: Any, staged: Any) -> None:
-        self.entries.append(("stage", lambda same: [same], [value], [staged]))
+        # Kept in a pause too: the stage of a source is what later operations know it by.
+        self.entries.append(("stage", lambda same: [same], [self._kept(value)], [staged]))
 
     def on_operation(self, primitive: Any, operands: Sequence[Any], params: Mapping[str, Any]) -> Any:
+        if self.is_paused:
+            with in_trace(self.parent_trace):
+                return primitive.bind(*operands, **params)
         is_call = jax_compat.kind_of(primitive) is Kind.CALL
         effects = jax_compat.has_inner_effects(params)
         if effects and is_call:  # its parts one by one, so that effects are not done again
@@ -54,7 +79,7 @@ class TapeTrace(jax_compat.RecordingTrace):
             return list(redone) if primitive.multiple_results else [redone]
 
         # What a compiled function closes over is an operand as well.
-        self.entries.append((what, again, [*operands, *constants], outputs))
+        self.entries.append((what, again, list(map(self._kept, [*operands, *constants])), outputs))
         return results
 
     def on_ruled_call(self, call: Callable[..., Any], operands: Sequence[Any]) -> Any:
@@ -62,8 +87,14 @@ class TapeTrace(jax_compat.RecordingTrace):
         with in_trace(self.parent_trace):
             program = jax.make_jaxpr(call)(*operands)
             outputs = replay(program, *operands)
-        self.entries.append(("call", partial(replay, program), list(operands), outputs))
+        if not self.is_paused:
+            self.entries.append(("call", partial(replay, program), list(map(self._kept, operands)), outputs))
         return outputs
+
+
+def _memory(array: np.ndarray) -> tuple[Any, ...]:
+    """What two views of the same numbers have in common. JAX hands on views of NumPy's arrays, not these."""
+    return array.__array_interface__["data"][0], array.shape, array.strides, array.dtype
 
 
 _STATE = {Kind.READ: "read", Kind.WRITE: "write"}
@@ -109,15 +140,25 @@ class XlaTape:
         self._entered: Any = None
 
     def start(self) -> None:
-        entries = [] if self._trace is None else self._trace.entries
-        self._trace = TapeTrace(jax_compat.current_trace())
-        self._trace.entries = entries
+        before, self._trace = self._trace, TapeTrace(jax_compat.current_trace())
+        if before is not None:
+            self._trace.entries, self._trace.copies = before.entries, before.copies
         self._entered = in_trace(self._trace)
         self._entered.__enter__()
 
     def stop(self) -> None:
         self._entered.__exit__(None, None, None)
         self._trace.parent_trace = None
+
+    def pause(self, is_paused: bool) -> None:
+        self._trace.is_paused = is_paused
+
+    def forget(self) -> None:
+        self._trace.entries.clear()
+        self._trace.copies.clear()
+
+    def known_as(self, array: Any) -> Any:
+        return self._trace.copy_of(array) if isinstance(array, np.ndarray) else array
 
     def first_value(self, stand_in: Any) -> Any:
         for name, _, operands, outputs in self._trace.entries:
@@ -140,6 +181,13 @@ class XlaTape:
             return total
 
         return list(jax.grad(pure)(list(values)))
+
+    def jacobian(self, target: Any, sources: Sequence[Any], values: Sequence[Any], is_batch: bool) -> list[Any]:
+        def pure(inputs: Sequence[Any]) -> Any:
+            value = self._replay(sources, inputs, target)
+            return jnp.sum(value, 0) if is_batch else value
+
+        return list(jax.jacrev(pure)(list(values)))
 
     def _replay(self, sources: Sequence[Any], inputs: Sequence[Any], target: Any, dry: bool = False) -> Any:
         """The target as a function of the sources, by doing again what depends on them; None if it does not."""
