@@ -6,7 +6,7 @@ import functools
 import inspect
 import os
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar, overload
 
 import jax
@@ -24,7 +24,7 @@ from autograph.backends.xla.data import XlaData
 from autograph.backends.xla.inspection import Inspection
 from autograph.backends.xla.open_sizes import OpenSizes, symbolic_types
 from autograph.backends.xla.staging import XlaStaging
-from autograph.runtime import tape
+from autograph.runtime import derivatives
 from autograph.runtime.chosen_arguments import ArgumentOptions
 from autograph.runtime.dataset import loop_of
 from autograph.runtime.effects import cause_of
@@ -426,38 +426,44 @@ def _compiled(f: Callable[..., Any]) -> Function:
 use_data(XlaData(), operators, _compiled, loop_of)
 
 
-def value_and_grad(f: Any, variables: Any = None, has_aux: bool = False) -> Any:
-    """A function of ``f``'s arguments that gives ``f``'s value and its gradient with respect to Variables.
+def value_and_grad(
+    f: Any, variables: Any = None, has_aux: bool = False, argnums: int | Sequence[int] | None = None
+) -> Any:
+    """A function of ``f``'s arguments that gives ``f``'s value and its gradient with respect to Variables, or arguments.
 
     What ``f`` writes to Variables is written once, as by a call of ``f``, and derivatives go through it. Inside a
     `Function` the whole is part of the program; outside, ``f`` is traced on each call.
 
     Args:
       f: gives a scalar; with ``has_aux`` a pair of it and anything else.
-      variables: a Variable, or a list, tuple or dict of them; the gradient has the same structure. By default a
-        list for
-        the trainable Variables that ``f`` reads, in the order in which they were created.
+      variables: a Variable, or a list, tuple or dict of them; the gradient has the same structure. By default, and
+        without ``argnums``, a list for the trainable Variables that ``f`` reads, in the order in which they were created.
       has_aux: whether ``f`` gives a pair.
+      argnums: the arguments by position to differentiate with respect to, as `jax.grad` has it: an int, or ints for a tuple.
+        With ``variables`` as well the gradient is a pair: by the arguments, and by the Variables.
 
     >>> import autograph as ag
     >>> w = ag.Variable(3.0)
     >>> value, (slope,) = ag.value_and_grad(lambda x: w * w * x)(2.0)
     >>> float(value), float(slope)
     (18.0, 12.0)
+    >>> _, (by_x, by_w) = ag.value_and_grad(lambda x: w * w * x, w, argnums=0)(2.0)
+    >>> float(by_x), float(by_w)
+    (9.0, 12.0)
     """
-    return tape.value_and_grad(_differentiable(f), variables, has_aux)
+    return derivatives.value_and_grad(_differentiable(f), variables, has_aux, argnums)
 
 
-def grad(f: Any, variables: Any = None, has_aux: bool = False) -> Any:
+def grad(f: Any, variables: Any = None, has_aux: bool = False, argnums: int | Sequence[int] | None = None) -> Any:
     """As `value_and_grad`, without the value: the gradient, or with ``has_aux`` a pair of it and what ``f`` gave
     beside.
 
     >>> import autograph as ag
     >>> w = ag.Variable(3.0)
-    >>> float(ag.grad(lambda x: w * w * x, w)(2.0))
-    12.0
+    >>> float(ag.grad(lambda x: w * w * x, w)(2.0)), float(ag.grad(lambda x: w * w * x, argnums=0)(2.0))
+    (12.0, 9.0)
     """
-    return tape.grad(_differentiable(f), variables, has_aux)
+    return derivatives.grad(_differentiable(f), variables, has_aux, argnums)
 
 
 def Assert(condition: Any, data: Any = ()) -> None:  # noqa: N802  the name is the contract's

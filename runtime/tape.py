@@ -1,10 +1,9 @@
-"""Derivatives with respect to Variables: `value_and_grad`, `grad` and `GradientTape`."""
+"""`GradientTape`: derivatives of what a block of code computed."""
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from typing import Any
 
 import jax
@@ -12,144 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from autograph.runtime.array_like import plain
-from autograph.runtime.raising import leave
 from autograph.runtime.recording import LOCAL
-from autograph.runtime.results import StaticOutput
-from autograph.runtime.variables import Frame, Variable, current_frame, staging, touched_by
-
-
-def value_and_grad(
-    f: Callable[..., Any], variables: Any = None, has_aux: bool = False
-) -> Callable[..., tuple[Any, Any]]:
-    """A function of ``f``'s arguments that gives ``f``'s value and its gradient with respect to Variables.
-
-    What ``f`` writes to Variables is written once, as by a call of ``f``, and derivatives go through it. Inside a
-    `Function` the whole is part of the program; outside, ``f`` is traced on each call.
-
-    Args:
-      f: gives a scalar; with ``has_aux`` a pair of it and anything else.
-      variables: a Variable, or a list, tuple or dict of them, nested as may be; the gradient has the same
-        structure. By default
-        a list for the trainable Variables that ``f`` reads, in the order in which they were created.
-      has_aux: whether ``f`` gives a pair.
-    """
-
-    @functools.wraps(f, updated=())
-    def differentiated(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
-        return _Differentiation(f, variables, has_aux).run(args, kwargs)
-
-    return differentiated
-
-
-def grad(f: Callable[..., Any], variables: Any = None, has_aux: bool = False) -> Callable[..., Any]:
-    """As `value_and_grad`, without the value: the gradient, or with ``has_aux`` a pair of it and what ``f`` gave
-    beside.
-    """
-    both = value_and_grad(f, variables, has_aux)
-
-    @functools.wraps(f, updated=())
-    def differentiated(*args: Any, **kwargs: Any) -> Any:
-        value, gradient = both(*args, **kwargs)
-        return (gradient, value[1]) if has_aux else gradient
-
-    return differentiated
-
-
-class _Differentiation:
-    """One call: ``f`` recorded, then run as a function of Variables' values and differentiated."""
-
-    def __init__(self, f: Callable[..., Any], variables: Any, has_aux: bool) -> None:
-        self.f = f
-        self.has_aux = has_aux
-        self.name = getattr(f, "__name__", "the function")
-        self.given = variables
-        self.treedef: Any = None
-
-    def run(self, args: Any, kwargs: Any, may_create: bool = True) -> tuple[Any, Any]:
-        outer = current_frame()
-        frame = Frame(
-            self.name, may_create and (outer is None or outer.may_create), None if outer is None else outer.rooms
-        )
-        structure: list[Any] = []  # not the results, which nothing may hold when their trace ends
-
-        def block() -> Sequence[Any]:
-            value = self.f(*args, **kwargs)
-            if self.has_aux and not (isinstance(value, tuple) and len(value) == 2):
-                raise TypeError(
-                    f"{self.name} must give a pair (value, aux) under has_aux=True; got {type(value).__name__}"
-                )
-            loss, aux = value if self.has_aux else (value, None)
-            leaves, tree = jax.tree_util.tree_flatten(jax.tree_util.tree_map(_as_leaf, (jnp.asarray(plain(loss)), aux)))
-            structure[:] = len(leaves), tree
-            return leaves
-
-        program = frame.record(block, ())
-        count, tree = structure
-        touched = touched_by(program)
-        if any(start is not None for _, start in frame.created):
-            self._start(frame, program, count, [variable for variable, _ in touched])
-            return self.run(args, kwargs, may_create=False)  # now that they exist
-        every = {id(variable): variable for variable, _ in touched}
-        wrt = self._with_respect_to([variable for variable, _ in touched])
-        every.update((id(variable), variable) for variable in wrt)
-        with ExitStack() as held:
-            if outer is None:
-                for variable in sorted(every.values(), key=lambda variable: variable._order):
-                    held.enter_context(variable._lock)
-            leaves, gradients = self._run(program, touched, wrt)
-        value, aux = jax.tree_util.tree_map(_from_leaf, tree.unflatten(leaves[:count]), is_leaf=_is_static)
-        gradient = list(gradients) if self.treedef is None else self.treedef.unflatten(gradients)
-        return ((value, aux) if self.has_aux else value), gradient
-
-    def _run(
-        self, program: Any, touched: Sequence[tuple[Variable, bool]], wrt: Sequence[Variable]
-    ) -> tuple[list[Any], Sequence[Any]]:
-        variables = [variable for variable, _ in touched]
-        stand_ins = [variable._standing() for variable in variables]
-        positions = {id(variable): k for k, variable in enumerate(variables)}
-        values = [variable.value for variable in variables]
-
-        def pure(inputs: Sequence[Any]) -> Any:
-            given = list(values)
-            for variable, value in zip(wrt, inputs, strict=True):
-                if id(variable) in positions:
-                    given[positions[id(variable)]] = value
-            outputs, last, error = staging().run(program, (), stand_ins, given)
-            if error is not None:
-                leave(*error)
-            return outputs[0], (outputs, last)
-
-        inputs = [values[positions[id(variable)]] if id(variable) in positions else variable.value for variable in wrt]
-        (_, (outputs, last)), gradients = jax.value_and_grad(pure, has_aux=True)(inputs)
-        written = [(variable, new) for (variable, is_written), new in zip(touched, last, strict=True) if is_written]
-        if current_frame() is None:
-            for variable, new in written:
-                variable.check_writable(new)
-        for variable, new in written:
-            variable._write(new)
-        return outputs, gradients
-
-    def _start(self, frame: Frame, program: Any, count: int, variables: Sequence[Variable]) -> None:
-        """Give the Variables that ``f`` created from recorded values their start values."""
-        starting = [variable for variable, start in frame.created if start is not None]
-        created = {id(variable) for variable in starting}
-        values = [jnp.zeros(v.shape, v.dtype) if id(v) in created else v.value for v in variables]
-        stand_ins = [variable._standing() for variable in variables]
-        starts = staging().run_part(program, (), stand_ins, values, range(count, count + len(starting)))
-        for variable, start in zip(starting, starts, strict=True):
-            variable._initialise(start)
-
-    def _with_respect_to(self, touched: Sequence[Variable]) -> list[Variable]:
-        if self.given is None:
-            chosen = [v for v in touched if v.trainable and jnp.issubdtype(v.dtype, jnp.inexact)]
-            return sorted(chosen, key=lambda variable: variable._order)
-        leaves, self.treedef = jax.tree_util.tree_flatten(self.given, is_leaf=lambda leaf: isinstance(leaf, Variable))
-        for leaf in leaves:
-            if not isinstance(leaf, Variable):
-                raise TypeError(f"variables holds Variables; got {type(leaf).__name__}")
-            if not jnp.issubdtype(leaf.dtype, jnp.inexact):
-                raise TypeError(f"{leaf._label()} has dtype {leaf.dtype}, for which there is no gradient")
-        return leaves
+from autograph.runtime.variables import Variable, current_frame, staging
 
 
 class GradientTape:
@@ -413,25 +276,11 @@ class GradientTape:
         return value, value
 
 
-def _is_variable(leaf: Any) -> bool:
-    return isinstance(leaf, Variable)
-
-
-def _as_leaf(leaf: Any) -> Any:
-    leaf = plain(leaf)
-    is_value = isinstance(leaf, jax.Array | np.ndarray | np.generic | bool | int | float | complex)
-    return leaf if is_value else StaticOutput(leaf)
-
-
 def _one_array(value: Any) -> Any:
     if not isinstance(value, Variable | jax.Array | np.ndarray):
         raise TypeError(f"a jacobian is of one array; got {type(value).__name__}")
     return value if isinstance(value, np.ndarray) else plain(value)
 
 
-def _from_leaf(leaf: Any) -> Any:
-    return leaf.value if isinstance(leaf, StaticOutput) else leaf
-
-
-def _is_static(leaf: Any) -> bool:
-    return isinstance(leaf, StaticOutput)
+def _is_variable(leaf: Any) -> bool:
+    return isinstance(leaf, Variable)
