@@ -32,6 +32,9 @@ from autograph.runtime import checkpoints as checkpoints
 from autograph.runtime import random as random
 from autograph.runtime import summary as summary
 from autograph.runtime.concrete import ConcreteFunction as ConcreteFunction
+from autograph.runtime.custom_derivatives import custom_gradient as custom_gradient
+from autograph.runtime.custom_derivatives import recompute_grad as recompute_grad
+from autograph.runtime.custom_derivatives import stop_gradient as stop_gradient
 from autograph.runtime.dataset import Dataset as Dataset
 from autograph.runtime.eagerness import functions_run_eagerly as functions_run_eagerly
 from autograph.runtime.eagerness import run_functions_eagerly as run_functions_eagerly
@@ -85,6 +88,7 @@ __all__ = [
     "Variable",
     "checkpoints",
     "convert",
+    "custom_gradient",
     "do_not_convert",
     "function",
     "functions_run_eagerly",
@@ -97,11 +101,13 @@ __all__ = [
     "py_function",
     "random",
     "range",
+    "recompute_grad",
     "register_library",
     "run_functions_eagerly",
     "save",
     "set_loop_options",
     "set_verbosity",
+    "stop_gradient",
     "summary",
     "to_code",
     "to_graph",

@@ -334,6 +334,9 @@ class Staging(Protocol):
     def record(self, block: Callable[..., Sequence[Any]], arrays: Sequence[Any]) -> Any:
         """Run ``block`` once on stand-ins of these arrays; give the program of what it computes."""
 
+    def opened(self, function: Callable[..., Any], operands: Sequence[Any]) -> tuple[list[Any], Callable[..., Any]]:
+        """What ``function`` closes over, and a function of that and of the operands' arrays, for its results."""
+
     def stand_ins(self, program: Any) -> list[tuple[Any, bool]]:
         """The stand-ins that a recorded program touches, and whether it writes each."""
 

@@ -1,4 +1,4 @@
-"""Gradients by arguments, in combination."""
+"""`ag.custom_gradient`, `ag.recompute_grad`, `ag.stop_gradient`, and gradients by arguments, in combination."""
 
 from __future__ import annotations
 
@@ -12,6 +12,233 @@ import autograph as ag
 
 def close(found, expected):
     jax.tree.map(lambda a, b: np.testing.assert_allclose(np.asarray(a), np.asarray(b), rtol=1e-5), found, expected)
+
+
+@ag.custom_gradient
+def log1pexp(x):
+    e = jnp.exp(x)
+
+    def grad(upstream):
+        return upstream * (1 - 1 / (1 + e))
+
+    return jnp.log(1 + e), grad
+
+
+WAYS = {
+    "grad": lambda f: jax.grad(ag.convert(f)),
+    "jit of grad": lambda f: jax.jit(jax.grad(ag.convert(f))),
+    "function of grad": lambda f: ag.function(lambda x: jax.grad(ag.convert(f))(x)),
+    "argnums": lambda f: ag.grad(f, argnums=0),
+    "argnums in a function": lambda f: ag.function(lambda x: ag.grad(f, argnums=0)(x)),
+    "vmap": lambda f: lambda x: jax.vmap(jax.grad(ag.convert(f)))(x[None])[0],
+    "recomputed": lambda f: jax.grad(ag.recompute_grad(f)),
+    "recomputed in a function": lambda f: ag.function(lambda x: jax.grad(ag.recompute_grad(f))(x)),
+}
+
+
+def tape_of(f):
+    def slope(x):
+        with ag.GradientTape() as tape:
+            y = f(x)
+        return tape.gradient(y, x)
+
+    return slope
+
+
+WAYS["tape"] = tape_of
+WAYS["tape in a function"] = lambda f: ag.function(tape_of(f))
+
+
+@pytest.fixture(params=WAYS)
+def slope(request):
+    return WAYS[request.param]
+
+
+def test_a_gradient_of_its_own(slope):
+    close(slope(lambda x: log1pexp(x) * 2)(jnp.array(100.0)), 2.0)
+    close(log1pexp(1.0), np.log1p(np.e))
+    assert np.isnan(jax.grad(lambda x: jnp.exp(x) / (1 + jnp.exp(x)))(100.0))  # what it is for
+
+
+def test_in_staged_branches_and_loops(slope):
+    def f(x):
+        y = 0.0
+        for i in ag.range(4):
+            if x * i > 1:
+                y = y + log1pexp(x * i)
+            else:
+                y = y - x * i
+        while y < 20:
+            y = y + log1pexp(y) * x
+        return y
+
+    def plain(x):
+        y = 0.0
+        for i in range(4):
+            y = y + jnp.logaddexp(0.0, x * i) if x * i > 1 else y - x * i
+        while y < 20:
+            y = y + jnp.logaddexp(0.0, y) * x
+        return y
+
+    close(slope(f)(jnp.array(0.7)), jax.grad(plain)(0.7))
+
+
+def test_branches_and_loops_inside():
+    @ag.custom_gradient
+    def power(x, n):
+        y = 1.0
+        while n > 0:
+            y = y * x
+            n = n - 1
+
+        def grad(upstream):
+            total = 0.0
+            for _ in ag.range(3):
+                if upstream > 0:
+                    total = total + upstream * y
+                else:
+                    total = total - upstream
+            return total, None
+
+        return y, grad
+
+    for way in (lambda f: f, jax.jit, ag.function):
+        close(way(jax.grad(power))(jnp.array(2.0), jnp.array(3)), 24.0)
+        close(way(jax.grad(lambda x, n: -power(x, n)))(jnp.array(2.0), jnp.array(3)), 3.0)
+    close(jax.vmap(jax.grad(power))(jnp.array([2.0, 3.0]), jnp.array([1, 2])), [6.0, 27.0])
+
+
+def test_several_arguments_and_results():
+    @ag.custom_gradient
+    def both(x, pair, scale=1.0, name="unused"):
+        a, b = pair
+
+        def grad(by_sum, by_product):
+            return [by_sum * 2, by_product * 3, None]
+
+        return {"sum": (x + a) * scale, "product": x * b}, grad
+
+    def f(x, a, b):
+        made = both(x, (a, b), scale=2.0)
+        return made["sum"] + 10 * made["product"]
+
+    # the leaves of a dict are in the order of its keys: the product, then the sum
+    close(jax.grad(f, (0, 1, 2))(1.0, 2.0, 3.0), (20.0, 3.0, 0.0))
+    close(f(1.0, 2.0, 3.0), 36.0)
+
+
+def test_variables_that_it_reads_and_writes():
+    w, calls = ag.Variable([1.0, 2.0]), ag.Variable(0, trainable=False)
+
+    @ag.custom_gradient
+    def scaled(x):
+        calls.assign_add(1)
+
+        def grad(upstream, variables):
+            assert len(variables) == 1 and variables[0] is w
+            return upstream * 100, [upstream * x * 10]
+
+        return w * x, grad
+
+    def loss(x):
+        return scaled(x).sum()
+
+    def by_tape(x):
+        with ag.GradientTape() as tape:
+            y = loss(x)
+        return tape.gradient(y, x), tape.gradient(y, w)
+
+    x = jnp.array([3.0, 4.0])
+    both = lambda x: ag.grad(loss, w, argnums=0)(x)
+    for f in (both, ag.function(both)):
+        close(f(x), ([100.0, 100.0], [30.0, 40.0]))
+    assert int(calls.numpy()) == 2
+
+    def persistent(x):
+        with ag.GradientTape(persistent=True) as tape:
+            y = loss(x)
+        return tape.gradient(y, x), tape.gradient(y, w)
+
+    for f in (persistent, ag.function(persistent)):
+        close(f(x), ([100.0, 100.0], [30.0, 40.0]))
+    assert int(calls.numpy()) == 4
+    with pytest.raises(TypeError, match=r"reads the Variable.*`variables`"):
+        ag.custom_gradient(lambda x: (w * x, lambda upstream: upstream))(x)
+
+
+def test_a_variable_that_the_gradient_reads():
+    limit = ag.Variable(1.0, trainable=False)
+
+    @ag.custom_gradient
+    def clipped(x):
+        return x, lambda upstream: jnp.clip(upstream, -limit, limit)
+
+    f = ag.function(jax.grad(lambda x: 5 * clipped(x)))
+    close(f(2.0), 1.0)
+    limit.assign(3.0)
+    close(f(2.0), 3.0)
+    assert f.experimental_get_tracing_count() == 1
+
+
+def test_an_exception_inside():
+    @ag.custom_gradient
+    def root(x):
+        if x < 0:
+            raise ValueError(f"negative: {x}")
+        return jnp.sqrt(x), lambda upstream: upstream
+
+    f = ag.function(lambda x: ag.grad(root, argnums=0)(x))
+    close(f(jnp.array(4.0)), 1.0)
+    with pytest.raises(ValueError, match="negative: -1.0"):
+        f(jnp.array(-1.0))
+    recomputed = ag.function(lambda x: ag.grad(ag.recompute_grad(lambda x: root(x) * x), argnums=0)(x))
+    close(recomputed(jnp.array(4.0)), 6.0)
+    with pytest.raises(ValueError, match="negative: -1.0"):
+        recomputed(jnp.array(-1.0))
+
+
+def test_methods_and_their_variables():
+    class Layer(ag.Module):
+        def __init__(self):
+            self.w = ag.Variable(3.0)
+            self.seen = ag.Variable(0, trainable=False)
+
+        @ag.recompute_grad
+        def __call__(self, x):
+            self.seen.assign_add(1)
+            for _ in ag.range(2):
+                x = jnp.sin(x * self.w) if x > 0 else x
+            return x
+
+    layer, x = Layer(), jnp.array(0.3)
+    expected = jax.value_and_grad(lambda w, x: jnp.sin(jnp.sin(x * w) * w), (0, 1))(3.0, 0.3)
+    both = lambda x: ag.value_and_grad(layer, layer.w, argnums=0)(x)
+    for f in (both, ag.function(both)):
+        value, (by_x, by_w) = f(x)
+        close((value, (by_w, by_x)), expected)
+    assert int(layer.seen.numpy()) == 2
+
+
+def test_recomputing_keeps_only_the_arguments():
+    def f(x):
+        return jnp.sin(jnp.sin(jnp.sin(x))).sum()
+
+    def kept(f):
+        return len(jax.tree.leaves(jax.vjp(f, jnp.ones(5))[1]))
+
+    assert kept(ag.recompute_grad(f)) < kept(f)
+    close(jax.grad(ag.recompute_grad(f))(jnp.ones(5)), jax.grad(f)(jnp.ones(5)))
+    close(jax.hessian(ag.recompute_grad(f))(jnp.ones(2)), jax.hessian(f)(jnp.ones(2)))
+
+
+def test_stop_gradient(slope):
+    w = ag.Variable(3.0)
+    close(slope(lambda x: x * ag.stop_gradient(x) + ag.stop_gradient({"a": x * 2, "b": 1})["a"])(jnp.array(5.0)), 5.0)
+    with ag.GradientTape() as tape:
+        y = w * ag.stop_gradient(w)
+    close(tape.gradient(y, w), 3.0)
+    assert float(ag.stop_gradient({"w": w})["w"]) == 3.0
+    assert ag.stop_gradient(jnp.array(2)).dtype == jnp.int32
 
 
 @pytest.mark.parametrize("way", [lambda f: f, ag.function])
@@ -34,3 +261,37 @@ def test_gradients_by_arguments(way):
     close(way(lambda x: ag.grad(lambda x: x**3, argnums=0)(x))(2.0), 12.0)
     second = ag.grad(ag.grad(lambda x: x**3 * w, argnums=0), argnums=0)
     close(way(lambda x: second(x))(x), 36.0)
+
+
+def test_what_is_refused():
+    f = lambda x, n=1: x * n
+    w = ag.Variable(1.0)
+    for make, kind, message in (
+        (lambda: ag.grad(f, argnums="x"), TypeError, "argnums is an int"),
+        (lambda: ag.grad(f, argnums=1)(2.0), ValueError, "argument 1 of .* called with 1 by position"),
+        (lambda: ag.grad(f, argnums=(0, -2))(2.0, 1.0), ValueError, "twice"),
+        (lambda: ag.grad(f, argnums=0)(2), TypeError, "int, for which there is no gradient"),
+        (lambda: ag.grad(f, argnums=0)(jnp.array(2)), TypeError, "int32, for which there is no gradient"),
+        (lambda: ag.grad(f, argnums=0)(w), TypeError, "one of the `variables`"),
+        (lambda: ag.custom_gradient(3), TypeError, "a function is differentiated"),
+        (lambda: ag.custom_gradient(lambda x: x)(1.0), TypeError, "gives a pair"),
+        (lambda: ag.custom_gradient(lambda x, y: (x, lambda u: u))(1.0, 2.0), TypeError, "has 2 arguments.*gives 1"),
+        (
+            lambda: ag.custom_gradient(lambda x: (x, lambda u: jnp.ones(3)))(1.0),
+            TypeError,
+            r"shape \(\) has shape \(3,\)",
+        ),
+    ):
+        with pytest.raises(kind, match=message):
+            make()
+
+    @ag.custom_gradient
+    def writes(x):
+        def grad(upstream):
+            w.assign(upstream)
+            return upstream
+
+        return x, grad
+
+    with pytest.raises(ag.StagingError, match=r"(?s)test_custom_derivatives.*writes a Variable"):
+        ag.function(lambda x: writes(x))(1.0)

@@ -78,6 +78,12 @@ class XlaStaging:
         jax_compat.replace_literals(program, _owned_scalar)
         return program.replace(consts=[_owned(const) for const in program.consts])
 
+    def opened(self, function: Callable[..., Any], operands: Sequence[Any]) -> tuple[list[Any], Callable[..., Any]]:
+        closed = jax.make_jaxpr(function)(*operands)
+        return list(closed.consts), lambda consts, arrays: jax_compat.replay(
+            closed.replace(consts=list(consts)), *arrays
+        )
+
     def stand_ins(self, program: Any) -> list[tuple[Any, bool]]:
         return stand_ins([program])
 

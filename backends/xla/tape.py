@@ -62,7 +62,11 @@ class TapeTrace(jax_compat.RecordingTrace):
                 return replay(_called(params), *operands)
         with in_trace(self.parent_trace):
             results = primitive.bind(*operands, **params)
-        outputs = list(results) if primitive.multiple_results else [results]
+            outputs = list(results) if primitive.multiple_results else [results]
+            given = set(
+                map(id, operands)
+            )  # of which stop_gradient gives one as it is, while results are told apart by identity
+            outputs = [jnp.array(output) if id(output) in given else output for output in outputs]
         what = (
             "effects"
             if effects or jax_compat.is_call_of_python(primitive)
@@ -80,7 +84,7 @@ class TapeTrace(jax_compat.RecordingTrace):
 
         # What a compiled function closes over is an operand as well.
         self.entries.append((what, again, list(map(self._kept, [*operands, *constants])), outputs))
-        return results
+        return outputs if primitive.multiple_results else outputs[0]
 
     def on_ruled_call(self, call: Callable[..., Any], operands: Sequence[Any]) -> Any:
         """A call with a derivative of its own, as a program that keeps it."""
