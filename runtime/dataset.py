@@ -24,12 +24,14 @@ from autograph.runtime.pipeline import (
     Reading,
     Repeat,
     Rows,
+    Shard,
     Shuffle,
     Skip,
     Slices,
     Stream,
     Take,
     begin,
+    in_one_order,
     is_endless,
     is_stream,
     odd_at,
@@ -91,7 +93,26 @@ class Dataset:
         made._set(node)
         return made
 
+    INFINITE_CARDINALITY = -1
+    UNKNOWN_CARDINALITY = -2
+
     # Sources.
+
+    @classmethod
+    def from_tensors(cls, tensors: Any) -> Dataset:
+        """One element: the arrays themselves.
+
+        Args:
+          tensors: an array (a list is taken for one), or a tuple, dict or other container of arrays.
+
+        >>> [x.tolist() for x in Dataset.from_tensors([1, 2]).repeat(2)]
+        [[1, 2], [1, 2]]
+        """
+        leaves, treedef = jax.tree_util.tree_flatten(tensors, is_leaf=lambda part: isinstance(part, list))
+        if not leaves:
+            raise ValueError("from_tensors takes an array, or a container of arrays; got none")
+        arrays = [leaf if isinstance(leaf, jax.Array) else np.asarray(leaf) for leaf in leaves]
+        return cls.from_tensor_slices(jax.tree_util.tree_unflatten(treedef, [array[None] for array in arrays]))
 
     @classmethod
     def from_tensor_slices(cls, tensors: Any) -> Dataset:
@@ -156,8 +177,18 @@ class Dataset:
 
     # Steps.
 
-    def batch(self, batch_size: int, drop_remainder: bool = False) -> Dataset:
+    def batch(
+        self,
+        batch_size: int,
+        drop_remainder: bool = False,
+        *,
+        num_parallel_calls: int | None = None,
+        deterministic: bool | None = None,
+    ) -> Dataset:
         """So many elements at a time, stacked. The last batch has what is left, unless that is dropped.
+
+        ``num_parallel_calls`` and ``deterministic`` are taken for programs that come from ``tf.data``, and change nothing:
+        the rows of a batch are made at once, and in order.
 
         >>> [x.tolist() for x in Dataset.range(5).batch(2)]
         [[0, 1], [2, 3], [4]]
@@ -220,11 +251,61 @@ class Dataset:
         """All but the first ``count`` elements."""
         return Dataset._of(Skip(self._node, _count("count", count)))
 
-    def map(self, function: Callable[..., Any]) -> Dataset:
+    def shard(self, num_shards: int, index: int) -> Dataset:
+        """Every ``num_shards``-th element, from the one numbered ``index`` on: what one of several processes reads.
+
+        >>> [int(k) for k in Dataset.range(7).shard(3, 1)]
+        [1, 4]
+        """
+        number, first = _count("num_shards", num_shards, least=1), _count("index", index)
+        if first >= number:
+            raise ValueError(f"index is less than num_shards, {number}; got {first}")
+        return Dataset._of(Shard(self._node, number, first))
+
+    def cache(self) -> Dataset:
+        """These elements, in one and the same order in each iteration.
+
+        Nothing is kept. Arrays are on the device already, and a program makes an element faster than it would read one that was
+        kept. A generator is asked again by each iteration, so that memory does not grow; if asking is slow and the elements
+        fit, give `from_tensor_slices` what the generator yields. What a function of `map` computes is computed again too,
+        random numbers and effects included.
+
+        >>> data = Dataset.range(9).shuffle(9).cache()
+        >>> [int(k) for k in data] == [int(k) for k in data]
+        True
+        """
+        return Dataset._of(in_one_order(self._node))
+
+    def prefetch(self, buffer_size: int | None = None) -> Dataset:
+        """This dataset.
+
+        For programs that come from ``tf.data``, where the device waits for the host. Here elements are made by the program that
+        uses them, and what Python makes is asked for when it is needed.
+        """
+        return self
+
+    def apply(self, transformation_func: Callable[[Dataset], Dataset]) -> Dataset:
+        """``transformation_func(self)``, in a chain of calls.
+
+        >>> [int(k) for k in Dataset.range(9).apply(lambda data: data.skip(1).take(2)).repeat(2)]
+        [1, 2, 1, 2]
+        """
+        made = transformation_func(self)
+        if not isinstance(made, Dataset):
+            raise TypeError(f"the function that apply takes returns a Dataset; got {type(made).__name__}")
+        return made
+
+    def map(
+        self,
+        function: Callable[..., Any],
+        num_parallel_calls: int | None = None,
+        deterministic: bool | None = None,
+    ) -> Dataset:
         """``function`` of each element; of a tuple, its parts are the arguments.
 
         The function is converted and staged, in Python's loops as well; it may use Variables, random numbers and
-        `py_function`.
+        `py_function`. ``num_parallel_calls`` and ``deterministic`` are taken for programs that come from ``tf.data``, and change
+        nothing: the rows of a batch are computed at once, and in order.
 
         >>> [int(x) for x in Dataset.range(4).map(lambda k: k * k)]
         [0, 1, 4, 9]
@@ -244,6 +325,88 @@ class Dataset:
         return Dataset._of(Enumerate(self._node, int(start)))
 
     # Use.
+
+    def reduce(self, initial_state: Any, reduce_func: Callable[[Any, Any], Any]) -> Any:
+        """The last of the states that ``reduce_func(state, element)`` returns, one for each element.
+
+        Args:
+          initial_state: the first state: an array, or a container of arrays.
+          reduce_func: is converted and staged, in Python as well. A tuple is one argument.
+
+        Returns:
+          The state after the last element, or ``initial_state`` where there is none.
+
+        >>> int(Dataset.range(5).reduce(0, lambda total, k: total + k))
+        10
+        """
+        if not callable(reduce_func):
+            raise TypeError(f"reduce takes a function of a state and an element; got {type(reduce_func).__name__}")
+        self._refuse_endless("reduce")
+
+        def reduced(state: Any) -> Any:
+            called = JOINT.operators.call(reduce_func)
+
+            def body(element: Any) -> None:
+                nonlocal state
+                state = called(state, element)
+
+            JOINT.operators.for_stmt(self, body, ("state",))
+            return state
+
+        return reduced(initial_state) if is_recording() else JOINT.compiled(reduced)(initial_state)
+
+    def get_single_element(self) -> Any:
+        """The element of a dataset that has one.
+
+        Raises:
+          ValueError: it is known to have none, or more than one.
+
+        >>> Dataset.range(4).batch(4).get_single_element().tolist()
+        [0, 1, 2, 3]
+        """
+        if self._node.size is None and is_recording():
+            raise StagingError(
+                f"{user_location()}\n  How many elements this dataset has is not known while tracing, so its only one cannot be taken.\n"
+                "  Write next(iter(dataset))."
+            )
+        found = list(self.take(2)) if self._node.size in (None, 1) else []
+        count = self._node.size or len(found)
+        if count != 1:
+            raise ValueError(f"get_single_element takes a dataset of one element; this one has {count or 'none'}")
+        return found[0]
+
+    def as_numpy_iterator(self) -> Iterator[Any]:
+        """The elements with NumPy arrays in the places of arrays; scalars are NumPy's too.
+
+        Raises:
+          StagingError: in a function that is being traced, where elements have no values.
+
+        >>> list(Dataset.range(2).batch(1).as_numpy_iterator())
+        [array([0], dtype=int32), array([1], dtype=int32)]
+        """
+        if is_recording():
+            raise StagingError(
+                f"{user_location()}\n  as_numpy_iterator is asked for while tracing, where elements have no values.\n"
+                "  Write `for element in dataset:`."
+            )
+        return (jax.tree_util.tree_map(lambda leaf: np.asarray(leaf)[()], element) for element in self)
+
+    def cardinality(self) -> int:
+        """How many elements there are; `INFINITE_CARDINALITY` without end, `UNKNOWN_CARDINALITY` where it is not known.
+
+        >>> data = Dataset.range(5)
+        >>> data.batch(2).cardinality(), data.repeat().cardinality() == Dataset.INFINITE_CARDINALITY
+        (3, True)
+        """
+        if self._node.size is not None:
+            return self._node.size
+        return self.INFINITE_CARDINALITY if is_endless(self._node) else self.UNKNOWN_CARDINALITY
+
+    def _refuse_endless(self, name: str) -> None:
+        if is_endless(self._node):
+            raise ValueError(
+                f"{name} goes through all elements, and this dataset repeats without end: give repeat(n) a number"
+            )
 
     @property
     def node(self) -> Node:

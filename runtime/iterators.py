@@ -64,6 +64,14 @@ class DatasetIterator:
                 return self._element(self._next_of_source())
             return self._at_next_position()
 
+    def get_next(self) -> Any:
+        """``next(self)``.
+
+        Raises:
+          StopIteration: there is no element left; out of a function, when its program runs.
+        """
+        return self.staged_next() if is_recording() else next(self)
+
     def _next_of_source(self) -> Any:
         assert self._source is not None
         element = next(self._source)

@@ -229,6 +229,27 @@ class Skip(Step):
 
 
 @dataclass(frozen=True)
+class Shard(Step):
+    """Every ``number``-th element, from the one at ``index`` on."""
+
+    number: int
+    index: int
+
+    @property
+    def size(self) -> int | None:
+        return None if self.parent.size is None else max(-(-(self.parent.size - self.index) // self.number), 0)
+
+    @property
+    def has_odd(self) -> bool:
+        known = self.parent.size
+        has_last = known is None or (known - 1) % self.number == self.index
+        return self.parent.has_odd and (has_last or not self.parent.odd_is_last)
+
+    def rows(self, reading: Reading, positions: Any, epochs: Any, odd: bool) -> Any:
+        return self.parent.rows(reading, positions * self.number + self.index, epochs, odd)
+
+
+@dataclass(frozen=True)
 class Repeat(Step):
     """All elements ``count`` times; None for no end."""
 
@@ -276,7 +297,8 @@ class Shuffle(Step):
         return self.parent.rows(reading, self.place(reading, positions, epochs), epochs, odd)
 
     def place(self, reading: Reading, positions: Any, epochs: Any) -> Any:
-        words = (self.seed & 0xFFFFFFFF, self.seed >> 32 & 0xFFFFFFFF, reading.words[depth_of(self)], epochs)
+        repetition = 0 if self.count is None else epochs
+        words = (self.seed & 0xFFFFFFFF, self.seed >> 32 & 0xFFFFFFFF, reading.words[depth_of(self)], repetition)
         return JOINT.data.shuffled(positions, self.parent.size or 0, tuple(map(_word, words)))
 
 
@@ -382,6 +404,8 @@ def odd_at(node: Node, reading: Reading, position: Any) -> Any:
     while isinstance(node, Step) and not isinstance(node, Batch):
         if isinstance(node, Skip):
             position = position + node.count
+        elif isinstance(node, Shard):
+            position = position * node.number + node.index
         elif isinstance(node, Repeat):
             inner = node.parent.size
             epoch, position = epoch * (node.count or 1) + position // inner, position % inner
@@ -395,6 +419,14 @@ def odd_at(node: Node, reading: Reading, position: Any) -> Any:
 def with_source(node: Node, source: Node) -> Node:
     """The same steps on another source."""
     return dataclasses.replace(node, parent=with_source(node.parent, source)) if isinstance(node, Step) else source
+
+
+def in_one_order(node: Node) -> Node:
+    """The same steps, of which those that shuffle choose one order for all iterations."""
+    if not isinstance(node, Step):
+        return node
+    changed: dict[str, Any] = {"count": None} if isinstance(node, Shuffle) else {}
+    return dataclasses.replace(node, parent=in_one_order(node.parent), **changed)
 
 
 def stacked_as(shape: tuple[int, ...], items: list[Any], spec: Any) -> Any:

@@ -25,6 +25,7 @@ from autograph.runtime.pipeline import (
     Map,
     Node,
     Repeat,
+    Shard,
     Shuffle,
     Skip,
     Step,
@@ -56,8 +57,10 @@ def elements(node: Node, words: dict[int, Any], epoch: int = 0) -> Iterator[Any]
         yield from itertools.islice(inner, node.count)
     elif isinstance(node, Skip):
         yield from itertools.islice(inner, node.count, None)
+    elif isinstance(node, Shard):
+        yield from itertools.islice(inner, node.index, None, node.number)
     elif isinstance(node, Shuffle):
-        yield from _shuffled(node, inner, int(words[depth_of(node)]), epoch)
+        yield from _shuffled(node, inner, int(words[depth_of(node)]), 0 if node.count is None else epoch)
     elif isinstance(node, Enumerate):
         for k, element in enumerate(inner, node.start):
             yield np.int32(k), element
