@@ -1,17 +1,37 @@
-"""Models that tests save and load."""
+"""Models that tests save and load, and saves that are changed."""
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import jax.numpy as jnp
+import pytest
 
 import autograph as ag
+from autograph.runtime.saving import manifest
 
 
 def loaded(obj: Any, path: Any, *args: Any, **kwargs: Any) -> Any:
     ag.save(obj, path / "model", *args, **kwargs)
     return ag.load(path / "model")
+
+
+def refused(path, *texts):
+    with pytest.raises(ag.LoadError) as error:
+        ag.load(path)
+    message = str(error.value)
+    assert message.startswith(str(path)) and all(text in message for text in texts), message
+    return message
+
+
+def edit(path, change):
+    """Change the manifest, and give it the checksum that it then has."""
+    file = path / "manifest.json"
+    body = json.loads(file.read_text())
+    body.pop("checksum"), body.pop("format"), body.pop("version")
+    change(body)
+    file.write_bytes(manifest.text(body))
 
 
 class Dense(ag.Module):

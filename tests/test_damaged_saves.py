@@ -12,9 +12,8 @@ import jax.numpy as jnp
 import pytest
 
 import autograph as ag
-from autograph.runtime.saving import manifest
 from autograph.runtime.saving.directory import Reading
-from tests.saved_models import Network
+from tests.saved_models import Network, edit, refused
 
 FILES = ("manifest.json", "program-0.stablehlo", "variables.safetensors")
 
@@ -31,23 +30,6 @@ def good(tmp_path_factory):
 @pytest.fixture
 def model(good, tmp_path):
     return shutil.copytree(good, tmp_path / "model")
-
-
-def refused(path, *texts):
-    with pytest.raises(ag.LoadError) as error:
-        ag.load(path)
-    message = str(error.value)
-    assert message.startswith(str(path)) and all(text in message for text in texts), message
-    return message
-
-
-def edit(path, change):
-    """Change the manifest, and give it the checksum that it then has."""
-    file = path / "manifest.json"
-    body = json.loads(file.read_text())
-    body.pop("checksum"), body.pop("format"), body.pop("version")
-    change(body)
-    file.write_bytes(manifest.text(body))
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -25,6 +25,7 @@ from autograph.runtime.saving import manifest, tensors
 from autograph.runtime.saving.directory import MANIFEST, Reading, found
 from autograph.runtime.saving.dtypes import implementation, name_of
 from autograph.runtime.saving.programs import LoadedFunction, LoadedProgram, spec_of
+from autograph.runtime.saving.shardings import sharding_of
 from autograph.runtime.saving.structures import Decoder, Node, Records
 from autograph.runtime.signature import Arguments
 from autograph.runtime.variables import Variable, outside_recordings
@@ -156,8 +157,7 @@ class _Loading:
             raise self._wrong(
                 f"Variable {entry['tensor']!r} is {entry['dtype']}, which JAX has off: set jax_enable_x64"
             )
-        # A large array is used where it lies in the file, which is mapped: its pages are read when they are needed.
-        value = jax.device_put(stored, may_alias=True) if stored.nbytes >= _LARGE else jnp.array(stored)
+        value = self._on_devices(entry, stored)
         kind = implementation(entry["dtype"])
         if kind is not None:
             value = jax.random.wrap_key_data(value, impl=kind)
@@ -167,6 +167,16 @@ class _Loading:
         made._value, made._type = value, LeafType(tuple(value.shape), value.dtype)
         made._lent = True  # the memory is the file's: a call that would use it for new values copies first
         return made
+
+    def _on_devices(self, entry: dict[str, Any], stored: np.ndarray) -> Any:
+        try:
+            sharding = sharding_of(entry["sharding"])
+            if sharding is not None:
+                return jax.device_put(stored, sharding)
+        except Exception as error:  # whatever JAX says of what is no mesh, or does not fit the shape
+            raise self._wrong(f"Variable {entry['tensor']!r} cannot be spread as its sharding says: {error}") from error
+        # A large array is used where it lies in the file, which is mapped: its pages are read when they are needed.
+        return jax.device_put(stored, may_alias=True) if stored.nbytes >= _LARGE else jnp.array(stored)
 
     # Functions.
 

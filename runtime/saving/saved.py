@@ -29,6 +29,7 @@ from autograph.runtime.saving import manifest, tensors
 from autograph.runtime.saving.directory import MANIFEST, replacing
 from autograph.runtime.saving.dtypes import name_of
 from autograph.runtime.saving.raised import entry_of
+from autograph.runtime.saving.shardings import entry_of as sharding_entry
 from autograph.runtime.saving.structures import Node, NoForm, Slot, encode
 from autograph.runtime.signature import Arguments
 from autograph.runtime.tensor_spec import TensorSpec
@@ -393,16 +394,8 @@ def _variable_entry(variable: Variable, name: str, value: Any) -> dict[str, Any]
         "dtype": name_of(value.dtype),
         "shape": list(value.shape),
         "hidden": isinstance(variable, Held),
-        "sharding": _sharding_entry(getattr(value, "sharding", None)),
+        "sharding": sharding_entry(value),
     }
-
-
-def _sharding_entry(sharding: Any) -> dict[str, Any] | None:
-    """How an array lies on a mesh of more than one device; None if it does not."""
-    if not isinstance(sharding, jax.sharding.NamedSharding) or sharding.mesh.size == 1:
-        return None
-    spec = [None if names is None else [names] if isinstance(names, str) else list(names) for names in sharding.spec]
-    return {"axes": [[str(name), int(size)] for name, size in sharding.mesh.shape.items()], "spec": spec}
 
 
 @contextlib.contextmanager

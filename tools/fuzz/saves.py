@@ -172,6 +172,7 @@ _VALUES: list[Any] = [
         ["dtype", "float32"],
         ["opaque", "x"],
     ),
+    *({"axes": [["a", 1]], "spec": [["a"]]}, {"axes": [["a", 1], ["b", 1]], "spec": [None, ["b", "a"]]}),
 ]
 
 
