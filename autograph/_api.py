@@ -34,6 +34,7 @@ from autograph.runtime.explorer.refusals import refusal_of
 from autograph.runtime.features import Feature
 from autograph.runtime.function import Function
 from autograph.runtime.operators import Operators
+from autograph.runtime.operators.bounds import takes_positions
 from autograph.runtime.operators.calls import is_plain, mark_unconverted
 from autograph.runtime.operators.concretization import explain_concretization, refuse_leaked
 from autograph.runtime.operators.context import Context
@@ -61,16 +62,34 @@ _SOURCES = SourceFiles()
 _CONTEXT = Context()
 
 
-def _make_operators(recursive: bool, backend: Any, writes_at_run_time: bool = False) -> Operators:
-    made = Operators(backend, _CONTEXT, recursive, writes_at_run_time)
-    made.converter = Converter(made, is_plain, _SOURCES, set_loop_options, operator_methods, writes_unseen, is_logging)
+def _make_operators(
+    recursive: bool, backend: Any, writes_at_run_time: bool = False, check_bounds: bool = False
+) -> Operators:
+    made = Operators(backend, _CONTEXT, recursive, writes_at_run_time, check_bounds)
+    is_never_changed, special_methods = is_plain, operator_methods
+    if check_bounds:
+        is_never_changed, special_methods = _is_plain_unchecked, _with_items
+    made.converter = Converter(
+        made, is_never_changed, _SOURCES, set_loop_options, special_methods, writes_unseen, is_logging
+    )
     return made
 
 
-operators = _make_operators(True, XlaBackend())
-_SHALLOW = _make_operators(False, XlaBackend())
-_WITH_LISTS = _make_operators(True, XlaBackend(), writes_at_run_time=True)
-_SHALLOW_WITH_LISTS = _make_operators(False, XlaBackend(), writes_at_run_time=True)
+def _is_plain_unchecked(called: Any) -> bool:
+    return is_plain(called) and not takes_positions(called)
+
+
+def _with_items(function: types.FunctionType) -> frozenset[str]:
+    """As `operator_methods`; items are read by the operator at constant indices too."""
+    return operator_methods(function) | {"__getitem__"}
+
+
+@functools.cache
+def _xla_operators(recursive: bool, writes_at_run_time: bool, check_bounds: bool) -> Operators:
+    return _make_operators(recursive, XlaBackend(), writes_at_run_time, check_bounds)
+
+
+operators = _xla_operators(True, False, False)
 operators.check_optionals()
 _PYTHON = _make_operators(True, PythonBackend())
 
@@ -117,12 +136,10 @@ def convert(f: Any = None, *, recursive: bool = True, optional_features: Any = (
     return _convert_with(_operators_for(optional_features, recursive), f)
 
 
-def _operators_for(features: Any, recursive: bool = True) -> Operators:
-    """The operators that mean what these features say."""
-    chosen = features if isinstance(features, Iterable) else [] if features is None else [features]
-    if Feature.LISTS in (chosen := set(chosen)) or Feature.ALL in chosen:
-        return _WITH_LISTS if recursive else _SHALLOW_WITH_LISTS
-    return operators if recursive else _SHALLOW
+def _operators_for(features: Any, recursive: bool = True, check_bounds: bool = False) -> Operators:
+    """The operators that mean what these options say."""
+    chosen = set(features if isinstance(features, Iterable) else [] if features is None else [features])
+    return _xla_operators(recursive, not chosen.isdisjoint({Feature.LISTS, Feature.ALL}), check_bounds)
 
 
 to_graph = convert
@@ -323,6 +340,7 @@ def function(
     static_argnums: Any = (),
     static_argnames: Any = (),
     donate_argnums: Any = (),
+    check_bounds: bool = False,
 ) -> Any:
     """Return ``func`` as a `Function`: traced once for each signature, then run as one compiled XLA program.
 
@@ -345,6 +363,9 @@ def function(
         values are part of the program, told apart by type, hash and equality. Python numbers, strings and plain objects are that
         without being named.
       donate_argnums: as in `jax.jit`: arguments, by number, whose arrays a call may use up.
+      check_bounds: whether an index that is out of range raises `IndexError` when the program runs, in ``func`` and in what it
+        calls, converted: at ``x[i]``, ``x[i] = v``, ``x.at[i]``, ``jnp.take`` and its like. Without, XLA clamps an index that is
+        read at, and leaves out a write.
 
     Raises:
       TypeError, ValueError: an option cannot be meant; a static argument has no hash.
@@ -372,7 +393,7 @@ def function(
         if in_shardings is not None:
             raise TypeError("give device or in_shardings, not both")
         in_shardings = jax.sharding.SingleDeviceSharding(device)
-    made = _operators_for(experimental_autograph_options)
+    made = _operators_for(experimental_autograph_options, check_bounds=check_bounds)
     options = Options(
         convert=functools.partial(_convert_with, made, watched=True) if autograph else _unconverted,
         input_signature=input_signature,

@@ -153,6 +153,9 @@ class Backend(Protocol):
     def is_array(self, value: Any) -> bool:
         """Whether ``value`` is an array of this backend, traced or not."""
 
+    def indexed_by_at(self, value: Any) -> Any:
+        """The array that ``value`` is the ``at`` of; None if it is that of none."""
+
     def why_not_here(self) -> str | None:
         """Why no statement can be staged in the trace that is under way, and what to do; None where one can be."""
 

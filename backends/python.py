@@ -26,6 +26,9 @@ class PythonBackend:
     def is_array(self, value: Any) -> bool:
         return hasattr(value, "at") and hasattr(value, "dtype")
 
+    def indexed_by_at(self, value: Any) -> Any:
+        return None
+
     def why_not_here(self) -> str | None:
         return None
 

@@ -64,7 +64,7 @@ class Options:
 
 def check_options(given: Mapping[str, Any]) -> None:
     """``TypeError`` or ``ValueError``, in the caller's words, for an option that cannot be meant."""
-    for name in ("autograph", "reduce_retracing", "donate_variables"):
+    for name in ("autograph", "reduce_retracing", "donate_variables", "check_bounds"):
         if not isinstance(given[name], bool):
             raise TypeError(f"{name} is True or False; got {given[name]!r}")
     for name in ("jit_compile", "experimental_relax_shapes", "experimental_compile"):

@@ -673,3 +673,11 @@ def test_each_assumption_has_a_test():
     used = {node.attr for node in ast.walk(here) if isinstance(node, ast.Attribute)}
     covered_by_others = {"While", "Scan", "Kind", "kind_of"}
     assert {name for name in names if not name.startswith("_")} - used - covered_by_others == set()
+
+
+def test_at_of_an_array_holds_the_array():
+    x = outside_value()
+    assert jax_compat.indexed_by_at(x.at) is x and jax_compat.indexed_by_at(x) is None
+    held = []
+    jax.make_jaxpr(lambda y: held.append(jax_compat.indexed_by_at(y.at) is y))(x)
+    assert held == [True]

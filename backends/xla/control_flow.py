@@ -44,6 +44,9 @@ class XlaBackend:
     def is_array(self, value: Any) -> bool:
         return isinstance(value, jax.Array)
 
+    def indexed_by_at(self, value: Any) -> Any:
+        return jax_compat.indexed_by_at(value)
+
     def predicate(self, value: Any) -> Any:
         if not isinstance(value, jax.Array):
             value = jnp.asarray(value)

@@ -688,6 +688,11 @@ _SETTINGS = (
 )
 
 
+def indexed_by_at(value: Any) -> Any:
+    """The array that ``value`` is the ``at`` of; None if it is that of none."""
+    return value.array if type(value).__name__ == "_IndexUpdateHelper" else None
+
+
 def recording_settings() -> tuple[Any, ...]:
     """What of `jax.config` shows in a recorded program."""
     return tuple(getattr(jax.config, name, None) for name in _SETTINGS)

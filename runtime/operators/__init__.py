@@ -11,6 +11,7 @@ from typing import Any
 
 from autograph.backends.base import Backend
 from autograph.runtime.operators.array_functions import array_overloads
+from autograph.runtime.operators.bounds import Bounds
 from autograph.runtime.operators.builtins import Builtins
 from autograph.runtime.operators.calls import Calls
 from autograph.runtime.operators.conditionals import Conditionals
@@ -47,10 +48,16 @@ class Operators(Conditionals, Loops, Items, Calls, Builtins, Lists):
 
     Args:
       writes_at_run_time: whether writes to containers outside the function are operations of the program.
+      check_bounds: whether an index that is out of range raises.
     """
 
     def __init__(
-        self, backend: Backend, context: Context, recursive: bool = True, writes_at_run_time: bool = False
+        self,
+        backend: Backend,
+        context: Context,
+        recursive: bool = True,
+        writes_at_run_time: bool = False,
+        check_bounds: bool = False,
     ) -> None:
         self.backend = backend
         self.recursive = recursive
@@ -63,6 +70,7 @@ class Operators(Conditionals, Loops, Items, Calls, Builtins, Lists):
             self.journal, self._is_converted, lambda function: self.converter.writes_unseen(function)
         )
         self.constants = ConstantChoices(self.staged_if, self.call)
+        self.bounds = Bounds(backend, self) if check_bounds else None
         self.iteration = Iteration(backend, self.journal, self.call)
         operations = Operations(backend, self.identities, self.journal, self.call)
         self.operate, self.in_place, self.asked = operations.operate, operations.in_place, operations.asked
@@ -126,7 +134,9 @@ class Operators(Conditionals, Loops, Items, Calls, Builtins, Lists):
         outside = OutsideLists(self.journal, self.call, writes_at_run_time)
         self.call_outside, self.refuse_pending = outside.call_outside, outside.refuse_pending
         self.logs = Logs(self.journal, backend.is_traced)
-        overloads = (array_overloads(), self.make_overloads(), self.writes.overloads(), self.logs.overloads())
+        overloads = [array_overloads(), self.make_overloads(), self.writes.overloads(), self.logs.overloads()]
+        if self.bounds is not None:
+            overloads.append(self.bounds.overloads())
         self.overloads = {called: overload for each in overloads for called, overload in each.items()}
 
     def _is_converted(self, function: types.FunctionType) -> bool:

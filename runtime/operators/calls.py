@@ -17,6 +17,7 @@ from autograph.runtime.errors import ConversionError
 from autograph.runtime.library_table import TABLE, full_name, is_library
 from autograph.runtime.one_of import OneOf
 from autograph.runtime.operators.array_functions import has_twin
+from autograph.runtime.operators.bounds import Bounds
 from autograph.runtime.operators.constants import ConstantChoices
 from autograph.runtime.operators.identities import Identities
 from autograph.runtime.operators.journal import ContentsPlace, Journal, is_mutating_method
@@ -60,6 +61,7 @@ class Calls:
     writes: ReportedWrites
     logs: Logs
     constants: ConstantChoices
+    bounds: Bounds | None
 
     def call(self, called: Any) -> Any:
         """What to call in place of ``called``: its converted form, or itself."""
@@ -153,6 +155,8 @@ class Calls:
         function = method.__func__
         if type(function) is CACHE:
             return types.MethodType(self.wrappers.cached(function), method.__self__)
+        if self.bounds is not None and (checked := self.bounds.method(method)) is not None:
+            return checked
         if not isinstance(function, types.FunctionType):
             return method
         if has_contents(method.__self__):
@@ -172,11 +176,7 @@ class Calls:
         return method
 
     def _builtin(self, called: Any) -> Any:
-        try:
-            overload = self.overloads.get(called)
-        except TypeError:
-            return called
-        if overload is not None:
+        if (overload := _found(self.overloads, called)) is not None:
             return overload
         if isinstance(called, type):
             return self._class(called)
@@ -227,8 +227,8 @@ class Calls:
     def _object(self, called: Any) -> Any:
         kind = type(called)
         if is_library(kind):
-            if has_twin(called):
-                return self.overloads[called]
+            if (overload := _found(self.overloads, called)) is not None:
+                return overload
             return self.with_converted_functions(called) if callable(called) else called
         method = class_attribute(kind, "__call__")
         if type(method) is types.FunctionType:
@@ -295,6 +295,13 @@ def _is_transform(called: Any) -> bool:
 def mark_unconverted(function: Any) -> None:
     """Make converted code call ``function`` as it is."""
     setattr(function, _UNCONVERTED, True)
+
+
+def _found(overloads: Mapping[Any, Callable[..., Any]], called: Any) -> Callable[..., Any] | None:
+    try:
+        return overloads.get(called)
+    except TypeError:  # it has no hash
+        return None
 
 
 def is_plain(called: Any) -> bool:

@@ -62,14 +62,18 @@ class Items(Lookups):
             each(key, lambda one: self._set_in_place(target, one, value))
             return target
         if has_span(key):
-            return self.slices.write_spans(
-                self.slices.array_of(target, key), key, lambda part, rest: self._set(part, rest, value), value
-            )
+            array = self.slices.array_of(target, key)
+            self.check_bounds(array, key)
+            return self.slices.write_spans(array, key, lambda part, rest: self._set(part, rest, value), value)
+        if isinstance(target, np.ndarray) or self.backend.is_array(target):
+            self.check_bounds(target, as_index(key))
         if self.backend.is_array(target):
             return self._set(target, key, value)
         if isinstance(target, np.ndarray) and (self._any_traced(value) or self._any_traced(key)):
             return self._set(jnp.asarray(target), key, value)
         if isinstance(target, MUTABLE_CONTAINERS):
+            if self.bounds is not None and type(target) is list:
+                self.bounds.check(target, key, is_write=True)
             if self.list_writes.write_through(target, key, value):
                 return target
             self.identities.check(target)
@@ -120,7 +124,9 @@ class Items(Lookups):
     def take_item(self, target: Any, key: Any) -> Any:
         """``target[key]`` for `update_taken`, which may come when the target has changed."""
         if has_span(key) or (self._is_array_now(target, key) and has_mask(key)):
-            return Taken(self.slices.array_of(target, key))
+            array = self.slices.array_of(target, key)
+            self.check_bounds(array, as_index(key))
+            return Taken(array)
         return self.get_item(target, key)
 
     def update_taken(self, target: Any, key: Any, taken: Any, symbol: str, value: Any) -> Any:

@@ -11,8 +11,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from autograph.backends.base import Backend
+from autograph.runtime.array_like import plain
 from autograph.runtime.errors import StagingError
 from autograph.runtime.one_of import OneOf, each
+from autograph.runtime.operators.bounds import Bounds
 from autograph.runtime.operators.identities import Identities
 from autograph.runtime.operators.iterables import to_be_staged
 from autograph.runtime.operators.journal import Journal
@@ -33,6 +35,7 @@ class Lookups:
     journal: Journal
     call: Callable[[Any], Any]
     refuse_pending: Callable[[Any], None]
+    bounds: Bounds | None
     slices: Slices
     identities: Identities
 
@@ -54,15 +57,23 @@ class Lookups:
             if isinstance(contents, tuple) and not are_alike(contents):
                 return self._looked_up(list(contents), key)
             return target[_plain(key)]
+        if self.bounds is not None:
+            target = plain(target)  # of a Variable its value, which has a shape
+            if (array := self.backend.indexed_by_at(target)) is not None:
+                return self.bounds.at(target[key], array, key)
         if self.backend.is_array(target):
             key = as_index(key)
+            self.check_bounds(target, key)
         elif (method := user_method(type(target), "__getitem__")) is not None:
             return self.call(method)(target, _plain(key))
         if kind is Span and type(target) is list:
             return TracedList(target, self)[_plain(key)]
         if has_span(key):
-            return self.slices.read_spans(self.slices.array_of(target, key), key)
+            array = self.slices.array_of(target, key)
+            self.check_bounds(array, key)
+            return self.slices.read_spans(array, key)
         if isinstance(target, np.ndarray):
+            self.check_bounds(target, key)
             is_traced = any(map(self.backend.is_traced, key if kind is tuple else (key,)))
             return jnp.asarray(target)[key] if is_traced else target[key]
         if isinstance(target, range) and self.backend.is_traced(key):
@@ -70,6 +81,11 @@ class Lookups:
         if isinstance(target, list | tuple | deque | dict | str | bytes) and self.backend.is_traced(key):
             return self._looked_up(target, key)
         return target[key]
+
+    def check_bounds(self, target: Any, key: Any) -> None:
+        """With that option: raise `IndexError` where there is no ``target[key]``."""
+        if self.bounds is not None:
+            self.bounds.check(target, key)
 
     def _looked_up(self, target: Any, key: Any) -> Any:
         if isinstance(target, deque):
@@ -79,6 +95,7 @@ class Lookups:
         leaves, structures = zip(*map(jax.tree.flatten, target), strict=True)
         if any(structure != structures[0] for structure in structures):
             raise self._unsuitable(target)
+        self.check_bounds(target, key)
         columns = list(zip(*leaves, strict=True))
         found = jax.tree.unflatten(structures[0], [self._column(column, target)[key] for column in columns])
         self.identities.looked_up(found, target, key, self.journal.block)

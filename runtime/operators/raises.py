@@ -137,16 +137,21 @@ class Raising:
         outermost = regions[0].place if regions else JOINT.staging.place()
         return not JOINT.staging.is_recording(outermost)
 
-    def raise_unless(self, condition: Any, error: BaseException, is_check: bool = False) -> None:
-        """Raise ``error`` at run time where ``condition`` is false.
+    def raise_unless(
+        self, condition: Any, error: BaseException | Callable[[], BaseException], is_check: bool = False
+    ) -> None:
+        """Raise ``error``, or what it returns (see `exception`), at run time where ``condition`` is false.
 
         A check is left out of programs that cannot raise: indices that are out of range are clamped there, as JAX does.
         """
 
         def fail() -> None:
-            raised = self.raised(error)
+            raised = self.raised(error if isinstance(error, BaseException) else error())
             if is_check:
-                CURRENT.recipe = raised, Recipe.of(raised, is_check=True)
+                made = CURRENT.recipe
+                recipe = made[1] if made is not None and made[0] is raised else Recipe.of(raised)
+                recipe.is_check = True
+                CURRENT.recipe = raised, recipe
             raise raised
 
         self.staged_if(condition, None, fail, [], NO_SNAPSHOT)
