@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from autograph.runtime.errors import StagingError, describe_location
@@ -17,6 +18,7 @@ from autograph.runtime.large_ints import fits_integers
 from autograph.runtime.layouts.objects import is_plain_object
 from autograph.runtime.library_table import is_library
 from autograph.runtime.one_of import OneOf
+from autograph.runtime.operators.iterables import is_symbolic_size
 from autograph.runtime.operators.list_outputs import CountedList, with_plain_lists
 from autograph.runtime.operators.object_graph import Reached, attributes, is_one_shot, traced_part
 from autograph.runtime.operators.padded_arrays import PaddedArray
@@ -136,6 +138,8 @@ class Outputs:
             return leaf.value
         if isinstance(leaf, _VALUES):
             return leaf if fits_integers(leaf) else StaticOutput(leaf)
+        if is_symbolic_size(leaf):  # `x.shape[0]` where the signature leaves it open
+            return jnp.asarray(leaf)
         if isinstance(leaf, set | bytearray):  # whose items cannot be arrays
             return self._made_anew(leaf, None, [StaticOutput(item) for item in leaf])
         if isinstance(leaf, collections.deque):

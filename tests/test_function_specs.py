@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import types
 
 import jax
 import jax.numpy as jnp
@@ -294,6 +295,23 @@ def test_an_empty_array_is_right_too(f):
         pytest.skip("divides by the size")
     g = ag.function(f, [Spec([None])])
     assert float(g(jnp.ones(3))) == 3 and float(g(jnp.zeros(0))) == 0
+
+
+def test_an_open_size_is_a_result():
+    @ag.function(input_signature=[Spec([None]), Spec([2, "m"])])
+    def sizes(x, y):
+        return {
+            "n": x.shape[0],
+            "both": (len(x) + 2 * y.shape[1], [y.shape]),
+            "set": types.SimpleNamespace(m=y.shape[1]),
+        }
+
+    for n, m in [(3, 1), (5, 4)]:
+        arguments = jnp.ones(n), jnp.ones((2, m))
+        found, expected = sizes(*arguments), sizes.python_function(*arguments)
+        found["set"], expected["set"] = found["set"].m, expected["set"].m
+        assert jax.tree.map(int, found) == expected
+    assert sizes.experimental_get_tracing_count() == 1
 
 
 def test_named_sizes_are_equal():

@@ -74,6 +74,11 @@ def test_a_size_that_some_program_leaves_open(tmp_path):
         again(jnp.ones(0))
 
 
+def test_an_open_size_is_a_result(tmp_path):
+    again = loaded(ag.function(lambda x: (x.shape, 2 * len(x)), [Spec([None, 3])]), tmp_path)
+    assert [jax.tree.map(int, again(jnp.ones((n, 3)))) for n in (1, 4)] == [((1, 3), 2), ((4, 3), 8)]
+
+
 def test_a_key_as_an_argument(tmp_path):
     f = ag.function(lambda key, x: (jax.random.normal(key, (3,)) * x, jax.random.split(key)))
     key = jax.random.key(3)
@@ -211,6 +216,7 @@ def test_lists_and_arrays_of_traced_length(tmp_path):
     x = jnp.array([1.0, -2.0, 3.0])
     again = loaded(ag.function(stacked.python_function), tmp_path, signatures=[Spec([3])])
     assert again(x).tolist() == stacked(x).tolist() == [1, 3]
+    assert "<the first <2> of <1>>" in again.signatures["default"].pretty_printed_signature()
     expected, array = positive(x)
     got, other = loaded(positive, tmp_path)(x)
     assert [tuple(map(float, p)) for p in got] == [tuple(map(float, p)) for p in expected] and len(got) == 2

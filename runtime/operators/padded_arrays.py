@@ -83,6 +83,8 @@ class PaddedArray:
         resolved = self.resolve()
         if resolved is not self:
             return repr(resolved)
+        if not hasattr(self.values, "shape"):  # what stands for arrays where a signature is printed
+            return f"<the first {self.length!r} of {self.values!r}>"
         inner = "".join(f",{size}" for size in self.values.shape[1:])
         return f"<array {self.dtype}[{self.length}{inner}] in room for {self.values.shape[0]}>"
 
