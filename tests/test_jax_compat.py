@@ -681,3 +681,31 @@ def test_at_of_an_array_holds_the_array():
     held = []
     jax.make_jaxpr(lambda y: held.append(jax_compat.indexed_by_at(y.at) is y))(x)
     assert held == [True]
+
+
+def test_a_lowering_asks_for_the_form_of_each_platform():
+    asked = []
+
+    def once(x):
+        return [x * 2]
+
+    def twice(x):
+        return [x + x]
+
+    def run_on(platform, **params):
+        asked.append((platform, params))
+        return twice if platform == "tpu" else once
+
+    primitive = jax_compat.new_primitive("doubled_somewhere")
+    jax_compat.define(primitive, types=lambda x, of: [x], run_on=run_on, jvp=None, batch=None)
+    traced = jax.jit(lambda x: primitive.bind(x, of=7)[0]).trace(3.0)
+    for platforms, sums, products in (
+        (("tpu",), 1, 0),
+        (("cpu", "cuda"), 0, 1),
+        (("cpu", "cuda", "rocm", "tpu"), 1, 1),
+    ):
+        asked.clear()
+        text = traced.lower(lowering_platforms=platforms).as_text()
+        assert asked == [(platform, {"of": 7}) for platform in platforms]
+        assert (text.count("stablehlo.add"), text.count("stablehlo.multiply")) == (sums, products)
+    assert float(primitive.bind(3.0, of=7)[0]) == 6 and asked[-1][0] == jax.export.default_export_platform()

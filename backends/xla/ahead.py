@@ -39,7 +39,7 @@ class Lowered:
             refuse_what_cannot_be(self._traced.jaxpr.jaxpr, platform)
         # JAX asks devices for their platform; a mesh may be of none.
         is_abstract = platforms is None and any(map(_has_no_devices, operands))
-        self._lowered = self._traced.lower(lowering_platforms=(_here(),) if is_abstract else platforms)
+        self._lowered = self._traced.lower(lowering_platforms=(platform_here(),) if is_abstract else platforms)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._lowered, name)
@@ -91,10 +91,10 @@ class Lowered:
                 "the shardings are over an AbstractMesh, which has no devices: give a mesh of those that are here, or name a "
                 "target, as in compile('tpu:v5e:2x2')"
             )
-        if self._platforms is None or self._platforms == (_here(),):
+        if self._platforms is None or self._platforms == (platform_here(),):
             return self._lowered.compile(**options)
-        self._check_lowered_for(_here())
-        return self._traced.lower(lowering_platforms=(_here(),)).compile(**options)
+        self._check_lowered_for(platform_here())
+        return self._traced.lower(lowering_platforms=(platform_here(),)).compile(**options)
 
     def _check_lowered_for(self, platform: str) -> None:
         if self._platforms is not None and platform not in self._platforms:
@@ -104,7 +104,7 @@ class Lowered:
             )
 
 
-def _here() -> str:
+def platform_here() -> str:
     """The platform that is here, as programs are lowered for it."""
     return jax.export.default_export_platform()
 

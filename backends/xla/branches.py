@@ -24,6 +24,7 @@ from autograph.backends.xla.dependence import dependents, is_smooth, moving_of, 
 from autograph.backends.xla.jax_compat import ClosedJaxpr, Kind, no_tangent, replay, strong
 from autograph.backends.xla.linear import LinearMap, linear_p
 from autograph.backends.xla.optimize.selects import runs_both
+from autograph.backends.xla.platforms import choices_on
 from autograph.backends.xla.tracing import (
     choose,
     close_all,
@@ -44,7 +45,8 @@ def cond(
 ) -> list[Any]:
     """`jax.lax.cond` on functions that close over their operands and give lists of arrays of the same types.
 
-    ``keeps``: it is to be a conditional for XLA too, however short its branches are (else see `selects`).
+    ``keeps``: writes have been taken out of it, and platforms may want it to be a conditional for XLA too, however short its
+    branches are (see `platforms`).
     """
     closed = close_all([(lambda: on_false(), ()), (lambda: on_true(), ())])
     if closed is None:
@@ -80,6 +82,29 @@ class Branches:
     def released(self) -> Branches:
         """The same, free to become a select."""
         return Branches(*self.pair, tangents=self.tangents, tested=self.tested) if self.keeps else self
+
+    def runs_both_on(self, platform: str) -> bool:
+        """Whether it is a select where it is lowered for this platform."""
+        choices = choices_on(platform)
+        if self.keeps and choices.keeps_conditionals_of_writes:
+            return False
+        return runs_both(self.pair, choices.selects)
+
+    def run_one(self, predicate: Any, *operands: Any) -> list[Any]:
+        return list(jax.lax.cond(predicate, self._branch(1), self._branch(0), *operands))
+
+    def run_both(self, predicate: Any, *operands: Any) -> list[Any]:
+        taken, other = (map(jnp.asarray, self._branch(which)(*operands)) for which in (1, 0))
+        return [jax.lax.select(jnp.broadcast_to(predicate, a.shape), a, b) for a, b in zip(taken, other, strict=True)]
+
+    def _branch(self, which: int) -> Callable[..., list[Any]]:
+        def run(*operands: Any) -> list[Any]:
+            if self.tested is not None:  # known here; a loop need not carry it, nor ask it
+                known = jnp.asarray(bool(which))
+                operands = (*operands[: self.tested], known, *operands[self.tested + 1 :])
+            return conform(replay(self.pair[which], *operands), self.results)
+
+        return run
 
     @property
     def avals(self) -> list[Any]:
@@ -125,32 +150,14 @@ def _bind(branches: Branches, predicate: Any, operands: Sequence[Any]) -> list[A
     return cond_p.bind(predicate, *operands, choice=branches, branches=branches.pair)
 
 
-def _run(predicate: Any, *operands: Any, choice: Branches, **_: Any) -> list[Any]:
-    results = choice.results
-
-    def branch(which: int) -> Callable[..., list[Any]]:
-        def run(*operands: Any) -> list[Any]:
-            if choice.tested is not None:  # known here; a loop need not carry it, nor ask it
-                known = jnp.asarray(bool(which))
-                operands = (*operands[: choice.tested], known, *operands[choice.tested + 1 :])
-            return conform(replay(choice.pair[which], *operands), results)
-
-        return run
-
-    if not _runs_both(choice):
-        return jax.lax.cond(predicate, branch(1), branch(0), *operands)
-    taken, other = (map(jnp.asarray, branch(which)(*operands)) for which in (1, 0))
-    return [jax.lax.select(jnp.broadcast_to(predicate, a.shape), a, b) for a, b in zip(taken, other, strict=True)]
+def _run_on(platform: str, *, choice: Branches, **_: Any) -> Callable[..., list[Any]]:
+    return choice.run_both if choice.runs_both_on(platform) else choice.run_one
 
 
-def _runs_both(choice: Branches) -> bool:
-    return not choice.keeps and runs_both(choice.pair)
-
-
-def is_lowered_to_select(params: Mapping[str, Any]) -> bool:
-    """Whether a conditional with these parameters is one of ours and runs both of its branches when it is lowered."""
+def is_select_on(platform: str, params: Mapping[str, Any]) -> bool:
+    """Whether a conditional with these parameters is one of ours, and runs both of its branches on this platform."""
     choice = params.get("choice")
-    return isinstance(choice, Branches) and _runs_both(choice)
+    return isinstance(choice, Branches) and choice.runs_both_on(platform)
 
 
 def _types(*_: Any, choice: Branches, **__: Any) -> list[Any]:
@@ -373,6 +380,6 @@ def _lanes_batch(axis: Any, operands: Sequence[Any], dims: Sequence[Any], *, lan
     return lanes_p.bind(*operands, lanes=outer), [0] * len(lanes.results)
 
 
-jax_compat.define(cond_p, types=_types, run=_run, jvp=_jvp, batch=_batch)
+jax_compat.define(cond_p, types=_types, run_on=_run_on, jvp=_jvp, batch=_batch)
 jax_compat.define(lanes_p, types=_lane_types, run=_run_lanes, jvp=_lanes_jvp, batch=_lanes_batch)
 jax_compat.define_partial_evaluation(cond_p, _partial_eval, _known_part)

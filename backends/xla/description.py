@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from autograph.backends.described import Block, Cost, Operation, Position, Role
-from autograph.backends.xla import jax_compat
-from autograph.backends.xla.branches import is_lowered_to_select
+from autograph.backends.xla import ahead, jax_compat
+from autograph.backends.xla.branches import is_select_on
 from autograph.backends.xla.jax_compat import Kind
 
 _LONGEST_PARAMETER = 60
@@ -64,6 +64,7 @@ class _Describer:
     def __init__(self) -> None:
         self._fresh = _names()
         self._known: dict[Any, str] = {}
+        self._platform = ahead.platform_here()
 
     def block(self, label: str, jaxpr: Any) -> Block:
         jaxpr = getattr(jaxpr, "jaxpr", jaxpr)
@@ -85,7 +86,7 @@ class _Describer:
         text = f"{results} = {name}{f'[{parameters}]' if parameters else ''} {operands}"
         types, trips = _results(kind, equation)
         note = _DIFFERENTIATED_LOOPS.get(name, "")
-        both = kind is Kind.COND and is_lowered_to_select(equation.params)
+        both = kind is Kind.COND and is_select_on(self._platform, equation.params)
         return Operation(
             name, text, position(equation), role, _cost(equation, bool(blocks)), blocks, types, trips, both, note
         )

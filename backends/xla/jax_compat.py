@@ -546,22 +546,50 @@ def define(
     primitive: Any,
     *,
     types: Callable[..., Sequence[Any]],
-    run: Callable[..., Sequence[Any]],
+    run: Callable[..., Sequence[Any]] | None = None,
+    run_on: Callable[..., Callable[..., Sequence[Any]]] | None = None,
     jvp: Callable[..., Any],
     batch: Callable[..., Any],
     transpose: Callable[..., Any] | None = None,
 ) -> None:
     """Rules of a primitive that stands for the function ``run`` of its operands.
 
+    Where that depends on what a program is lowered for, it is ``run_on(platform, **params)`` instead, which is asked when that is
+    known. Where a program is lowered for several platforms it holds each form once: forms that are equal are one.
     ``types(*avals, **params)`` runs outside of any trace, so it makes no arrays. ``batch(axis, operands, dims, **params)``.
     """
     primitive.def_abstract_eval(types)
-    primitive.def_impl(lambda *operands, **params: jax.jit(lambda *operands: run(*operands, **params))(*operands))
-    mlir.register_lowering(primitive, mlir.lower_fun(run, multiple_results=True))
+    primitive.def_impl(
+        lambda *operands, **params: jax.jit(lambda *operands: primitive.bind(*operands, **params))(*operands)
+    )
+    mlir.register_lowering(primitive, _lowering(run, run_on))
     ad.primitive_jvps[primitive] = jvp
     batching.fancy_primitive_batchers[primitive] = batch
     if transpose is not None:
         ad.primitive_transposes[primitive] = transpose
+
+
+def _lowering(
+    run: Callable[..., Sequence[Any]] | None, run_on: Callable[..., Callable[..., Sequence[Any]]] | None
+) -> Callable[..., Any]:
+    if run is not None:
+        return mlir.lower_fun(run, multiple_results=True)
+    assert run_on is not None
+    form_on = run_on
+
+    def lower(context: Any, *operands: Any, **params: Any) -> Any:
+        platforms = context.platforms or context.module_context.platforms
+        forms = {platform: form_on(platform, **params) for platform in platforms}
+
+        def run_here(*operands: Any) -> Sequence[Any]:
+            if len(set(forms.values())) == 1:
+                return forms[platforms[0]](*operands)
+            chosen: Sequence[Any] = jax.lax.platform_dependent(*operands, **forms)
+            return chosen
+
+        return mlir.lower_fun(run_here, multiple_results=True)(context, *operands)
+
+    return lower
 
 
 def define_effect(

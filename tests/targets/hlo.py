@@ -40,6 +40,11 @@ def copies_in_loops(text: str, larger_than: int = 0) -> list[str]:
     return found
 
 
+def estimated_cycles(text: str) -> list[int]:
+    """What XLA's compiler for TPUs thinks that each kernel takes."""
+    return [int(found) for found in re.findall(r'"estimated_cycles":"(\d+)"', text)]
+
+
 def leaves_the_chip(text: str) -> list[str]:
     """The operations that reach beyond the chips: to the host, or to Python."""
     beyond = re.compile(

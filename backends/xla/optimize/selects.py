@@ -5,8 +5,8 @@ costs a synchronisation. Running both blocks and selecting is the faster form (s
 can be seen of the block not taken. That is decided twice. While tracing, a select takes the place of a conditional
 where derivatives cannot tell: a derivative must not turn zero into NaN, so of floating-point operations only those are
 allowed whose derivative is finite everywhere, unless no result has a derivative. When a conditional that is left is
-lowered, it has been differentiated already, and any short and pure block may run (`runs_both`): XLA defines what
-division by zero and indices out of range give, and the select drops it.
+lowered, it has been differentiated already, and any short and pure block may run (`runs_both`, up to the limits of the platform
+that it is lowered for: `platforms`): XLA defines what division by zero and indices out of range give, and the select drops it.
 """
 
 from __future__ import annotations
@@ -21,14 +21,13 @@ import numpy as np
 from autograph.backends.base import Output, Traced
 from autograph.backends.xla import jax_compat
 from autograph.backends.xla.jax_compat import ClosedJaxpr, Kind
+from autograph.backends.xla.platforms import EVERYWHERE, Limits
 from autograph.backends.xla.statements import Conditional
-
-_MAX_OPERATIONS = 24
-_MAX_ELEMENTS = 16
 
 _ANY_DTYPE = frozenset(
     [
         "add",
+        "add_any",
         "sub",
         "neg",
         "max",
@@ -74,7 +73,7 @@ _INTEGERS_ONLY = frozenset(
         "clz",
     ]
 )
-# What further operations cost, in additions; a conditional costs about as much as `_MAX_OPERATIONS` of them.
+# What further operations cost, in additions; a conditional costs as much as `Limits.operations` of them.
 _COSTS = {
     "mul": 1,
     "square": 1,
@@ -119,47 +118,52 @@ def _may_speculate(traced: Traced) -> bool:
     if traced.program.effects or not all(_is_small(leaf) for leaf in traced.leaves):
         return False
     smooth = any(isinstance(leaf, Output) and jnp.issubdtype(leaf.type.dtype, jnp.inexact) for leaf in traced.leaves)
-    return (_smooth_cost(jaxpr) if smooth else cost(jaxpr)) <= _MAX_OPERATIONS
+    return (_smooth_cost(jaxpr) if smooth else cost(jaxpr)) <= EVERYWHERE.operations
 
 
-def runs_both(programs: Sequence[ClosedJaxpr]) -> bool:
+def runs_both(programs: Sequence[ClosedJaxpr], limits: Limits) -> bool:
     """Whether running all these branches costs less than choosing one, and nothing can be seen of the others."""
     results = [aval for program in programs for aval in program.out_avals]
     if any(program.effects for program in programs) or any(
-        _size(getattr(aval, "shape", (np.inf,))) > _MAX_ELEMENTS or jnp.issubdtype(aval.dtype, jax.dtypes.prng_key)
+        _size(getattr(aval, "shape", (np.inf,))) > limits.elements or jnp.issubdtype(aval.dtype, jax.dtypes.prng_key)
         for aval in results
     ):
         return False
-    return sum(cost(program.jaxpr) for program in programs) <= _MAX_OPERATIONS
+    return sum(cost(program.jaxpr, limits) for program in programs) <= limits.operations
 
 
-def cost(jaxpr: Any) -> float:
+def cost(jaxpr: Any, limits: Limits = EVERYWHERE) -> float:
     """What a block costs, in additions; infinite if an operation is large, or must run only where it is taken."""
     total = 0.0
     for equation in jaxpr.eqns:
-        total += equation_cost(equation)
-        if total > _MAX_OPERATIONS:
+        total += equation_cost(equation, limits)
+        if total > limits.operations:
             return np.inf
     return total
 
 
-def equation_cost(equation: Any) -> float:
+def equation_cost(equation: Any, limits: Limits = EVERYWHERE) -> float:
     """See `cost`."""
     name, kind = jax_compat.name_of(equation), jax_compat.kind(equation)
-    if equation.effects or any(_size(getattr(v.aval, "shape", (np.inf,))) > _MAX_ELEMENTS for v in equation.outvars):
+    atoms = [
+        *equation.outvars,
+        *(equation.invars if name.startswith("reduce_") else ()),
+    ]  # which goes over all that it is given
+    sizes = (_size(getattr(atom.aval, "shape", (np.inf,))) for atom in atoms)
+    if equation.effects or any(size > limits.elements for size in sizes):
         return np.inf
     if kind in (Kind.CALL, Kind.RULED):
         program = jax_compat.called(equation.params)
-        return np.inf if program is None else cost(program.jaxpr)
+        return np.inf if program is None else cost(program.jaxpr, limits)
     if kind is Kind.COND:
-        return 1 + sum(cost(branch.jaxpr) for branch in jax_compat.branches(equation))
+        return 1 + sum(cost(branch.jaxpr, limits) for branch in jax_compat.branches(equation))
     if name in _ANY_DTYPE or name in _INTEGERS_ONLY:
         return _COSTS.get(name, 1)
     return _COSTS.get(name, np.inf)
 
 
 def _is_small(leaf: Any) -> bool:
-    return not isinstance(leaf, Output) or _size(leaf.type.shape) <= _MAX_ELEMENTS
+    return not isinstance(leaf, Output) or _size(leaf.type.shape) <= EVERYWHERE.elements
 
 
 def _size(shape: tuple[Any, ...]) -> float:
@@ -171,7 +175,7 @@ def _smooth_cost(jaxpr: Any) -> float:
     total = 0.0
     for equation in jaxpr.eqns:
         name = jax_compat.name_of(equation)
-        if any(_size(getattr(atom.aval, "shape", (np.inf,))) > _MAX_ELEMENTS for atom in equation.invars):
+        if any(_size(getattr(atom.aval, "shape", (np.inf,))) > EVERYWHERE.elements for atom in equation.invars):
             return np.inf
         if jax_compat.kind(equation) is Kind.CALL:
             total += sum(map(_smooth_cost, jax_compat.inner_programs(equation)))
@@ -184,7 +188,7 @@ def _smooth_cost(jaxpr: Any) -> float:
             total += 1
         else:
             return np.inf
-        if total > _MAX_OPERATIONS:
+        if total > EVERYWHERE.operations:
             return np.inf
     return total
 

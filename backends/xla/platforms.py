@@ -1,0 +1,86 @@
+"""What differs from platform to platform: one table, asked where a program is lowered.
+
+A program is traced, differentiated and mapped once, whatever it is to run on; what it is to run on is known when it is lowered.
+So a choice can depend on the platform only if both of its forms are one equation until then: a conditional is the primitive
+``cond`` of `branches`, which becomes a conditional or a select. A program that is lowered for several platforms holds both, where
+they differ, and the platform that it is loaded on picks one before XLA compiles it.
+
+All other passes (`optimize.passes`) run while tracing. Each either helps on every platform or does no harm on any: docs/targets.md
+says what was found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Up to where running both branches of a conditional is taken to cost less than choosing one.
+
+    Attributes:
+      operations: what both branches compute, in additions (see `optimize.selects`).
+      elements: of each value that they compute.
+    """
+
+    operations: int
+    elements: int
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What is decided for a platform.
+
+    Attributes:
+      selects: the conditionals that run both branches and select the results.
+      why_selects: the reason for these limits.
+      keeps_conditionals_of_writes: whether a conditional that writes have been taken out of (`optimize.writes`) stays one,
+        however short it is.
+      why_keeps: the reason for that.
+    """
+
+    selects: Limits
+    why_selects: str
+    keeps_conditionals_of_writes: bool
+    why_keeps: str
+
+
+_CPU = Choices(
+    selects=Limits(operations=24, elements=16),
+    why_selects="A conditional costs about as much as 24 additions of single numbers; measured.",
+    keeps_conditionals_of_writes=True,
+    why_keeps="After a select XLA reads an array again behind the write, and copies it to be able to: 20 to 30 times the time "
+    "of a bubble sort; measured.",
+)
+_GPU = Choices(
+    selects=Limits(operations=24, elements=8192),
+    why_selects="The host reads the test and starts the branch. Both branches are one kernel, which is over before the next can "
+    "be launched. By XLA's documentation; not measured.",
+    keeps_conditionals_of_writes=True,
+    why_keeps="The pass of XLA that puts in copies is that of the CPU; not measured.",
+)
+PLATFORMS: Mapping[str, Choices] = {
+    "cpu": _CPU,
+    "cuda": _GPU,
+    "rocm": _GPU,
+    "tpu": Choices(
+        selects=Limits(operations=24, elements=8192),
+        why_selects="Each branch is a kernel, at 1,824 cycles before it computes anything, and what it returns is copied. Both "
+        "branches are one kernel, which takes at most 2 % longer than one of them; by the estimates of XLA's compiler for v5e.",
+        keeps_conditionals_of_writes=False,
+        why_keeps="XLA puts in no copies after a select, and moves what the branches touch between the chip's memories around "
+        "conditionals; seen in what it compiles.",
+    ),
+}
+
+# What is short on every platform: for what is decided while tracing.
+EVERYWHERE = Limits(
+    min(each.selects.operations for each in PLATFORMS.values()),
+    min(each.selects.elements for each in PLATFORMS.values()),
+)
+
+
+def choices_on(platform: str) -> Choices:
+    """What is decided for this platform; one that is not known is taken for a CPU."""
+    return PLATFORMS.get(platform, _CPU)
