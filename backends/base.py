@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from autograph.backends.described import Node
+
 
 @dataclass(frozen=True)
 class LeafType:
@@ -409,10 +411,10 @@ class Staging(Protocol):
     def lowered(
         self, program: Any, operands: Sequence[Any], platforms: Sequence[str] | None, options: Mapping[str, Any]
     ) -> Any:
-        """A compiler's program for operands of these types, lowered for these platforms (None: the one that is here).
+        """A compiler's program for operands of these types, under ``options``, for these platforms (None: the one that is here)."""
 
-        ``options`` are those that it was compiled with.
-        """
+    def drawn(self, program: Any, inputs: Sequence[tuple[str, str]], outputs: Sequence[str]) -> list[Node]:
+        """A closed jaxpr as nodes; ``inputs``: name and operation of those of its operands, ``outputs``: names of its results."""
 
     def exported(self, program: Any, name: str, platforms: Sequence[str] | None, derivatives: int | None) -> Exported:
         """A program (a closed jaxpr without state) as StableHLO that may leave the process.

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import weakref
-from typing import Any
+from autograph.runtime.shortcuts import SHORTCUTS
 
 
 class _Eagerness:
@@ -11,17 +10,13 @@ class _Eagerness:
 
     def __init__(self) -> None:
         self.on = False
-        self._watching: weakref.WeakSet[Any] = weakref.WeakSet()
-
-    def watch(self, function: Any) -> None:
-        """Tell this function when it comes to be on: its calls do not look here while blocks lead to their programs."""
-        self._watching.add(function)
 
     def set(self, on: bool) -> None:
         self.on = on
-        functions, self._watching = (list(self._watching), weakref.WeakSet()) if on else ([], self._watching)
-        for function in functions:
-            function.forget_blocks()
+        if on:
+            SHORTCUTS.close("run_functions_eagerly")
+        else:
+            SHORTCUTS.open("run_functions_eagerly")
 
 
 EAGERNESS = _Eagerness()

@@ -32,6 +32,7 @@ from autograph.runtime.reads import Reads
 from autograph.runtime.recording import JOINT
 from autograph.runtime.results import Outputs
 from autograph.runtime.retrace import Trace, TraceLog
+from autograph.runtime.shortcuts import SHORTCUTS
 from autograph.runtime.signature import (
     Arguments,
     CallSignature,
@@ -267,9 +268,9 @@ class Function:
         return result
 
     def _use_blocks(self) -> None:
-        if self._dispatcher.function is not None and not EAGERNESS.on:
+        if self._dispatcher.function is not None and SHORTCUTS.are_open:
             self._dispatch = self._dispatcher.function
-            EAGERNESS.watch(referred(self._reference))
+            SHORTCUTS.use(referred(self._reference))
 
     def forget_blocks(self) -> None:
         """Leave calls to the cache again, and the first of each kind."""

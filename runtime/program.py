@@ -17,6 +17,7 @@ from typing import Any, Protocol
 import jax
 import jax.numpy as jnp
 
+from autograph.runtime.collecting import COLLECTION
 from autograph.runtime.commits import COMMITS, commit, commit_unless_overtaken, values_of
 from autograph.runtime.effects import cause_of
 from autograph.runtime.held import Held
@@ -110,13 +111,20 @@ class Program:
 
     def __call__(self, *arrays: Any) -> Any:
         try:
-            return self.rooms.enough_for(lambda: self._call(arrays))
+            result = self.rooms.enough_for(lambda: self._call(arrays))
         except Exception as error:
             refuse_leaked(error, self.name)
             cause = cause_of(error)
             if cause is None:
                 raise
             raise cause from None
+        if COLLECTION.is_on:
+            COLLECTION.add(self, arrays)
+        return result
+
+    def input_names(self) -> list[str]:
+        """What the function calls its arrays."""
+        return self._signature.array_labels()
 
     def _call(self, arrays: Sequence[Any]) -> Any:
         if LOCAL.frame is not None:

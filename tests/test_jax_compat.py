@@ -639,6 +639,16 @@ def test_an_equation_has_a_place_in_the_source():
     assert function.endswith("run")
 
 
+def test_an_equation_has_the_scopes_that_the_user_named():
+    def run(x):
+        with jax.named_scope("outer"), jax.named_scope("inner"):
+            return jnp.sin(x)
+
+    assert jax_compat.name_scopes(only_equation(run, 1.0)) == "outer/inner"
+    (*_, product) = jax.make_jaxpr(jax.grad(run))(1.0).eqns
+    assert jax_compat.name_scopes(product) == "transpose(jvp(outer))/inner"
+
+
 def test_what_is_recorded_at_the_place_of_an_equation_comes_from_there():
     sine = only_equation(lambda x: jnp.sin(x), 1.0)
 

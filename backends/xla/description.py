@@ -74,13 +74,13 @@ class _Describer:
 
     def _operation(self, equation: Any) -> Operation:
         kind, name = jax_compat.kind(equation), jax_compat.name_of(equation)
-        blocks = tuple(self.block(label, program) for label, program in _programs(kind, equation))
+        blocks = tuple(self.block(label, program) for label, program in inner_blocks(kind, equation))
         role = _ROLES.get(kind, Role.CALL if blocks else Role.PLAIN)
         if name in _DIFFERENTIATED_LOOPS:
             role = Role.LOOP
         if jax_compat.is_select(equation):
             role = Role.SELECT
-        parameters = " ".join(f"{key}={value}" for key, value in _short(equation.params))
+        parameters = " ".join(f"{key}={value}" for key, value in parameters_of(equation))
         results = " ".join(self._typed(variable) for variable in equation.outvars)
         operands = " ".join(map(self._atom, equation.invars))
         text = f"{results} = {name}{f'[{parameters}]' if parameters else ''} {operands}"
@@ -93,7 +93,7 @@ class _Describer:
 
     def _atom(self, atom: Any) -> str:
         if jax_compat.is_literal(atom):
-            return str(atom.val)
+            return literal_text(atom.val)
         if atom not in self._known:
             self._known[atom] = next(self._fresh)
         return self._known[atom]
@@ -108,7 +108,7 @@ def position(equation: Any) -> Position | None:
     return None if found is None else Position(*found)
 
 
-def _programs(kind: Kind, equation: Any) -> list[tuple[str, Any]]:
+def inner_blocks(kind: Kind, equation: Any) -> list[tuple[str, Any]]:
     """The programs that an equation holds, each with what it is to the equation."""
     if hasattr(program := equation.params.get("program"), "body"):
         return [("test", program.test), ("body", program.body)]
@@ -137,9 +137,14 @@ def _results(kind: Kind, equation: Any) -> tuple[tuple[str, ...], int | None]:
     return tuple(results), None
 
 
-def _short(params: Any) -> Iterator[tuple[str, str]]:
-    """The parameters that can be shown in a line."""
-    for key, value in params.items():
+def literal_text(value: Any) -> str:
+    """A constant in the text of a program: JAX has integers of classes of its own."""
+    return str(np.asarray(value)) if isinstance(value, int | float | np.generic) else str(value)
+
+
+def parameters_of(equation: Any) -> Iterator[tuple[str, str]]:
+    """An equation's parameters that can be shown in a line."""
+    for key, value in equation.params.items():
         if isinstance(value, bool | int | float | str | np.dtype | Enum) or (
             isinstance(value, tuple) and value and all(isinstance(each, int | str) for each in value)
         ):

@@ -133,6 +133,13 @@ def source_position(equation: Any) -> tuple[str, int, int, str] | None:
     return None if match is None else (match[1], int(match[2]), int(match[3]), match[4])
 
 
+def name_scopes(equation: Any) -> str:
+    """The scopes of `jax.named_scope` that an equation is in, outermost first, with ``/`` between; transforms are written
+    around the first that they are of, as in ``transpose(jvp(outer))/inner``.
+    """
+    return str(equation.source_info.name_stack)
+
+
 @contextmanager
 def at_source_of(equation: Any) -> Iterator[None]:
     """What is recorded in it comes from the line that an equation comes from."""

@@ -14,8 +14,10 @@ import numpy as np
 from jax.experimental import io_callback
 
 from autograph.backends.base import Exported, LeafType, RaiseSite
+from autograph.backends.described import Node
 from autograph.backends.xla import jax_compat
 from autograph.backends.xla.ahead import Lowered
+from autograph.backends.xla.dataflow import nodes_of
 from autograph.backends.xla.discharge import Cell, Errors, evaluate
 from autograph.backends.xla.export import SavedProgram, exported
 from autograph.backends.xla.leaf_types import as_struct, type_of
@@ -151,6 +153,9 @@ class XlaStaging:
         self, program: Any, operands: Sequence[Any], platforms: Sequence[str] | None, options: Mapping[str, Any]
     ) -> Lowered:
         return Lowered(program, operands, platforms, options)
+
+    def drawn(self, program: Any, inputs: Sequence[tuple[str, str]], outputs: Sequence[str]) -> list[Node]:
+        return nodes_of(program, inputs, outputs)
 
     def exported(self, program: Any, name: str, platforms: Sequence[str] | None, derivatives: int | None) -> Exported:
         return exported(program, name, platforms, derivatives)
