@@ -17,6 +17,9 @@
 from autograph.runtime.summary.defaults import experimental as experimental
 from autograph.runtime.summary.defaults import get_step as get_step
 from autograph.runtime.summary.defaults import set_step as set_step
+from autograph.runtime.summary.tracing import trace_export as trace_export
+from autograph.runtime.summary.tracing import trace_off as trace_off
+from autograph.runtime.summary.tracing import trace_on as trace_on
 from autograph.runtime.summary.writers import SummaryWriter as SummaryWriter
 from autograph.runtime.summary.writers import create_file_writer as create_file_writer
 from autograph.runtime.summary.writing import flush as flush
@@ -34,4 +37,7 @@ __all__ = [
     "scalar",
     "set_step",
     "text",
+    "trace_export",
+    "trace_off",
+    "trace_on",
 ]

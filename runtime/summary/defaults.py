@@ -171,6 +171,19 @@ def resolved(content: tuple[Any, ...]) -> tuple[int, int] | None:
     return writer, by_default
 
 
+def now(step: Any) -> tuple[int, int]:
+    """The number of the default writer of this thread, 0 if there is none, and the step of what is written now.
+
+    Raises:
+      ValueError: there is no step.
+    """
+    if step is None:
+        step = get_step()
+    if step is None:
+        raise ValueError(_NO_STEP)
+    return int(_state().value[WRITER]), int(np.asarray(step))
+
+
 def checked_step(step: Any) -> Any:
     """``step``, if it is one: an integer, an array of one, a Variable.
 

@@ -22,6 +22,8 @@ class EventFile:
       max_queue: how many events may wait until they are written to the disk.
       flush_millis: how long they may.
       suffix: the end of the file's name.
+
+    Attributes: logdir, is_closed.
     """
 
     def __init__(self, logdir: str, max_queue: int, flush_millis: int, suffix: str) -> None:
@@ -29,6 +31,7 @@ class EventFile:
         from tensorboardX.event_file_writer import EventsWriter
 
         os.makedirs(logdir, exist_ok=True)
+        self.logdir = logdir
         # Two files of one second, of one process or of several, have names of their own.
         own = f".{os.getpid()}.{next(_NUMBERS)}{suffix}"
         self._file = EventsWriter(os.path.join(logdir, "events"), own)

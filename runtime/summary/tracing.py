@@ -1,0 +1,166 @@
+"""The graphs of the functions that run, and a profile of the time that they take, for TensorBoard."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import threading
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+
+from autograph.runtime.collecting import COLLECTION
+from autograph.runtime.errors import StagingError
+from autograph.runtime.operators.locations import user_location, warn
+from autograph.runtime.recording import LOCAL, is_recording
+from autograph.runtime.summary.defaults import checked_step, now
+from autograph.runtime.summary.event_files import EventFile, graph_value, protos
+from autograph.runtime.summary.graph_files import graph_of
+from autograph.runtime.summary.writers import file_of
+
+
+@dataclass(frozen=True)
+class _Trace:
+    """What is being recorded.
+
+    Attributes:
+      graph: whether graphs are.
+      profile: where the profile is until it is exported; None where there is none.
+      outdir: where it is to go, if that is known.
+    """
+
+    graph: bool
+    profile: tempfile.TemporaryDirectory[str] | None
+    outdir: str | None
+
+
+_LOCK = threading.RLock()
+_CURRENT: list[_Trace] = []  # one at most
+
+
+def trace_on(graph: bool = True, profiler: bool = False, profiler_outdir: Any = None) -> None:
+    """Begin to collect the graphs of the functions that run, in all threads, until `trace_export` or `trace_off`.
+
+    Functions that were traced before are collected, too, when they are called. Those that others call are drawn within these.
+
+    Args:
+      graph: whether graphs are collected.
+      profiler: whether a profile is recorded, by `jax.profiler`, for the whole process.
+      profiler_outdir: the folder that the profile is to go to, if `trace_export` does not say.
+
+    Raises:
+      ImportError: tensorboardX is not installed.
+      ValueError: neither a graph nor a profile is asked for.
+      StagingError: a function is being traced, or a program calls Python.
+      RuntimeError: `jax.profiler` records a profile already.
+
+    >>> import autograph as ag, jax.numpy as jnp, tempfile
+    >>> @ag.function
+    ... def double(x):
+    ...     return 2 * x
+    >>> with ag.summary.create_file_writer(tempfile.mkdtemp()).as_default():
+    ...     ag.summary.trace_on()
+    ...     _ = double(jnp.ones(3))
+    ...     ag.summary.trace_export("double", step=0)
+    """
+    _refuse_inside("trace_on()")
+    if not graph and not profiler:
+        raise ValueError("trace_on() records a graph, a profile or both; got graph=False, profiler=False")
+    protos()
+    with _LOCK:
+        if _CURRENT:
+            warn("A trace for summaries is on already, and goes on: trace_export() or trace_off() ends it.")
+            return
+        profile = tempfile.TemporaryDirectory(prefix="autograph-profile-") if profiler else None
+        if profile is not None:
+            try:
+                jax.profiler.start_trace(profile.name)
+            except BaseException:
+                profile.cleanup()
+                raise
+        if graph:
+            COLLECTION.start()
+        _CURRENT.append(_Trace(graph, profile, None if profiler_outdir is None else os.fspath(profiler_outdir)))
+
+
+def trace_export(name: str, step: Any = None, logdir: Any = None, profiler_outdir: Any = None) -> None:
+    """End what `trace_on` began, and write it: the graphs of the functions that have run, and the profile.
+
+    In the graph loops, branches, the functions that are called and the scopes of `jax.named_scope` are name scopes;
+    Variables have their names; each node says which of the user's lines it comes from.
+
+    Args:
+      name: the tag that TensorBoard shows the graph under.
+      step: which step it is of, as of `scalar`.
+      logdir: the folder that it is written to; by default that of the default writer. Without one no graph is written.
+      profiler_outdir: the folder that the profile is written to, by default ``logdir``.
+
+    Raises:
+      ValueError: no trace is on; there is no step; there is a profile and no folder for it.
+      StagingError: a function is being traced, or a program calls Python.
+      RuntimeError: the default writer is closed.
+    """
+    _refuse_inside("trace_export()")
+    with _LOCK:
+        if not _CURRENT:
+            raise ValueError("no trace for summaries is on: trace_on() begins one")
+        current = _CURRENT[0]
+        number, at = now(checked_step(step))
+        writer = file_of(number) if number else None
+        if logdir is None and writer is not None and writer.is_closed:
+            raise RuntimeError(f"the graph {name!r} is written by a writer that is closed")
+        own = None if writer is None else writer.logdir
+        folder = next((each for each in (profiler_outdir, current.outdir, logdir, own) if each is not None), None)
+        if current.profile is not None and folder is None:
+            raise ValueError(
+                "there is no folder for the profile: give `logdir=` or `profiler_outdir=`, or enter a writer"
+            )
+        if current.profile is not None:
+            jax.effects_barrier()
+        programs = _end(keep=None if folder is None else os.fspath(folder))
+    if not current.graph:
+        return
+    if not programs:
+        warn(f"No autograph.function was called since trace_on(), so there is no graph {name!r}.")
+        return
+    value = graph_value(str(name), graph_of(programs))
+    if logdir is not None:
+        file = EventFile(os.fspath(logdir), 1, 0, "")
+        file.add(value, at)
+        file.close()
+    elif writer is not None:
+        writer.add(value, at)
+
+
+def trace_off() -> None:
+    """End what `trace_on` began, and forget it. Without a trace, do nothing.
+
+    Raises:
+      StagingError: a function is being traced, or a program calls Python.
+    """
+    _refuse_inside("trace_off()")
+    with _LOCK:
+        if _CURRENT:
+            _end(keep=None)
+
+
+def _end(keep: str | None) -> list[Any]:
+    """Stop recording, and keep the profile in this folder. Returns the programs that have run."""
+    current = _CURRENT.pop()
+    programs = COLLECTION.stop() if current.graph else []
+    if current.profile is not None:
+        with current.profile as folder:
+            jax.profiler.stop_trace()
+            if keep is not None:
+                shutil.copytree(folder, keep, dirs_exist_ok=True)
+    return programs
+
+
+def _refuse_inside(what: str) -> None:
+    if is_recording() or LOCAL.in_callback:
+        raise StagingError(
+            f"{user_location()}\n  {what} of autograph.summary is called in a function that is being traced, or that a program calls.\n"
+            "  Call it around the function."
+        )
