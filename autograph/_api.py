@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import os
 import types
 from collections.abc import Callable, Iterable, Sequence
@@ -26,8 +25,8 @@ from autograph.backends.xla.open_sizes import OpenSizes, symbolic_types
 from autograph.backends.xla.staging import XlaStaging
 from autograph.runtime import derivatives
 from autograph.runtime.chosen_arguments import ArgumentOptions
+from autograph.runtime.converted import boundary
 from autograph.runtime.dataset import loop_of
-from autograph.runtime.effects import cause_of
 from autograph.runtime.errors import ConversionError
 from autograph.runtime.explorer.page import refusal_page as page_of_refusal
 from autograph.runtime.explorer.refusals import refusal_of
@@ -36,14 +35,11 @@ from autograph.runtime.function import Function
 from autograph.runtime.operators import Operators
 from autograph.runtime.operators.bounds import takes_positions
 from autograph.runtime.operators.calls import is_plain, mark_unconverted
-from autograph.runtime.operators.concretization import explain_concretization, refuse_leaked
 from autograph.runtime.operators.context import Context
 from autograph.runtime.operators.iterables import make_range
-from autograph.runtime.operators.leaked_tracers import refuse_leaks, take_back_leaks
-from autograph.runtime.operators.locations import clean_traceback, is_internal
+from autograph.runtime.operators.locations import is_internal
 from autograph.runtime.operators.logs import is_logging
 from autograph.runtime.operators.loop_options import set_loop_options
-from autograph.runtime.operators.raises import in_scope
 from autograph.runtime.operators.user_classes import operator_methods, writes_unseen
 from autograph.runtime.options import Options, Tools, check_options
 from autograph.runtime.recording import use_data, use_staging
@@ -86,7 +82,9 @@ def _with_items(function: types.FunctionType) -> frozenset[str]:
 
 @functools.cache
 def _xla_operators(recursive: bool, writes_at_run_time: bool, check_bounds: bool) -> Operators:
-    return _make_operators(recursive, XlaBackend(), writes_at_run_time, check_bounds)
+    made = _make_operators(recursive, XlaBackend(), writes_at_run_time, check_bounds)
+    made.found_again = _xla_operators, (recursive, writes_at_run_time, check_bounds)
+    return made
 
 
 operators = _xla_operators(True, False, False)
@@ -155,7 +153,7 @@ def _convert_with(made: Operators, f: Any, watched: bool = False) -> Any:
     if isinstance(f, types.FunctionType):
         if is_converted(f):
             return f
-        return _boundary(made, f, made.converter.convert(f), watched)
+        return boundary(made, f, made.converter.convert(f), watched)
     if isinstance(f, Function):
         return f
     if not callable(f):
@@ -172,48 +170,6 @@ def is_converted(f: Any) -> bool:
     """Whether ``f`` is what `convert` returns."""
     code = getattr(f, "__code__", None)
     return code is not None and (operators.converter.is_converted(f) or is_internal(code.co_filename))
-
-
-def _boundary(
-    made: Operators, f: types.FunctionType, converted: types.FunctionType, watched: bool
-) -> types.FunctionType:
-    """The converted function as its caller sees it: in place of ``f``, with none of our frames in its errors."""
-    if inspect.isgeneratorfunction(f) or inspect.iscoroutinefunction(f) or inspect.isasyncgenfunction(f):
-        if converted is not f:
-            converted.__wrapped__ = f  # type: ignore[attr-defined]
-        return converted
-
-    def call_converted(*args: Any, **kwargs: Any) -> Any:
-        try:
-            if watched:
-                return _watched(made, converted, args, kwargs)
-            return in_scope(lambda: converted(*args, **kwargs), made)
-        except BaseException as error:
-            cause = cause_of(error)
-            clean_traceback(error if cause is None else cause)
-            if cause is not None:
-                raise cause from None
-            explain_concretization(error, made.converter.is_converted_code)
-            refuse_leaked(error, f.__qualname__)
-            raise
-
-    # Unused by a function of `*args, **kwargs`, and what introspection looks for.
-    call_converted.__defaults__, call_converted.__kwdefaults__ = f.__defaults__, f.__kwdefaults__
-    functools.update_wrapper(call_converted, f)
-    assert isinstance(call_converted, types.FunctionType)
-    return call_converted
-
-
-def _watched(made: Operators, converted: types.FunctionType, args: Any, kwargs: Any) -> Any:
-    """Run the function in a trace of its own, in which nothing traced may be left on objects that outlive it."""
-    with made.journal.watching() as watch:
-        try:
-            result = in_scope(lambda: converted(*args, **kwargs), made)
-        except BaseException:
-            take_back_leaks(watch)
-            raise
-        refuse_leaks(watch)
-    return result
 
 
 def to_code(f: Any, *, recursive: bool = True, optional_features: Any = ()) -> str:

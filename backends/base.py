@@ -408,6 +408,9 @@ class Staging(Protocol):
     def tape(self) -> Tape:
         """A new tape."""
 
+    def traced(self, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """A function of arrays, or of types of arrays, in pytrees, as `jax.stages.Traced`."""
+
     def lowered(
         self, program: Any, operands: Sequence[Any], platforms: Sequence[str] | None, options: Mapping[str, Any]
     ) -> Any:

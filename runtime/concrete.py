@@ -133,6 +133,18 @@ class ConcreteFunction:
     def __repr__(self) -> str:
         return f"<ConcreteFunction {self.pretty_printed_signature(verbose=False)}>"
 
+    def __copy__(self) -> ConcreteFunction:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> ConcreteFunction:
+        return self  # as a function is, which its Variables belong to
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError(
+            f"cannot pickle the ConcreteFunction {self.pretty_printed_signature(verbose=False)}: its program belongs to this process. "
+            "Pickle the Function, and ask that for its concrete function there; or save this one with autograph.save."
+        )
+
     def _inspected(self) -> Any:
         """The traced program, which is traced now if it has not been."""
         if self._inspection is None:

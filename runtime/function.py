@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import functools
 import itertools
@@ -13,6 +14,7 @@ from typing import Any
 
 import jax
 
+from autograph.runtime import stages
 from autograph.runtime.cache import Cache, Entry
 from autograph.runtime.captures import Captures
 from autograph.runtime.concrete import ConcreteFunction, concrete_function
@@ -26,10 +28,10 @@ from autograph.runtime.methods import Bound, is_method
 from autograph.runtime.operators.locations import warn
 from autograph.runtime.options import Options as Options
 from autograph.runtime.options import Tools as Tools
-from autograph.runtime.placement import constrained, placed, placed_types, spread_shardings
+from autograph.runtime.pickling import Made, reduced_method
+from autograph.runtime.placement import constrained, placed, spread_shardings
 from autograph.runtime.program import FirstCall, Program
 from autograph.runtime.reads import Reads
-from autograph.runtime.recording import JOINT
 from autograph.runtime.results import Outputs
 from autograph.runtime.retrace import Trace, TraceLog
 from autograph.runtime.shortcuts import SHORTCUTS
@@ -42,7 +44,7 @@ from autograph.runtime.signature import (
 from autograph.runtime.tensor_spec import TensorSpec
 
 
-class Function:
+class Function(Made):
     """A function that is traced once for each signature and then runs as a compiled XLA program.
 
     Made by `autograph.function`. Arrays are told apart by shape, dtype, weak type and sharding; Python
@@ -70,10 +72,8 @@ class Function:
         options: Options,
         instance: Callable[[], Any] | None = None,
     ) -> None:
-        self._function = python_function
+        super().__init__(python_function, tools, options)
         self._instance = instance
-        self._tools = tools
-        self._options = options
         self._lock = threading.RLock()
         functools.update_wrapper(self, python_function, updated=())
         self.__name__: str = getattr(python_function, "__name__", None) or _name_of(python_function)
@@ -198,26 +198,7 @@ class Function:
         graph = self.get_concrete_function(*args, **kwargs).graph
         return lambda stage="hlo": graph.as_text(stage)
 
-    def lower(self, *args: Any, platforms: Sequence[str] | None = None, **kwargs: Any) -> Any:
-        """The program for these arguments, lowered, as `jax.stages.Lowered`.
-
-        Args:
-          args, kwargs: as of a call; types (`TensorSpec`, `jax.ShapeDtypeStruct`) stand for arrays.
-          platforms: what it is lowered for, as in ``["cpu", "cuda", "tpu"]``; by default the platform that is here.
-
-        Returns:
-          An object whose ``compile(target=None)`` gives the program compiled, with ``cost_analysis()`` and
-          ``memory_analysis()``; a target may be a topology that is not here, as in ``"tpu:v5e:2x2"``.
-
-        Raises:
-          StagingError: the program does what a platform cannot do.
-        """
-        signature, arrays = self._given(args, kwargs)
-        types = placed_types(self.__name__, signature, arrays, self._options.in_shardings)
-        # Sizes that may differ from call to call are settled, as in another transform.
-        is_open = self._options.reduce_retracing or self._options.input_signature is not None
-        program, operands = self._entry(signature, is_open).program.staged(types)
-        return JOINT.staging.lowered(program, operands, platforms, self._options.compile or {})
+    lower, trace, eval_shape = stages.lower, stages.trace, stages.eval_shape
 
     def _given(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[CallSignature, Sequence[Any]]:
         """The signature of a call, and its arrays or what stands for them; specs, where an input signature is all there is."""
@@ -229,11 +210,6 @@ class Function:
 
     def __repr__(self) -> str:
         return f"<autograph.Function {self.__qualname__}>"
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Function:
-        return Function(self._function, self._tools, self._options, self._instance)
-
-    __copy__ = functools.partialmethod(__deepcopy__, {})
 
     # Calls.
 
@@ -473,6 +449,16 @@ class BoundFunction(Function):
     """
 
     __slots__ = ("instance", "state")
+
+    def __copy__(self) -> Function:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        find, arguments = self.__reduce_ex__(4)
+        return find(*(copy.deepcopy(each, memo) if each is self.instance else each for each in arguments))
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        return reduced_method(Function(self._function, self._tools, self._options), self.instance)
 
 
 _NEW = object.__new__

@@ -101,6 +101,11 @@ class Program:
         return () if self._state is None else tuple(v for v in self._state.variables if not isinstance(v, Held))
 
     @property
+    def written(self) -> tuple[Variable, ...]:
+        """What it writes: Variables of the user's, and those that hold our own state."""
+        return () if self._state is None else tuple(self._state.written)
+
+    @property
     def has_state(self) -> bool:
         """Whether what is compiled takes values of Variables, and gives new ones with the results."""
         return self._state is not None

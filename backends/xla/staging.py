@@ -149,6 +149,9 @@ class XlaStaging:
     def tape(self) -> XlaTape:
         return XlaTape()
 
+    def traced(self, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        return jax.jit(function).trace(*args, **kwargs)
+
     def lowered(
         self, program: Any, operands: Sequence[Any], platforms: Sequence[str] | None, options: Mapping[str, Any]
     ) -> Lowered:

@@ -7,6 +7,7 @@ through the backend.
 from __future__ import annotations
 
 import types
+from collections.abc import Callable
 from typing import Any
 
 from autograph.backends.base import Backend
@@ -44,6 +45,7 @@ class Operators(Conditionals, Loops, Items, Calls, Builtins, Lists):
     Attributes:
       backend: runs staged statements.
       converter: converts the functions that converted code calls; set by whoever makes both.
+      found_again: how another process, to which converted code is sent, finds these operators: a function and its arguments; set likewise.
       recursive: whether called functions are converted.
 
     Args:
@@ -62,6 +64,7 @@ class Operators(Conditionals, Loops, Items, Calls, Builtins, Lists):
         self.backend = backend
         self.recursive = recursive
         self.converter: Any = None
+        self.found_again: tuple[Callable[..., Operators], tuple[Any, ...]] | None = None
         self.marks = context.marks
         self.journal = context.journal
         self.facts = context.facts
@@ -138,6 +141,10 @@ class Operators(Conditionals, Loops, Items, Calls, Builtins, Lists):
         if self.bounds is not None:
             overloads.append(self.bounds.overloads())
         self.overloads = {called: overload for each in overloads for called, overload in each.items()}
+
+    def __reduce__(self) -> Any:
+        assert self.found_again is not None, "operators of no function that leaves the process"
+        return self.found_again
 
     def _is_converted(self, function: types.FunctionType) -> bool:
         """Whether a function is what a conversion has made."""
