@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import jax
+import numpy as np
 
 from autograph.backends.base import LeafType
 from autograph.backends.xla import jax_compat
@@ -19,8 +20,11 @@ from autograph.backends.xla.leaf_types import zeros
 
 def new_stand_in(type: LeafType) -> Any:
     """A new Ref of this type that stands for a Variable."""
+    is_number = not jax.numpy.issubdtype(type.dtype, jax.dtypes.extended)
     with jax_compat.outside_traces():
-        ref = jax.new_ref(zeros(type))
+        # By NumPy where that can: `zeros` compiles a program for each shape, and the value is dropped.
+        blank = jax.device_put(np.zeros(type.shape, type.dtype)) if is_number and not type.weak_type else zeros(type)
+        ref = jax.new_ref(blank)
     jax_compat.drop_buffer(ref)
     return ref
 

@@ -43,7 +43,7 @@ class Worker:
         self.kind = kind
         self.calls: dict[tuple[str, str], Call] = {}
         if kind not in ("jax", "eager"):
-            _without_the_package()
+            without_the_package()
         from autograph.tools.bench.workloads import WORKLOADS
 
         self.workloads = WORKLOADS
@@ -102,7 +102,7 @@ def _limited(seconds: int) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def _without_the_package() -> None:
+def without_the_package() -> None:
     """Let the workloads be imported by their names where `autograph` is not installed."""
     tools = Path(__file__).resolve().parents[1]
     for name, folder in [("autograph", None), ("autograph.tools", tools), ("autograph.tools.bench", tools / "bench")]:

@@ -1,0 +1,1 @@
+"""Benchmark of models that leave the process: see `__main__`."""
