@@ -457,14 +457,19 @@ def test_elsewhere_it_is_refused_in_a_trace_and_nothing_in_python():
             ag.function(f)(jnp.array(1.0))
 
 
-def test_in_a_generator_a_loop_that_yields_has_no_options():
+def test_in_a_generator_a_loop_that_yields_has_options_where_a_loop_takes_the_place_of_the_yield():
     def numbers(x):
         for i in range(2):
             ag.set_loop_options(unroll=True)
             yield x + i
 
-    def f(x):
+    def g(x):
         return sum(numbers(x))
+
+    assert float(ag.function(g)(jnp.array(1.0))) == g(1.0)
+
+    def f(x):
+        return sum(tuple(numbers(x)))
 
     assert float(ag.convert(f)(1.0)) == 3.0
     with pytest.raises(ag.StagingError, match="yield"):

@@ -17,7 +17,7 @@ def yields_in_if(x):
             yield value
         yield value * 2
 
-    return sum(pieces(x))
+    return tuple(pieces(x))
 
 
 def yields_in_while(x):
@@ -26,7 +26,7 @@ def yields_in_while(x):
             value -= 1
             yield value
 
-    return sum(pieces(x))
+    return tuple(pieces(x))
 
 
 def yields_in_match(x):
@@ -37,7 +37,7 @@ def yields_in_match(x):
             case _:
                 yield 0
 
-    return sum(pieces(x))
+    return tuple(pieces(x))
 
 
 def yields_before_break(x):
@@ -47,7 +47,7 @@ def yields_before_break(x):
                 break
             yield v
 
-    return sum(pieces([x, x]))
+    return tuple(pieces([x, x]))
 
 
 def awaits_in_if(x):
@@ -99,7 +99,7 @@ REMEDIES = {
     returns_in_finally: "move the jump behind the `try`",
     dict_comprehension: "`v if test else 0`",
     set_comprehension: "`v if test else 0`",
-    generator_expression: "Make it such a list",
+    generator_expression: "append the values to a list",
     comprehension_in_a_lambda: "Make it such a list",
 }
 

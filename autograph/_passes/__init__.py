@@ -21,9 +21,11 @@ from autograph._passes.outline import OutlineControlFlow
 from autograph._passes.raises import LowerRaises
 from autograph._passes.slices import LowerSlices
 from autograph._passes.texts import LowerTexts
+from autograph._passes.yields import LowerYields
 
 PASSES = (
-    TakeLoopOptions,  # first: the directive is the first statement of a body only in the program as it was written
+    LowerYields,  # first: makes copies of functions, which the other passes know by their nodes
+    TakeLoopOptions,  # before what changes bodies: the directive is the first statement of a body only in the program as it was written
     LowerComprehensions,  # before lists and all of control flow: makes such
     LowerLists,  # any time before calls
     LowerMatch,  # before the rest: turns one kind of conditional into another

@@ -31,6 +31,8 @@ _STACKING = frozenset({"stack", "vstack", "hstack", "concatenate", "concat", "ar
 _OF_STACKED = frozenset(
     {"sum", "prod", "any", "all", "max", "min", "argmax", "argmin", "mean", "var", "std", "cumsum", "sort", "dot"}
 )
+# What may leave a generator before its end.
+_LEAVING = frozenset({"next", "any", "all", "zip", "islice", "takewhile"})
 _MAY_BE_LISTS = (gast.Name, gast.Attribute, gast.Call, gast.ListComp)
 _AROUND_TRY = frozenset(["handlers", "finally_block", "tried"])
 
@@ -121,6 +123,10 @@ class LowerCalls(gast.NodeTransformer):
         plain = plain and not (_is_named(node.func, "abs") and "__abs__" in self.context.special_methods)
         plain = plain and not (self.stacks and (_is_stacking(node) or _name_of(node.func) in _OF_STACKED))
         self.generic_visit(node)
+        if getattr(node.func, "id", _name_of(node.func)) in _LEAVING:
+            node.args = [
+                placed(self.context.call("temporary", each), each) if _is_call_of(each) else each for each in node.args
+            ]
         if not plain:
             operator = "call_outside" if self._writes_outside(node.func) else "call"
             node.func = placed(self.context.call(operator, node.func), node.func)
@@ -154,3 +160,9 @@ def _name_of(called: gast.AST) -> str | None:
 
 def _is_named(node: gast.AST, name: str) -> bool:
     return isinstance(node, gast.Name) and node.id == name
+
+
+def _is_call_of(node: gast.AST) -> bool:
+    """Whether this is a call by ``ag__.call``, of what may be a generator function."""
+    called = node.func if isinstance(node, gast.Call) else None
+    return isinstance(called, gast.Call) and getattr(called.func, "attr", None) == "call"

@@ -5,9 +5,18 @@ from __future__ import annotations
 import gast
 
 from autograph._analysis.scopes import FUNCTIONS, bound_names
-from autograph._passes.generators import REDUCTIONS, can_be_taken_apart, is_range, listed, may_be_long, taken_apart
+from autograph._passes.generators import (
+    REDUCTIONS,
+    can_be_taken_apart,
+    is_range,
+    listed,
+    may_be_generator,
+    may_be_long,
+    taken_apart,
+)
 from autograph._passes.nodes import Context, assign, constant, function, load, negation, placed
 from autograph._passes.static_tests import is_static_test
+from autograph._passes.yields import lower_yields
 
 _BLOCKS = ("body", "orelse", "finalbody")
 _EXPRESSIONS = ("items", "targets")  # of statements
@@ -84,7 +93,15 @@ class LowerComprehensions(gast.NodeTransformer):
             generator.ifs = [self._asked(condition) for condition in generator.ifs]
         return node
 
-    visit_DictComp = visit_GeneratorExp = visit_SetComp
+    visit_DictComp = visit_SetComp
+
+    def visit_GeneratorExp(self, node: gast.AST) -> gast.AST:
+        """A generator that nothing here uses up at once, as the call of a generator function."""
+        is_staged = self._is_conditional(node) or self._may_be_staged(node.generators[0].iter)
+        if self.made is None or not is_staged or self._binds_or_suspends(node):
+            return self.visit_SetComp(node)
+        body = gast.Expr(gast.Yield(node.elt))
+        return self._moved(node, body, [], None, "generator_expression")
 
     def _asked(self, condition: gast.AST) -> gast.AST:
         if is_static_test(condition):
@@ -134,6 +151,10 @@ class LowerComprehensions(gast.NodeTransformer):
                     node.args[0] = as_list
         return self.generic_visit(node)
 
+    def _may_be_staged(self, items: gast.AST) -> bool:
+        """Whether this may be a range of traced length, or a generator."""
+        return is_range(items) or (may_be_generator(items) and not self.context.is_plain_call(items.func))
+
     def _can_take_apart(self, generator: gast.AST) -> bool:
         """Whether there is reason to take this apart, and it can be."""
         if self._binds_or_suspends(generator) or not can_be_taken_apart(generator):
@@ -173,8 +194,8 @@ class LowerComprehensions(gast.NodeTransformer):
     def visit_ListComp(self, node: gast.AST) -> gast.AST:
         if self.made is None or not self._can_move(node):
             first, *inner = node.generators
-            is_plain = is_range(first.iter) and isinstance(first.target, gast.Name) and not (inner or first.ifs)
-            if is_plain and not self._binds_or_suspends(node):
+            is_plain = can_be_taken_apart(node) and not (inner or first.ifs)
+            if is_plain and self._may_be_staged(first.iter) and not self._binds_or_suspends(node):
                 return self.generic_visit(listed(self.context, node))
             return self.visit_SetComp(node)
         result = self.context.names.new("result")
@@ -184,7 +205,9 @@ class LowerComprehensions(gast.NodeTransformer):
         start = [assign(result, gast.List([], gast.Load()))]
         return self._moved(node, body, start, gast.Return(load(result)), "comprehension")
 
-    def _moved(self, node: gast.AST, body: gast.AST, start: list[gast.AST], end: gast.AST, base: str) -> gast.AST:
+    def _moved(
+        self, node: gast.AST, body: gast.AST, start: list[gast.AST], end: gast.AST | None, base: str
+    ) -> gast.AST:
         """The call of a function that runs ``body`` for each element."""
         items, name = self.context.names.new("items"), self.context.names.new(base)
         first = self.visit(node.generators[0].iter)
@@ -193,10 +216,12 @@ class LowerComprehensions(gast.NodeTransformer):
                 body = placed(gast.If(condition, [body], []), condition)
             iterable = generator.iter if k else load(items)
             body = placed(gast.For(generator.target, iterable, [body], [], None), generator.target)
-        made = placed(function(name, (items,), [*start, body, end]), node)
+        made = placed(function(name, (items,), [*start, body, *([] if end is None else [end])]), node)
         outer = self.made
         assert outer is not None
         made.body = self._block(made.body)
+        if end is None:
+            lower_yields(self.context, made)
         self.made = [*outer, made]
         return placed(gast.Call(load(name), [first], []), node)
 

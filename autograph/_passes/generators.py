@@ -32,7 +32,7 @@ def taken_apart(context: Context, generator: gast.AST) -> gast.AST:
 
 
 def listed(context: Context, comprehension: gast.AST) -> gast.AST:
-    """``ag__.list_of(lambda v: element, items)``: what gives the same list as this expression of one name."""
+    """``ag__.list_of(lambda v: element, items)``: what gives the same list as this expression of one clause."""
     (clause,) = comprehension.generators
     element = comprehension.elt
     keywords = _keywords(clause, element)
@@ -72,6 +72,13 @@ def may_be_long(node: gast.AST) -> bool:
             return False
         return is_range(node) or any(not isinstance(arg, gast.Constant) for arg in node.args)
     return not isinstance(node, (*_DISPLAYS, *_COMPREHENSIONS))
+
+
+def may_be_generator(node: gast.AST) -> bool:
+    """Whether this is a call of what may be a generator function."""
+    if not isinstance(node, gast.Call):
+        return False
+    return not (isinstance(node.func, gast.Attribute) and node.func.attr in _VIEWS)
 
 
 def is_range(node: gast.AST) -> bool:

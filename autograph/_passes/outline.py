@@ -209,7 +209,8 @@ class _Outliner:
             loop_body = self._for_body(node, shared)
             arguments = [node.iter, load(loop_body.name), names_tuple(state)]
             tests = (load(part.name) for part in parts)
-            call = self.context.call("for_stmt", *arguments, *tests, **self._result(state), **self._options(node))
+            keywords = self._result(state) | self._options(node) | (self._kept(node) if flags else {})
+            call = self.context.call("for_stmt", *arguments, *tests, **keywords)
         parts.append(loop_body)
         end = node.test if is_while else node.iter
         return [*self._declared(shared, node), *parts, placed(gast.Expr(call), node, end)]
@@ -254,6 +255,13 @@ class _Outliner:
         if (reason := python_only(inside)) is not None:
             keywords["python_only"] = constant(reason)
         return keywords
+
+    def _kept(self, node: gast.AST) -> dict[str, gast.AST]:
+        """The keyword for a loop over what a later read may see, which may be a generator to be resumed."""
+        lasting = self.live.after[node] | self.scope.captured | self.scope.nonlocal_names | self.scope.global_names
+        is_kept = isinstance(node.iter, gast.Attribute | gast.Subscript)
+        is_kept = is_kept or (isinstance(node.iter, gast.Name) and node.iter.id in lasting)
+        return {"is_kept": constant(True)} if is_kept else {}
 
     def _captured_outside(self, node: gast.AST) -> frozenset[str]:
         """Names held by a closure made outside this statement: it may be called, and read them, at any time."""

@@ -18,6 +18,8 @@ from autograph.runtime.operators.calls import Calls
 from autograph.runtime.operators.conditionals import Conditionals
 from autograph.runtime.operators.constants import ConstantChoices
 from autograph.runtime.operators.context import Context
+from autograph.runtime.operators.derived_generators import DerivedGenerators
+from autograph.runtime.operators.generators import Generators
 from autograph.runtime.operators.items import Items
 from autograph.runtime.operators.iteration import Iteration
 from autograph.runtime.operators.list_writes import ListWrites
@@ -104,8 +106,13 @@ class Operators(Conditionals, Loops, Items, Calls, Builtins, Lists):
             self.for_loop,
             self.may_become_traced,
         )
+        self.generators = Generators(backend, self.journal, self.not_, self.for_stmt)
+        self.generator_of, self.temporary = self.generators.generator_of, self.generators.temporary
+        self.yielded, self.yielded_from = self.generators.yielded, self.generators.yielded_from
+        self.is_left = self.generators.is_left
         self.reductions = Reductions(
             backend,
+            generators=self.generators,
             call=self.call,
             can_raise_later=self.can_raise_later,
             raise_unless=self.raise_unless,
@@ -137,7 +144,11 @@ class Operators(Conditionals, Loops, Items, Calls, Builtins, Lists):
         outside = OutsideLists(self.journal, self.call, writes_at_run_time)
         self.call_outside, self.refuse_pending = outside.call_outside, outside.refuse_pending
         self.logs = Logs(self.journal, backend.is_traced)
-        overloads = [array_overloads(), self.make_overloads(), self.writes.overloads(), self.logs.overloads()]
+        builtin = self.make_overloads()
+        derived = DerivedGenerators(
+            self.generators, lambda function: self.converter.convert(function), self.call, self.truth, builtin
+        )
+        overloads = [array_overloads(), builtin, derived.overloads(), self.writes.overloads(), self.logs.overloads()]
         if self.bounds is not None:
             overloads.append(self.bounds.overloads())
         self.overloads = {called: overload for each in overloads for called, overload in each.items()}

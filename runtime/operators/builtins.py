@@ -19,6 +19,7 @@ from autograph.backends.base import Backend, NotRollable
 from autograph.runtime.effects import print as show
 from autograph.runtime.errors import StagingError
 from autograph.runtime.one_of import OneOf, each_purely
+from autograph.runtime.operators.generators import Generators
 from autograph.runtime.operators.iterables import (
     StagedItems,
     StagedRange,
@@ -62,6 +63,7 @@ class Builtins:
     backend: Backend
     orderings: Orderings
     reductions: Reductions
+    generators: Generators
     journal: Journal
     convert_function: Callable[[Any], Any]
     suppress: Callable[..., Any]
@@ -157,8 +159,8 @@ class Builtins:
         return len(value)
 
     def _next(self, *args: Any) -> Any:
-        if args and self.reductions.is_loop(args[0]):
-            return self.reductions.first(*args)
+        if args and (each := self.reductions.each_of(args[0], may_leave=True)) is not None:
+            return self.reductions.first(each, *args[1:])
         if args and isinstance(args[0], Generator):
             return next(iter(args[0]), *args[1:])
         if args and self.backend.is_tracing():
@@ -221,8 +223,8 @@ class Builtins:
 
     def _sum(self, iterable: Any, /, start: Any = 0) -> Any:
         self.refuse_pending(iterable)
-        if self.reductions.is_loop(iterable) and isinstance(value_of(start), NUMBERS):
-            return self.reductions.summed(iterable, start)
+        if isinstance(value_of(start), NUMBERS) and (each := self.reductions.each_of(iterable)) is not None:
+            return self.reductions.summed(each, start)
         if is_array_list(iterable):
             return start + self.reduced("sum", iterable)
         if isinstance(iterable, StagedRange) and iterable.is_traced():
@@ -232,10 +234,14 @@ class Builtins:
     def _list(self, *args: Any) -> Any:
         if args:
             self.refuse_pending(args[0])
+            if self.generators.source_of(args[0]) is not None:
+                return self.reductions.listed(args[0])
         return args[0].as_list() if args and is_array_list(args[0]) else list(*args)
 
     def _sorted(self, iterable: Any, /, *, key: Any = None, reverse: bool = False) -> Any:
         self.refuse_pending(iterable)
+        if self.generators.source_of(iterable) is not None:
+            iterable = self.reductions.listed(iterable)
         if is_traced_list(iterable) or (is_array_list(iterable) and key is None):
             found = iterable.as_list()
             found.sort(key=key, reverse=reverse)
@@ -250,8 +256,10 @@ class Builtins:
     def _extreme(self, plain: Any, pairwise: Any, reduce: Any, is_better: Any) -> Callable[..., Any]:
         def extreme(*args: Any, **kwargs: Any) -> Any:
             self.refuse_pending(args[0] if args else None)
-            if len(args) == 1 and kwargs.get("key") is None and self.reductions.is_loop(args[0]):
-                return self.reductions.extreme(args[0], plain, *kwargs.values())
+            if len(args) == 1 and kwargs.get("key") is None:
+                each = self.reductions.each_of(args[0])
+                if each is not None:
+                    return self.reductions.extreme(each, plain, *kwargs.values())
             values: Any = value_of(args[0]) if len(args) == 1 else tuple(map(value_of, args))
             if is_traced_list(values) or (is_array_list(values) and kwargs.get("key") is None):
                 return self.reduced(plain.__name__, values, **kwargs)
@@ -309,8 +317,8 @@ class Builtins:
 
     def _reduce(self, iterable: Any, plain: Any, reduce: Any, combine: Any) -> Any:
         self.refuse_pending(iterable)
-        if self.reductions.is_loop(iterable):
-            return self.reductions.decided(iterable, plain)
+        if (each := self.reductions.each_of(iterable, may_leave=True)) is not None:
+            return self.reductions.decided(each, plain)
         if is_array_list(iterable):
             return self.reduced(plain.__name__, iterable)
         iterable = value_of(iterable)

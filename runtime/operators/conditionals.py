@@ -224,7 +224,8 @@ class Conditionals:
         for k, place in enumerate(places):
             # Nothing that follows will see what a block that raises leaves behind.
             sides = [RAISES if end.raises else end.side(k) for end in ends]
-            if place.name == result_name and k > 0 and any(side.is_bound for side in sides):
+            is_result = (place.name == result_name and k > 0) or getattr(place, "is_result", False)
+            if is_result and any(side.is_bound for side in sides):
                 sides = [side.surely_bound() for side in sides]
             joined.add(place.name, *sides)
         for place in written.values():

@@ -59,3 +59,11 @@ class Iteration:
             finally:
                 self.journal.is_stepping = outer
             yield item
+
+
+def refuse_resuming() -> StagingError:
+    """The error for a loop with a traced end over an iterator that the program goes on with."""
+    return StagingError(
+        f"{user_location()}\n  This loop ends by a traced test, so it is not known how far it advances its iterator, which is read "
+        "after the loop too.\n  Make a list of the items first, or another iterator for what follows."
+    )

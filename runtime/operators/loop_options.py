@@ -10,6 +10,9 @@ from typing import Any
 import jax
 import numpy as np
 
+from autograph.runtime.errors import StagingError
+from autograph.runtime.operators.locations import user_location
+
 
 def set_loop_options(
     *,
@@ -160,3 +163,27 @@ def _check_invariants(pairs: Any) -> None:
                     f"shape_invariants of set_loop_options: the variable has the shape {tuple(own)} before the loop, which is "
                     f"not of the form {tuple(shape)}"
                 )
+
+
+def refuse_misplaced() -> StagingError:
+    """The error for a directive that is reached as a call."""
+    return StagingError(
+        f"{user_location()}\n  set_loop_options belongs to the loop whose body it is the first statement of; here it belongs "
+        "to none.\n  Write it as the first statement of the body of a `for` or `while` that holds no yield or await."
+    )
+
+
+def refuse_unrolling() -> StagingError:
+    """The error for a loop that is to run in Python and whose test is traced."""
+    return StagingError(
+        f"{user_location()}\n  This loop is to run in Python (unroll=True), and its test is traced: how often it runs is "
+        "not known.\n  Leave the option out."
+    )
+
+
+def refuse_bound(kind: str) -> StagingError:
+    """The error for a traced maximum_iterations of a loop over what is iterated over in Python."""
+    return StagingError(
+        f"{user_location()}\n  maximum_iterations is traced, and a loop over a {kind} runs in Python.\n  Give an int, or loop over "
+        "a range or an array."
+    )

@@ -305,7 +305,7 @@ class SettlesCarry(CarriesLists):
             can_peel = self.peeled_for is not None
             raise AttributeError(name=variable.attribute) if can_peel else self._first_set_in_it(variable)
         is_missed = any(is_absence_of(kind, name, variable) for kind, name in absences)
-        is_result = variable.name == self.result_name
+        is_result = variable.name == self.result_name or getattr(variable, "is_result", False)
         if is_result:
             leaves[-1] = True
         is_bound = leaves[-1] is True

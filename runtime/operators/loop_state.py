@@ -38,6 +38,7 @@ class ForLoop:
       options: what its directive says.
       report: told of each iteration's index, when it begins.
       may_peel: whether its first iteration may be run by itself.
+      is_resumed: whether the program may go on with the iterator after the loop.
     """
 
     body: Callable[[Any], Any]
@@ -47,6 +48,7 @@ class ForLoop:
     options: LoopOptions = NO_OPTIONS
     report: Callable[[Any], None] | None = None
     may_peel: bool = True
+    is_resumed: bool = False
 
     @property
     def functions(self) -> tuple[Callable[..., Any], ...]:

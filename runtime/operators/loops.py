@@ -9,12 +9,13 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from autograph.backends.base import Backend, NotRollable
-from autograph.runtime.errors import StagingError
 from autograph.runtime.list_room import GrowthUnknown, OutOfRoom
+from autograph.runtime.operators import loop_options as options_of_loops
 from autograph.runtime.operators.closures import cell_values, leaves_reached
 from autograph.runtime.operators.copies import Copies, Watch
+from autograph.runtime.operators.generators import Generators
 from autograph.runtime.operators.iterables import StagedIterable, StagedRange, as_staged, to_be_staged
-from autograph.runtime.operators.iteration import Iteration
+from autograph.runtime.operators.iteration import Iteration, refuse_resuming
 from autograph.runtime.operators.journal import Journal
 from autograph.runtime.operators.locations import user_location
 from autograph.runtime.operators.loop_carry import LoopTrace
@@ -37,6 +38,7 @@ class Loops(Raising):
     opaque: OpaqueCalls
     iteration: Iteration
     rolling: Rolling
+    generators: Generators
     staged_if: Callable[..., Any]
     truth: Callable[[Any], Any]
     call: Callable[[Any], Any]
@@ -55,10 +57,7 @@ class Loops(Raising):
           StagingError: inside a trace; elsewhere it means nothing.
         """
         if self.backend.is_tracing():
-            raise StagingError(
-                f"{user_location()}\n  set_loop_options belongs to the loop whose body it is the first statement of; here it belongs "
-                "to none.\n  Write it as the first statement of the body of a `for` or `while` that holds no yield or await."
-            )
+            raise options_of_loops.refuse_misplaced()
 
     def while_stmt(
         self,
@@ -95,10 +94,7 @@ class Loops(Raising):
             test_writes = writes or before is None or (cell_values(test), effects_recorded()) != before
             is_traced = self.backend.is_traced(truth)
             if is_traced and options.unroll is True:
-                raise StagingError(
-                    f"{user_location()}\n  This loop is to run in Python (unroll=True), and its test is traced: how often it runs is "
-                    "not known.\n  Leave the option out."
-                )
+                raise options_of_loops.refuse_unrolling()
             if not is_traced and (not truth or bound == done):
                 if options.unroll is not True:
                     watch.warn(reason)
@@ -150,17 +146,21 @@ class Loops(Raising):
         result: str | None = None,
         options: LoopOptions = NO_OPTIONS,
         python_only: str | None = None,
+        is_kept: bool = False,
     ) -> None:
         """Run ``body(item)`` for each item; ``test``, where given, says whether to go on before each.
 
-        ``python_only`` names what in the body needs each index as a Python int.
+        ``python_only`` names what in the body needs each index as a Python int. ``is_kept``: the program has the iterable
+        after the loop, which may have left it.
         """
         bar = None
         if isinstance(iterable, Progress):
             bar = staged_progress(self, iterable)
             iterable = iter(iterable) if bar is None else iterable.iterable
-        loop = ForLoop(body, names, test, result, options, None if bar is None else bar.report)
-        self._run_for(iterable, loop, python_only)
+        is_resumed = is_kept and isinstance(iterable, Iterator)
+        loop = ForLoop(body, names, test, result, options, None if bar is None else bar.report, is_resumed=is_resumed)
+        if is_kept or bar is not None or not self.generators.take_loop(iterable, loop, python_only):
+            self._run_for(iterable, loop, python_only)
         if bar is not None:
             bar.close()
 
@@ -229,10 +229,7 @@ class Loops(Raising):
         staged = as_staged(iterable, self.backend)
         if staged is None and options.has_traced_bound:
             if not isinstance(iterable, range | StagedRange):
-                raise StagingError(
-                    f"{user_location()}\n  maximum_iterations is traced, and a loop over a {type(iterable).__name__} runs in "
-                    "Python.\n  Give an int, or loop over a range or an array."
-                )
+                raise options_of_loops.refuse_bound(type(iterable).__name__)
             return as_staged(to_be_staged(iterable), self.backend, force=True)
         return staged
 
@@ -257,6 +254,8 @@ class Loops(Raising):
     def _guarded_for(self, items: Iterator[Any], loop: ForLoop, watch: Watch) -> None:
         """The rest of a loop over Python objects once its end is traced: each further body under the test."""
         assert loop.test is not None
+        if loop.is_resumed:
+            raise refuse_resuming()
         for item in items:
             watch.step()
             variables = loop.variables()

@@ -11,9 +11,10 @@ from autograph.runtime.operators.locations import user_location
 
 _REASONS = {
     "yield": (
-        "This statement holds a `yield`, where its function is left and entered again: it stays Python's, and its test is traced.",
-        "Yield on every path a value that a conditional expression chooses (`yield a if test else b`), or append the values to "
-        "a list and return it.",
+        "This statement holds a `yield`, its test is traced, and Python advances this generator. Only a loop over a generator that "
+        "nothing has advanced can be staged: its body takes the place of the `yield`.",
+        "Loop over the generator where it is made (`for v in f(x)`, `sum(f(x))`, `list(f(x))`, `next(f(x))`); or yield on every path a "
+        "value that a conditional expression chooses (`yield a if test else b`), or append the values to a list and return it.",
     ),
     "await": (
         "This statement holds an `await`, where its function is left and entered again: it stays Python's, and its test is "

@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from autograph.backends.base import Backend
+from autograph.runtime.operators.generators import Generators
 from autograph.runtime.operators.iterables import UNROLLED_AT_MOST, as_staged
 from autograph.runtime.operators.orderings import error_of_empty, is_better
 from autograph.runtime.optional import Optional, held_in, present_in, used
@@ -109,6 +110,7 @@ class Reductions:
       is_none: of `Nones`.
       for_stmt: of `Loops`.
       new_list: of `Lists`.
+      generators: which iterables are generators of converted code.
     """
 
     def __init__(
@@ -126,6 +128,7 @@ class Reductions:
         is_none: Callable[[Any], Any],
         for_stmt: Callable[..., Any],
         new_list: Callable[[list[Any]], list[Any]],
+        generators: Generators,
     ) -> None:
         self.backend = backend
         self.call = call
@@ -139,6 +142,7 @@ class Reductions:
         self.is_none = is_none
         self.for_stmt = for_stmt
         self.new_list = new_list
+        self.generators = generators
 
     def generator(
         self,
@@ -154,11 +158,24 @@ class Reductions:
         found = Generator(element, items, condition, unpack, is_nested, python_only, self)
         return iter(found) if self.backend.is_eager() else found
 
-    def list_of(self, element: Callable[[Any], Any], items: Any, *, python_only: str | None = None) -> list[Any]:
-        """A list comprehension: a loop that appends, if it is over a long range, or as long as only the run knows."""
+    def list_of(
+        self, element: Callable[..., Any], items: Any, *, unpack: int | None = None, python_only: str | None = None
+    ) -> list[Any]:
+        """A list comprehension: a loop that appends, if it is over a long range or a generator, or as long as only the run
+        knows."""
+        if unpack is not None:
+            of_parts, count = element, unpack
+            element = lambda item: of_parts(*unpacked(item, count))  # noqa: E731
         is_loop = self._is_long(items) if type(items) is range else self._has_traced_length(items)
+        is_loop = is_loop or self.generators.source_of(items) is not None
         if self.backend.is_eager() or not is_loop:
             return [element(item) for item in items]
+        return self.listed(items, element, python_only)
+
+    def listed(
+        self, items: Any, element: Callable[[Any], Any] = lambda item: item, python_only: str | None = None
+    ) -> list[Any]:
+        """The elements for the items, by a loop that appends."""
         kept = self.new_list([])
 
         def loop_body(item: Any) -> None:
@@ -167,10 +184,19 @@ class Reductions:
         self.for_stmt(items, loop_body, (), python_only=python_only)
         return kept
 
-    def is_loop(self, iterable: Any) -> bool:
-        """Whether to run a loop over this, in place of what Python does with what it gives."""
-        if not isinstance(iterable, Generator):
-            return False
+    def each_of(self, iterable: Any, may_leave: bool = False) -> Any:
+        """``iterable`` as a `Generator` to run a loop over, in place of what Python does with what it gives; None if there is
+        no reason to. ``may_leave``: the loop may end before the iterable does."""
+        if isinstance(iterable, Generator):
+            return iterable if self._is_loop(iterable) else None
+        is_source = self.generators.is_done_with if may_leave else self.generators.source_of
+        if not is_source(iterable):
+            return None
+        return Generator(lambda value: value, iterable, None, None, False, None, self)
+
+    def _is_loop(self, iterable: Generator) -> bool:
+        if self.generators.source_of(iterable.items) is not None:
+            return True
         return iterable.condition is not None or iterable.is_nested or self._is_long(iterable.items)
 
     def _has_traced_length(self, items: Any) -> bool:

@@ -19,6 +19,7 @@ import jax
 import jax.numpy as jnp
 
 from autograph.runtime.layouts.objects import attributes_of, is_plain_object
+from autograph.runtime.operators.loop_bodies import LoopBody
 
 
 class _Unbound:
@@ -45,10 +46,14 @@ class Variable(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class CellVariable:
-    """A local variable, by the closure cell that the statement's bodies share."""
+    """A local variable, by the closure cell that the statement's bodies share.
+
+    Attributes: is_result (whether it holds what a ``return`` in a loop returns, so that it is read only where it is set).
+    """
 
     name: str
     cell: types.CellType
+    is_result: bool = False
 
     def get(self) -> Any:
         try:
@@ -97,7 +102,7 @@ class Slot:
 def find_variables(
     names: Sequence[str], functions: Iterable[Callable[..., Any] | None], missing_is_global: bool = True
 ) -> list[Variable]:
-    """The variables of these names as the statement's bodies see them.
+    """The variables of these names as the statement's bodies see them, and those of a loop that runs where these ``yield``.
 
     Of one expression, those that its operands see.
     """
@@ -109,6 +114,10 @@ def find_variables(
             found.append(CellVariable(name, cells[name]))
         elif missing_is_global or any(name in body.__code__.co_names for body in bodies):
             found.append(GlobalVariable(name, bodies[0].__globals__))
+    known = {id(each.cell) for each in found if isinstance(each, CellVariable)}
+    for content in contents_of_cells(cells.values()):
+        if isinstance(content, LoopBody):  # of a generator: they run where it yields
+            found += [each for each in content.variables if id(getattr(each, "cell", None)) not in known]
     return found
 
 
@@ -136,7 +145,8 @@ class Snapshot:
         self._functions = [function for function in functions if function is not None]
         cells = _cells(self._functions)
         self._variables: list[Variable] = [CellVariable(name, cell) for name, cell in cells.items()]
-        self._variables += [variable for variable in variables if not isinstance(variable, CellVariable)]
+        direct = set(map(id, cells.values()))
+        self._variables += [each for each in variables if id(getattr(each, "cell", None)) not in direct]
         self._values = [variable.get() for variable in self._variables]
 
     def add(self, variable: Variable) -> None:
