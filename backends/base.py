@@ -9,7 +9,7 @@ statement.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from autograph.backends.described import Node
@@ -17,15 +17,19 @@ from autograph.backends.described import Node
 
 @dataclass(frozen=True)
 class LeafType:
-    """Shape, dtype and weakness of one array leaf; prints as ``float32[3]`` (``~`` marks a weak type)."""
+    """Shape, dtype and weakness of one array leaf; prints as ``float32[3]`` (``~`` marks a weak type).
+
+    ``sharding``, the backend's own, says how such arrays lie where that is part of their type; types are compared without it.
+    """
 
     shape: tuple[Any, ...]
     dtype: Any
     weak_type: bool = False
+    sharding: Any = field(default=None, compare=False, repr=False)
 
     def strong(self) -> LeafType:
         """The same type, not weak."""
-        return LeafType(self.shape, self.dtype)
+        return replace(self, weak_type=False)
 
     def __str__(self) -> str:
         shape = ",".join(str(size) for size in self.shape)

@@ -37,6 +37,7 @@ from autograph.backends.xla.tracing import (
     one_for_all,
     only,
     trace,
+    zeros,
 )
 
 
@@ -95,7 +96,7 @@ class Branches:
 
     def run_both(self, predicate: Any, *operands: Any) -> list[Any]:
         taken, other = (map(jnp.asarray, self._branch(which)(*operands)) for which in (1, 0))
-        return [jax.lax.select(jnp.broadcast_to(predicate, a.shape), a, b) for a, b in zip(taken, other, strict=True)]
+        return [jax.lax.select(predicate, a, b) for a, b in zip(taken, other, strict=True)]
 
     def _branch(self, which: int) -> Callable[..., list[Any]]:
         def run(*operands: Any) -> list[Any]:
@@ -259,7 +260,7 @@ class _Pullback(LinearMap):
             def run(*operands: Any) -> list[Any]:
                 found = replay(programs[which], *operands)
                 outputs, own = split([found[k] for k in kept[which]], count)
-                other = [jnp.zeros(aval.shape, aval.dtype) for aval in kinds[1 - which]]
+                other = [zeros(aval) for aval in kinds[1 - which]]
                 return [*conform(outputs, results), *(own + other if which == 0 else other + own)]
 
             return trace(run, avals)
@@ -336,7 +337,7 @@ class Lanes:
                 return cond(
                     jnp.any(active),
                     lambda: conform(replay(branch, *safe), results),
-                    lambda: [jnp.zeros(aval.shape, aval.dtype) for aval in results],
+                    lambda: [zeros(aval) for aval in results],
                 )
 
             return choose(predicate, side(predicate, on_true), side(~predicate, on_false))

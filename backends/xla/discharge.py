@@ -24,7 +24,7 @@ from autograph.backends.xla.jax_compat import ClosedJaxpr, Kind, is_literal, rep
 from autograph.backends.xla.parts import evaluate_equations
 from autograph.backends.xla.raising import RAISES, find_sites, raise_p, split_payloads
 from autograph.backends.xla.stand_ins import is_stand_in, written_operands
-from autograph.backends.xla.tracing import trace
+from autograph.backends.xla.tracing import trace, zeros
 from autograph.backends.xla.while_ad.primitive import bind_loop
 from autograph.backends.xla.while_ad.program import LoopProgram
 from autograph.runtime.errors import StagingError
@@ -217,7 +217,7 @@ def _call_unless_failed(equation: Any, operands: Sequence[Any], errors: Errors) 
     def run() -> list[Any]:
         return _natively(equation, operands, errors)
 
-    return list(jax.lax.cond(errors.is_clear, run, lambda: [jnp.zeros(t.shape, t.dtype) for t in types]))
+    return list(jax.lax.cond(errors.is_clear, run, lambda: list(map(zeros, types))))
 
 
 def _refuse(equation: Any, _: Sequence[Any], __: Errors) -> list[Any]:

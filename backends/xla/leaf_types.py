@@ -16,6 +16,7 @@ import numpy as np
 
 from autograph.backends.base import MISSING, LeafType, LoopSpec, Output, Traced
 from autograph.backends.xla import jax_compat
+from autograph.backends.xla.tracing import explicit_sharding
 
 _NUMBERS = (bool, int, float, complex)
 
@@ -33,7 +34,8 @@ def type_of(leaf: Any) -> LeafType | None:
             return None
         except OverflowError:
             aval = jax.typeof(np.asarray(leaf))
-        return LeafType(tuple(aval.shape), aval.dtype, bool(aval.weak_type) and aval.dtype != np.bool_)
+        weak = bool(aval.weak_type) and aval.dtype != np.bool_
+        return LeafType(tuple(aval.shape), aval.dtype, weak, explicit_sharding(aval))
     return None
 
 
@@ -56,23 +58,24 @@ def line_of(traced: Traced, leaf: Any) -> str | None:
 
 def join(left: LeafType, right: LeafType) -> LeafType | None:
     """The least type for both by `jax.numpy`'s promotion, weak only if both are."""
+    sharding = left.sharding or right.sharding
     if left == right:
-        return left
+        return left if left.sharding is sharding else right
     if left.shape != right.shape:
         return None
     if left.dtype == right.dtype:
-        return LeafType(left.shape, left.dtype, left.weak_type and right.weak_type)
+        return LeafType(left.shape, left.dtype, left.weak_type and right.weak_type, sharding)
     try:
         joined = jax.eval_shape(lambda a, b: jnp.add(a, b), as_struct(left), as_struct(right))
         dtype = jnp.promote_types(left.dtype, right.dtype) if joined.dtype == jnp.bool_ else joined.dtype
     except (TypeError, ValueError):
         return None
-    return LeafType(left.shape, dtype, left.weak_type and right.weak_type)
+    return LeafType(left.shape, dtype, left.weak_type and right.weak_type, sharding)
 
 
 def as_struct(type: LeafType) -> jax.ShapeDtypeStruct:
     """The stand-in that `jax.make_jaxpr` and `jax.eval_shape` take."""
-    return jax.ShapeDtypeStruct(type.shape, type.dtype, weak_type=type.weak_type)
+    return jax.ShapeDtypeStruct(type.shape, type.dtype, weak_type=type.weak_type, sharding=type.sharding)
 
 
 def cast(value: Any, type: LeafType) -> Any:
@@ -96,7 +99,7 @@ def zeros(type: LeafType) -> Any:
         return jnp.broadcast_to(jax.random.key(0), type.shape)
     if type.weak_type and type.shape == ():
         return cast({"b": False, "f": 0.0, "c": 0j}.get(jnp.dtype(type.dtype).kind, 0), type)
-    return jnp.zeros(type.shape, type.dtype)
+    return jnp.zeros(type.shape, type.dtype, out_sharding=type.sharding)
 
 
 def strengthened(traced: Traced, operands: Sequence[int]) -> Traced | None:

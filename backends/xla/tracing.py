@@ -8,6 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.sharding import AxisType, NamedSharding, PartitionSpec
 
 from autograph.backends.xla import jax_compat
 from autograph.backends.xla.jax_compat import ClosedJaxpr
@@ -117,11 +118,31 @@ def _conform(value: Any, aval: Any) -> Any:
     return jax.lax.convert_element_type(value, aval.dtype)
 
 
+def on_mesh(aval: Any) -> Any:
+    """The type of what is made of such values where a mesh with axes of the type Explicit is set: it lies whole on each device."""
+    mesh = jax.sharding.get_abstract_mesh()
+    if AxisType.Explicit not in mesh.axis_types or not aval.sharding.mesh.empty:
+        return aval
+    return aval.update(sharding=NamedSharding(mesh, PartitionSpec(*[None] * aval.ndim)))
+
+
 def anything(aval: Any) -> Any:
     """A value of this type that no result depends on."""
     if jnp.issubdtype(aval.dtype, jax.dtypes.prng_key):
         return jnp.broadcast_to(jax.random.key(0, impl=jax.random.key_impl(aval)), aval.shape)
-    return jnp.zeros(aval.shape, aval.dtype)
+    return zeros(aval)
+
+
+def zeros(aval: Any) -> Any:
+    """Zeros that lie where this type says, if it says so."""
+    return jnp.zeros(aval.shape, aval.dtype, out_sharding=explicit_sharding(aval))
+
+
+def explicit_sharding(aval: Any) -> Any:
+    """How arrays of this type lie, where that is part of the type: on a mesh with axes of the type Explicit; else None."""
+    sharding = getattr(aval, "sharding", None)
+    is_part = sharding is not None and AxisType.Explicit in sharding.mesh.axis_types
+    return sharding if is_part else None
 
 
 def choose(active: Any, taken: Sequence[Any], other: Sequence[Any]) -> list[Any]:

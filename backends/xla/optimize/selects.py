@@ -105,11 +105,7 @@ def select(conditional: Conditional) -> list[Any] | None:
     if has_keys or not all(_may_speculate(traced) for traced, _ in conditional.branches):
         return None
     taken, other = conditional.block(0)(), conditional.block(1)()
-    return [jax.lax.select(_spread(predicate, a), a, b) for a, b in zip(taken, other, strict=True)]
-
-
-def _spread(predicate: Any, value: Any) -> Any:
-    return predicate if value.shape == () else jnp.broadcast_to(predicate, value.shape)
+    return [jax.lax.select(predicate, a, b) for a, b in zip(taken, other, strict=True)]
 
 
 def _may_speculate(traced: Traced) -> bool:

@@ -28,6 +28,7 @@ from autograph.backends.xla.leaf_types import cast, type_of
 from autograph.backends.xla.optimize.selects import equation_cost
 from autograph.backends.xla.parts import needed_for
 from autograph.backends.xla.statements import Conditional, Loop
+from autograph.backends.xla.tracing import zeros
 
 _READS = frozenset({"gather", "dynamic_slice"})
 _MAX_UPDATE = 1024
@@ -182,7 +183,7 @@ class _Array:
             if len(sides) == 2:
                 found += [_same(*indices), _same(*values)]
                 continue
-            zero = ("value", jnp.zeros(sides[0][1].invars[2].aval.shape, sides[0][1].invars[2].aval.dtype))
+            zero = ("value", zeros(sides[0][1].invars[2].aval))
             other_value = values[0] if values[0][0] == "value" else zero
             ordered = [(indices[0], nowhere), (values[0], other_value)]
             found += ordered if pair[1] is None else [(b, a) for a, b in ordered]

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from autograph.backends.xla import jax_compat
 from autograph.backends.xla.dependence import moving_of, split
 from autograph.backends.xla.jax_compat import ClosedJaxpr, no_tangent, replay, strong
-from autograph.backends.xla.tracing import INTEGER, conform, leading, mapped, merge, only, trace
+from autograph.backends.xla.tracing import INTEGER, conform, leading, mapped, merge, on_mesh, only, trace
 from autograph.backends.xla.while_ad.checkpoints import Plan
 from autograph.backends.xla.while_ad.program import LoopProgram, close
 from autograph.backends.xla.while_ad.rows import Rows
@@ -123,7 +123,7 @@ def record(
 def _record_types(*_: Any, program: LoopProgram, rows: Rows, plan: Plan) -> list[Any]:
     carry = program.carry_avals
     stack = [jax_compat.stacked(plan.rows, aval) for aval in (*(strong(carry[k]) for k in rows.kept), *rows.residuals)]
-    return [*carry, INTEGER, INTEGER, *stack]
+    return [*carry, INTEGER, INTEGER, *map(on_mesh, stack)]
 
 
 def _record_jvp(primals: Sequence[Any], tangents: Sequence[Any], *, program: LoopProgram, **params: Any) -> Any:

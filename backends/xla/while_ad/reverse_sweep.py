@@ -13,7 +13,19 @@ from autograph.backends.xla.dependence import dependents, moving_of, requirement
 from autograph.backends.xla.jax_compat import ClosedJaxpr, replay, strong
 from autograph.backends.xla.linear import LinearMap
 from autograph.backends.xla.linear import linear_p as _linear_p
-from autograph.backends.xla.tracing import choose, conform, jvp, leading, lifted, mapped, one_for_all, only, trace, vjp
+from autograph.backends.xla.tracing import (
+    choose,
+    conform,
+    jvp,
+    leading,
+    lifted,
+    mapped,
+    one_for_all,
+    only,
+    trace,
+    vjp,
+    zeros,
+)
 from autograph.backends.xla.while_ad.primitive import (
     Batch,
     bind_loop,
@@ -180,7 +192,7 @@ def _run_sweep(*operands: Any, sweep: Sweep) -> list[Any]:
     own = sweep.over_rows
     if not states:
         _, states = record(sweep.program, consts, start, own.rows, own.plan)
-    sums = [jnp.zeros(aval.shape, aval.dtype) for aval in sweep.sum_avals]
+    sums = [zeros(aval) for aval in sweep.sum_avals]
     value = conform(value, sweep.value_avals)
     sums, first = own.run(sums, value, consts, states)
     return [*sums, *first]
@@ -365,11 +377,11 @@ class _SweepTangent(LinearMap):
         loop, second = self._programs()
         outputs = bind_loop(loop, [*consts, *w_sums], [*start, *w_first])
         dy = outputs[len(start) :]
-        zeros = [jnp.zeros(aval.shape, aval.dtype) for aval in only(self.base.program.carry_avals, self.tangents.carry)]
+        nothing = [zeros(aval) for aval in only(self.base.program.carry_avals, self.tangents.carry)]
         sweep, kept = second
         whole = [*start, *w_first]
-        sums, first = bind_sweep(sweep, [*consts, *w_sums], [whole[k] for k in kept], [*zeros, *value])
-        return [*sums, *first[: len(zeros)], *dy]
+        sums, first = bind_sweep(sweep, [*consts, *w_sums], [whole[k] for k in kept], [*nothing, *value])
+        return [*sums, *first[: len(nothing)], *dy]
 
     def _programs(self) -> tuple[LoopProgram, tuple[Sweep, tuple[int, ...]]]:
         """The loop of states and ``w``, and the sweep over it, in which the cotangents of states follow the values."""
@@ -385,8 +397,8 @@ class _SweepTangent(LinearMap):
         def make_body(step: ClosedJaxpr) -> Callable[..., list[Any]]:
             def body(*operands: Any) -> list[Any]:
                 consts, w_sums, carry, w = parts(operands)
-                zeros = [jnp.zeros(aval.shape, aval.dtype) for aval in values]
-                outputs, pull = jax.vjp(lambda *value: replay(base.step, *consts, *carry, *value), *zeros)
+                first = [zeros(aval) for aval in values]
+                outputs, pull = jax.vjp(lambda *value: replay(base.step, *consts, *carry, *value), *first)
                 pushed_on = pull(conform([*w_sums, *w], map(jax.typeof, outputs)))
                 return conform([*replay(step, *consts, *carry), *pushed_on], [*carry_avals, *values])
 

@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import jax.numpy as jnp
-
 from autograph.backends.xla import jax_compat
 from autograph.backends.xla.dependence import dependents, requirements, split
 from autograph.backends.xla.jax_compat import ClosedJaxpr, replay, strong
-from autograph.backends.xla.tracing import INTEGER, choose, conform, lifted, mapped, one_for_all, trace
+from autograph.backends.xla.tracing import INTEGER, choose, conform, lifted, mapped, one_for_all, trace, zeros
 from autograph.backends.xla.while_ad.checkpoints import Again, Plan, Record
 from autograph.backends.xla.while_ad.program import LoopProgram
 from autograph.backends.xla.while_ad.residuals import Residuals
@@ -30,7 +28,7 @@ class Rows:
 
     def first(self, some: Sequence[Any]) -> list[Any]:
         """Values of the types of a row."""
-        return [*some, *(jnp.zeros(aval.shape, aval.dtype) for aval in self.residuals)]
+        return [*some, *(zeros(aval) for aval in self.residuals)]
 
     @property
     def residuals(self) -> list[Any]:
@@ -160,7 +158,7 @@ class RowSweep:
         def nothing(others: Sequence[Any]) -> list[Any]:
             value = others[len(row) :]
             sums = [lifted(aval, axis, True) for aval in self.back.out_avals[: -len(value) or None]]
-            return [*(jnp.zeros(aval.shape, aval.dtype) for aval in sums), *value]
+            return [*(zeros(aval) for aval in sums), *value]
 
         return RowSweep(
             self.plan,

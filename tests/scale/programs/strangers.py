@@ -341,6 +341,66 @@ def explicit_axes(world: World):
 
 
 @program
+def branches_and_loops_on_explicit_axes(world: World):
+    """How an array lies is part of its type there: of what is carried, of what branches return, of what is put together."""
+    mesh, x = on_explicit_axes(world)
+
+    @ag.function
+    def f(x, limit):
+        found, rounds = None, 0
+        while x.sum() < limit:
+            if rounds > 2:
+                x = x + 1
+            elif x.max() > 3:
+                x = jnp.sqrt(x)
+            x = x * 1.2
+            rounds += 1
+        for k in range(4):
+            if x.max() > 100:
+                break
+            x = x * 1.1 + k
+        if x.sum() > 3:
+            found = x * 2
+        if found is None:
+            return x, rounds
+        return found, rounds
+
+    with jax.set_mesh(mesh):
+        return f(x, 300.0)
+
+
+@program
+def derivatives_on_explicit_axes(world: World):
+    mesh, x = on_explicit_axes(world)
+
+    @ag.convert
+    def f(x, w):
+        rounds = 0
+        while x.sum() < 300:
+            if rounds > 2:
+                x = x * rounds
+            elif w > 1:
+                x = jnp.sqrt(x) * jnp.exp(jnp.sin(x) * w) + jnp.tanh(x) * 9
+            x = x * 1.2
+            rounds += 1
+        return (x if w > 1 else jnp.sqrt(x)).sum()
+
+    def slope(x, w):
+        return jax.grad(f, (0, 1))(x, w)
+
+    with jax.set_mesh(mesh):
+        w = jnp.float32(1.5)
+        second = jax.jit(jax.grad(lambda x: (slope(x, w)[0] ** 2).sum()))(x)
+        _, tangent = jax.jit(lambda x: jax.jvp(lambda x: f(x, w), (x,), (x,)))(x)
+        return jax.jit(slope)(x, w), second, tangent
+
+
+def on_explicit_axes(world: World):
+    mesh = jax.make_mesh((len(world.mesh.devices),), ("data",), axis_types=(jax.sharding.AxisType.Explicit,))
+    return mesh, world.array(ROWS / 7 + 0.5, "data", mesh=mesh)
+
+
+@program
 def saved_on_one_mesh_and_loaded_on_another(world: World):
     class Model(ag.Module):
         def __init__(self):
