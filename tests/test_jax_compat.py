@@ -592,22 +592,6 @@ def test_an_array_is_made_weak():
     assert jax.make_jaxpr(jax_compat.weak)(jnp.ones(2)).out_avals[0].weak_type
 
 
-def test_a_program_says_that_it_has_no_more_derivatives():
-    def refuse():
-        raise KeyError("no more")
-
-    exported = jax.export.export(jax.jit(lambda x: x**3))(jnp.float32(1))
-    for order in (0, 1):
-        found = jax.export.deserialize(bytearray(exported.serialize(vjp_order=order)))
-        made = jax_compat.with_last_derivative(found, refuse)
-        f = made.call
-        for _ in range(order):
-            f = jax.grad(f)
-        assert float(f(2.0)) == [8, 12][order]
-        with pytest.raises(KeyError, match="no more"):
-            jax.grad(f)(2.0)
-
-
 def test_shard_map_says_whether_it_checks_what_varies():
     mesh = jax.make_mesh((1,), ("data",), axis_types=(jax.sharding.AxisType.Auto,))
     parts = jax.sharding.PartitionSpec("data")

@@ -11,6 +11,7 @@ from jax import export
 from autograph.backends.base import Exported, LeafType
 from autograph.backends.xla import jax_compat
 from autograph.backends.xla.ahead import known_platforms, refuse_what_cannot_be
+from autograph.backends.xla.saved_calls import SavedCall
 from autograph.runtime.errors import StagingError
 
 
@@ -82,20 +83,14 @@ class SavedProgram:
             raise _no_flatbuffers() from None
         except Exception as error:  # whatever a reader of a foreign format raises
             raise ValueError(f"it is no program of jax.export: {type(error).__name__}: {error}") from error
-        self._exported = jax_compat.with_last_derivative(found, self._refuse)
-        self.inputs = [_type_of(aval) for aval in self._exported.in_avals]
-        self.outputs = [_type_of(aval) for aval in self._exported.out_avals]
-        self.platforms: tuple[str, ...] = tuple(self._exported.platforms)
-        self.devices: int = self._exported.nr_devices
-
-    def _refuse(self) -> Any:
-        raise StagingError(
-            f"{self._exported.fun_name} was saved with derivatives of order {self.derivatives}, and is differentiated once more "
-            f"here.\n  Save it with derivatives={self.derivatives + 1}, if it has one: see `why_not` in its manifest."
-        )
+        self.inputs = [_type_of(aval) for aval in found.in_avals]
+        self.outputs = [_type_of(aval) for aval in found.out_avals]
+        self.platforms: tuple[str, ...] = tuple(found.platforms)
+        self.devices: int = found.nr_devices
+        self._call = SavedCall(found, self.derivatives)
 
     def call(self, *operands: Any) -> list[Any]:
-        return list(self._exported.call(*operands))
+        return self._call(*operands)
 
 
 def _type_of(aval: Any) -> LeafType:

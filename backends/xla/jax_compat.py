@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
@@ -367,13 +367,6 @@ def strong(aval: Any) -> Any:
 def weak(value: Any) -> Any:
     """The same array, of weak type."""
     return jax.lax.convert_element_type_p.bind(value, new_dtype=value.dtype, weak_type=True, sharding=None)
-
-
-def with_last_derivative(exported: Any, refuse: Callable[[], Any]) -> Any:
-    """A deserialised program that calls ``refuse`` where it is differentiated more often than it was saved for."""
-    if not exported.has_vjp():
-        return replace(exported, _get_vjp=lambda _: refuse())
-    return replace(exported, _get_vjp=lambda _: with_last_derivative(exported.vjp(), refuse))
 
 
 def stacked(size: int, aval: Any) -> Any:
