@@ -32,10 +32,10 @@ from autograph.runtime.commits import commit, values_of
 from autograph.runtime.dataset import Dataset
 from autograph.runtime.errors import StagingError
 from autograph.runtime.function import Function
-from autograph.runtime.iterators import DatasetIterator
+from autograph.runtime.iterators import DatasetIterator, SequenceIterator
 from autograph.runtime.module import Module, named_parts
 from autograph.runtime.operators.locations import user_location
-from autograph.runtime.pipeline import Shuffle, steps
+from autograph.runtime.pipeline import Key, Shuffle, asks_python, shuffles
 from autograph.runtime.recording import JOINT, is_recording
 from autograph.runtime.variables import Variable
 
@@ -246,18 +246,33 @@ def _of_part(value: Any, path: _Path, seen: set[int]) -> Iterator[tuple[_Path, _
 
 
 def _of_data(data: Dataset | DatasetIterator, path: _Path, seen: set[int]) -> Iterator[tuple[_Path, _Cell]]:
-    for depth, step in enumerate(steps(data.node)):
-        if isinstance(step, Shuffle):
-            yield (*path, "seeds", str(depth)), _OfSeed(step)
-            if step.count is not None:
-                yield from _of_part(step.count.variable(), (*path, "epochs", str(depth)), seen)
+    for key, step in shuffles(data.node):
+        yield (*path, "seeds", *_names_of(key)), _OfSeed(step)
+        if step.count is not None:
+            yield from _of_part(step.count.variable(), (*path, "epochs", *_names_of(key)), seen)
     if isinstance(data, DatasetIterator):
-        for depth, word in data.held_words().items():
-            yield (*path, "words", str(depth)), _OfVariable(word)
+        for key, word in data.held_words().items():
+            yield (*path, "words", *_names_of(key)), _OfVariable(word)
         if data.is_stream:
             yield (*path, "position"), _OfStream(data)
+        elif isinstance(data, SequenceIterator):
+            yield from _of_sequence(data, path)
         else:
             yield (*path, "position"), _OfVariable(data.held_position())
+
+
+def _of_sequence(iterator: SequenceIterator, path: _Path) -> Iterator[tuple[_Path, _Cell]]:
+    if asks_python(iterator.node):
+        raise ValueError(
+            f"the place of {'.'.join(path) or 'this iterator'} cannot be saved: its elements come from a generator, and a step on "
+            "the device, a filter say, chooses among them. Save the place of an iterator over the generator's dataset."
+        )
+    for number, held in enumerate(iterator.held_state()):
+        yield (*path, "position", str(number)), _OfVariable(held)
+
+
+def _names_of(key: Key) -> _Path:
+    return (str(key),) if isinstance(key, int) else (str(key[0]), *_names_of(key[1]))
 
 
 # Arrays.

@@ -9,14 +9,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from autograph.runtime.errors import StagingError
-from autograph.runtime.iterators import DatasetIterator
+from autograph.runtime.iterators import DatasetIterator, InOrder, opened
 from autograph.runtime.operators.iterables import StagedIterable
 from autograph.runtime.operators.locations import user_location
 from autograph.runtime.operators.loop_carry import LoopTrace
 from autograph.runtime.operators.loop_state import ENDLESS, CarryChanges, ForLoop, Thunk
 from autograph.runtime.operators.state import Slot, Snapshot, Variable
-from autograph.runtime.pipeline import Node, Reading, Take, begin, is_endless, is_stream, odd_at
-from autograph.runtime.streams import StagedStream, odd_widths, width_of
+from autograph.runtime.pipeline import Node, Reading, Take, is_endless, odd_at
 
 _AS_GOOD_AS_ENDLESS = 2**31 - 1
 Body = Callable[[Any], Any]
@@ -36,7 +35,9 @@ def loop_over(operators: Any, node: Node, loop: ForLoop) -> None:
             f"{user_location()}\n  This dataset repeats without end, and the loop over it has no `break`.\n"
             "  Give repeat(n) a number, take(n) elements of it, or leave the loop."
         )
-    kind = _StreamLoop if is_stream(node) else _UnevenLoop if node.has_odd and not node.odd_is_last else _EvenLoop
+    kind = (
+        _OrderedLoop if not node.is_positional else _UnevenLoop if node.has_odd and not node.odd_is_last else _EvenLoop
+    )
     kind(operators, node, loop).run()
 
 
@@ -48,8 +49,8 @@ def loop_over_iterator(operators: Any, iterator: DatasetIterator, loop: ForLoop)
             f"{user_location()}\n  maximum_iterations bounds loops over a dataset, and this one is over an iterator.\n"
             "  Loop over the dataset, or leave the loop by a `break`."
         )
-    if is_stream(node):
-        _StreamLoop(operators, node, loop, iterator).run()
+    if not node.is_positional:
+        _OrderedLoop(operators, node, loop, iterator).run()
         return
     if node.has_odd and not node.odd_is_last:
         raise StagingError(
@@ -225,7 +226,7 @@ class _UnevenLoop(_DataLoop):
         )
 
 
-class _StreamLoop(_OpenLoop):
+class _OrderedLoop(_OpenLoop):
     """The next element is asked for at the end of each iteration that goes on.
 
     Attributes:
@@ -236,16 +237,15 @@ class _StreamLoop(_OpenLoop):
 
     def __init__(self, operators: Any, node: Node, loop: ForLoop, iterator: DatasetIterator | None = None) -> None:
         super().__init__(operators, node, loop)
-        self.width = width_of(node)
-        self.sizes = odd_widths(node) or []
-        self.is_uneven = bool(self.sizes) and not node.odd_is_last
         self.ends = iterator is None
-        self.stream = StagedStream.open(node, begin(node)) if iterator is None else iterator.stream()
+        self.stream: InOrder = opened(node) if iterator is None else iterator.stream()
+        self.width, self.sizes = self.stream.width, self.stream.sizes or ()
+        self.is_uneven = bool(self.sizes) and not node.odd_is_last
         rows, raw = self.stream.next(True)
         self.rows, self.raw = Slot("the number of rows", rows), Slot("the element", raw)
 
     def variables(self) -> list[Variable]:
-        return [*super().variables(), self.rows, self.raw]
+        return [*super().variables(), self.rows, self.raw, *self.stream.slots]
 
     def run(self) -> None:
         self._loop(may_peel=True)

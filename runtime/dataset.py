@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+import functools
 import secrets
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import jax
 import numpy as np
 
 from autograph.runtime import streams
+from autograph.runtime.cursor import same_types
+from autograph.runtime.cursors import Elements
 from autograph.runtime.data_loops import loop_over, loop_over_iterator
 from autograph.runtime.errors import StagingError
 from autograph.runtime.held import Epochs, HeldArrays
-from autograph.runtime.iterators import DatasetIterator
+from autograph.runtime.iterators import CompiledElements, DatasetIterator, SequenceIterator
 from autograph.runtime.operators.locations import user_location
 from autograph.runtime.pipeline import (
     Batch,
+    Concatenate,
     Enumerate,
+    Key,
     Map,
     Node,
     Numbers,
+    Progression,
     Reading,
     Repeat,
     Rows,
@@ -30,19 +37,23 @@ from autograph.runtime.pipeline import (
     Slices,
     Stream,
     Take,
+    Zip,
+    all_arrays,
     begin,
     in_one_order,
     is_endless,
-    is_stream,
     odd_at,
+    shuffles,
     steps,
-    with_source,
+    with_arrays,
 )
 from autograph.runtime.processes import is_one_of_several
 from autograph.runtime.recording import JOINT, is_recording
+from autograph.runtime.sequences import Filter, Interleave, Limit, Scan, TakeWhile, Unbatch, Window, with_known_limits
 from autograph.runtime.tensor_spec import TensorSpec
-from autograph.runtime.variables import outside_recordings
+from autograph.runtime.variables import current_frame, outside_recordings
 
+_PROGRAMS_SHARED = 256  # of the last datasets, by their steps, whose elements Python asked for
 _ON_DEVICE_AT_MOST = 2**30  # bytes; a larger set of arrays stays in the host's memory
 
 
@@ -173,6 +184,11 @@ class Dataset:
         >>> [int(k) for k in Dataset.range(2, 8, 3)]
         [2, 5]
         """
+        if any(isinstance(arg, jax.core.Tracer) for arg in args):
+            bounds = (0, *args, 1) if len(args) == 1 else (*args, 1)[:3]
+            start, stop, step = (jax.numpy.asarray(bound, np.int32) for bound in bounds)
+            count = jax.numpy.maximum(-((start - stop) // step), 0)
+            return cls._of(Limit(Progression(HeldArrays([start, step])), HeldArrays([count])))
         return cls._of(Numbers(range(*args)))
 
     # Steps.
@@ -232,8 +248,10 @@ class Dataset:
             raise ValueError(
                 "a dataset that repeats without end has no order of all its elements: shuffle, then repeat"
             )
-        if is_stream(self._node) and buffer is None:
-            raise ValueError("shuffling what a generator gives needs a buffer_size: among how many to choose the next")
+        if not self._node.is_positional and buffer is None:
+            raise ValueError(
+                "shuffling what a generator gives, or a filter leaves, needs a buffer_size: among how many to choose the next"
+            )
         chosen = secrets.randbits(32) if seed is None else int(seed)
         count = Epochs() if reshuffle_each_iteration else None
         return Dataset._of(Shuffle(self._node, chosen, buffer, count, is_seeded=seed is not None))
@@ -310,9 +328,7 @@ class Dataset:
         >>> [int(x) for x in Dataset.range(4).map(lambda k: k * k)]
         [0, 1, 4, 9]
         """
-        if not callable(function):
-            raise TypeError(f"map takes a function; got {type(function).__name__}")
-        return Dataset._of(Map(self._node, function))
+        return Dataset._of(Map(self._node, _function("map", function)))
 
     def enumerate(self, start: int = 0) -> Dataset:
         """Each element with its number: ``(number, element)``.
@@ -323,6 +339,153 @@ class Dataset:
         if isinstance(start, bool) or not isinstance(start, int | np.integer):
             raise TypeError(f"start is an int; got {start!r}")
         return Dataset._of(Enumerate(self._node, int(start)))
+
+    @staticmethod
+    def zip(*datasets: Any) -> Dataset:
+        """The elements of several datasets side by side, as many as the shortest has.
+
+        Args:
+          *datasets: datasets; or one tuple, dict or other container of datasets, as which elements come.
+
+        >>> a, b = Dataset.range(3), Dataset.range(10, 20)
+        >>> [(int(x), int(y)) for x, y in Dataset.zip(a, b)]
+        [(0, 10), (1, 11), (2, 12)]
+        >>> [int(both["a"] + both["b"]) for both in Dataset.zip({"a": a, "b": b})]
+        [10, 12, 14]
+        """
+        given = datasets[0] if len(datasets) == 1 else datasets
+        found, treedef = jax.tree_util.tree_flatten(given, is_leaf=lambda part: isinstance(part, Dataset))
+        if not found or not all(isinstance(part, Dataset) for part in found):
+            raise TypeError(f"zip takes datasets, or a container of datasets; got {given!r}")
+        node = Zip(tuple(part.node for part in found), treedef)
+        for part in node.parts:
+            if part.has_odd and not (node.is_positional and (part.odd_is_last or part.size != node.size)):
+                raise ValueError(
+                    "batches of different sizes cannot be put side by side: zip, then batch, or give batch drop_remainder=True"
+                )
+        return Dataset._of(node)
+
+    def concatenate(self, dataset: Dataset) -> Dataset:
+        """The elements of this dataset, then those of another, which are alike in type and shape.
+
+        >>> [int(k) for k in Dataset.range(2).concatenate(Dataset.range(7, 9))]
+        [0, 1, 7, 8]
+        """
+        if not isinstance(dataset, Dataset):
+            raise TypeError(f"concatenate takes a Dataset; got {type(dataset).__name__}")
+        one, other = (part._types()[0] for part in (self, dataset))
+        if not same_types(one, other):
+            raise TypeError(
+                "concatenate takes a dataset with elements of the same type; got "
+                f"{self.element_spec} and {dataset.element_spec}"
+            )
+        return Dataset._of(Concatenate((self._node, dataset._node)))
+
+    def filter(self, predicate: Callable[..., Any]) -> Dataset:
+        """The elements of which ``predicate`` is true; of a tuple, its parts are the arguments.
+
+        The function is converted and staged, as that of `map`.
+
+        >>> [int(k) for k in Dataset.range(10).filter(lambda k: k % 3 == 1)]
+        [1, 4, 7]
+        """
+        return Dataset._of(Filter(self._node, _function("filter", predicate)))
+
+    def take_while(self, predicate: Callable[..., Any]) -> Dataset:
+        """The elements before the first of which ``predicate`` is false.
+
+        >>> [int(k) for k in Dataset.range(10).take_while(lambda k: k * k < 10)]
+        [0, 1, 2, 3]
+        """
+        return Dataset._of(TakeWhile(self._node, _function("take_while", predicate)))
+
+    def scan(self, initial_state: Any, scan_func: Callable[[Any, Any], Any]) -> Dataset:
+        """What ``scan_func(state, element)`` makes of each element: it returns the next state, and the element in its place.
+
+        Args:
+          initial_state: the state at the beginning of each iteration: an array, or a container of arrays.
+          scan_func: is converted and staged. A tuple is one argument.
+
+        >>> [int(k) for k in Dataset.range(5).scan(0, lambda total, k: (total + k, total + k))]
+        [0, 1, 3, 6, 10]
+        """
+        return Dataset._of(Scan(self._node, _function("scan", scan_func), initial_state))
+
+    def flat_map(self, map_func: Callable[..., Any]) -> Dataset:
+        """The elements of the datasets that ``map_func`` makes of each element, one dataset after the other.
+
+        Args:
+          map_func: returns a `Dataset`. It is staged, and called again for each element of that dataset: it may not print, draw
+            random numbers, or write Variables.
+
+        >>> data = Dataset.from_tensor_slices(np.arange(4).reshape(2, 2))
+        >>> [int(k) for k in data.flat_map(Dataset.from_tensor_slices)]
+        [0, 1, 2, 3]
+        """
+        return self.interleave(map_func, cycle_length=1, block_length=1)
+
+    def interleave(
+        self,
+        map_func: Callable[..., Any],
+        cycle_length: int = 4,
+        block_length: int = 1,
+        num_parallel_calls: int | None = None,
+        deterministic: bool | None = None,
+    ) -> Dataset:
+        """The elements of the datasets that ``map_func`` makes of each element, from several of them in turn.
+
+        ``num_parallel_calls`` and ``deterministic`` are taken for programs that come from ``tf.data``, and change nothing.
+
+        Args:
+          map_func: as that of `flat_map`.
+          cycle_length: from how many datasets elements come in turn.
+          block_length: how many elements of each.
+
+        >>> data = Dataset.range(1, 4).interleave(lambda k: Dataset.from_tensors(k).repeat(3), cycle_length=2, block_length=2)
+        >>> [int(k) for k in data]
+        [1, 1, 2, 2, 1, 2, 3, 3, 3]
+        """
+        cycle, block = _count("cycle_length", cycle_length, least=1), _count("block_length", block_length, least=1)
+        return Dataset._of(Interleave(self._node, _function("interleave", map_func), cycle, block))
+
+    def window(self, size: int, shift: int | None = None, stride: int = 1, drop_remainder: bool = False) -> Dataset:
+        """Datasets of ``size`` elements each; of tuples and other containers, a dataset for each array in them.
+
+        Args:
+          size: how many elements a window has.
+          shift: how far each window is from the one before: ``size`` by default.
+          stride: how far the elements of a window are from each other.
+          drop_remainder: whether the windows in the end that have fewer elements are left out.
+
+        >>> [[int(k) for k in window] for window in Dataset.range(7).window(3, shift=2)]
+        [[0, 1, 2], [2, 3, 4], [4, 5, 6], [6]]
+        >>> batches = Dataset.range(7).window(3, shift=2, drop_remainder=True).flat_map(lambda window: window.batch(3))
+        >>> [k.tolist() for k in batches]
+        [[0, 1, 2], [2, 3, 4], [4, 5, 6]]
+        """
+        width = _count("size", size, least=1)
+        moved = width if shift is None else _count("shift", shift, least=1)
+        if self._node.has_odd:
+            raise ValueError(
+                "window of batches of different sizes: give batch drop_remainder=True, or take the window before batch"
+            )
+        node = Window(self._node, width, moved, _count("stride", stride, least=1), bool(drop_remainder), Dataset._of)
+        return Dataset._of(node)
+
+    def unbatch(self) -> Dataset:
+        """The rows of each element, along the first axes of its arrays.
+
+        >>> [int(k) for k in Dataset.range(5).batch(2).unbatch()]
+        [0, 1, 2, 3, 4]
+        """
+        node = self._node
+        if isinstance(node, Batch):
+            kept = node.parent.size
+            if not node.drop:
+                return Dataset._of(node.parent)
+            if kept is not None:
+                return Dataset._of(Take(node.parent, kept // node.width * node.width))
+        return Dataset._of(Unbatch(node))
 
     # Use.
 
@@ -398,8 +561,9 @@ class Dataset:
         >>> data.batch(2).cardinality(), data.repeat().cardinality() == Dataset.INFINITE_CARDINALITY
         (3, True)
         """
-        if self._node.size is not None:
-            return self._node.size
+        known = self._known()._node.size
+        if known is not None:
+            return known
         return self.INFINITE_CARDINALITY if is_endless(self._node) else self.UNKNOWN_CARDINALITY
 
     def _refuse_endless(self, name: str) -> None:
@@ -415,25 +579,72 @@ class Dataset:
 
     @property
     def element_spec(self) -> Any:
-        """The type of an element: `TensorSpec`s, nested as elements are; None where sizes of batches differ."""
-        full = JOINT.data.shapes(lambda: self._first(False))
-        spec = jax.tree_util.tree_map(lambda s: TensorSpec(s.shape, s.dtype), full)
-        if not self._node.has_odd or is_stream(self._node) and self._node.size is None:
-            return _open(spec) if self._node.has_odd else spec
-        return _open(spec)
+        """The type of an element: `TensorSpec`s, nested as elements are; None where sizes of batches differ.
+
+        Of a window, which is a dataset itself, a `DatasetSpec`.
+        """
+        full, has_rows = self._types()
+        leaves, treedef = jax.tree_util.tree_flatten(full, is_leaf=lambda part: isinstance(part, Dataset))
+        if any(isinstance(leaf, Dataset) for leaf in leaves):
+            return jax.tree_util.tree_unflatten(treedef, [_spec_of(leaf) for leaf in leaves])
+        return jax.tree_util.tree_unflatten(
+            treedef,
+            [
+                TensorSpec((None, *leaf.shape[1:]) if has else leaf.shape, leaf.dtype)
+                for leaf, has in zip(leaves, has_rows, strict=True)
+            ],
+        )
+
+    def _types(self) -> tuple[Any, list[bool]]:
+        """The types of a full element, and of each array whether other elements have fewer rows."""
+        node, found = self._node, None
+
+        def ask() -> int:
+            nonlocal found
+            if node.is_positional or node.is_stream:
+                full = JOINT.data.shapes(lambda: self._first(False))
+                found = full, [node.has_odd for _ in jax.tree_util.tree_leaves(full)]
+                return 0
+            elements = Elements(node, {key: np.int32(0) for key, _ in shuffles(node)})
+            full, odd = (
+                JOINT.data.shapes(lambda rows=rows: elements.element(elements.cursor.nothing(), rows))
+                for rows in (elements.width, (elements.sizes or [1 if elements.sizes is None else elements.width])[0])
+            )
+            leaves, smaller = map(jax.tree_util.tree_leaves, (full, odd))
+            found = full, [one.shape != other.shape for one, other in zip(leaves, smaller, strict=True)]
+            return 0
+
+        if is_recording():
+            ask()
+        else:
+            JOINT.compiled(ask).get_concrete_function()
+        assert found is not None
+        return found
 
     def __len__(self) -> int:
         """How many elements there are. ``TypeError`` where that is not known, or without end."""
-        if self._node.size is None:
-            what = "repeats without end" if is_endless(self._node) else "comes from a generator of unknown length"
+        known = self._known()._node.size
+        if known is None:
+            what = "repeats without end"
+            if not is_endless(self._node):
+                what = (
+                    "comes from a generator of unknown length"
+                    if self._node.is_stream
+                    else "has a length that its elements decide"
+                )
             raise TypeError(f"this dataset {what}")
-        return self._node.size
+        return known
 
     def __iter__(self) -> Iterator[Any]:
-        words = begin(self._node)
+        known = self._known()
+        if known is not self:
+            return iter(known)
+        node, words = self._node, begin(self._node)
+        if not is_recording() and not node.is_positional and not node.is_stream:
+            return SequenceIterator(node, words, self._element())
         if not is_recording():
-            return DatasetIterator(self._node, words, self._element())
-        if is_stream(self._node) or self._node.size is None:
+            return DatasetIterator(node, words, self._element())
+        if not node.is_positional or node.size is None:
             raise StagingError(
                 f"{user_location()}\n  This dataset is iterated by something else than a `for` statement, while tracing: what it gives "
                 "then would be part of the program, the same on each execution.\n  Write `for element in dataset:`; its "
@@ -441,28 +652,48 @@ class Dataset:
             )
         return self._unrolled(words)
 
+    def staged_iter(self) -> Iterator[Any]:
+        """``iter(self)`` as an operation of the program that is recorded: each execution begins anew."""
+        node = self._node
+        if current_frame() is None or node.is_stream:
+            return iter(self)
+        kind = DatasetIterator if node.is_positional else SequenceIterator
+        made = kind(node, begin(node), None)
+        made.begin()
+        return made
+
     def __repr__(self) -> str:
         chain = " → ".join(type(step).__name__.lower() for step in steps(self._node))
         return f"<ag.Dataset {chain}>"
 
     # In Python.
 
+    def _known(self) -> Dataset:
+        """This dataset, with steps whose number of elements run time has decided as steps that know it."""
+        node = with_known_limits(self._node)
+        return self if node is self._node else Dataset._of(node)
+
     def _element(self) -> Any:
         """A `Function` that gives an element: from its position, or of a stream, as it came."""
         if self._compiled is None:
-            node = self._node
-
-            def computed(raw: Any) -> Any:
-                return streams.computed(node, JOINT.operators, raw)
-
-            def at(position: Any, depths: Any, words: Any, odd: bool) -> Any:
-                reading = Reading(node, dict(zip(depths, words, strict=True)))
-                return node.rows(reading, position, 0, odd)
-
-            self._compiled = JOINT.compiled(computed if is_stream(node) else at)
+            self._compiled = self._compile()
         return self._compiled
 
-    def _unrolled(self, words: dict[int, Any]) -> Iterator[Any]:
+    def _compile(self) -> Any:
+        node = self._node
+        if not node.is_positional and not node.is_stream:
+            return CompiledElements(node)
+        if all(type(step) in _WITHOUT_FUNCTIONS for step in steps(node)):
+            arrays, bare = self.tree_flatten()
+            types = tuple((array.shape, array.dtype) for part in arrays for array in part)
+            return functools.partial(_shared_element(bare, types), self)
+
+        def computed(raw: Any) -> Any:
+            return streams.computed(node, JOINT.operators, raw)
+
+        return JOINT.compiled(computed if node.is_stream else functools.partial(_at, node))
+
+    def _unrolled(self, words: dict[Key, Any]) -> Iterator[Any]:
         node, reading = self._node, Reading(self._node, words)
         for position in range(node.size or 0):
             odd = node.has_odd and odd_at(node, reading, np.int32(position))
@@ -475,8 +706,8 @@ class Dataset:
 
     def _first(self, odd: bool) -> Any:
         node = self._node
-        words = {depth: np.int32(0) for depth, step in enumerate(steps(node)) if isinstance(step, Shuffle)}
-        if is_stream(node):
+        words = {key: np.int32(0) for key, _ in shuffles(node)}
+        if node.is_stream:
             nothing = jax.tree_util.tree_map(lambda s: jax.numpy.zeros(s.shape, s.dtype), streams.spec_of(node))
             return streams.computed(node, JOINT.operators, nothing)
         return node.rows(Reading(node, words), np.int32(0), 0, odd)
@@ -484,15 +715,44 @@ class Dataset:
     # As a container of its arrays, and as what a loop runs over.
 
     def tree_flatten(self) -> tuple[Sequence[Any], Any]:
-        source = steps(self._node)[0]
-        return (source.held.arrays if isinstance(source, Slices) else ()), self._node
+        held = all_arrays(self._node)
+        arrays = tuple(tuple(part.arrays) for part in held)
+        return arrays, with_arrays(self._node, iter([type(part)([]) for part in held]))
 
     @classmethod
     def tree_unflatten(cls, node: Any, arrays: Any) -> Dataset:
-        source = steps(node)[0]
-        if isinstance(source, Slices):
-            node = with_source(node, Slices(source.length, source.treedef, HeldArrays(list(arrays))))
-        return cls._of(node)
+        return cls._of(with_arrays(node, iter([HeldArrays(list(part)) for part in arrays])))
+
+
+@dataclass(frozen=True)
+class DatasetSpec:
+    """The type of an element that is a dataset itself.
+
+    Attributes:
+      element_spec: the type of its elements.
+    """
+
+    element_spec: Any
+
+
+_WITHOUT_FUNCTIONS = (Slices, Numbers, Take, Skip, Shard, Repeat, Batch, Enumerate)
+
+
+def _at(node: Node, position: Any, depths: Any, words: Any, odd: bool) -> Any:
+    return node.rows(Reading(node, dict(zip(depths, words, strict=True))), position, 0, odd)
+
+
+@functools.lru_cache(maxsize=_PROGRAMS_SHARED)
+def _shared_element(node: Node, types: tuple[Any, ...]) -> Any:
+    """A `Function` for the elements of all datasets of these steps, over arrays of these types: windows over one dataset, say."""
+    return JOINT.compiled(lambda data, *args: _at(data.node, *args))
+
+
+def _spec_of(part: Any) -> Any:
+    if not isinstance(part, Dataset):
+        return TensorSpec(part.shape, part.dtype)
+    arrays = jax.tree_util.tree_map(lambda s: jax.numpy.zeros(s.shape, s.dtype), part)
+    return DatasetSpec(arrays.element_spec)
 
 
 def loop_of(iterable: Any) -> Callable[..., None] | None:
@@ -538,6 +798,12 @@ def _announced(spec: Any) -> jax.ShapeDtypeStruct:
             raise ValueError(f"elements of a generator need a known shape; got {spec}")
         return jax.ShapeDtypeStruct(tuple(spec.shape), jax.dtypes.canonicalize_dtype(spec.dtype))
     return jax.ShapeDtypeStruct((), jax.dtypes.canonicalize_dtype(spec))
+
+
+def _function(name: str, function: Any) -> Callable[..., Any]:
+    if not callable(function):
+        raise TypeError(f"{name} takes a function; got {type(function).__name__}")
+    return function
 
 
 def _count(name: str, value: Any, least: int = 0) -> int:

@@ -1,14 +1,15 @@
 """The steps of a dataset, as functions of positions: each tells which rows of the step before make its elements.
 
-No step keeps an order or a place in memory, so a loop on the device, or Python, may ask for any element at any time. A
-dataset whose rows come one after the other, from a generator, has the same steps; `streams` runs them in order.
+No such step keeps an order or a place in memory, so a loop on the device, or Python, may ask for any element at any time. A
+dataset whose rows come one after the other, from a generator, has the same steps; `streams` runs them in order. Steps
+whose elements depend on those before, a filter say, are in `sequences`, and `cursors` runs them.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,6 +22,8 @@ from autograph.runtime.held import Epochs, HeldArrays
 from autograph.runtime.mapping import apply
 from autograph.runtime.recording import JOINT
 
+Key = int | tuple[int, Any]  # of a step: its number among `steps`, behind the number of the part that it is in
+
 
 class Reading:
     """One iteration of a dataset: what its steps need to know beside positions.
@@ -30,21 +33,27 @@ class Reading:
       words: for each step that shuffles, which numbers choose the order, as counted when the iteration began.
     """
 
-    def __init__(self, node: Node, words: dict[int, Any] | None = None) -> None:
+    def __init__(self, node: Node, words: dict[Key, Any] | None = None) -> None:
         self.operators = JOINT.operators
         self.words = begin(node) if words is None else words
+        self._node = node
         self._arrays: dict[int, list[Any]] = {}
         for step in steps(node):
-            if isinstance(step, Slices):
-                self._arrays[id(step.held)] = step.held.now()
+            for held in arrays_of(step):
+                self._arrays[id(held)] = held.now()
 
     def arrays(self, held: HeldArrays) -> list[Any]:
         return self._arrays[id(held)]
 
+    def part(self, number: int) -> Reading:
+        """The iteration of a part of what the first step puts together."""
+        inner = {key[1]: word for key, word in self.words.items() if isinstance(key, tuple) and key[0] == number}
+        return Reading(parts_of(steps(self._node)[0])[number], inner)
 
-def begin(node: Node) -> dict[int, Any]:
+
+def begin(node: Node) -> dict[Key, Any]:
     """Count an iteration: the words of each step that shuffles."""
-    return {depth: step.epoch() for depth, step in enumerate(steps(node)) if isinstance(step, Shuffle)}
+    return {key: step.epoch() for key, step in shuffles(node)}
 
 
 @dataclass(frozen=True)
@@ -57,7 +66,22 @@ class Node:
       size: how many elements there are; None for no end, or of a stream, for an unknown number.
       has_odd: whether there is, or may be, an odd element.
       odd_is_last: whether the odd element is the last one and the only one.
+      is_positional: whether the element at any position can be had at once.
+      is_stream: whether elements are had in order from Python, which runs all steps that do not compute.
+      repeats: whether it begins anew after its last element, without end.
     """
+
+    @property
+    def is_positional(self) -> bool:
+        return True
+
+    @property
+    def is_stream(self) -> bool:
+        return False
+
+    @property
+    def repeats(self) -> bool:
+        return False
 
     @property
     def size(self) -> int | None:
@@ -92,7 +116,7 @@ class Slices(Node):
 
     length: int
     treedef: Any
-    held: HeldArrays = field(compare=False)
+    arrays: HeldArrays = field(compare=False)
 
     @property
     def size(self) -> int:
@@ -105,7 +129,7 @@ class Slices(Node):
         return self._taken(reading, lambda array: JOINT.data.block(array, start, count))
 
     def _taken(self, reading: Reading, take: Callable[[Any], Any]) -> Any:
-        return jax.tree_util.tree_unflatten(self.treedef, list(map(take, reading.arrays(self.held))))
+        return jax.tree_util.tree_unflatten(self.treedef, list(map(take, reading.arrays(self.arrays))))
 
 
 @dataclass(frozen=True)
@@ -163,8 +187,118 @@ class Stream(Node):
     length: int | None = None
 
     @property
+    def is_positional(self) -> bool:
+        return False
+
+    @property
+    def is_stream(self) -> bool:
+        return True
+
+    @property
     def size(self) -> int | None:
         return self.length
+
+
+@dataclass(frozen=True)
+class Progression(Node):
+    """Numbers at equal distances, whose first and distance are known at run time: two arrays."""
+
+    arrays: HeldArrays = field(compare=False)
+
+    @property
+    def size(self) -> int:
+        return 2**31 - 1
+
+    def rows(self, reading: Reading, positions: Any, epochs: Any, odd: bool) -> Any:
+        start, step = reading.arrays(self.arrays)
+        return jnp.asarray(start + positions * step, jnp.int32)
+
+
+@dataclass(frozen=True)
+class Zip(Node):
+    """The elements of several datasets side by side, as many as the shortest has.
+
+    Attributes:
+      treedef: the container that they are put into.
+    """
+
+    parts: tuple[Node, ...]
+    treedef: Any
+
+    @property
+    def is_positional(self) -> bool:
+        return all(part.is_positional for part in self.parts)
+
+    @property
+    def repeats(self) -> bool:
+        return all(map(is_endless, self.parts))
+
+    @property
+    def size(self) -> int | None:
+        sizes = [part.size for part in self.parts if not surely_endless(part)]
+        return None if None in sizes else min(sizes, default=None)  # type: ignore[type-var]
+
+    @property
+    def has_odd(self) -> bool:
+        return any(part.has_odd and part.size == self.size for part in self.parts)
+
+    def rows(self, reading: Reading, positions: Any, epochs: Any, odd: bool) -> Any:
+        return self._side_by_side(
+            part.rows(reading.part(k), positions, epochs, odd and part.has_odd) for k, part in enumerate(self.parts)
+        )
+
+    def span(self, reading: Reading, start: Any, count: int, epochs: Any) -> Any:
+        return self._side_by_side(part.span(reading.part(k), start, count, epochs) for k, part in enumerate(self.parts))
+
+    def _side_by_side(self, elements: Iterable[Any]) -> Any:
+        return jax.tree_util.tree_unflatten(self.treedef, list(elements))
+
+
+@dataclass(frozen=True)
+class Concatenate(Node):
+    """The elements of one dataset after those of another."""
+
+    parts: tuple[Node, Node]
+
+    @property
+    def is_positional(self) -> bool:
+        # The elements of both are read, of which one is taken: where that costs nothing, and nobody notices.
+        return all(
+            isinstance(step, Slices | Numbers | Shuffle | Take | Skip | Shard) and step.is_positional
+            for part in self.parts
+            for step in steps(part)
+        )
+
+    @property
+    def repeats(self) -> bool:
+        return any(map(is_endless, self.parts))
+
+    @property
+    def size(self) -> int | None:
+        first, second = (part.size for part in self.parts)
+        return None if first is None or second is None else first + second
+
+    @property
+    def has_odd(self) -> bool:
+        return any(part.has_odd for part in self.parts)
+
+    @property
+    def odd_is_last(self) -> bool:
+        return not self.parts[0].has_odd and self.parts[1].odd_is_last
+
+    def rows(self, reading: Reading, positions: Any, epochs: Any, odd: bool) -> Any:
+        first, second = (part.size or 0 for part in self.parts)
+        if not first or not second:
+            k = 0 if first else 1
+            return self.parts[k].rows(reading.part(k), positions, epochs, False)
+        one = self.parts[0].rows(reading.part(0), jnp.minimum(positions, first - 1), epochs, False)
+        other = self.parts[1].rows(reading.part(1), jnp.maximum(positions - first, 0), epochs, False)
+
+        def chosen(a: Any, b: Any) -> Any:
+            is_first = jnp.reshape(positions < first, jnp.shape(positions) + (1,) * (a.ndim - jnp.ndim(positions)))
+            return jnp.where(is_first, a, b)
+
+        return jax.tree_util.tree_map(chosen, one, other)
 
 
 # Steps.
@@ -175,6 +309,18 @@ class Step(Node):
     """A step that has one before it. What it does not change is as there."""
 
     parent: Node
+
+    @property
+    def is_positional(self) -> bool:
+        return self.parent.is_positional
+
+    @property
+    def is_stream(self) -> bool:
+        return self.parent.is_stream
+
+    @property
+    def repeats(self) -> bool:
+        return self.parent.repeats
 
     @property
     def size(self) -> int | None:
@@ -196,8 +342,14 @@ class Take(Step):
     count: int
 
     @property
+    def repeats(self) -> bool:
+        return False
+
+    @property
     def size(self) -> int | None:
-        return self.count if self.parent.size is None else min(self.count, self.parent.size)
+        if self.parent.size is None:
+            return self.count if surely_endless(self.parent) else None
+        return min(self.count, self.parent.size)
 
     @property
     def has_odd(self) -> bool:
@@ -256,6 +408,10 @@ class Repeat(Step):
     count: int | None
 
     @property
+    def repeats(self) -> bool:
+        return self.parent.repeats if self.count is not None else True
+
+    @property
     def size(self) -> int | None:
         inner = self.parent.size
         return 0 if inner == 0 else None if self.count is None or inner is None else inner * self.count
@@ -297,9 +453,13 @@ class Shuffle(Step):
         return self.parent.rows(reading, self.place(reading, positions, epochs), epochs, odd)
 
     def place(self, reading: Reading, positions: Any, epochs: Any) -> Any:
-        repetition = 0 if self.count is None else epochs
-        words = (self.seed & 0xFFFFFFFF, self.seed >> 32 & 0xFFFFFFFF, reading.words[depth_of(self)], repetition)
-        return JOINT.data.shuffled(positions, self.parent.size or 0, tuple(map(_word, words)))
+        words = (*self.words(reading), _word(0 if self.count is None else epochs))
+        return JOINT.data.shuffled(positions, self.parent.size or 0, words)
+
+    def words(self, reading: Reading) -> tuple[Any, ...]:
+        """What chooses the order of this iteration."""
+        words = (self.seed & 0xFFFFFFFF, self.seed >> 32 & 0xFFFFFFFF, reading.words[depth_of(self)])
+        return tuple(map(_word, words))
 
 
 @dataclass(frozen=True)
@@ -322,7 +482,7 @@ class Batch(Step):
     def has_odd(self) -> bool:
         inner = self.parent.size
         if inner is None:
-            return not self.drop and any(isinstance(step, Stream) for step in steps(self)) and not is_endless(self)
+            return not self.drop and not is_endless(self)
         return not self.drop and inner % self.width != 0
 
     @property
@@ -383,24 +543,69 @@ def steps(node: Node) -> list[Node]:
     return found[::-1]
 
 
+def parts_of(node: Node) -> tuple[Node, ...]:
+    """The datasets that a first step puts together; none for others."""
+    return node.parts if isinstance(node, Zip | Concatenate) else ()
+
+
+def arrays_of(node: Node) -> tuple[HeldArrays, ...]:
+    """What a step holds of its own."""
+    held = getattr(node, "arrays", None)
+    return () if held is None else (held,)
+
+
 def depth_of(node: Node) -> int:
     """The number of a step among `steps`."""
     return len(steps(node)) - 1
 
 
-def is_stream(node: Node) -> bool:
-    """Whether elements can be had in order only."""
-    return isinstance(steps(node)[0], Stream)
+def shuffles(node: Node) -> Iterator[tuple[Key, Shuffle]]:
+    """The steps that shuffle, those of parts first."""
+    source, *rest = steps(node)
+    for number, part in enumerate(parts_of(source)):
+        for key, step in shuffles(part):
+            yield (number, key), step
+    for depth, own in enumerate(rest, 1):
+        if isinstance(own, Shuffle):
+            yield depth, own
+
+
+def asks_python(node: Node) -> bool:
+    """Whether elements, or some part of them, come from an iterator of Python's."""
+    return any(isinstance(step, Stream) or any(map(asks_python, parts_of(step))) for step in steps(node))
 
 
 def is_endless(node: Node) -> bool:
     """Whether it is known that there is no last element."""
-    return node.size is None and any(isinstance(s, Repeat) and s.count is None for s in steps(node))
+    return node.size is None and node.repeats
 
 
-def odd_at(node: Node, reading: Reading, position: Any) -> Any:
+def surely_endless(node: Node) -> bool:
+    """Whether there is no last element. What repeats without end has none at all if what it repeats is empty."""
+    return is_endless(node) and (node.is_positional or node.is_stream)
+
+
+def all_arrays(node: Node) -> list[HeldArrays]:
+    """What all steps hold of their own."""
+    source = steps(node)[0]
+    inner = [held for part in parts_of(source) for held in all_arrays(part)]
+    return inner + [held for step in steps(node) for held in arrays_of(step)]
+
+
+def with_arrays(node: Node, arrays: Iterator[HeldArrays]) -> Node:
+    """The same steps, which hold these in place of `all_arrays`."""
+    changed: dict[str, Any] = {}
+    if isinstance(node, Zip | Concatenate):
+        changed["parts"] = tuple(with_arrays(part, arrays) for part in node.parts)
+    if isinstance(node, Step):
+        changed["parent"] = with_arrays(node.parent, arrays)
+    if arrays_of(node):
+        changed["arrays"] = next(arrays)
+    return dataclasses.replace(node, **changed) if changed else node
+
+
+def odd_at(node: Node, reading: Reading, position: Any, epoch: Any = 0) -> Any:
     """Whether the element at this position of this iteration is odd."""
-    epoch: Any = 0
     while isinstance(node, Step) and not isinstance(node, Batch):
         if isinstance(node, Skip):
             position = position + node.count
@@ -416,17 +621,14 @@ def odd_at(node: Node, reading: Reading, position: Any) -> Any:
     return position == node.size - 1
 
 
-def with_source(node: Node, source: Node) -> Node:
-    """The same steps on another source."""
-    return dataclasses.replace(node, parent=with_source(node.parent, source)) if isinstance(node, Step) else source
-
-
 def in_one_order(node: Node) -> Node:
     """The same steps, of which those that shuffle choose one order for all iterations."""
-    if not isinstance(node, Step):
-        return node
     changed: dict[str, Any] = {"count": None} if isinstance(node, Shuffle) else {}
-    return dataclasses.replace(node, parent=in_one_order(node.parent), **changed)
+    if isinstance(node, Zip | Concatenate):
+        changed["parts"] = tuple(map(in_one_order, node.parts))
+    if isinstance(node, Step):
+        changed["parent"] = in_one_order(node.parent)
+    return dataclasses.replace(node, **changed) if changed else node
 
 
 def stacked_as(shape: tuple[int, ...], items: list[Any], spec: Any) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +22,7 @@ from autograph.runtime.mapping import apply
 from autograph.runtime.pipeline import (
     Batch,
     Enumerate,
+    Key,
     Map,
     Node,
     Repeat,
@@ -43,7 +44,7 @@ _SIZES_TRIED = 16
 # In Python.
 
 
-def elements(node: Node, words: dict[int, Any], epoch: int = 0) -> Iterator[Any]:
+def elements(node: Node, words: dict[Key, Any], epoch: int = 0) -> Iterator[Any]:
     """The elements of a stream before what `Map`s compute, as NumPy arrays."""
     if isinstance(node, Stream):
         yield from _conforming(node)
@@ -88,7 +89,7 @@ def _conforming(node: Stream) -> Iterator[Any]:
             close()
 
 
-def _repeated(node: Repeat, words: dict[int, Any], epoch: int) -> Iterator[Any]:
+def _repeated(node: Repeat, words: dict[Key, Any], epoch: int) -> Iterator[Any]:
     for k in itertools.count() if node.count is None else range(node.count):
         is_empty = True
         for element in elements(node.parent, words, epoch * (node.count or 1) + k):
@@ -163,13 +164,13 @@ def _has_rows(node: Node) -> Any:
 
 def width_of(node: Node) -> int:
     """How many rows an element has: 1 where there are no batches."""
-    batch = _outer_batch(node)
+    batch = outer_batch(node)
     return 1 if batch is None else batch.width
 
 
 def odd_widths(node: Node) -> list[int] | None:
     """The sizes that a last batch may have; None where they are too many for a program for each."""
-    batch = _outer_batch(node)
+    batch = outer_batch(node)
     if batch is None or not node.has_odd:
         return []
     if batch.parent.size is not None:
@@ -177,7 +178,8 @@ def odd_widths(node: Node) -> list[int] | None:
     return list(range(1, batch.width)) if batch.width <= _SIZES_TRIED else None
 
 
-def _outer_batch(node: Node) -> Batch | None:
+def outer_batch(node: Node) -> Batch | None:
+    """The last step that makes batches."""
     return next((step for step in reversed(steps(node)) if isinstance(step, Batch)), None)
 
 
@@ -234,14 +236,28 @@ class StagedStream:
     take: Callable[[int], Any] = _OPEN.next
 
     @classmethod
-    def open(cls, node: Node, words: dict[int, Any]) -> StagedStream:
-        """Record the making of the iterator."""
+    def open(cls, node: Node, words: dict[Key, Any], epoch: Any = 0) -> StagedStream:
+        """Record the making of the iterator of this repetition."""
         depths = list(words)
 
-        def make(*values: Any) -> Any:
-            return np.int32(_OPEN.add(elements(node, dict(zip(depths, values, strict=True)))))
+        def make(epoch: Any, *values: Any) -> Any:
+            return np.int32(_OPEN.add(elements(node, dict(zip(depths, values, strict=True)), int(epoch))))
 
-        return cls(node, numpy_function(make, [jnp.asarray(words[depth]) for depth in depths], np.int32))
+        operands = [jnp.asarray(epoch, jnp.int32), *(jnp.asarray(words[depth]) for depth in depths)]
+        return cls(node, numpy_function(make, operands, np.int32))
+
+    @property
+    def slots(self) -> Sequence[Any]:
+        """What a loop has to carry: nothing, since the iterator is Python's."""
+        return ()
+
+    @property
+    def width(self) -> int:
+        return width_of(self.node)
+
+    @property
+    def sizes(self) -> list[int] | None:
+        return odd_widths(self.node)
 
     def next(self, goes_on: Any) -> tuple[Any, Any]:
         """Record a call for the next element: how many rows it has, 0 at the end, and the element, filled up.
@@ -280,7 +296,12 @@ class StagedStream:
 
     def close(self) -> None:
         """Record the end of the iteration."""
-        clean_up(lambda number: _OPEN.close(int(number)), [self.number])
+        close(self.number)
+
+
+def close(number: Any) -> None:
+    """End an iteration by its number: now, or when the program that is recorded runs."""
+    clean_up(lambda number: _OPEN.close(int(number)), [number])
 
 
 def _check_odd(rows: int, width: int, sizes: list[int] | None) -> None:

@@ -102,6 +102,7 @@ class Builtins:
             builtins.len: self._len,
             builtins.isinstance: _is_instance,
             builtins.next: self._next,
+            builtins.iter: self._iter,
             contextlib.suppress: self.suppress,
             builtins.sum: self._sum,
             builtins.abs: lambda value: self.operate("abs", value),
@@ -157,6 +158,11 @@ class Builtins:
             size = self.call(method)(value)
             return size if self.backend.is_traced(size) else len(_Sized(size))
         return len(value)
+
+    def _iter(self, *args: Any) -> Any:
+        """``iter``; of a dataset, an iterator that the program begins anew on each execution."""
+        staged = getattr(type(args[0]), "staged_iter", None) if len(args) == 1 and self.backend.is_tracing() else None
+        return iter(*args) if staged is None else staged(*args)
 
     def _next(self, *args: Any) -> Any:
         if args and (each := self.reductions.each_of(args[0], may_leave=True)) is not None:
