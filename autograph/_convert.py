@@ -33,7 +33,7 @@ from autograph._passes.nodes import Context, Namer
 from autograph._source import FunctionNode, FunctionSource, SourceFiles, nested_codes
 from autograph._syntax import check_syntax
 from autograph._verbosity import log
-from autograph.runtime.errors import ConversionError
+from autograph.runtime.errors import ConversionError, place_of
 
 T = TypeVar("T")
 _OPERATORS = "ag__"
@@ -213,7 +213,7 @@ class Converter:
             if entry is None:
                 with _no_collection():
                     converted = self._convert_code(function)
-                log(1, f"converted {function.__qualname__} ({code.co_filename}:{code.co_firstlineno})")
+                log(1, f"converted {function.__qualname__} ({place_of(code.co_filename, code.co_firstlineno)})")
                 log(3, converted.text)
                 key = id(code)
                 entry = (weakref.ref(code, lambda _: self._codes.pop(key, None)), converted)

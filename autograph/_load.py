@@ -13,6 +13,8 @@ import types
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
+from autograph._first_lines import with_blocks_beginning_at
+
 _Node = TypeVar("_Node", bound=ast.AST)
 # Required by Python 3.12's nodes, unknown to 3.11's.
 _NO_TYPE_PARAMETERS: dict[str, Any] = {"type_params": []} if sys.version_info >= (3, 12) else {}
@@ -44,6 +46,7 @@ def compile_function(
     for _ in range(2 if class_name is None else 3):
         code = next(constant for constant in code.co_consts if isinstance(constant, types.CodeType))
     code = code.replace(co_flags=code.co_flags | original.co_flags & inspect.CO_ITERABLE_COROUTINE)
+    code = with_blocks_beginning_at(code, original)
     if code.co_qualname == original.co_qualname:
         return code
     return _requalified(code, code.co_qualname, original.co_qualname)

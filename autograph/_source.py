@@ -17,7 +17,7 @@ import types
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from autograph.runtime.errors import ConversionError
+from autograph.runtime.errors import ConversionError, place_of
 
 _FUTURE_FLAGS = 0
 for _feature in __import__("__future__").all_feature_names:
@@ -100,7 +100,7 @@ class SourceFiles:
             definition = self._lookup(function, code, flags)
         if definition is None:
             raise ConversionError(
-                f"{code.co_filename}:{code.co_firstlineno}: the source of {code.co_qualname!r} has changed since it "
+                f"{place_of(code.co_filename, code.co_firstlineno)}: the source of {code.co_qualname!r} has changed since it "
                 "was imported, so converting it would give other behaviour. Import the module again (restart, or "
                 "importlib.reload)."
             )
@@ -126,7 +126,7 @@ class SourceFiles:
         lines = linecache.getlines(code.co_filename, function.__globals__)
         if not lines:
             raise ConversionError(
-                f"{code.co_filename}:{code.co_firstlineno}: the source of {code.co_qualname!r} is not available "
+                f"{place_of(code.co_filename, code.co_firstlineno)}: the source of {code.co_qualname!r} is not available "
                 "(typed into a session without history, made by exec, or shipped without its file). Put the function "
                 "in a file, or mark it with autograph.do_not_convert."
             )
@@ -137,7 +137,7 @@ class SourceFiles:
                     file = _File(code.co_filename, lines)
                 except SyntaxError as error:
                     raise ConversionError(
-                        f"{code.co_filename}:{error.lineno}: the file that defines {code.co_qualname!r} no longer "
+                        f"{place_of(code.co_filename, error.lineno or 1)}: the file that defines {code.co_qualname!r} no longer "
                         f"parses ({error.msg}). Mend it and import it again."
                     ) from error
                 self._files[code.co_filename] = file

@@ -6,6 +6,7 @@ Standard library only, so that the compiler, the runtime, the backends and the t
 from __future__ import annotations
 
 import linecache
+import sys
 
 
 class ConversionError(Exception):
@@ -90,11 +91,29 @@ class SavedError(Exception):
         return super().__str__() if self.saved_text is None else self.saved_text
 
 
+def cell_of(filename: str) -> str | None:
+    """What IPython calls the cell that it compiled under this file name, as in ``Cell In[3]``; None if this is no cell's."""
+    get_shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)
+    name = getattr(getattr(get_shell(), "compile", None), "format_code_name", lambda _: None)
+    found = name(filename)
+    return None if found is None else " ".join(found)
+
+
+def place_of(filename: str, lineno: int) -> str:
+    """Return ``file:line``; of a cell of a notebook ``Cell In[3], line 2``.
+
+    >>> place_of("train.py", 3)
+    'train.py:3'
+    """
+    cell = cell_of(filename)
+    return f"{filename}:{lineno}" if cell is None else f"{cell}, line {lineno}"
+
+
 def describe_location(filename: str, lineno: int) -> str:
-    """Return ``file:line`` followed by that line's text, where the text can be had.
+    """Return `place_of` followed by that line's text, where the text can be had.
 
     >>> describe_location("<nowhere>", 3)
     '<nowhere>:3'
     """
-    text = linecache.getline(filename, lineno).strip()
-    return f"{filename}:{lineno}: {text}" if text else f"{filename}:{lineno}"
+    text, place = linecache.getline(filename, lineno).strip(), place_of(filename, lineno)
+    return f"{place}: {text}" if text else place

@@ -38,6 +38,8 @@ from jax.interpreters import ad, batching, mlir
 from jax.interpreters import partial_eval as pe
 from jax.interpreters.xla import canonicalize_dtype_handlers
 
+from autograph.runtime.errors import cell_of
+
 # Programs: `ClosedJaxpr` is the class of what `jax.make_jaxpr` returns, equations closed over constants.
 
 _SOURCE_LINE = re.compile(r"(.+):(\d+):(\d+) \((.*)\)", re.DOTALL)
@@ -122,15 +124,19 @@ def name_of(equation: Any) -> str:
     return name
 
 
-def source_line(equation: Any) -> str:
-    """The user's line that an equation comes from."""
-    return source_info_util.summarize(equation.source_info)
-
-
 def source_position(equation: Any) -> tuple[str, int, int, str] | None:
-    """The same as file, line, column (from 0) and function; None where it is not known."""
-    match = _SOURCE_LINE.fullmatch(source_line(equation))
+    """File, line, column (from 0) and function of the user's that an equation comes from; None where that is not known."""
+    match = _SOURCE_LINE.fullmatch(source_info_util.summarize(equation.source_info))
     return None if match is None else (match[1], int(match[2]), int(match[3]), match[4])
+
+
+def source_line(equation: Any) -> str:
+    """The same as text, ``file:line:column (function)``, a cell of a notebook by its name; empty where it is not known."""
+    found = source_position(equation)
+    if found is None:
+        return ""
+    file, line, column, function = found
+    return f"{cell_of(file) or file}:{line}:{column} ({function})"
 
 
 def name_scopes(equation: Any) -> str:

@@ -5,7 +5,6 @@ Handing `lax` a carry that starts as ``0`` and turns float makes it trace the bo
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,6 +16,7 @@ import numpy as np
 from autograph.backends.base import MISSING, LeafType, LoopSpec, Output, Traced
 from autograph.backends.xla import jax_compat
 from autograph.backends.xla.tracing import explicit_sharding
+from autograph.runtime.errors import place_of
 
 _NUMBERS = (bool, int, float, complex)
 
@@ -51,8 +51,8 @@ def line_of(traced: Traced, leaf: Any) -> str | None:
     wanted = traced.program.jaxpr.outvars[leaf.index]
     for equation in traced.program.jaxpr.eqns:
         if any(made is wanted for made in equation.outvars):
-            found = re.match(r"(.*?:\d+):\d+ \(", jax_compat.source_line(equation))
-            return None if found is None else found[1]
+            found = jax_compat.source_position(equation)
+            return None if found is None else place_of(*found[:2])
     return None
 
 

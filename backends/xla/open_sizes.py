@@ -23,7 +23,7 @@ from jax import export
 
 import autograph.backends
 from autograph.backends.xla import jax_compat
-from autograph.runtime.errors import StagingWarning
+from autograph.runtime.errors import StagingWarning, place_of
 
 
 def is_symbolic_size(value: Any) -> bool:
@@ -263,7 +263,7 @@ class _EqualityWatch:
         caller = frame.f_back
         if not caller.f_code.co_filename.startswith(_OTHERS):
             first, second = (frame.f_locals[name] for name in frame.f_code.co_varnames[:2])
-            self._seen.append((first, second, f"{caller.f_code.co_filename}:{caller.f_lineno}"))
+            self._seen.append((first, second, place_of(caller.f_code.co_filename, caller.f_lineno)))
 
     def check(self) -> None:
         """Raise if a comparison could have turned out either way."""

@@ -20,6 +20,7 @@ from typing import Any
 
 from autograph.backends.base import LeafType
 from autograph.backends.described import Block, Position, TextLine
+from autograph.runtime.errors import cell_of
 from autograph.runtime.explorer.lines import (
     COND,
     Box,
@@ -386,7 +387,7 @@ def _bytes(value: float) -> str:
 
 
 def _short(file: str) -> str:
-    return os.path.basename(file) or file
+    return cell_of(file) or os.path.basename(file) or file
 
 
 @functools.cache

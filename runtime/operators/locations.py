@@ -11,7 +11,7 @@ from typing import Any
 
 import jax
 
-from autograph.runtime.errors import StagingWarning, describe_location
+from autograph.runtime.errors import StagingWarning, cell_of, describe_location
 from autograph.runtime.statements import Remark, take_down
 
 _RUNTIME = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -145,7 +145,7 @@ def warn(message: str) -> None:
     if frame is not None:
         take_down(Remark(_position(frame.f_code, line), message))
     registry = {} if frame is None else frame.f_globals.setdefault("__warningregistry__", {})
-    warnings.warn_explicit(text, StagingWarning, filename, line, registry=registry)
+    warnings.warn_explicit(text, StagingWarning, cell_of(filename) or filename, line, registry=registry)
 
 
 def _user_frame() -> types.FrameType | None:

@@ -11,6 +11,7 @@ import jax
 
 from autograph.backends.described import Node
 from autograph.runtime.collecting import Collected
+from autograph.runtime.errors import place_of
 from autograph.runtime.held import Held
 from autograph.runtime.raising import Guarded
 from autograph.runtime.recording import JOINT
@@ -97,7 +98,7 @@ def _node(scope: str, node: Node) -> Any:
         attributes["dtype"] = AttrValue(s=dtype.encode()) if known is None else AttrValue(type=known)
     texts = dict(node.parameters)
     if node.position is not None:
-        texts["line"] = f"{os.path.basename(node.position.file)}:{node.position.line}"
+        texts["line"] = place_of(node.position.file, node.position.line).rpartition(os.sep)[2]
     attributes |= {name: AttrValue(s=text.encode()) for name, text in texts.items()}
     inputs = [scope + name for name in node.inputs]
     return NodeDef(name=scope + node.name, op=node.operation, input=inputs, attr=attributes)
