@@ -21,6 +21,7 @@ from autograph._api import do_not_convert as do_not_convert
 from autograph._api import function as function
 from autograph._api import grad as grad
 from autograph._api import load as load
+from autograph._api import load_ipython_extension as load_ipython_extension
 from autograph._api import operators as operators
 from autograph._api import range as range
 from autograph._api import to_code as to_code
@@ -94,6 +95,7 @@ __all__ = [
     "functions_run_eagerly",
     "grad",
     "load",
+    "load_ipython_extension",
     "numpy_function",
     "operators",
     "print",

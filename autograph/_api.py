@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import sys
 import types
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar, overload
@@ -32,6 +33,7 @@ from autograph.runtime.explorer.page import refusal_page as page_of_refusal
 from autograph.runtime.explorer.refusals import refusal_of
 from autograph.runtime.features import Feature
 from autograph.runtime.function import Function
+from autograph.runtime.notebooks import add_magic
 from autograph.runtime.operators import Operators
 from autograph.runtime.operators.bounds import takes_positions
 from autograph.runtime.operators.calls import is_plain, mark_unconverted
@@ -385,6 +387,14 @@ def refusal_page(f: Function, error: Exception) -> str:
     """The page of a function that was refused with this error, for those who look at programs."""
     refusal = refusal_of(error)
     return page_of_refusal(f.__name__, refusal, _listings(operators, f, () if refusal.line is None else [refusal.line]))
+
+
+def load_ipython_extension(ipython: Any) -> None:
+    """Add the cell magic ``%%autograph`` to IPython, which calls this for ``%load_ext autograph``.
+
+    ``%%autograph`` runs a cell, and shows the functions that it defines beside what they are rewritten to; ``%%autograph f g`` only these.
+    """
+    add_magic(ipython, lambda f: _listings(operators, f, ()), to_code, sys.modules["IPython"].display.display)
 
 
 def _unconverted(f: Any) -> Any:

@@ -41,6 +41,7 @@ PUBLIC = {
     "functions_run_eagerly",
     "grad",
     "load",
+    "load_ipython_extension",
     "numpy_function",
     "operators",
     "print",
