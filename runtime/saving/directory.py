@@ -168,6 +168,13 @@ class Reading:
     def __exit__(self, *_: object) -> None:
         os.close(self._descriptor)
 
+    def is_replaced(self) -> bool:
+        """Whether another directory stands at the path now, which a save has put there."""
+        try:
+            return not os.path.samestat(os.fstat(self._descriptor), os.stat(self.path))
+        except FileNotFoundError:
+            return True
+
     def error(self, name: str, what: str) -> LoadError:
         """The exception that says what is wrong with a file."""
         return LoadError(f"{self.path / name}: {what}")

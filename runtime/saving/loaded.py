@@ -93,9 +93,14 @@ def loader(function: Callable[..., Any]) -> Callable[[str | os.PathLike[str]], L
           LoadError: it was not written by `save`, or is damaged, or by another version; the message names the file. Nothing of
             it is run, nothing beside it is read.
         """
-        place = found(Path(os.path.abspath(os.fspath(path))))
-        with Reading(place) as directory:
-            return _Loading(directory, function).module()
+        place = Path(os.path.abspath(os.fspath(path)))
+        while True:
+            with Reading(found(place)) as directory:
+                try:
+                    return _Loading(directory, function).module()
+                except LoadError:
+                    if not directory.is_replaced():  # by a save, which has removed what was being read
+                        raise
 
     return load
 
