@@ -170,6 +170,7 @@ class Settings:
 
 class Color(enum.Enum):
     RED = "red"
+    GREEN = "green"
 
 
 @pytest.mark.parametrize(
@@ -186,6 +187,12 @@ class Color(enum.Enum):
         lambda x: slice(0, 3),
         lambda x: x if x.sum() > 100 else None,
         lambda x: x if x.sum() > 1 else None,
+        lambda x: "many" if x.sum() > 100 else "few",
+        lambda x: {
+            "mode": b"on" if x.sum() > 1 else b"off",
+            "type": jnp.dtype("f4") if x.sum() > 1 else jnp.dtype("i1"),
+        },
+        lambda x: [("up" if v > 2 else "down" if v < 2 else "level", v) for v in x],
     ],
 )
 def test_results_of_python(tmp_path, make):
@@ -253,6 +260,32 @@ def test_objects_and_members_of_enumerations(tmp_path):
     assert again(X, Color.RED)[1] == again(X, "red")[1] == "red"
     with pytest.raises(ag.InvalidArgumentError, match="RED"):
         again(X, "blue")
+
+
+def test_a_member_of_an_enumeration_that_a_path_chooses(tmp_path):
+    @ag.function(input_signature=[Spec([])])
+    def light(x):
+        color = Color.RED
+        if x > 0:
+            color = Color.GREEN
+        return color
+
+    again = loaded(light, tmp_path)
+    for x in (1.0, -1.0):
+        assert again(x) == light(x).value
+
+    @ag.function
+    def twice(x):
+        return (again(x), again(-x)) if again(x) == "green" else (again(x), again(x))
+
+    assert twice(jnp.array(1.0)) == ("green", "red") and twice(jnp.array(-1.0)) == ("red", "red")
+    assert loaded(again, tmp_path / "again")(1.0) == "green"
+
+
+def test_functions_that_a_path_chooses_cannot_be_saved(tmp_path):
+    f = ag.function(lambda x: jnp.sin if x > 0 else jnp.cos, [Spec([])])
+    with pytest.raises(ag.StagingError, match="returns a .*, which cannot be saved"):
+        ag.save(f, tmp_path / "m")
 
 
 def test_a_result_of_a_class_that_only_its_source_knows_is_refused(tmp_path):

@@ -14,6 +14,7 @@ A node is a list whose first item says what it is:
     ["text", [part …]]                             a text of values: see `texts`
     ["opaque", "<function relu>"]                  a value of a signature that has no form outside its process
     ["optional", node, node]                       whether there is a value, and it
+    ["oneof", [node …], [node …]]                  for each of some constants whether it is that, and the constants
     ["rows", node, [node …], node, capacity]       a list of traced length: length, columns, one element, room
     ["padded", node, node]                         an array of traced length: values, length
 """
@@ -34,6 +35,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from autograph.runtime.one_of import OneOf
 from autograph.runtime.operators.list_outputs import CountedList
 from autograph.runtime.operators.padded import Padded, taken_apart
 from autograph.runtime.operators.padded_arrays import PaddedArray
@@ -97,6 +99,9 @@ class _Encoder:
 
     def _node(self, value: Any) -> Node | None:
         kind = type(value)
+        if kind is OneOf:  # which says that it is of the constants' class
+            tags, constants = value.tree_flatten()
+            return ["oneof", list(map(self.node, tags)), list(map(self.node, constants.values))]
         slot = self.take(value)
         if slot is not None:
             return ["slot", slot.number]
@@ -352,6 +357,9 @@ class Decoder:
 
     def _optional(self, present: Node, value: Node) -> Optional:
         return Optional(self.value(present), self.value(value))
+
+    def _oneof(self, tags: Sequence[Node], constants: Sequence[Node]) -> OneOf:
+        return OneOf(self.values(constants), self.values(tags))
 
     def _rows(self, length: Node, columns: Sequence[Node], element: Node, capacity: int) -> TracedList:
         buffers = self.values(columns)

@@ -169,6 +169,7 @@ _VALUES: list[Any] = [
         ["optional", ["bool", True], ["slot", 0]],
         ["made", 0, ["none"]],
         ["same", 0],
+        ["oneof", [["slot", 0], ["slot", 1]], [["str", "a"], ["str", "b"]]],
         ["dtype", "float32"],
         ["opaque", "x"],
     ),
