@@ -9,6 +9,8 @@ from typing import Any
 import jax
 import numpy as np
 
+from autograph.runtime.processes import on_host
+
 
 def plain(value: Any) -> Any:
     """The present value of a Variable or of a part of one; anything else as it is."""
@@ -50,7 +52,8 @@ class ArrayLike:
         return self.value
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-        return np.array(self.value, dtype=dtype) if copy else np.asarray(self.value, dtype=dtype)
+        value = on_host(self.value, self._described())
+        return np.array(value, dtype=dtype) if copy else np.asarray(value, dtype=dtype)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or not hasattr(jax.Array, name):
@@ -59,7 +62,11 @@ class ArrayLike:
 
     def numpy(self) -> np.ndarray[Any, Any]:
         """The value as a NumPy array of its own."""
-        return np.array(self.value)
+        return np.array(on_host(self.value, self._described()))
+
+    def _described(self) -> str:
+        """What messages call it."""
+        return f"a {type(self).__name__}"
 
     def __len__(self) -> int:
         return len(self.value)

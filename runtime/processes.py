@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import jax
+import numpy as np
 from jax.experimental import multihost_utils
 
 
@@ -15,7 +16,24 @@ def is_one_of_several() -> bool:
 
 def is_readable(array: Any) -> bool:
     """Whether this process holds all of an array."""
-    return not isinstance(array, jax.Array) or array.is_fully_addressable or array.is_fully_replicated
+    if not isinstance(array, jax.Array) or isinstance(array, jax.core.Tracer):
+        return True  # a tracer has an error of its own for who reads it
+    return array.is_fully_addressable or array.is_fully_replicated
+
+
+def on_host(array: Any, name: str) -> np.ndarray[Any, Any]:
+    """The whole of an array as NumPy's; ``name`` is what a message calls it.
+
+    Raises:
+      RuntimeError: it is spread over several processes, so that none has all of it.
+    """
+    if not is_readable(array):
+        raise RuntimeError(
+            f"{name} is spread over {jax.process_count()} processes, and none of them holds all of it.\n"
+            "  In every process: jax.experimental.multihost_utils.process_allgather(….value, tiled=True) puts it together, "
+            "….value.addressable_shards are the parts that this process holds."
+        )
+    return np.asarray(array)
 
 
 def in_each(array: Any) -> Any:

@@ -312,6 +312,9 @@ class Variable(ArrayLike, AssignedDerivatives):
         text = f" {np.asarray(self._value).tolist()}" if known and self._value.size <= 16 else ""
         return f"<ag.Variable {self.name!r} {self._type}{text}>"
 
+    def _described(self) -> str:
+        return f"Variable {self.name!r}"
+
     def __deepcopy__(self, memo: dict[int, Any]) -> Variable:
         copy = memo[id(self)] = Variable(self.value, self._trainable, self._name)
         return copy

@@ -12,6 +12,7 @@ import pytest
 
 import autograph as ag
 from autograph.backends.xla import platforms
+from autograph.backends.xla.optimize.passes import PASSES
 from autograph.backends.xla.platforms import PLATFORMS
 from tests.rooms import ROOT
 
@@ -280,3 +281,8 @@ def test_the_document_has_the_table():
         (row,) = (line for line in lines if line.startswith(start))
         assert [cell.strip() for cell in row.split("|")[2:-1]] == [of(PLATFORMS[platform]) for platform in columns]
     assert PLATFORMS["cuda"] == PLATFORMS["rocm"]
+
+
+def test_the_document_says_of_each_pass_what_it_does_elsewhere():
+    text = (ROOT / "docs/targets.md").read_text(encoding="utf-8")
+    assert [each.run.__name__ for each in PASSES if f"| `{each.run.__name__}`: " not in text] == []

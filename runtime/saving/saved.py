@@ -22,6 +22,7 @@ from autograph.runtime.held import Constant, Held
 from autograph.runtime.inputs import WeakSpec
 from autograph.runtime.module import Module
 from autograph.runtime.operators.locations import user_location
+from autograph.runtime.processes import on_host
 from autograph.runtime.raising import Guarded
 from autograph.runtime.random import Generator
 from autograph.runtime.recording import JOINT, is_recording
@@ -278,7 +279,7 @@ class _Saving:
                     raise variable._unset()
                 variable._lent = True  # a call that may use its memory copies it first
         names = [name for _, name in self._variables.values()]
-        return {name: _on_host(value) for name, value in zip(names, self._values, strict=True)}
+        return {name: _on_host(value, name) for name, value in zip(names, self._values, strict=True)}
 
     def body(self, files: Mapping[str, Any]) -> dict[str, Any]:
         """The content of the manifest."""
@@ -408,7 +409,7 @@ def _all_held(variables: Iterable[Variable]) -> Iterator[None]:
         yield
 
 
-def _on_host(value: Any) -> np.ndarray:
+def _on_host(value: Any, name: str) -> np.ndarray:
     if jnp.issubdtype(value.dtype, jax.dtypes.prng_key):
         value = jax.random.key_data(value)
-    return np.asarray(value)
+    return on_host(value, f"{name!r}, which is to be saved,")

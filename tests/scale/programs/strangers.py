@@ -7,6 +7,7 @@ import tempfile
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.experimental import multihost_utils
 
 import autograph as ag
 from tests.scale.programs.arrays import ROWS
@@ -338,6 +339,27 @@ def explicit_axes(world: World):
 
     with jax.set_mesh(mesh):
         return f(x), v.value
+
+
+@program
+def variable_spread_over_processes_read_and_saved(world: World):
+    """No process has all of it, and asking the others would hang where they do not ask too: an error that says what to do."""
+    v = ag.Variable(ROWS, name="w", sharding=world.sharding("data"))
+    double = ag.function(lambda x: x * v)
+    double.get_concrete_function(2.0)
+    found = []
+    with tempfile.TemporaryDirectory() as folder:
+        for read in (v.numpy, lambda: np.asarray(v), lambda: ag.save(double, f"{folder}/saved")):
+            try:
+                value = read()
+            except RuntimeError as error:
+                assert world.processes > 1 and "w' is" in str(error).replace("', which is to be saved, is", "' is")
+                assert "spread over 2 processes" in str(error) and "process_allgather" in str(error)
+                value = multihost_utils.process_allgather(v.value, tiled=True)
+            else:
+                assert world.processes == 1
+            found.append(ROWS if value is None else value)
+    return found
 
 
 @program
