@@ -30,12 +30,14 @@ class Captures:
       changed: whether something is not as it was.
       key: what it is told apart by; equal for what needs no new trace.
       leaves: by label, the values.
+      linked: the objects of other libraries that hold variables.
       is_empty: whether there is nothing that could change.
     """
 
     changed: Callable[[], bool]
     key: tuple[Any, ...]
     leaves: dict[str, StaticLeaf]
+    linked: list[Any]
     is_empty: bool
 
     def __init__(self, function: Callable[..., Any], instance: Instance | None) -> None:
@@ -98,6 +100,7 @@ class Captures:
         """Look again at everything, and return the key."""
         reads = Reads(self._readers, self._roots, self._left_out, frozenset(self._written))
         self.changed, self.key, self.leaves, self.is_empty = reads.changed, reads.key, reads.leaves, reads.is_empty
+        self.linked = reads.linked
         return self.key
 
     def of_arguments(self, signature: CallSignature) -> Reads | None:

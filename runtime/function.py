@@ -23,6 +23,7 @@ from autograph.runtime.eagerness import EAGERNESS
 from autograph.runtime.explorer.view import View
 from autograph.runtime.input_signature import InputSignature, is_signature_of_one
 from autograph.runtime.inputs import WeakSpec, spec_of, specs_of, type_of
+from autograph.runtime.linked_state import linked
 from autograph.runtime.list_room import Rooms
 from autograph.runtime.methods import Bound, is_method
 from autograph.runtime.operators.locations import warn
@@ -355,7 +356,8 @@ class Function(Made):
             arrays = tuple(map(type_of, inputs))
             reads = captures.of_arguments(signature)
             traced = Trace(signature, arrays, captures.leaves | ({} if reads is None else reads.leaves))
-            with captures.being_traced(signature):
+            objects = [*captures.linked, *([] if reads is None else reads.linked)]
+            with captures.being_traced(signature), linked(objects):
                 result = converted(*args, **kwargs)
                 captures.leave_out_written()
                 entry, function = mine(), owner()

@@ -28,6 +28,7 @@ from autograph.runtime.dataset import Dataset
 from autograph.runtime.errors import StagingError
 from autograph.runtime.generated import check_function
 from autograph.runtime.library_table import is_library, is_library_name
+from autograph.runtime.linked_state import is_nnx_object, is_variable, may_hold_variables
 from autograph.runtime.operators.locations import is_of_library
 from autograph.runtime.static_values import IdentityKey, StaticLeaf, static_leaf, weak_reference
 from autograph.runtime.variables import Variable
@@ -77,6 +78,7 @@ class Reads:
       key: what it is told apart by; equal for what needs no new trace.
       leaves: by label, each value as part of a signature.
       places: by place, what each attribute or variable held; to be asked for with `places_of` while a trace runs.
+      linked: the objects of other libraries that hold variables.
       changed: whether something is not as it was. Called at every call.
     """
 
@@ -90,7 +92,8 @@ class Reads:
         walk = _walk_all(readers, roots, left_out, written)
         self.key = self_key = tuple(walk.key)
         self.leaves = walk.leaves
-        self.is_empty = not walk.key
+        self.linked = walk.linked
+        self.is_empty = not walk.key and not walk.linked
         lines = walk.lines()
         if sum(map(len, lines)) <= _LONGEST:
             self.changed: Callable[[], bool] = check_function(lines, walk.environment)
@@ -129,6 +132,7 @@ class _Walk:
         self.environment: dict[str, Any] = {"differ": _differ, "is_not": operator.is_not}
         self.key: list[Any] = []
         self.leaves: dict[str, StaticLeaf] = {}
+        self.linked: list[Any] = []
         self.places: dict[Any, tuple[Any, Place]] = {}
         self._lines: list[str] = []
         self._tests: list[str] = []
@@ -151,6 +155,8 @@ class _Walk:
         if not root.is_known:
             self._visit(root.value, root.source, root.label, True)
         elif not isinstance(root.value, jax.core.Tracer):
+            if may_hold_variables(root.value):
+                self.linked.append(root.value)
             self._parts(root.value, root.source, root.label)
         while self._later:
             self._visit(*self._later.pop())
@@ -173,9 +179,11 @@ class _Walk:
 
     def _take(self, value: Any, source: str, label: str, is_root: bool) -> None:
         kind = type(value)
+        if may_hold_variables(value):
+            self.linked.append(value)
         if isinstance(value, jax.core.Tracer):  # of a trace around this; it is that trace's constant
             self._identity(value, source, label)
-        elif _is_atom(value):
+        elif is_variable(value) or _is_atom(value):
             self._leaf(value, f"{source} is not {self._known(value)}", label)
         elif isinstance(value, types.ModuleType):
             self._parts(value, source, label)
@@ -194,7 +202,7 @@ class _Walk:
         elif kind is types.MethodType or isinstance(value, functools.partial | weakref.ref):
             self._tests.append(f"type({source}) is not {self._known(kind)}")
             self._parts(value, source, label)
-        elif _is_data(value):
+        elif _is_data(value) or is_nnx_object(value):
             self._tests.append(f"type({source}) is not {self._known(kind)}")
             self.key.append(kind)
             self._parts(value, source, label)
@@ -224,7 +232,7 @@ class _Walk:
                 self._class(value, self._bound(value, source, label), label)
         elif isinstance(value, _CONTAINERS):
             self._container(value, self._bound(value, source, label), label)
-        elif _is_data(value):
+        elif _is_data(value) or is_nnx_object(value):
             self._object(value, self._bound(value, source, label), label)
         else:
             self._readers.add(value)
@@ -298,7 +306,7 @@ class _Walk:
                     self._attribute(value, name, part, f"{source}.{name}", label)
             elif not hasattr(type(part), "__get__"):
                 self._attribute(value, name, part, f"{source}.{name}", label)
-        everything = self._reads_all or is_library(kind) or _is_installed(kind.__module__)
+        everything = self._reads_all or is_library(kind) or _is_installed(kind.__module__) or is_nnx_object(value)
         for name in sorted(attributes.keys() if everything else self._names & attributes.keys()):
             is_direct = has_plain_lookup and isinstance(name, str) and name.isidentifier()
             place = f"{source}.{name}" if is_direct else f"{source}.__dict__[{self._constant(name)}]"

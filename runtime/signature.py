@@ -29,6 +29,7 @@ from autograph.runtime.chosen_arguments import (
     refuse_both,
 )
 from autograph.runtime.errors import StagingError
+from autograph.runtime.linked_state import NodeArgument, held, node_leaf, released
 from autograph.runtime.static_values import StaticLeaf, static_leaf
 from autograph.runtime.tensor_spec import TensorSpec
 
@@ -190,7 +191,7 @@ class Arguments:
 
         Static arguments are held by a `StaticArgument`; ``ValueError`` if one has no hash.
         """
-        values = self._bound(args, kwargs)
+        values: tuple[Any, ...] = held(self._bound(args, kwargs))
         if not self.static:
             return values
         marked, names = list(values), self.names(len(values))
@@ -226,8 +227,7 @@ class Arguments:
 
     def spell(self, values: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Positional and keyword arguments from canonical values."""
-        if self.static:
-            values = self.given(values)
+        values = released(self.given(values) if self.static else values)
         extra = dict(values[-1]) if self.var_keyword is not None else {}
         end = len(values) - (self.var_keyword is not None)
         start = end - len(self.keyword_only)
@@ -266,6 +266,8 @@ class Arguments:
 
 
 def _static(leaf: Any) -> StaticLeaf:
+    if type(leaf) is NodeArgument:
+        return node_leaf(leaf)
     return argument_leaf(leaf) if type(leaf) is StaticArgument else static_leaf(leaf)
 
 

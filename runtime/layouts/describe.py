@@ -30,7 +30,7 @@ from autograph.runtime.layouts.kinds import (
     Static,
     Tree,
 )
-from autograph.runtime.layouts.objects import attributes_of, is_plain_object
+from autograph.runtime.layouts.objects import attributes_of, is_plain_object, is_state
 from autograph.runtime.one_of import OneOf, candidates_of, one_of, tags_of
 from autograph.runtime.optional import Optional, held_in, present_in
 
@@ -142,6 +142,8 @@ class _Description:
 
     def registered(self, value: Any, keeps: bool, is_padded: bool = False) -> Layout | None:
         """The layout of a node that JAX knows; None if it does not."""
+        if is_state(value):
+            return None
         children, treedef = jax.tree_util.tree_flatten(value, is_leaf=lambda part: part is not value)
         if len(children) == 1 and children[0] is value:
             return None

@@ -26,6 +26,12 @@ def is_plain_object(value: Any) -> bool:
     return known
 
 
+def is_state(value: Any) -> bool:
+    """Whether this is state by itself, which stays where it is, though JAX could take it apart (see `runtime.linked_state`)."""
+    asked = getattr(type(value), "__autograph_is_state__", None)
+    return asked is not None and bool(asked(value))
+
+
 def made_parts(value: Any) -> list[Any]:
     """The objects, lists and dicts that a pytree is built of, those in the attributes of its objects included."""
     if is_plain_object(value):

@@ -9,7 +9,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from autograph.runtime.layouts.objects import attributes_of, is_plain_object
+from autograph.runtime.layouts.objects import attributes_of, is_plain_object, is_state
 from autograph.runtime.library_table import is_library
 from autograph.runtime.operators.iterables import UNROLLED_AT_MOST
 from autograph.runtime.operators.state import has_contents, write_into
@@ -73,6 +73,8 @@ def _children(value: Any) -> list[tuple[Any, Any]] | None:
         return list(value.items())
     if is_plain_object(value):
         return list(attributes_of(value).items())
+    if is_state(value):
+        return None
     leaves = jax.tree_util.tree_leaves(value, is_leaf=lambda part: part is not value)
     return None if len(leaves) == 1 and leaves[0] is value else list(enumerate(leaves))
 

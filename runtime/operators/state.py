@@ -18,7 +18,7 @@ from typing import Any, Protocol
 import jax
 import jax.numpy as jnp
 
-from autograph.runtime.layouts.objects import attributes_of, is_plain_object
+from autograph.runtime.layouts.objects import attributes_of, is_plain_object, is_state
 from autograph.runtime.operators.loop_bodies import LoopBody
 
 
@@ -247,7 +247,7 @@ def flatten(value: Any, keep_containers: bool = False) -> tuple[list[Any], Struc
     """
 
     def is_leaf(part: Any) -> bool:
-        return keep_containers and part is not value and is_mutable_container(part)
+        return is_state(part) or (keep_containers and part is not value and is_mutable_container(part))
 
     leaves, treedef = jax.tree_util.tree_flatten(value, is_leaf=is_leaf)
     template = in_order(value, jax.tree_util.tree_unflatten(treedef, range(len(leaves))))
