@@ -393,6 +393,89 @@ def simpson(x):
     return total
 
 
+class Grid:
+    """Iterated over by a method that is a generator."""
+
+    def __init__(self, width):
+        self.width = width
+        self.visits = 0
+
+    def __iter__(self):
+        k = 0
+        while k < self.width:
+            self.visits += 1
+            yield k
+            k += 1
+
+
+def grid(n):
+    cells = Grid(n)
+    total = 0
+    for k in cells:
+        total += k
+    for k in cells:
+        if k == 2:
+            break
+    return total, cells.visits, sum(cells), max(cells, default=-1), sum(i * k for i, k in enumerate(cells))
+
+
+def layered(n):
+    def even(values):
+        for v in values:
+            if v % 2 == 0:
+                yield v
+
+    def squares(values):
+        for v in values:
+            yield v * v
+
+    return sum(squares(even(naturals(n)))), max(even(squares(naturals(n))), default=-5), next(even(naturals(n)), -1)
+
+
+def modes(n):
+    """A generator with a state that is a string."""
+
+    def machine():
+        mode, v, k = "up", 0, 0
+        while k < n:
+            if mode == "up":
+                v += 2
+                if v > 5:
+                    mode = "down"
+            else:
+                v -= 1
+                if v < 1:
+                    mode = "up"
+            yield mode, v
+            k += 1
+
+    total = 0
+    for mode, v in machine():
+        total += v if mode == "up" else -v
+    return total
+
+
+def parameters_of_all_kinds(n):
+    def up(start=0, *rest, step=1, **more):
+        k = start
+        while k < n:
+            for r in rest:
+                yield k + r * more.get("by", 1)
+            yield k
+            k += step
+
+    return sum(up(1, 10, 20, step=2, by=3)), max(up(0, 1)), sum(up())
+
+
+def triangle(n):
+    for a in naturals(n):
+        for b in naturals(n):
+            for c in naturals(n):
+                if a * a + b * b == c * c and 0 < a < b:
+                    return a, b, c
+    return 0, 0, 0
+
+
 XS = (1.0, -2.0, 3.0, 2.0, 5.0, -1.0)
 PROGRAMS: list[tuple[Any, list[tuple[Any, ...]]]] = [
     (sum_of_primes_up_to, [(1,), (20,)]),
@@ -419,4 +502,9 @@ PROGRAMS: list[tuple[Any, list[tuple[Any, ...]]]] = [
     (matched, [(0,), (7,)]),
     (unpacked_pairs, [(1,), (50,)]),
     (simpson, [(1.0,), (0.25,)]),
+    (grid, [(0,), (5,)]),
+    (layered, [(0,), (7,)]),
+    (modes, [(0,), (20,)]),
+    (parameters_of_all_kinds, [(2,), (6,)]),
+    (triangle, [(4,), (6,)]),
 ]

@@ -226,6 +226,65 @@ def test_stop_iteration_in_a_generator_is_a_runtime_error():
         jax.jit(ag.convert(f))(1)
 
 
+def test_methods_that_call_those_of_their_base():
+    class Numbers:
+        def up_to(self, n):
+            k = 0
+            while k < n:
+                yield k
+                k += 1
+
+    class Tens(Numbers):
+        def up_to(self, n):
+            for v in super().up_to(n):
+                if v != 2:
+                    yield v * 10
+            yield from super().up_to(2)
+
+    def f(n):
+        tens = Tens()
+        return sum(tens.up_to(n)), list(tens.up_to(n)), [v for v in tens.up_to(n) if v > 5]
+
+    assert list(differences(f(5), ag.function(f)(jnp.array(5)))) == []
+
+
+def test_counting_without_end():
+    def f(x):
+        for k in itertools.count(1):
+            x = x * 1.5
+            if x > 100:
+                break
+        ids = itertools.count(10, 2)
+        first = next(ids), next(ids)
+        total = 0.0
+        for i, v in zip(itertools.count(), [x, x * 2, 1.0], strict=False):
+            total += i * v
+        return (
+            k,
+            first,
+            total,
+            next(k for k in itertools.count(2) if k * k > x),
+            list(itertools.islice(itertools.count(5), 3)),
+        )
+
+    for x in (2.0, 90.0):
+        for run in (ag.function(f), ag.convert(f)):
+            assert list(differences(f(x), run(jnp.array(x)), widens=True)) == []
+
+
+def test_generators_keep_their_names():
+    def f(xs):
+        def numbers():
+            for x in xs:
+                if x > 0:
+                    yield x
+
+        made = numbers()
+        return made.__name__, made.__qualname__.split(".")[-1], (x for x in xs if x > 0).__name__
+
+    assert f([1.0]) == ag.convert(f)([1.0]) == ("numbers", "numbers", "<genexpr>")
+
+
 # What Python advances stays Python's.
 
 

@@ -221,7 +221,7 @@ class LowerComprehensions(gast.NodeTransformer):
         assert outer is not None
         made.body = self._block(made.body)
         if end is None:
-            lower_yields(self.context, made)
+            lower_yields(self.context, made, "<genexpr>")
         self.made = [*outer, made]
         return placed(gast.Call(load(name), [first], []), node)
 

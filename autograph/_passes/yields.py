@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import gast
 
-from autograph._analysis.scopes import contains, parameter_names, scope_of, walk_scope
+from autograph._analysis.scopes import contains, parameter_names, read_names, scope_of, walk_scope
 from autograph._passes.nodes import Context, assign, constant, copied, function, load, placed
 
 _YIELDS = (gast.Yield, gast.YieldFrom)
@@ -19,7 +19,7 @@ class LowerYields(gast.NodeTransformer):
 
     The statements around a ``yield`` are then as any others, so that they can be staged. ``each`` is for loops that run to
     their end. ``each_until`` is for those that may be left, which it asks after each ``yield``, and returns. The function
-    as it was written, ``generator``, is what runs in all other places.
+    as it was written, inside of itself, is what runs in all other places.
 
     Left alone are functions whose only ``yield`` statements stand outside of branches and loops, and those that Python alone can
     run: they use what ``send`` sends, or would see an exception of the loop's body.
@@ -33,7 +33,7 @@ class LowerYields(gast.NodeTransformer):
     ... '''))
     def f(x):
     <BLANKLINE>
-        def generator(x):
+        def f(x):
             while x > 1:
                 x = x / 2
                 yield x
@@ -49,7 +49,7 @@ class LowerYields(gast.NodeTransformer):
                 ag__.yielded(body, x)
                 if ag__.is_left(body):
                     return
-        return ag__.generator_of(generator, each, each_until, (x,))
+        return ag__.generator_of(f, each, each_until, (x,))
     """
 
     applies_to: frozenset[type] | None = frozenset(_YIELDS)
@@ -102,19 +102,21 @@ def _yield_of(node: gast.AST) -> gast.AST | None:
     return node.value if takes and isinstance(node.value, gast.YieldFrom) else None
 
 
-def lower_yields(context: Context, node: gast.AST) -> None:
-    """Replace the body of a generator function by one that makes the generator from three forms of it."""
+def lower_yields(context: Context, node: gast.AST, name: str | None = None) -> None:
+    """Replace the body of a generator function by one that makes the generator, of this ``name``, from three forms of it."""
     parameters = parameter_names(node.args)
     docstring = node.body[:1] if gast.get_docstring(node) is not None else []
     statements = node.body[len(docstring) :]
-    names = {form: context.names.new(form) for form in ("generator", "each", "each_until", "body")}
-    context.generated.update(names[form] for form in ("generator", "each", "each_until"))
+    names = {form: context.names.new(form) for form in ("each", "each_until", "body")}
+    # Under its own name, which tracebacks show, unless it reads that, and means what is outside.
+    own = node.name if node.name not in read_names(statements) else context.names.new("generator")
+    context.generated.update((names["each"], names["each_until"]))
     body = names["body"]
     returns = any(isinstance(part, gast.Return) and part.value is not None for part in walk_scope(statements))
     until = _CallingBack(context, body, True, returns).block(copied(statements))
     until += [_in_tuple(constant(None))] if returns else []
     forms = [
-        function(names["generator"], parameters, statements),
+        function(own, parameters, statements),
         function(
             names["each"], (body, *parameters), _CallingBack(context, body, False, False).block(copied(statements))
         ),
@@ -123,7 +125,8 @@ def lower_yields(context: Context, node: gast.AST) -> None:
     made = context.call(
         "generator_of",
         *(load(form.name) for form in forms),
-        gast.Tuple([load(name) for name in parameters], gast.Load()),
+        gast.Tuple([load(parameter) for parameter in parameters], gast.Load()),
+        **({} if name is None else {"name": constant(name)}),
     )
     node.body = [placed(part, node) for part in (*docstring, *forms, gast.Return(made))]
 

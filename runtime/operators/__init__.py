@@ -106,7 +106,7 @@ class Operators(Conditionals, Loops, Items, Calls, Builtins, Lists):
             self.for_loop,
             self.may_become_traced,
         )
-        self.generators = Generators(backend, self.journal, self.not_, self.for_stmt)
+        self.generators = Generators(backend, self.journal, self.call, self.not_, self.for_stmt)
         self.generator_of, self.temporary = self.generators.generator_of, self.generators.temporary
         self.yielded, self.yielded_from = self.generators.yielded, self.generators.yielded_from
         self.is_left = self.generators.is_left

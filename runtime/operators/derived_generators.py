@@ -50,6 +50,7 @@ class DerivedGenerators:
             itertools.islice: self._islice,
             itertools.takewhile: self._takewhile,
             itertools.chain: self._chain,
+            itertools.count: self._count,
         }
 
     def _enumerate(self, iterable: Any, start: Any = 0) -> Any:
@@ -91,6 +92,18 @@ class DerivedGenerators:
         if all(self.generators.source_of(iterable) is None for iterable in iterables):
             return itertools.chain(*iterables)
         return self.converted(_chained)(iterables)
+
+    def _count(self, start: Any = 0, step: Any = 1) -> Any:
+        if self.generators.backend.is_eager():
+            return itertools.count(start, step)
+        return self.converted(_counted)(start, step)
+
+
+def _counted(start: Any, step: Any) -> Iterator[Any]:
+    number = start
+    while True:
+        yield number
+        number += step
 
 
 def _enumerated(iterable: Iterable[Any], start: Any) -> Iterator[Any]:

@@ -8,6 +8,7 @@ any others.
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import types
 import weakref
 from collections.abc import Callable, Generator, Iterator
@@ -21,6 +22,7 @@ from autograph.runtime.operators.locations import user_location
 from autograph.runtime.operators.loop_bodies import LoopBody
 from autograph.runtime.operators.loop_options import NO_OPTIONS
 from autograph.runtime.operators.loop_state import ForLoop
+from autograph.runtime.operators.operations import user_method
 from autograph.runtime.operators.rolling import tells
 from autograph.runtime.operators.state import CellVariable
 from autograph.runtime.optional import Optional, held_in
@@ -54,15 +56,22 @@ class Generators:
     """The operators for generator functions.
 
     Args:
+      call: what to call in place of a function.
       not_: of `Conditionals`.
       for_stmt: of `Loops`.
     """
 
     def __init__(
-        self, backend: Backend, journal: Journal, not_: Callable[[Any], Any], for_stmt: Callable[..., Any]
+        self,
+        backend: Backend,
+        journal: Journal,
+        call: Callable[[Any], Any],
+        not_: Callable[[Any], Any],
+        for_stmt: Callable[..., Any],
     ) -> None:
         self.backend = backend
         self.journal = journal
+        self.call = call
         self.not_ = not_
         self.for_stmt = for_stmt
         self._sources: weakref.WeakKeyDictionary[Any, Source] = weakref.WeakKeyDictionary()
@@ -73,9 +82,12 @@ class Generators:
         each: Callable[..., Any],
         each_until: Callable[..., Any],
         arguments: tuple[Any, ...],
+        name: str | None = None,
     ) -> Any:
-        """The generator that a call of a generator function gives."""
+        """The generator that a call of a generator function gives; ``name``, if it is not to have the function's."""
         qualname = generator.__qualname__.removesuffix(f".<locals>.{generator.__name__}")
+        if name is not None:
+            qualname = ".".join([*qualname.split(".")[:-1], name])
         made: Any = generator(*arguments)
         if not self.backend.is_eager():
             source = Source(each, each_until, arguments, self.journal.block, qualname)
@@ -93,6 +105,12 @@ class Generators:
 
     def source_of(self, iterable: Any) -> Source | None:
         """What to run in place of a loop over this; None where Python is to iterate."""
+        if self.backend.is_eager():
+            return None
+        method = user_method(type(iterable), "__iter__")
+        if method is not None and inspect.isgeneratorfunction(method):
+            iterable = self.call(method)(iterable)  # runs nothing of it
+            self.temporary(iterable)
         source = self._sources.get(iterable) if type(iterable) is types.GeneratorType else None
         if source is None or source.state is not _FRESH or source.region is not self.journal.block:
             return None

@@ -159,7 +159,7 @@ class Loops(Raising):
             iterable = iter(iterable) if bar is None else iterable.iterable
         is_resumed = is_kept and isinstance(iterable, Iterator)
         loop = ForLoop(body, names, test, result, options, None if bar is None else bar.report, is_resumed=is_resumed)
-        if is_kept or bar is not None or not self.generators.take_loop(iterable, loop, python_only):
+        if is_resumed or bar is not None or not self.generators.take_loop(iterable, loop, python_only):
             self._run_for(iterable, loop, python_only)
         if bar is not None:
             bar.close()

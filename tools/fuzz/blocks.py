@@ -31,6 +31,7 @@ class Blocks(ListState):
             "match": (5, lambda: self.match_(depth)),
             "with": (5, lambda: self.with_(depth)),
             "some paths": (4, lambda: self.bound_on_some_paths(depth)),
+            "generators": (6, lambda: self.generator(depth)),
         }
         return makers + [maker for name, maker in own.items() if name in self.features]
 
@@ -129,6 +130,60 @@ class Blocks(ListState):
                 self.line(f"{self.random.choice(targets)} = {name}")
         self.scope = outer
         return False
+
+    def generator(self, depth: int) -> bool:
+        """A generator that reads the variables around it, and a loop, or a function, that uses it up."""
+        self.count += 1
+        name = f"made{self.count}"
+        first, second = self.new_name(INT), self.new_name(INT)
+        self.line(f"def {name}({first}, {second}):")
+        outer, self.scope = self.scope, self.scope.copy()
+        self.scope.types |= {first: INT, second: INT}
+        with self.indented():
+            self._yielding(first, second)
+        self.scope = outer
+        made = f"{name}({self._operand(INT)}, {self._operand(INT)})"
+        if self.chance(0.4):
+            uses = (
+                "sum({made})",
+                "max({made}, default=0)",
+                "min({made}, default=1)",
+                "sum(q * 2 for q in {made} if q > {e})",
+                "int(any(q > {e} for q in {made}))",
+                "int(all(q < {e} for q in {made}))",
+                "next({made}, 3)",
+                "sum(q * r for q, r in enumerate({made}))",
+                "sum(map(lambda q: q if q > {e} else -q, {made}))",
+            )
+            self.assign_new(INT, self.random.choice(uses).format(made=made, e=self.constant(INT)))
+            return False
+        item = self.new_name(INT)
+        index = self.new_name(INT)
+        is_counted = self.chance(0.25)
+        self.line(f"for {index}, {item} in enumerate({made}):" if is_counted else f"for {item} in {made}:")
+        self._body_of_loop(depth, {item: INT} | ({index: INT} if is_counted else {}))
+        self._else_of_loop(depth)
+        return False
+
+    def _yielding(self, first: str, second: str) -> None:
+        """The body of a generator: a loop with conditions and early ends, and what it yields."""
+        counter = self.new_name(INT)
+        is_for = self.chance(0.4)
+        self.line(f"for {counter} in range({first} % 4):" if is_for else f"{counter} = 0")
+        self.scope.types[counter] = INT
+        if not is_for:
+            self.line(f"while {counter} < {first} % 4:")
+        with self.indented():
+            if not is_for:
+                self.line(f"{counter} += 1")
+            self.line(f"{second} = {self.expression(INT, 1)}")
+            if self.chance(0.7):
+                self.line(f"if {self.condition()}:")
+                with self.indented():
+                    self.line(self.random.choice(("return", "continue", "break", f"yield {second}")))
+            self.line(f"yield {self.expression(INT, 1)}")
+        if self.chance(0.4):
+            self.line(self.random.choice((f"yield {second}", f"yield from ({second}, 1)")))
 
     # Simple statements.
 

@@ -26,6 +26,8 @@ _LONGEST = 400.0  # seconds for one program in all modes, its shrinking not incl
 
 Counts = collections.Counter
 
+_EXPRESSIONS = (ast.BoolOp, ast.IfExp, ast.NamedExpr, ast.Call, ast.Lambda)
+
 
 @dataclass
 class Report:
@@ -212,7 +214,7 @@ def constructs(source: str) -> Counts[str]:
             name += " written"
         if isinstance(node, ast.FunctionDef | ast.Lambda):
             depth = loops = 0
-        if isinstance(node, ast.stmt | ast.BoolOp | ast.IfExp | ast.NamedExpr | ast.Call | ast.Lambda) or " " in name:
+        if isinstance(node, (ast.stmt, ast.Yield, ast.YieldFrom, *_EXPRESSIONS)) or " " in name:
             counts[name] += 1
         for child in ast.iter_child_nodes(node):
             visit(child, depth, loops)

@@ -51,6 +51,8 @@ def make_program(seed: int, smooth: bool = False) -> Program:
     numbers = random.Random(seed)
     writer = _ProgramWriter(numbers)
     writer.smooth = smooth
+    # Drawn apart, so that the programs without them are what they were.
+    writer.has_generators = random.Random(seed + 2).random() < 0.17
     names = [name for name in _PARAMETERS if name in ("n", "x") or numbers.random() < 0.4]
     source = writer.module(tuple(names))
     values = random.Random(seed + 1)
@@ -120,13 +122,15 @@ def f({0}):
 class _ProgramWriter(Blocks):
     """Writes a module: perhaps classes and helper functions, and ``f``.
 
-    Attributes: smooth (whether it is for its gradients).
+    Attributes: smooth (whether it is for its gradients), has_generators (whether there may be generators in it).
     """
 
     smooth = False
+    has_generators = False
 
     def module(self, parameters: tuple[str, ...]) -> str:
         self.features = frozenset(name for name in FEATURES if self.chance(0.17))
+        self.features |= {"generators"} if self.has_generators else set()
         self.raises = self.chance(0.1)
         if self.smooth:
             self.features = self.features - {"prints", "global"} | {"smooth"}

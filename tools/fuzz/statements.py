@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -351,18 +352,21 @@ class Statements(Expressions):
         before = self.unrolled
         self.unrolled *= unrolled
         self.line(f"for {', '.join(targets)} in {iterable}:")
-        loop = _Loop()
-        self.loops.append(loop)
+        # An array that is being iterated over is not written to: NumPy's iterator would see the write.
+        fixed = {name for name in re.findall(r"\w+", iterable) if self.scope.types.get(name) in _ELEMENT}
+        self._body_of_loop(depth, targets, fixed)
+        self.unrolled = before
+        self._else_of_loop(depth)
+
+    def _body_of_loop(self, depth: int, targets: dict[str, str], fixed: AbstractSet[str] = frozenset()) -> None:
+        self.loops.append(_Loop())
         outer = self.scope
         self.scope = outer.copy()
         self.scope.types |= targets
-        # An array that is being iterated over is not written to: NumPy's iterator would see the write.
-        self.scope.fixed |= {name for name in re.findall(r"\w+", iterable) if outer.types.get(name) in _ELEMENT}
+        self.scope.fixed |= fixed
         self.block(depth, jumps=0.1)
         self.scope = outer
         self.loops.pop()
-        self.unrolled = before
-        self._else_of_loop(depth)
 
     def _iterable(self) -> tuple[str, dict[str, str], int]:
         """What a for loop runs over, its targets, and how many times its body is traced if it is unrolled."""
