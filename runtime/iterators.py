@@ -142,6 +142,20 @@ class DatasetIterator:
         """
         return self.staged_next() if is_recording() else next(self)
 
+    def get_next_as_optional(self) -> Optional:
+        """The next element as an `Optional`: one without a value where there is no element left.
+
+        >>> import autograph as ag
+        >>> it = iter(ag.Dataset.range(1))
+        >>> [it.get_next_as_optional().has_value() for _ in range(2)]
+        [True, False]
+        """
+        if is_recording():
+            return Optional(*self._staged_element())
+        nothing = object()
+        element = next(self, nothing)
+        return Optional(False, None) if element is nothing else Optional(True, element)
+
     def _next_of_source(self) -> Any:
         assert self._source is not None
         element = next(self._source)
@@ -174,10 +188,14 @@ class DatasetIterator:
 
     def begin(self) -> None:
         """Begin the iteration when the program that is recorded runs: each time."""
-        words = dict(self.words)
         self.position().assign(0)
+        self._begin_words()
+
+    def _begin_words(self) -> None:
+        begun = self.words
+        self.words = {key: np.int32(0) for key in begun}
         for key, word in self.held_words().items():
-            word.assign(words[key])
+            word.assign(begun[key])
 
     def reading(self) -> Reading:
         """This iteration, as the program sees it."""
@@ -286,14 +304,12 @@ class SequenceIterator(DatasetIterator):
 
     def begin(self) -> None:
         _require_frame()
-        words = dict(self.words)
-        leaves, self._structure = jax.tree_util.tree_flatten(Elements(self.node, words).start())
+        leaves, self._structure = jax.tree_util.tree_flatten(Elements(self.node, self.words).start())
         with outside_recordings():
             self._state = [Held(np.zeros(leaf.shape, leaf.dtype), "dataset iterator") for leaf in leaves]
         for held, leaf in zip(self._state, leaves, strict=True):
             held.assign(leaf)
-        for key, word in self.held_words().items():
-            word.assign(words[key])
+        self._begin_words()
 
     def held_state(self) -> list[Held]:
         """The arrays of the state, as Variables."""

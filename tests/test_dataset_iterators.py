@@ -233,3 +233,89 @@ def test_pythons_own_iterators_advance_while_tracing_with_a_warning():
         return x + next(it) * 10 + next(it)
 
     assert int(own(jnp.asarray(0))) == 12
+
+
+# Iterators that a function makes: their place is the function's own, and begins anew on each execution.
+
+
+def digits(n, data):
+    it = iter(data)
+    first, total = next(it), 0
+    for _ in range(n):
+        total = total * 10 + next(it)
+    return first, total
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Data.range(10),
+        lambda: Data.from_tensor_slices(jnp.arange(10)),
+        lambda: Data.range(20).filter(lambda k: k % 2 == 0),
+        lambda: Data.range(4).repeat(),
+        lambda: Data.range(9).shuffle(seed=3, reshuffle_each_iteration=False),
+    ],
+)
+def test_one_made_in_a_function_is_advanced_by_staged_loops(make):
+    compiled = ag.function(digits)
+    for n in (3, 5, 0, 3):
+        assert [int(v) for v in compiled(jnp.asarray(n), make())] == [int(v) for v in digits(n, make())]
+
+
+def test_one_made_in_each_iteration_and_two_at_a_time():
+    def run(n, make):
+        total = 0
+        for _ in range(n):
+            a, b = iter(make(5)), iter(make(9))
+            next(b)
+            for _ in range(2):
+                total = total * 3 + next(a) * next(b)
+        return total
+
+    assert int(ag.function(lambda n: run(n, Data.range))(jnp.asarray(3))) == run(3, range)
+
+
+def test_one_made_in_a_function_counts_an_iteration_of_a_shuffled_dataset():
+    def order(data):
+        it, found = iter(data), 0
+        for _ in range(4):
+            found = found * 10 + next(it)
+        return found
+
+    for make in (
+        lambda: Data.range(4).shuffle(seed=5),
+        lambda: Data.range(4).filter(lambda k: k >= 0).shuffle(4, seed=5),
+    ):
+        plain, staged = make(), make()
+        compiled = ag.function(lambda staged=staged: order(staged))
+        expected = [int(order(plain)) for _ in range(4)]
+        assert [int(compiled()) for _ in range(4)] == expected and len(set(expected)) > 1
+
+
+def test_the_end_of_one_made_in_a_function():
+    v = ag.Variable(0)
+
+    @ag.function
+    def run(n):
+        it = iter(Data.range(3))
+        for _ in ag.range(n):
+            v.assign_add(next(it) + 1)
+        return next(it, -1)
+
+    assert [int(run(2)), int(v), int(run(3)), int(v)] == [2, 3, -1, 9]
+    with pytest.raises(StopIteration):
+        run(4)
+    assert int(v) == 9
+
+
+def test_get_next_as_optional():
+    def total(it):
+        s = 0
+        for _ in range(4):
+            found = it.get_next_as_optional()
+            if found.has_value():
+                s = s * 10 + found.get_value() + 1
+        return s
+
+    for make in (lambda: Data.range(3), lambda: Data.range(6).filter(lambda k: k % 2 == 1), lambda: counted(5)):
+        assert int(ag.function(total)(iter(make()))) == int(total(iter(make())))

@@ -326,6 +326,7 @@ def is_plain(called: Any) -> bool:
 OVERLOADED = frozenset(
     getattr(builtins, name)
     for name in [
+        "iter",
         "print",
         "isinstance",
         "range",
