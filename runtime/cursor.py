@@ -41,7 +41,7 @@ class Cursor:
 
     skips = False
     width = 1
-    sizes: Sequence[int] | None = ()
+    sizes: tuple[int, ...] | None = ()
     treedef: Any
     types: list[jax.ShapeDtypeStruct]
     has_rows: list[bool]
@@ -90,7 +90,7 @@ class Cursor:
 
         return of(sizes)
 
-    def known_sizes(self, what: str) -> Sequence[int]:
+    def known_sizes(self, what: str) -> tuple[int, ...]:
         if self.sizes is None:
             raise StagingError(
                 f"{what} is given batches, the last of which may have any number of rows up to {self.width}: too many for a program for "
@@ -134,11 +134,11 @@ def pulled(cursor: Cursor, state: Any, goes_on: Any = True) -> Found:
 
 
 def described(
-    function: Callable[[int], Any], width: int, sizes: Sequence[int] | None
+    function: Callable[[int], Any], width: int, sizes: tuple[int, ...] | None
 ) -> tuple[Any, list[jax.ShapeDtypeStruct], list[bool]]:
     full = JOINT.data.shapes(lambda: function(width))
     leaves, treedef = jax.tree_util.tree_flatten(full)
-    if sizes == () or sizes == []:
+    if sizes == ():
         return treedef, leaves, [False for _ in leaves]
     odd = jax.tree_util.tree_leaves(JOINT.data.shapes(lambda: function(sizes[0] if sizes else 1)))
     return treedef, leaves, [one.shape != other.shape for one, other in zip(leaves, odd, strict=True)]

@@ -28,7 +28,7 @@ class PositionalCursor(Cursor):
             self.width = streams.width_of(node)
             batch = streams.outer_batch(node)
             assert batch is not None
-            self.sizes = [batch.odd_width]
+            self.sizes = (batch.odd_width,)
         self._describe(lambda rows: node.rows(reading, jnp.int32(0), jnp.int32(0), rows != self.width))
 
     def start(self, epoch: Any) -> Any:
@@ -146,7 +146,7 @@ class ConcatenateCursor(Cursor):
             raise uneven("concatenate")
         self.width = first.width
         known = [part.sizes for part in self.parts]
-        self.sizes = None if None in known else sorted({size for sizes in known for size in sizes or ()})
+        self.sizes = None if None in known else tuple(sorted({size for sizes in known for size in sizes or ()}))
         self.treedef, self.types = first.treedef, first.types
         self.has_rows = [a or b for a, b in zip(first.has_rows, second.has_rows, strict=True)]
 

@@ -178,6 +178,40 @@ class Dataset:
         return cls._of(Stream(make, types, None if length is None else _count("length", length)))
 
     @classmethod
+    def from_iterable(cls, iterable: Any, length: int | None = None) -> Dataset:
+        """The elements of an object that can be iterated again and again: a data loader, say.
+
+        The types of elements are those of the first, for which the object is iterated once here. As of a generator, a loop
+        on the device asks for one element, or one batch, at a time.
+
+        Args:
+          iterable: yields arrays, numbers, or containers of them, alike in type and shape.
+          length: as of `from_generator`.
+
+        Raises:
+          TypeError: it is an iterator, which is used up by the first iteration, or its elements are not arrays.
+          ValueError: it has no elements.
+
+        >>> class Loader:
+        ...     def __iter__(self):
+        ...         return iter([{"x": 1.5}, {"x": 2.5}])
+        >>> [float(element["x"]) for element in Dataset.from_iterable(Loader()).repeat(2)]
+        [1.5, 2.5, 1.5, 2.5]
+        """
+        if not hasattr(type(iterable), "__iter__") or hasattr(type(iterable), "__next__"):
+            raise TypeError(
+                "from_iterable takes an object that can be iterated again and again, not an iterator; got "
+                f"{type(iterable).__name__}. Give from_generator a function that makes iterators."
+            )
+        nothing = object()
+        first = next(iter(iterable), nothing)
+        if first is nothing:
+            raise ValueError(
+                "from_iterable takes an object with elements; this one has none, so their type is not known"
+            )
+        return cls.from_generator(lambda: iter(iterable), jax.tree_util.tree_map(_type_of, first), length)
+
+    @classmethod
     def range(cls, *args: int) -> Dataset:
         """The numbers of Python's ``range``, as int32.
 

@@ -168,14 +168,14 @@ def width_of(node: Node) -> int:
     return 1 if batch is None else batch.width
 
 
-def odd_widths(node: Node) -> list[int] | None:
+def odd_widths(node: Node) -> tuple[int, ...] | None:
     """The sizes that a last batch may have; None where they are too many for a program for each."""
     batch = outer_batch(node)
     if batch is None or not node.has_odd:
-        return []
+        return ()
     if batch.parent.size is not None:
-        return [batch.odd_width]
-    return list(range(1, batch.width)) if batch.width <= _SIZES_TRIED else None
+        return (batch.odd_width,)
+    return tuple(range(1, batch.width)) if batch.width <= _SIZES_TRIED else None
 
 
 def outer_batch(node: Node) -> Batch | None:
@@ -256,7 +256,7 @@ class StagedStream:
         return width_of(self.node)
 
     @property
-    def sizes(self) -> list[int] | None:
+    def sizes(self) -> tuple[int, ...] | None:
         return odd_widths(self.node)
 
     def next(self, goes_on: Any) -> tuple[Any, Any]:
@@ -304,7 +304,7 @@ def close(number: Any) -> None:
     clean_up(lambda number: _OPEN.close(int(number)), [number])
 
 
-def _check_odd(rows: int, width: int, sizes: list[int] | None) -> None:
+def _check_odd(rows: int, width: int, sizes: tuple[int, ...] | None) -> None:
     if sizes is None:
         raise ValueError(
             f"a generator's last batch has {rows} rows of {width}: a compiled program has to know that beforehand. "
