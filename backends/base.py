@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from autograph.backends.described import Node
+from autograph.backends.described import Exported, Node
 
 
 @dataclass(frozen=True)
@@ -246,23 +246,6 @@ class Backend(Protocol):
         It would if it is computed from nothing but Python numbers: ``static_leaves`` are the carried leaves that
         start as such.
         """
-
-
-@dataclass(frozen=True)
-class Exported:
-    """A program that may leave the process.
-
-    Attributes:
-      data: it, as bytes.
-      derivatives: how many orders of derivatives are in it.
-      why_not: why there are not more, where that was not asked for.
-      platforms: what it runs on.
-    """
-
-    data: bytes
-    derivatives: int
-    why_not: str | None
-    platforms: tuple[str, ...]
 
 
 class Artifact(Protocol):

@@ -109,3 +109,20 @@ class Node:
     types: tuple[tuple[str, tuple[int | None, ...]], ...] = ()
     position: Position | None = None
     parameters: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Exported:
+    """A program that may leave the process.
+
+    Attributes:
+      data: it, as bytes.
+      derivatives: how many orders of derivatives are in it.
+      why_not: why there are not more, where that was not asked for.
+      platforms: what it runs on.
+    """
+
+    data: bytes
+    derivatives: int
+    why_not: str | None
+    platforms: tuple[str, ...]

@@ -8,7 +8,8 @@ from typing import Any
 import jax
 from jax import export
 
-from autograph.backends.base import Exported, LeafType
+from autograph.backends.base import LeafType
+from autograph.backends.described import Exported
 from autograph.backends.xla import jax_compat
 from autograph.backends.xla.ahead import known_platforms, refuse_what_cannot_be
 from autograph.backends.xla.saved_calls import SavedCall

@@ -13,8 +13,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax.experimental import io_callback
 
-from autograph.backends.base import Exported, LeafType, RaiseSite
-from autograph.backends.described import Node
+from autograph.backends.base import LeafType, RaiseSite
+from autograph.backends.described import Exported, Node
 from autograph.backends.xla import jax_compat
 from autograph.backends.xla.ahead import Lowered
 from autograph.backends.xla.dataflow import nodes_of
