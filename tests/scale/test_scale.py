@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import os
 import pickle
 
 import jax
@@ -24,7 +25,10 @@ def all_settings(tmp_path_factory):
     """A function of a setting: what each of its processes found. Each setting is run once, by whichever of pytest's
     workers comes first.
     """
-    folder = tmp_path_factory.getbasetemp().parent / "scale"
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:  # the folder above is the run's; without workers it is that of all runs
+        folder = folder.parent
+    folder /= "scale"
     folder.mkdir(exist_ok=True)
     known = {}
 
