@@ -153,6 +153,15 @@ class Backend(Protocol):
     def is_eager(self) -> bool:
         """Whether this is outside of all transforms, so that every value is known."""
 
+    def around_another(self, called: Any, replace: Callable[[Any], Any], begun: Callable[[Any], object]) -> Any:
+        """What a transform of JAX's has made, such as ``jax.jit(f)``, made of what ``replace`` returns for its functions.
+
+        None if it is no such object, or cannot be made again. ``begun`` gets the new object before its rules are replaced.
+        """
+
+    def compilation_options(self, jitted: Any) -> dict[str, Any] | None:
+        """What `jax.jit` was called with; None of what it has not made."""
+
     def is_tracing(self) -> bool:
         """Whether array operations are being recorded rather than run."""
 

@@ -20,6 +20,12 @@ class PythonBackend:
     def is_eager(self) -> bool:
         return True
 
+    def around_another(self, called: Any, replace: Callable[[Any], Any], begun: Callable[[Any], object]) -> Any:
+        return None
+
+    def compilation_options(self, jitted: Any) -> dict[str, Any] | None:
+        return None
+
     def is_tracing(self) -> bool:
         return False
 

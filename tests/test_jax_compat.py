@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 
 import jax
@@ -703,3 +704,63 @@ def test_a_lowering_asks_for_the_form_of_each_platform():
         assert asked == [(platform, {"of": 7}) for platform in platforms]
         assert (text.count("stablehlo.add"), text.count("stablehlo.multiply")) == (sums, products)
     assert float(primitive.bind(3.0, of=7)[0]) == 6 and asked[-1][0] == jax.export.default_export_platform()
+
+
+def test_what_jit_was_called_with_can_be_read():
+    def f(x, y, n=1):
+        return x + y * n
+
+    mesh = jax.make_mesh((1,), ("x",))
+    place = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec())
+    options = jax_compat.jit_options(
+        jax.jit(
+            f,
+            static_argnums=2,
+            donate_argnums=0,
+            inline=True,
+            keep_unused=True,
+            in_shardings=(place, None),
+            out_shardings=place,
+        )
+    )
+    assert options["static_argnums"] == (2,) and options["donate_argnums"] == (0,)
+    assert options["inline"] and options["keep_unused"] and options["out_shardings"] is place
+    assert options["in_shardings"][0] is place
+    again = jax.jit(f, **options)
+    assert jax_compat.jit_options(again) == options and float(again(jnp.ones(()), 1.0, 3)) == 4
+    plain = jax_compat.jit_options(jax.jit(f))
+    assert "in_shardings" not in plain and "out_shardings" not in plain and plain["static_argnums"] == ()
+    wrapping = functools.wraps(f)(lambda *args: f(*args))
+    for made in (jax.jit(wrapping), jax.custom_vjp(wrapping), jax.custom_jvp(wrapping)):
+        assert jax_compat.function_of(made) is wrapping
+    assert jax_compat.jit_options(f) is jax_compat.jit_options(jax.vmap(f)) is None
+
+
+def test_rules_of_custom_derivatives_can_be_read_and_replaced():
+    begun = []
+
+    @jax.custom_vjp
+    def f(x):
+        return x
+
+    assert jax_compat.custom_rules(f) is None  # it has none yet
+    forward, backward = (lambda x: (x, None)), (lambda _, g: (g,))
+    f.defvjp(forward, backward)
+    assert jax_compat.custom_rules(f) == {"fwd": forward, "bwd": backward}
+    made = jax_compat.with_custom_rules(
+        f, lambda x: 2 * x, lambda rule: rule if rule is forward else lambda _, g: (5 * g,), begun.append
+    )
+    assert made is begun[0] and made(3.0) == 6 and float(jax.grad(made)(3.0)) == 5 and float(jax.grad(f)(3.0)) == 1
+
+    @jax.custom_jvp
+    def g(x, n):
+        return x * n
+
+    g = jax.custom_jvp(g.__wrapped__, nondiff_argnums=(1,))
+    g.defjvp(lambda n, primals, tangents: (g(*primals, n), tangents[0]), symbolic_zeros=True)
+    assert list(jax_compat.custom_rules(g)) == ["jvp"]
+    made = jax_compat.with_custom_rules(g, g.__wrapped__, lambda rule: rule, begun.append)
+    assert made.nondiff_argnums == (1,) and made.symbolic_zeros is True and made(2.0, 3) == 6
+    g.of_no_known_kind = 1
+    assert jax_compat.with_custom_rules(g, g.__wrapped__, lambda rule: rule, begun.append) is None
+    assert jax_compat.custom_rules(jax.jit(f)) is None

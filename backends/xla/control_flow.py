@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from autograph.backends.base import LeafType, LoopSpec, Output, RolledLoop, Traced
-from autograph.backends.xla import jax_compat, leaf_types, parts, rolled, stateful
+from autograph.backends.xla import jax_compat, leaf_types, parts, rolled, stateful, transforms
 from autograph.backends.xla.jax_compat import Kind, replay
 from autograph.backends.xla.leaf_types import as_struct, cast
 from autograph.backends.xla.optimize.passes import emitted, optimized_block, optimized_loop
@@ -35,6 +35,12 @@ class XlaBackend:
 
     def is_eager(self) -> bool:
         return jax_compat.does(jax_compat.current_trace(), "running")
+
+    def around_another(self, called: Any, replace: Callable[[Any], Any], begun: Callable[[Any], object]) -> Any:
+        return transforms.around_another(called, replace, begun)
+
+    def compilation_options(self, jitted: Any) -> dict[str, Any] | None:
+        return jax_compat.jit_options(jitted)
 
     def is_tracing(self) -> bool:
         if self.is_eager():  # asked at every loop there

@@ -539,6 +539,69 @@ def is_call_of_python(primitive: Any) -> bool:
     return primitive.name in ("io_callback", "debug_callback", "debug_print")
 
 
+# What JAX's transforms make of functions.
+
+_JITTED: Any = jax.jit(lambda: None)
+_NOT_A_RULE = frozenset(["fun", "nondiff_argnums", "__wrapped__", "__module__", "__name__", "__qualname__", "__doc__"])
+
+
+def jit_options(jitted: Any) -> dict[str, Any] | None:
+    """What `jax.jit` was called with to make this; None if it is of something else, or if an option is not known here."""
+    info = getattr(jitted, "_jit_info", None) if type(jitted) is type(_JITTED) else None
+    if info is None or info.use_resource_env or info.device is not None or info.backend is not None:
+        return None
+    if any(layout is not None for layout in (*info.in_layouts_leaves, *info.out_layouts_leaves)):
+        return None
+    options: dict[str, Any] = {
+        "static_argnums": info.static_argnums,
+        "static_argnames": info.static_argnames,
+        "donate_argnums": info.donate_argnums,
+        "donate_argnames": info.donate_argnames,
+        "keep_unused": info.keep_unused,
+        "inline": info.inline,
+        "compiler_options": dict(info.compiler_options_kvs) or None,
+    }
+    (unspecified,) = _JITTED._jit_info.out_shardings_leaves
+    for name in ("in_shardings", "out_shardings"):
+        leaves = getattr(info, f"{name}_leaves")
+        if not (len(leaves) == 1 and leaves[0] is unspecified):
+            options[name] = jax.tree_util.tree_unflatten(getattr(info, f"{name}_treedef"), leaves)
+    return options
+
+
+def function_of(called: Any) -> Any:
+    """The function that `jax.jit`, `jax.custom_vjp` or `jax.custom_jvp` made this of; ``__wrapped__`` may be what that one wraps."""
+    return called._fun if type(called) is type(_JITTED) else called.fun
+
+
+def custom_rules(called: Any) -> dict[str, Any] | None:
+    """The functions that a `jax.custom_vjp` or `jax.custom_jvp` holds beside the one that it is of; None of anything else, and
+    of one without rules yet.
+    """
+    names = {jax.custom_vjp: ("fwd", "bwd"), jax.custom_jvp: ("jvp",)}.get(type(called), ())
+    rules = {name: vars(called).get(name) for name in names}
+    return rules if rules and None not in rules.values() else None
+
+
+def with_custom_rules(
+    called: Any, function: Any, replace: Callable[[Any], Any], begun: Callable[[Any], object]
+) -> Any | None:
+    """A `jax.custom_vjp` or `jax.custom_jvp` of another function, with replaced rules; None if it holds what is not known here.
+
+    ``begun`` gets it before its rules are replaced, which may refer to it.
+    """
+    held, rules = vars(called), custom_rules(called)
+    assert rules is not None
+    made = type(called)(function, nondiff_argnums=held["nondiff_argnums"])
+    begun(made)
+    options = {name: held[name] for name in ("symbolic_zeros", "optimize_remat", "generic_batching") if name in held}
+    replaced = [replace(rule) for rule in rules.values()]
+    (made.defjvp if "jvp" in rules else made.defvjp)(*replaced, **options)
+    copied = {*_NOT_A_RULE, *rules, *vars(function), "__annotations__", "__type_params__"}
+    is_same = all(name in copied or vars(made).get(name) is value for name, value in held.items())
+    return made if is_same else None
+
+
 # Primitives of our own.
 
 

@@ -38,6 +38,7 @@ from autograph.runtime.operators.reductions import Reductions
 from autograph.runtime.operators.reported_writes import ReportedWrites
 from autograph.runtime.operators.rolling import Rolling
 from autograph.runtime.operators.slices import Slices
+from autograph.runtime.operators.transformed import Transformed
 from autograph.runtime.operators.wrappers import Wrappers
 
 
@@ -140,6 +141,7 @@ class Operators(Conditionals, Loops, Items, Calls, Builtins, Lists):
             store_attr=self.store_attr,
             remove_attr=self.remove_attr,
         )
+        self.transformed = Transformed(backend, self.journal, self._converted)
         self.wrappers = Wrappers(backend, self.call, self._is_converted)
         outside = OutsideLists(self.journal, self.call, writes_at_run_time)
         self.call_outside, self.refuse_pending = outside.call_outside, outside.refuse_pending

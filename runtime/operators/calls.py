@@ -32,6 +32,7 @@ from autograph.runtime.operators.rolling import Rolling
 from autograph.runtime.operators.state import has_contents
 from autograph.runtime.operators.streams import check_not_advanced
 from autograph.runtime.operators.traced_lists import TracedList
+from autograph.runtime.operators.transformed import Transformed
 from autograph.runtime.operators.wrappers import CACHE, Wrappers
 from autograph.runtime.raising import through_control_flow
 
@@ -62,6 +63,7 @@ class Calls:
     logs: Logs
     constants: ConstantChoices
     bounds: Bounds | None
+    transformed: Transformed
 
     def call(self, called: Any) -> Any:
         """What to call in place of ``called``: its converted form, or itself."""
@@ -141,7 +143,9 @@ class Calls:
             made = (
                 self.wrappers.dispatched(function) or self.wrappers.managing(function) or self.logs.deferred(function)
             )
-            return made or (self.with_converted_functions(function) if known.calls else function)
+            if made or not known.calls:
+                return made or function
+            return self.with_converted_functions(self.transformed.of(function) if self.recursive else function)
         if not self.recursive:
             return function
         try:
@@ -158,13 +162,21 @@ class Calls:
         if self.bounds is not None and (checked := self.bounds.method(method)) is not None:
             return checked
         if not isinstance(function, types.FunctionType):
-            return method
+            return self._method_of_object(method)
         if has_contents(method.__self__):
             return self._list_method(method)
         converted = self._function(function)
         if converted is function:
             return self.logs.deferred(method) or method
         return types.MethodType(converted, method.__self__)
+
+    def _method_of_object(self, method: types.MethodType) -> Any:
+        """A method that is no plain function, such as one under `jax.jit`."""
+        function: Any = method.__func__
+        if not self.recursive or not is_library(type(function)) or getattr(function, _UNCONVERTED, False):
+            return method
+        made = self.transformed.of(function)
+        return method if made is function else types.MethodType(made, method.__self__)
 
     def _list_method(self, method: types.MethodType) -> Any:
         if is_mutating_method(method):
@@ -229,12 +241,18 @@ class Calls:
         if is_library(kind):
             if (overload := _found(self.overloads, called)) is not None:
                 return overload
-            return self.with_converted_functions(called) if callable(called) else called
+            if not callable(called):
+                return called
+            is_kept = not self.recursive or getattr(called, _UNCONVERTED, False)
+            return self.with_converted_functions(called if is_kept else self.transformed.of(called))
         method = class_attribute(kind, "__call__")
         if type(method) is types.FunctionType:
             converted = self._function(method)
             if converted is not method:
                 return types.MethodType(converted, called)
+        elif self.recursive and hasattr(type(method), "__get__") and is_library(type(method)):
+            made = self.transformed.of(method)  # `__call__` under `jax.jit`, say
+            return called if made is method else made.__get__(called, kind)
         return called
 
     def with_converted_functions(self, called: Any) -> Any:

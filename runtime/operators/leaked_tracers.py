@@ -8,9 +8,13 @@ nothing outside leads to, goes with it.
 
 from __future__ import annotations
 
+import types
+from typing import Any
+
 from autograph.runtime.errors import StagingError
 from autograph.runtime.operators.journal import ContentsPlace, Place, Watch
 from autograph.runtime.operators.object_graph import Reached, traced_part
+from autograph.runtime.operators.reach import same
 from autograph.runtime.operators.state import CellVariable, GlobalVariable
 from autograph.runtime.recording import LOCAL
 
@@ -34,6 +38,44 @@ def refuse_leaks(watch: Watch) -> None:
         f"{where}\n  The {subject} {name!r} outlives this call and would keep a traced value, which has a meaning only while "
         f"the function is traced: this line runs once for each trace, not on each call.{more}\n  {_remedy(outside[0][0])}"
     )
+
+
+def refuse_writes(watch: Watch, function: Any, arguments: Any, is_staged: bool) -> None:
+    """As `refuse_leaks`, for a function that a transform of JAX's has called, which runs once for many of its calls.
+
+    Args:
+      function: as it is written, or an object that is called.
+      is_staged: whether it was called in a staged statement, where any write counts.
+    """
+    changed = []
+    for place, old, where in watch.entries():
+        if not same(place.get(), old) and (is_staged or traced_part(place.get(), place.name) is not None):
+            changed.append((place, where))
+    if not changed:
+        return
+    name = getattr(function, "__qualname__", type(function).__qualname__)
+    reached = Reached([*LOCAL.roots(), *_globals(function), (name, function), ("argument", arguments)])
+    for place, where in changed:
+        if _is_outside(place, reached):
+            watch.roll_back()
+            raise StagingError(
+                f"{where}\n  {place.name!r} is written in {name}, which runs under a transform such as jax.jit: JAX traces it "
+                "once for many calls, and the write would not be made on each.\n  Return the value, and write it where the "
+                "function is called."
+            )
+
+
+def _globals(called: Any) -> list[tuple[str, Any]]:
+    """The globals that a function, and the functions in it, may read, by name."""
+    function = getattr(called, "__func__", called if isinstance(called, types.FunctionType) else type(called).__call__)
+    if not isinstance(function, types.FunctionType):
+        return []
+    found, codes = [], [function.__code__]
+    while codes:
+        code = codes.pop()
+        found += [(name, function.__globals__[name]) for name in code.co_names if name in function.__globals__]
+        codes += [each for each in code.co_consts if isinstance(each, types.CodeType)]
+    return found
 
 
 def take_back_leaks(watch: Watch) -> None:
