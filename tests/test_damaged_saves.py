@@ -178,6 +178,22 @@ def test_a_manifest_that_lies(model, change, text):
     assert text in refused(model)
 
 
+@pytest.mark.parametrize("key", ["outputs", "written", "derivatives"])
+def test_a_large_number_takes_no_memory(model, key):
+    import tracemalloc
+
+    edit(model, lambda body: body["programs"][-1].update({key: 2**31}))
+    tracemalloc.start()
+    try:
+        if key != "derivatives":
+            refused(model, "manifest.json")
+        else:
+            ag.load(model)
+        assert tracemalloc.get_traced_memory()[1] < 2**24
+    finally:
+        tracemalloc.stop()
+
+
 def test_a_program_that_is_none(model):
     content = b"\x08\x00\x00\x00" + bytes(range(200))
     (model / "program-0.stablehlo").write_bytes(content)

@@ -202,7 +202,7 @@ class Reading:
             size = os.fstat(file.fileno()).st_size
             if size > most:
                 raise self.error(name, f"it has {size} bytes, more than the {most} that there may be")
-            content: bytes = file.read(most + 1)
+            content: bytes = file.read(size)  # room for what is asked for is made at once
             return content
 
     def checked(self, name: str, entry: dict[str, Any]) -> bytes:

@@ -220,6 +220,8 @@ class _Loading:
         """Check that a program takes and gives what the manifest says."""
         variables = [self._body["variables"][k] for k in entry["state"]]
         wanted = [(v["shape"], v["dtype"]) for v in variables] + [(s["shape"], s["dtype"]) for s in entry["specs"]]
+        if entry["outputs"] > len(artifact.outputs):  # before a list is made that is so long
+            raise self._wrong(f"programs[{number}] has {len(artifact.outputs)} results in its file, and more here")
         results: list[Any] = [None] * entry["outputs"]
         if entry["errors"]:
             results += [([], "int32"), *(each for site in entry["errors"] for each in site["types"])]
