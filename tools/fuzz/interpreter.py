@@ -67,7 +67,7 @@ class Evaluator:
             opened = self._opened.get(id(equation))
             if opened is None:
                 avals = [jax.ShapeDtypeStruct(atom.aval.shape, atom.aval.dtype) for atom in equation.invars]
-                opened = jax.make_jaxpr(lambda *values: primitive.impl(*values, **params))(*avals)
+                opened = jax.make_jaxpr(params["lanes"].plain)(*avals)
                 self._opened[id(equation)] = opened
             return self._closed(opened, operands)
         arrays = [jnp.asarray(value, atom.aval.dtype) for value, atom in zip(operands, equation.invars, strict=True)]
@@ -132,7 +132,7 @@ class Evaluator:
 
 
 # Of our backend: evaluated, each of them is a program of JAX's operations.
-_STANDS_FOR_PROGRAM = {"cond_lanes", "while_recorded", "while_reversed", "linear"}
+_STANDS_FOR_PROGRAM = {"cond_lanes"}
 _NESTED: dict[str, Callable[[Evaluator, Any, list[Any]], Sequence[Any]]] = {
     "jit": Evaluator.jit,
     "pjit": Evaluator.jit,
