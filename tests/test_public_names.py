@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import importlib.metadata
 import inspect
 import types
@@ -72,8 +73,9 @@ def test_the_public_names_are_these():
     assert found == PUBLIC
 
 
-def test_a_star_import_brings_these():
-    assert set(ag.__all__) == PUBLIC | {"checkpoints", "random", "summary"}
+def test_a_star_import_brings_these_and_hides_no_builtin():
+    assert set(ag.__all__) == (PUBLIC | {"checkpoints", "random", "summary"}) - {"print", "range"}
+    assert not set(ag.__all__) & set(dir(builtins))
     assert len(ag.__all__) == len(set(ag.__all__))
 
 
