@@ -56,7 +56,7 @@ _CPU = Choices(
 _GPU = Choices(
     selects=Limits(operations=24, elements=8192),
     why_selects="The host reads the test and starts the branch. Both branches are one kernel, which is over before the next can "
-    "be launched. By XLA's documentation; not measured.",
+    "be launched. By reasoning from how a GPU is driven; not measured.",
     keeps_conditionals_of_writes=True,
     why_keeps="The pass of XLA that puts in copies is that of the CPU; not measured.",
 )
