@@ -248,6 +248,20 @@ def test_methods_that_call_those_of_their_base():
     assert list(differences(f(5), ag.function(f)(jnp.array(5)))) == []
 
 
+def test_what_the_loop_writes_is_seen_under_other_names():
+    def f(n):
+        items = [n, 4]
+        other = [items, 0]
+        for v in naturals(n):
+            items[1] = v - 4
+            return items[1], other[0][1]
+        return items[1], other[0][1]
+
+    compiled = ag.function(f)
+    for n in (0, 2):
+        assert list(differences(f(n), compiled(jnp.array(n)))) == []
+
+
 def test_counting_without_end():
     def f(x):
         for k in itertools.count(1):

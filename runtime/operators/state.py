@@ -138,15 +138,26 @@ def contents_of_cells(cells: Iterable[types.CellType] | None) -> Iterator[Any]:
             continue
 
 
+def _with_loop_bodies(functions: Iterable[Any]) -> list[Any]:
+    """The functions, and those of the loops that run where they ``yield``."""
+    found = list(functions)
+    for function in found:
+        for content in contents_of_cells(function.__closure__):
+            if isinstance(content, LoopBody):
+                inner = (content.take, content.test)
+                found += [each for each in inner if each is not None and all(each is not other for other in found)]
+    return found
+
+
 class Snapshot:
     """The contents of every cell that the bodies can reach, and of the state variables, to be put back."""
 
     def __init__(self, functions: Iterable[Callable[..., Any] | None], variables: Sequence[Variable]) -> None:
-        self._functions = [function for function in functions if function is not None]
-        cells = _cells(self._functions)
-        self._variables: list[Variable] = [CellVariable(name, cell) for name, cell in cells.items()]
-        direct = set(map(id, cells.values()))
-        self._variables += [each for each in variables if id(getattr(each, "cell", None)) not in direct]
+        self._functions = _with_loop_bodies(function for function in functions if function is not None)
+        pairs = (pair for function in self._functions for pair in _cells([function]).items())
+        cells = {id(cell): CellVariable(name, cell) for name, cell in pairs}
+        self._variables: list[Variable] = [*cells.values()]
+        self._variables += [each for each in variables if id(getattr(each, "cell", None)) not in cells]
         self._values = [variable.get() for variable in self._variables]
 
     def add(self, variable: Variable) -> None:
