@@ -14,9 +14,8 @@ PEERS  ?= tensorflow catalyst numba eager
 
 bin   := $(VENV)/bin
 # One process for each core, not more than eight, as each holds its own JAX. The time limit is per test, and by
-# thread, as a signal does not reach Python out of a loop in XLA. A run of all keeps each file in one process, which traces
-# and compiles once what its tests share; tests that are named are spread over all processes.
-jobs  := --numprocesses auto --maxprocesses 8 --dist $(if $(ARGS),load,loadfile) --timeout 300 --timeout-method thread
+# thread, as a signal does not reach Python out of a loop in XLA.
+jobs  := --numprocesses auto --maxprocesses 8 --timeout 300 --timeout-method thread
 
 # Targets of make cannot hold a bare space.
 space := $(subst ,, )
