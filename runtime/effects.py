@@ -156,19 +156,30 @@ def _called(func: Callable[..., Any], inp: Sequence[Any], result: Any, convert: 
     inp = jax.tree_util.tree_map(_read, list(inp))
     leaves, treedef = jax.tree_util.tree_flatten(inp)
     is_value = [isinstance(leaf, jax.Array | np.ndarray | np.generic | bool | int | float | complex) for leaf in leaves]
-    statics = [None if value else leaf for leaf, value in zip(leaves, is_value, strict=True)]
+    # What is known now stays with Python: XLA may fail on a constant that is handed to a function which it calls.
+    is_operand = [isinstance(leaf, jax.core.Tracer) for leaf in leaves]
+    kept = [
+        None if operand else np.array(leaf) if value and not _is_key(leaf) else leaf
+        for leaf, value, operand in zip(leaves, is_value, is_operand, strict=True)
+    ]
 
-    def call(*arrays: Any) -> Any:
-        pending = iter(arrays)
-        values = [convert(next(pending)) if value else static for static, value in zip(statics, is_value, strict=True)]
+    def call(*operands: Any) -> Any:
+        pending = iter(operands)
+        found = [next(pending) if operand else leaf for leaf, operand in zip(kept, is_operand, strict=True)]
+        values = [convert(leaf) if value else leaf for leaf, value in zip(found, is_value, strict=True)]
         return _fitted(func(*jax.tree_util.tree_unflatten(treedef, values)), types, name)
 
-    arrays = [leaf for leaf, value in zip(leaves, is_value, strict=True) if value]
+    operands = [leaf for leaf, operand in zip(leaves, is_operand, strict=True) if operand]
     if not is_recording():
-        return jax.tree_util.tree_map(jnp.asarray, call(*arrays))
+        return jax.tree_util.tree_map(jnp.asarray, call(*operands))
     check_finally(user_location, "calls Python")
     count_effect()
-    return JOINT.staging.call_python(_remembering(call), types, [jnp.asarray(array) for array in arrays])
+    return JOINT.staging.call_python(_remembering(call), types, operands)
+
+
+def _is_key(leaf: Any) -> bool:
+    """Whether this is an array of random keys, which NumPy has not."""
+    return isinstance(leaf, jax.Array) and jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key)
 
 
 def clean_up(function: Callable[..., None], arrays: Sequence[Any]) -> None:

@@ -243,8 +243,7 @@ class StagedStream:
         def make(epoch: Any, *values: Any) -> Any:
             return np.int32(_OPEN.add(elements(node, dict(zip(depths, values, strict=True)), int(epoch))))
 
-        operands = [jnp.asarray(epoch, jnp.int32), *(jnp.asarray(words[depth]) for depth in depths)]
-        return cls(node, numpy_function(make, operands, np.int32))
+        return cls(node, numpy_function(make, [epoch, *(words[depth] for depth in depths)], np.int32))
 
     @property
     def slots(self) -> Sequence[Any]:
