@@ -18,7 +18,7 @@ import jax
 from autograph.runtime.chosen_arguments import StaticArgument
 from autograph.runtime.effects import cause_of
 from autograph.runtime.generated import DISPATCHED_AT_MOST, Block, block_source, dispatch_function, float_key, itself
-from autograph.runtime.linked_state import NodeArgument
+from autograph.runtime.linked_state import held
 from autograph.runtime.operators.locations import clean_traceback
 from autograph.runtime.recorded import StateNeeded
 from autograph.runtime.signature import Arguments, dictionary_key_types, is_array_leaf, is_array_like, is_record
@@ -84,7 +84,7 @@ class Dispatcher:
             values = self._parameters.given(values)
         if dictionary_key_types(values):
             return
-        if any(type(leaf) is NodeArgument for leaf in jax.tree_util.tree_leaves(values)):
+        if held(values) is not values:
             return
         leaves, treedef = jax.tree_util.tree_flatten(values)
         if any(map(is_record, leaves)):

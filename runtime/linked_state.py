@@ -8,6 +8,7 @@ its library keeps it.
 from __future__ import annotations
 
 import functools
+import operator
 import sys
 import threading
 import weakref
@@ -294,11 +295,16 @@ def held(tree: Any) -> Any:
     def hold(part: Any) -> Any:
         return NodeArgument(part) if not isinstance(part, nnx.State) and is_node(part) else part
 
-    return jax.tree_util.tree_map(hold, tree, is_leaf=is_whole)
+    leaves, treedef = jax.tree_util.tree_flatten(tree, is_leaf=is_whole)
+    holding = [hold(leaf) for leaf in leaves]
+    return treedef.unflatten(holding) if any(map(operator.is_not, holding, leaves)) else tree
 
 
 def released(tree: Any) -> Any:
     """``tree`` with the objects themselves in the place of each `NodeArgument`."""
     if "flax.nnx" not in sys.modules:
         return tree
-    return jax.tree_util.tree_map(lambda leaf: leaf.value if type(leaf) is NodeArgument else leaf, tree)
+    leaves, treedef = jax.tree_util.tree_flatten(tree)
+    if not any(type(leaf) is NodeArgument for leaf in leaves):
+        return tree
+    return treedef.unflatten([leaf.value if type(leaf) is NodeArgument else leaf for leaf in leaves])

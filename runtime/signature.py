@@ -191,7 +191,7 @@ class Arguments:
 
         Static arguments are held by a `StaticArgument`; ``ValueError`` if one has no hash.
         """
-        values: tuple[Any, ...] = held(self._bound(args, kwargs))
+        values = self._bound(args, kwargs)
         if not self.static:
             return values
         marked, names = list(values), self.names(len(values))
@@ -309,7 +309,8 @@ def is_record(value: Any) -> bool:
 
 
 def as_tree(tree: Any) -> Any:
-    """``tree`` with each plain dataclass in it as a `Record`."""
+    """``tree`` with each plain dataclass in it as a `Record`, and each object of flax.nnx as one leaf."""
+    tree = held(tree)
     leaves, treedef = jax.tree_util.tree_flatten(tree)
     if not any(is_record(leaf) for leaf in leaves):
         return tree
@@ -338,6 +339,13 @@ def dictionary_key_types(tree: Any) -> tuple[type, ...]:
     return tuple(found)
 
 
+def _is_same(new: Any, old: Any) -> bool:
+    """Whether a leaf is still that leaf."""
+    if type(new) is NodeArgument and type(old) is NodeArgument:
+        new, old = new.value, old.value
+    return new is old
+
+
 def refuse_mutation(
     name: str, arguments: Arguments, values: tuple[Any, ...], leaves: Sequence[Any], treedef: Any
 ) -> None:
@@ -346,14 +354,14 @@ def refuse_mutation(
     Arguments are the caller's: what a compiled program does to a container would never reach it.
     """
     now, structure = jax.tree_util.tree_flatten(as_tree(values))
-    if structure == treedef and all(new is old for new, old in zip(now, leaves, strict=True)):
+    if structure == treedef and all(map(_is_same, now, leaves)):
         return
     position = 0
     for label, value, shape in zip(arguments.names(len(values)), values, treedef.children(), strict=True):
         part, new_shape = jax.tree_util.tree_flatten(as_tree(value))
         old = leaves[position : position + shape.num_leaves]
         position += shape.num_leaves
-        if shape != new_shape or any(a is not b for a, b in zip(part, old, strict=True)):
+        if shape != new_shape or not all(map(_is_same, part, old)):
             raise StagingError(
                 f"{name} changes its argument `{label}` in place, and its caller would not see that. "
                 "Change a copy and return it: list(...), dict(...), dataclasses.replace(...)."
