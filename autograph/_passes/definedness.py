@@ -31,6 +31,9 @@ _SIMPLE = (
 _Names = set[str] | None  # None: control does not get here
 
 
+_COMPREHENSIONS_ARE_FUNCTIONS = sys.version_info < (3, 12)
+
+
 class CheckDefined:
     """Turns a read of ``y`` that some path reaches without binding ``y`` into ``ag__.bound(lambda: y)``.
 
@@ -258,7 +261,8 @@ class _CheckReads(gast.NodeTransformer):
         node.args.defaults = [self.visit(part) for part in node.args.defaults]
         node.args.kw_defaults = [part and self.visit(part) for part in node.args.kw_defaults]
         names = self.later - scope_of(node).bound
-        inner = _CheckReads(self.context, names, names, is_free=True)
+        is_function = node not in self.context.comprehension_bodies or _COMPREHENSIONS_ARE_FUNCTIONS
+        inner = _CheckReads(self.context, names, names, self.is_free or is_function)
         if isinstance(node, gast.Lambda):
             node.body = inner.visit(node.body)
         else:
@@ -282,7 +286,7 @@ class _CheckReads(gast.NodeTransformer):
         first = node.generators[0]
         first.iter = self.visit(first.iter)
         names = self.risky - bound_names([generator.target for generator in node.generators])
-        is_function = isinstance(node, gast.GeneratorExp) or sys.version_info < (3, 12)
+        is_function = isinstance(node, gast.GeneratorExp) or _COMPREHENSIONS_ARE_FUNCTIONS
         inner = _CheckReads(self.context, names, self.later & names, self.is_free or is_function)
         for generator in node.generators:
             generator.ifs = [inner.visit(test) for test in generator.ifs]

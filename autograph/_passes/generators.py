@@ -36,7 +36,9 @@ def listed(context: Context, comprehension: gast.AST) -> gast.AST:
     (clause,) = comprehension.generators
     element = comprehension.elt
     keywords = _keywords(clause, element)
-    return placed(context.call("list_of", _function(clause.target, element), clause.iter, **keywords), element)
+    body = _function(clause.target, element)
+    context.comprehension_bodies.add(body)
+    return placed(context.call("list_of", body, clause.iter, **keywords), element)
 
 
 def _keywords(clause: gast.AST, element: gast.AST) -> dict[str, gast.AST]:

@@ -52,6 +52,7 @@ class Context:
       result_names: variables that hold what a ``return`` inside a loop returns.
       keeps_jumps: functions whose jumps stay jumps, and the statements around them Python's.
       tests: expressions of which only the truth is asked for.
+      comprehension_bodies: lambdas made of what a list comprehension collects.
       generated: names of the functions, and of their lists, that passes made, as against those the user wrote.
     """
 
@@ -69,6 +70,7 @@ class Context:
     generated: set[str] = field(default_factory=set)
     result_names: set[str] = field(default_factory=set)
     keeps_jumps: set[gast.AST] = field(default_factory=set)
+    comprehension_bodies: set[gast.AST] = field(default_factory=set)
 
     def operator(self, name: str) -> gast.AST:
         """The expression ``ag__.name``."""
