@@ -82,10 +82,6 @@ def set_comprehension(x):
     return len({k for k in (1, 2) if x > k})  # here
 
 
-def generator_expression(x):
-    return next(iter(v for v in (x, -x) if v > 0))  # here
-
-
 def comprehension_in_a_lambda(x):
     return (lambda values: [v for v in values if v > 0])([x])  # here
 
@@ -99,7 +95,6 @@ REMEDIES = {
     returns_in_finally: "move the jump behind the `try`",
     dict_comprehension: "`v if test else 0`",
     set_comprehension: "`v if test else 0`",
-    generator_expression: "append the values to a list",
     comprehension_in_a_lambda: "Make it such a list",
 }
 

@@ -79,7 +79,8 @@ def test_on_as_many_devices_and_on_fewer(tmp_path):
     assert after["w"] == before["w"] and after["both"] == before["both"] and after["keys"] == before["keys"]
     alone, _, *expected = json.loads(run(LOAD, 7, tmp_path / "model"))
     assert alone == {"w": [1, [8, 8]], "both": [1, [2**18, 4]], "alike": [1, [3]], "keys": [1, [4]], "here": [1, []]}
-    assert found == expected and found[-1] == "too large"
+    assert found[0] == pytest.approx(expected[0], rel=1e-6)  # a sum, which devices add up in another order
+    assert found[1:] == expected[1:] and found[-1] == "too large"
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from autograph.runtime.operators.state import NO_SNAPSHOT
 from autograph.runtime.raise_sites import DeferredText
 
 # What puts a value into a container, whichever it is.
-_KEEPING = frozenset(["append", "appendleft", "insert", "extend", "extendleft"])
+_KEEPING = frozenset(["append", "appendleft", "insert", "extend", "extendleft", "iter"])
 
 
 class ConstantChoices:
