@@ -170,7 +170,9 @@ def is_node(value: Any) -> bool:
     nnx: Any = sys.modules["flax.nnx"]
     if not isinstance(value, nnx.Pytree) and not (isinstance(value, nnx.Variable) and is_variable(value)):
         return False
-    return not any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree_util.tree_leaves(value))
+    parts = [value] if is_variable(value) else [node for _, node in nnx.iter_graph(value)]
+    # Of a variable that is linked now, what its library keeps, and not what stands for that.
+    return not any(isinstance(_value_of(part) if is_variable(part) else part, jax.core.Tracer) for part in parts)
 
 
 def _attribute_of(value: Any) -> str | None:
