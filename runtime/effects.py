@@ -179,7 +179,7 @@ def _called(func: Callable[..., Any], inp: Sequence[Any], result: Any, convert: 
 
 def _is_key(leaf: Any) -> bool:
     """Whether this is an array of random keys, which NumPy has not."""
-    return isinstance(leaf, jax.Array) and jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+    return isinstance(leaf, jax.Array) and jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
 
 
 def clean_up(function: Callable[..., None], arrays: Sequence[Any]) -> None:

@@ -299,7 +299,7 @@ def held(tree: Any) -> Any:
 
     leaves, treedef = jax.tree_util.tree_flatten(tree, is_leaf=is_whole)
     holding = [hold(leaf) for leaf in leaves]
-    return treedef.unflatten(holding) if any(map(operator.is_not, holding, leaves)) else tree
+    return jax.tree_util.tree_unflatten(treedef, holding) if any(map(operator.is_not, holding, leaves)) else tree
 
 
 def released(tree: Any) -> Any:
@@ -309,4 +309,6 @@ def released(tree: Any) -> Any:
     leaves, treedef = jax.tree_util.tree_flatten(tree)
     if not any(type(leaf) is NodeArgument for leaf in leaves):
         return tree
-    return treedef.unflatten([leaf.value if type(leaf) is NodeArgument else leaf for leaf in leaves])
+    return jax.tree_util.tree_unflatten(
+        treedef, [leaf.value if type(leaf) is NodeArgument else leaf for leaf in leaves]
+    )
