@@ -8,7 +8,7 @@ its library keeps it.
 from __future__ import annotations
 
 import functools
-import operator
+import inspect
 import sys
 import threading
 import weakref
@@ -22,34 +22,29 @@ import numpy as np
 
 from autograph.backends.base import LeafType
 from autograph.runtime.errors import StagingError
+from autograph.runtime.held import Held
 from autograph.runtime.operators.locations import user_location
 from autograph.runtime.static_values import StaticLeaf, static_leaf
-from autograph.runtime.variables import Variable, current_frame, outside_recordings
+from autograph.runtime.variables import current_frame
 
 _VALUES = (jax.Array, np.ndarray, np.generic, bool, int, float, complex)
 
 
-class Linked(Variable):
+class Linked(Held):
     """The Variable that stands for a variable of another library. Not among a function's variables."""
 
     __slots__ = ("_link", "_owner")
 
     def __init__(self, owner: Any, link: _Link, name: str) -> None:
-        self._owner: Any = None
-        with outside_recordings():
-            super().__init__(np.zeros(0, np.bool_), False, name)
+        self._owner: Any = None  # while made, it stands for nothing yet
+        super().__init__(link.array(owner), name)
         self._owner, self._link = owner, link
-        value = link.load(owner)
-        value = value if isinstance(value, jax.Array) else jnp.asarray(value)
-        self._type = LeafType(tuple(value.shape), value.dtype)
 
     @property
     def _value(self) -> Any:
         if self._owner is None:
             return None
-        value = self._link.load(self._owner)
-        if not isinstance(value, jax.Array):
-            value = jnp.asarray(value)
+        value = self._link.array(self._owner)
         if (tuple(value.shape), value.dtype) != (self._type.shape, self._type.dtype):
             raise StagingError(
                 f"{user_location()}\n  {self.name} was {self._type} when it was first used in a function, and is now "
@@ -86,9 +81,7 @@ class _Link:
     """
 
     def __init__(self, kind: type, attribute: str) -> None:
-        slot = vars(kind).get(attribute) or next(
-            (vars(k)[attribute] for k in kind.__mro__ if attribute in vars(k)), None
-        )
+        slot = inspect.getattr_static(kind, attribute, None)
         self.load: Callable[[Any], Any]
         self.store: Callable[[Any, Any], None]
         if slot is not None:
@@ -111,6 +104,11 @@ class _Link:
                 "_check_can_update": lambda owner: check(owner) if _stands_in(owner) is None else None,
             }
         self.plain, self.kind = kind, type(kind)(kind.__name__, (kind,), made)
+
+    def array(self, owner: Any) -> jax.Array:
+        """The value where the library keeps it, as an array."""
+        value = self.load(owner)
+        return value if isinstance(value, jax.Array) else jnp.asarray(value)
 
     def _read(self, owner: Any) -> Any:
         linked = _stands_in(owner)
@@ -291,15 +289,20 @@ def held(tree: Any) -> Any:
     if nnx is None:
         return tree
 
-    def is_whole(part: Any) -> bool:
-        return isinstance(part, nnx.State) or is_node(part)
+    nodes: set[int] = set()
 
-    def hold(part: Any) -> Any:
-        return NodeArgument(part) if not isinstance(part, nnx.State) and is_node(part) else part
+    def is_whole(part: Any) -> bool:
+        if isinstance(part, nnx.State):
+            return True
+        if is_node(part):
+            nodes.add(id(part))
+            return True
+        return False
 
     leaves, treedef = jax.tree_util.tree_flatten(tree, is_leaf=is_whole)
-    holding = [hold(leaf) for leaf in leaves]
-    return jax.tree_util.tree_unflatten(treedef, holding) if any(map(operator.is_not, holding, leaves)) else tree
+    if not nodes:
+        return tree
+    return jax.tree_util.tree_unflatten(treedef, [NodeArgument(leaf) if id(leaf) in nodes else leaf for leaf in leaves])
 
 
 def released(tree: Any) -> Any:
