@@ -16,6 +16,8 @@ from tests.rooms import ROOT
 # Setting: the devices of each of its processes.
 SETTINGS = {"plain": (1,), "one": (1,), "mesh": (8,), "processes": (4, 4)}
 LIMIT = 240  # seconds for one setting: what hangs has failed
+# What is tested is what devices exchange, not the machine code, of which most programs run once.
+_COMPILES_QUICKLY = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
 
 
 def run(setting: str, folder: Path, *names: str) -> list[dict[str, Any]]:
@@ -28,7 +30,7 @@ def run(setting: str, folder: Path, *names: str) -> list[dict[str, Any]]:
     for process, devices in enumerate(SETTINGS[setting]):
         environment = os.environ | {
             "JAX_PLATFORMS": "cpu",
-            "XLA_FLAGS": f"--xla_force_host_platform_device_count={devices}",
+            "XLA_FLAGS": f"--xla_force_host_platform_device_count={devices} {_COMPILES_QUICKLY}",
             "PYTHONPATH": str(ROOT),
         }
         command = [sys.executable, "-m", "tests.scale.worker", setting, str(process), str(port), str(folder), *names]
