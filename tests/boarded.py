@@ -18,7 +18,7 @@ def train_and_export(logdir):
     labels = rows @ jnp.array([1.0, -2.0, 3.0, 0.5])
 
     @ag.function
-    def train(rows, labels):
+    def fit_line(rows, labels):
         loss = jnp.inf
         for step in ag.range(100):
             with jax.named_scope("predict"):
@@ -39,7 +39,7 @@ def train_and_export(logdir):
     writer = ag.summary.create_file_writer(logdir)
     with writer.as_default():
         ag.summary.trace_on(graph=True, profiler=True)
-        train(rows, labels).block_until_ready()
+        fit_line(rows, labels).block_until_ready()
         ag.summary.trace_export("train", step=0)
     writer.close()
 

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import pytest
 
 import autograph as ag
-from tests import boarded
+from tests import boarded, hlo_in_profiles
 
 pytest.importorskip("tensorboardX")
 pytest.importorskip("tensorboard")
@@ -383,8 +383,18 @@ def test_the_profile_names_the_lines_of_the_user(tmp_path):
         for event in each.events
     }
     assert any(name.startswith("$boarded.py:") and name.endswith(" loop_body") for name in names)
-    assert b"train.<locals>.loop_body" in profile.read_bytes(), "the compiled program's operations have their functions"
+    assert b"fit_line.<locals>.loop_body" in profile.read_bytes(), (
+        "the compiled program's operations have their functions"
+    )
     assert "line/weights" in checked(graphs(tmp_path)["train"])
+    # The operations of the compiled program, those that ran and were timed among them, have the user's lines.
+    lines = hlo_in_profiles.lines_of_operations(profile.read_bytes(), "jit_fit_line")
+    assert {file for file, _ in lines.values()} == {boarded.__file__}
+    assert names & lines.keys(), "none of the operations in the program was timed"
+    timed = {line for name, (_, line) in lines.items() if name in names}
+    for text in ("for step in ag.range", "error = rows @ weights", "loss = jnp.mean", "weights.assign_sub("):
+        assert boarded.line(text) in timed, text
+    assert boarded.line("rate = rate / 2") in {line for _, line in lines.values()}
 
 
 def test_a_profile_alone(tmp_path):
