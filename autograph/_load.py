@@ -16,8 +16,6 @@ from typing import Any, TypeVar
 from autograph._first_lines import with_blocks_beginning_at
 
 _Node = TypeVar("_Node", bound=ast.AST)
-# Required by Python 3.12's nodes, unknown to 3.11's.
-_NO_TYPE_PARAMETERS: dict[str, Any] = {"type_params": []} if sys.version_info >= (3, 12) else {}
 
 
 def compile_function(
@@ -36,11 +34,11 @@ def compile_function(
     # The definition and its class bind their names in the factory; code that reads those names means the module's.
     bound_here = {name for name in (getattr(node, "name", None), class_name) if name and name not in free_names}
     if class_name is not None:
-        definition = _stamped(ast.ClassDef(class_name, [], [], [definition], [], **_NO_TYPE_PARAMETERS), definition)
+        definition = _stamped(ast.ClassDef(class_name, [], [], [definition], [], **_no_type_parameters()), definition)
     arguments = ast.arguments([], [ast.arg(name) for name in free_names], None, [], [], None, [])
     declarations: list[ast.stmt] = [ast.Global(sorted(bound_here))] if bound_here else []
     body = [*declarations, definition]
-    factory = _stamped(ast.FunctionDef("factory", arguments, body, [], **_NO_TYPE_PARAMETERS), definition)
+    factory = _stamped(ast.FunctionDef("factory", arguments, body, [], **_no_type_parameters()), definition)
     module = ast.fix_missing_locations(ast.Module([factory], []))
     code = compile(module, original.co_filename, "exec", compiler_flags, dont_inherit=True)
     for _ in range(2 if class_name is None else 3):
@@ -98,7 +96,12 @@ def _without_evaluated_parts(
     )
     if isinstance(node, ast.Lambda):
         return ast.copy_location(ast.Lambda(arguments, node.body), node)
-    return ast.copy_location(type(node)(node.name, arguments, node.body, [], **_NO_TYPE_PARAMETERS), node)
+    return ast.copy_location(type(node)(node.name, arguments, node.body, [], **_no_type_parameters()), node)
+
+
+def _no_type_parameters() -> dict[str, Any]:
+    """What Python 3.12's nodes require, and 3.11's do not know."""
+    return {"type_params": []} if sys.version_info >= (3, 12) else {}
 
 
 def _stamped(node: _Node, like: ast.AST) -> _Node:

@@ -47,6 +47,8 @@ class Output:
 class Missing:
     """The leaf of a variable that a path leaves unbound: any value of the other path's type will do."""
 
+    __slots__ = ()
+
     def __repr__(self) -> str:
         return "unbound"
 

@@ -37,15 +37,19 @@ class Names:
     texts: frozenset[str]
 
 
-_OPERATIONS = {
-    "globals_read": ("LOAD_GLOBAL", "LOAD_NAME"),
-    "globals_stored": ("STORE_GLOBAL", "DELETE_GLOBAL"),
-    "free_read": ("LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"),
-    "free_stored": ("STORE_DEREF", "DELETE_DEREF"),
-    "attributes_read": ("LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR"),
-    "attributes_stored": ("STORE_ATTR", "DELETE_ATTR"),
-}
-_KIND_OF = {operation: kind for kind, operations in _OPERATIONS.items() for operation in operations}
+_OPERATIONS = types.MappingProxyType(
+    {
+        "globals_read": ("LOAD_GLOBAL", "LOAD_NAME"),
+        "globals_stored": ("STORE_GLOBAL", "DELETE_GLOBAL"),
+        "free_read": ("LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"),
+        "free_stored": ("STORE_DEREF", "DELETE_DEREF"),
+        "attributes_read": ("LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR"),
+        "attributes_stored": ("STORE_ATTR", "DELETE_ATTR"),
+    }
+)
+_KIND_OF = types.MappingProxyType(
+    {operation: kind for kind, operations in _OPERATIONS.items() for operation in operations}
+)
 
 
 @functools.lru_cache(maxsize=1024)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -47,24 +48,26 @@ from autograph.runtime.pipeline import (
 from autograph.runtime.recording import JOINT
 from autograph.runtime.sequences import Filter, Interleave, Limit, Scan, TakeWhile, Unbatch, Window
 
-_KINDS: dict[type[Node], Callable[[Any, Reading, Make], Cursor]] = {
-    Zip: ZipCursor,
-    Concatenate: ConcatenateCursor,
-    Map: MapCursor,
-    Enumerate: EnumerateCursor,
-    Filter: FilterCursor,
-    TakeWhile: FilterCursor,
-    Scan: ScanCursor,
-    Take: TakeCursor,
-    Skip: SkipCursor,
-    Shard: ShardCursor,
-    Repeat: RepeatCursor,
-    Shuffle: ShuffleCursor,
-    Batch: BatchCursor,
-    Window: WindowCursor,
-    Unbatch: UnbatchCursor,
-    Interleave: InterleaveCursor,
-}
+_KINDS: Mapping[type[Node], Callable[[Any, Reading, Make], Cursor]] = MappingProxyType(
+    {
+        Zip: ZipCursor,
+        Concatenate: ConcatenateCursor,
+        Map: MapCursor,
+        Enumerate: EnumerateCursor,
+        Filter: FilterCursor,
+        TakeWhile: FilterCursor,
+        Scan: ScanCursor,
+        Take: TakeCursor,
+        Skip: SkipCursor,
+        Shard: ShardCursor,
+        Repeat: RepeatCursor,
+        Shuffle: ShuffleCursor,
+        Batch: BatchCursor,
+        Window: WindowCursor,
+        Unbatch: UnbatchCursor,
+        Interleave: InterleaveCursor,
+    }
+)
 
 
 def cursor_of(node: Node, reading: Reading) -> Cursor:

@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import keyword
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 import jax
@@ -46,7 +47,9 @@ def float_key(value: float) -> Any:
     return value if value and value == value else value.hex()
 
 
-_SIMPLE_KEYS: dict[Any, str] = {itself: "{0}", float_key: "({0} if {0} and {0} == {0} else {0}.hex())"}
+_SIMPLE_KEYS: Mapping[Any, str] = MappingProxyType(
+    {itself: "{0}", float_key: "({0} if {0} and {0} == {0} else {0}.hex())"}
+)
 
 
 @dataclass

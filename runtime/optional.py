@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -12,6 +11,7 @@ import jax
 import numpy as np
 
 from autograph.runtime.layouts.objects import is_plain_object
+from autograph.runtime.recording import LOCAL
 
 _SHARED = frozenset(["present", "value", "has_value", "get_value", "resolve", "use"])
 
@@ -264,27 +264,17 @@ class _Checks:
 CHECKS = _Checks()
 
 
-class _Known(threading.local):
-    """What the branches being traced know: for each ``present``, by identity, whether it is true there."""
-
-    def __init__(self) -> None:
-        self.facts: list[tuple[Any, bool]] = []
-
-
-_KNOWN = _Known()
-
-
 def is_known(present: Any, wanted: bool = True) -> bool:
     """Whether the code being traced runs only where ``present`` is so."""
-    return present is wanted or any(fact is present and truth is wanted for fact, truth in _KNOWN.facts)
+    return present is wanted or any(fact is present and truth is wanted for fact, truth in LOCAL.facts)
 
 
 @contextmanager
 def knowing(facts: Iterable[tuple[Any, bool]]) -> Iterator[None]:
     """Trace code that runs only where these facts hold."""
-    count = len(_KNOWN.facts)
-    _KNOWN.facts += facts
+    count = len(LOCAL.facts)
+    LOCAL.facts += facts
     try:
         yield
     finally:
-        del _KNOWN.facts[count:]
+        del LOCAL.facts[count:]

@@ -26,6 +26,10 @@ class _Recording(threading.local):
       outside: what an object from outside the function traced now is called there; None for any other.
       roots: what leads to the objects from outside that function, by name.
       written: by id, the containers outside the function traced now that its program writes when it runs.
+      facts: what the branches being traced know: for each ``present`` of an `Optional`, by identity, whether it is true there.
+      summary_default: the writer and the step of summaries, as an array.
+      summary_step: the Variable that this thread made the default step last.
+      summary_writers: the numbers and steps of the writers entered where no default can be kept, innermost last.
     """
 
     frame: Any = None
@@ -35,6 +39,10 @@ class _Recording(threading.local):
 
     def __init__(self) -> None:
         self.written: dict[int, Any] = {}
+        self.facts: list[tuple[Any, bool]] = []
+        self.summary_default: Any = None
+        self.summary_step: Any = None
+        self.summary_writers: list[tuple[int, Any]] = []
         self.outside: Callable[[Any], str | None] = _nowhere
         self.roots: Callable[[], Iterable[tuple[str, Any]]] = tuple
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import types
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,11 +62,13 @@ class IdentityKey:
 
 
 # What a value of exactly this type is told apart by, within its type.
-BY_VALUE: dict[type, Callable[[Any], Any]] = {
-    float: float.hex,
-    complex: lambda value: (value.real.hex(), value.imag.hex()),
-    **dict.fromkeys((int, bool, str, bytes), lambda value: value),
-}
+BY_VALUE: Mapping[type, Callable[[Any], Any]] = types.MappingProxyType(
+    {
+        float: float.hex,
+        complex: lambda value: (value.real.hex(), value.imag.hex()),
+        **dict.fromkeys((int, bool, str, bytes), lambda value: value),
+    }
+)
 # Of these the value itself will do as a key.
 SIMPLE = frozenset({int, bool, str, bytes})
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import gast
 
@@ -15,11 +16,13 @@ FUNCTIONS = (gast.FunctionDef, gast.AsyncFunctionDef, gast.Lambda)
 COMPREHENSIONS = (gast.ListComp, gast.SetComp, gast.DictComp, gast.GeneratorExp)
 _LEAVES = frozenset({gast.Constant, gast.Pass, gast.Break, gast.Continue, gast.Global, gast.Nonlocal})
 # The fields of each kind of node that may hold nodes with names in them.
-_FIELDS = {
-    kind: tuple(field for field in getattr(kind, "_fields", ()) if field not in ("ctx", "op", "ops"))
-    for kind in vars(gast).values()
-    if isinstance(kind, type) and issubclass(kind, gast.AST)
-}
+_FIELDS = MappingProxyType(
+    {
+        kind: tuple(field for field in getattr(kind, "_fields", ()) if field not in ("ctx", "op", "ops"))
+        for kind in vars(gast).values()
+        if isinstance(kind, type) and issubclass(kind, gast.AST)
+    }
+)
 LOOPS = (gast.For, gast.AsyncFor, gast.While)
 _SCOPES = frozenset({*FUNCTIONS, gast.ClassDef, *COMPREHENSIONS})
 _NAMED = frozenset({gast.FunctionDef, gast.AsyncFunctionDef, gast.ClassDef})

@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import MappingProxyType
 
 import gast
 
 from autograph._analysis.scopes import COMPREHENSIONS, FUNCTIONS, definitions_in, parameter_names, scope_of, walk_scope
 from autograph._passes.nodes import Context, assign, constant, copied, load, placed, store, thunk
 
-_OPERATORS = {
-    gast.Add: "+=",
-    gast.Sub: "-=",
-    gast.Mult: "*=",
-    gast.Div: "/=",
-    gast.Pow: "**=",
-    gast.FloorDiv: "//=",
-    gast.Mod: "%=",
-    gast.MatMult: "@=",
-    gast.BitAnd: "&=",
-    gast.BitOr: "|=",
-    gast.BitXor: "^=",
-    gast.LShift: "<<=",
-    gast.RShift: ">>=",
-}
+_OPERATORS = MappingProxyType(
+    {
+        gast.Add: "+=",
+        gast.Sub: "-=",
+        gast.Mult: "*=",
+        gast.Div: "/=",
+        gast.Pow: "**=",
+        gast.FloorDiv: "//=",
+        gast.Mod: "%=",
+        gast.MatMult: "@=",
+        gast.BitAnd: "&=",
+        gast.BitOr: "|=",
+        gast.BitXor: "^=",
+        gast.LShift: "<<=",
+        gast.RShift: ">>=",
+    }
+)
 # What a call cannot change in a target, besides names.
 _STEADY = (
     *(gast.Constant, gast.BinOp, gast.UnaryOp, gast.Slice, gast.Tuple),

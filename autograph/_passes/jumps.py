@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import MappingProxyType
 
 import gast
 
@@ -14,7 +15,7 @@ from autograph._passes.static_tests import is_static_test
 # length stays within Python's limit of indentation.
 _DEPTH_LIMIT = 12
 
-_JUMPS = {gast.Break: "break", gast.Continue: "continue", gast.Return: "return"}
+_JUMPS = MappingProxyType({gast.Break: "break", gast.Continue: "continue", gast.Return: "return"})
 
 
 class LowerJumps:

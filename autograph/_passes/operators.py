@@ -2,36 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
+from types import MappingProxyType
 
 import gast
 
 from autograph._passes.nodes import Context, constant, load, placed, store
 
-_BINARY: dict[type, tuple[str, str]] = {
-    gast.Add: ("+", "add"),
-    gast.Sub: ("-", "sub"),
-    gast.Mult: ("*", "mul"),
-    gast.MatMult: ("@", "matmul"),
-    gast.Div: ("/", "truediv"),
-    gast.FloorDiv: ("//", "floordiv"),
-    gast.Mod: ("%", "mod"),
-    gast.Pow: ("**", "pow"),
-    gast.LShift: ("<<", "lshift"),
-    gast.RShift: (">>", "rshift"),
-    gast.BitAnd: ("&", "and"),
-    gast.BitOr: ("|", "or"),
-    gast.BitXor: ("^", "xor"),
-}
-_COMPARISONS: dict[type, tuple[str, tuple[str, ...]]] = {
-    gast.Lt: ("<", ("lt", "gt")),
-    gast.LtE: ("<=", ("le", "ge")),
-    gast.Gt: (">", ("lt", "gt")),
-    gast.GtE: (">=", ("le", "ge")),
-    gast.Eq: ("==", ("eq",)),
-    gast.NotEq: ("!=", ("ne", "eq")),
-}
-_UNARY: dict[type, tuple[str, str]] = {gast.USub: ("-", "neg"), gast.UAdd: ("+", "pos"), gast.Invert: ("~", "invert")}
+_BINARY: Mapping[type, tuple[str, str]] = MappingProxyType(
+    {
+        gast.Add: ("+", "add"),
+        gast.Sub: ("-", "sub"),
+        gast.Mult: ("*", "mul"),
+        gast.MatMult: ("@", "matmul"),
+        gast.Div: ("/", "truediv"),
+        gast.FloorDiv: ("//", "floordiv"),
+        gast.Mod: ("%", "mod"),
+        gast.Pow: ("**", "pow"),
+        gast.LShift: ("<<", "lshift"),
+        gast.RShift: (">>", "rshift"),
+        gast.BitAnd: ("&", "and"),
+        gast.BitOr: ("|", "or"),
+        gast.BitXor: ("^", "xor"),
+    }
+)
+_COMPARISONS: Mapping[type, tuple[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        gast.Lt: ("<", ("lt", "gt")),
+        gast.LtE: ("<=", ("le", "ge")),
+        gast.Gt: (">", ("lt", "gt")),
+        gast.GtE: (">=", ("le", "ge")),
+        gast.Eq: ("==", ("eq",)),
+        gast.NotEq: ("!=", ("ne", "eq")),
+    }
+)
+_UNARY: Mapping[type, tuple[str, str]] = MappingProxyType(
+    {gast.USub: ("-", "neg"), gast.UAdd: ("+", "pos"), gast.Invert: ("~", "invert")}
+)
 # Of those that work in place, what lists, deques, sets and dicts have.
 _OF_CONTAINERS = (gast.Add, gast.Mult, gast.BitOr, gast.BitAnd, gast.Sub, gast.BitXor)
 

@@ -7,6 +7,7 @@ import math
 import string
 from collections.abc import Iterator, Sequence
 from enum import Enum
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -18,11 +19,13 @@ from autograph.backends.xla.jax_compat import Kind
 
 _LONGEST_PARAMETER = 60
 # What a loop of ours becomes where it is differentiated (see while_ad/).
-_DIFFERENTIATED_LOOPS = {
-    "while_recorded": "forward, keeping states for derivatives",
-    "while_reversed": "backward, over the states that were kept",
-}
-_ROLES = {Kind.COND: Role.BRANCH, Kind.WHILE: Role.LOOP, Kind.SCAN: Role.LOOP}
+_DIFFERENTIATED_LOOPS = MappingProxyType(
+    {
+        "while_recorded": "forward, keeping states for derivatives",
+        "while_reversed": "backward, over the states that were kept",
+    }
+)
+_ROLES = MappingProxyType({Kind.COND: Role.BRANCH, Kind.WHILE: Role.LOOP, Kind.SCAN: Role.LOOP})
 # What moves, counts or makes values and computes nothing with them.
 _WITHOUT_ARITHMETIC = frozenset(
     [

@@ -10,7 +10,8 @@ printed or called.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import jax
@@ -416,11 +417,13 @@ def _checkpoint(equation: Any, operands: Sequence[Any], errors: Errors) -> list[
     return list(outputs)
 
 
-_ON_CELLS: dict[Kind, _Rule] = {Kind.READ: _read, Kind.WRITE: _write}
-_HOLDS_PROGRAMS: dict[Kind, _Rule] = {
-    Kind.CALL: _call,
-    Kind.CHECKPOINT: _checkpoint,
-    Kind.COND: _cond,
-    Kind.SCAN: _scan,
-    Kind.WHILE: _while,
-}
+_ON_CELLS: Mapping[Kind, _Rule] = MappingProxyType({Kind.READ: _read, Kind.WRITE: _write})
+_HOLDS_PROGRAMS: Mapping[Kind, _Rule] = MappingProxyType(
+    {
+        Kind.CALL: _call,
+        Kind.CHECKPOINT: _checkpoint,
+        Kind.COND: _cond,
+        Kind.SCAN: _scan,
+        Kind.WHILE: _while,
+    }
+)

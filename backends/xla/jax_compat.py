@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from enum import Enum
+from types import MappingProxyType
 from typing import Any
 
 import jax
@@ -209,22 +210,24 @@ class Kind(Enum):
 
 
 # Primitives of this backend that have the form of JAX's of the same name count as such.
-_KINDS = {
-    "jit": Kind.CALL,
-    "pjit": Kind.CALL,
-    "closed_call": Kind.CALL,
-    "core_call": Kind.CALL,
-    "eval_jaxpr": Kind.CALL,
-    "custom_jvp_call": Kind.RULED,
-    "custom_vjp_call": Kind.RULED,
-    "checkpoint": Kind.CHECKPOINT,
-    "remat2": Kind.CHECKPOINT,
-    "cond": Kind.COND,
-    "while": Kind.WHILE,
-    "scan": Kind.SCAN,
-    "get": Kind.READ,
-    "swap": Kind.WRITE,
-}
+_KINDS = MappingProxyType(
+    {
+        "jit": Kind.CALL,
+        "pjit": Kind.CALL,
+        "closed_call": Kind.CALL,
+        "core_call": Kind.CALL,
+        "eval_jaxpr": Kind.CALL,
+        "custom_jvp_call": Kind.RULED,
+        "custom_vjp_call": Kind.RULED,
+        "checkpoint": Kind.CHECKPOINT,
+        "remat2": Kind.CHECKPOINT,
+        "cond": Kind.COND,
+        "while": Kind.WHILE,
+        "scan": Kind.SCAN,
+        "get": Kind.READ,
+        "swap": Kind.WRITE,
+    }
+)
 
 
 def kind_of(primitive: Any) -> Kind:
@@ -392,12 +395,14 @@ def symbolic_size_class() -> type:
 
 # Tracers, and the traces that operations go to: run, recorded, mapped or differentiated, one within another.
 
-_TRACES = {
-    "running": ("EvalTrace",),
-    "recording": ("DynamicJaxprTrace",),
-    "differentiating": ("JVPTrace", "LinearizeTrace"),
-    "mapping": ("BatchTrace", "ShardMapTrace"),
-}
+_TRACES = MappingProxyType(
+    {
+        "running": ("EvalTrace",),
+        "recording": ("DynamicJaxprTrace",),
+        "differentiating": ("JVPTrace", "LinearizeTrace"),
+        "mapping": ("BatchTrace", "ShardMapTrace"),
+    }
+)
 
 
 def is_tracer(value: Any) -> bool:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 
 @dataclass(frozen=True)
@@ -60,19 +61,21 @@ _GPU = Choices(
     keeps_conditionals_of_writes=True,
     why_keeps="The pass of XLA that puts in copies is that of the CPU; not measured.",
 )
-PLATFORMS: Mapping[str, Choices] = {
-    "cpu": _CPU,
-    "cuda": _GPU,
-    "rocm": _GPU,
-    "tpu": Choices(
-        selects=Limits(operations=24, elements=8192),
-        why_selects="Each branch is a kernel, at 1,824 cycles before it computes anything, and what it returns is copied. Both "
-        "branches are one kernel, which takes at most 2 % longer than one of them; by the estimates of XLA's compiler for v5e.",
-        keeps_conditionals_of_writes=False,
-        why_keeps="XLA puts in no copies after a select, and moves what the branches touch between the chip's memories around "
-        "conditionals; seen in what it compiles.",
-    ),
-}
+PLATFORMS: Mapping[str, Choices] = MappingProxyType(
+    {
+        "cpu": _CPU,
+        "cuda": _GPU,
+        "rocm": _GPU,
+        "tpu": Choices(
+            selects=Limits(operations=24, elements=8192),
+            why_selects="Each branch is a kernel, at 1,824 cycles before it computes anything, and what it returns is copied. Both "
+            "branches are one kernel, which takes at most 2 % longer than one of them; by the estimates of XLA's compiler for v5e.",
+            keeps_conditionals_of_writes=False,
+            why_keeps="XLA puts in no copies after a select, and moves what the branches touch between the chip's memories around "
+            "conditionals; seen in what it compiles.",
+        ),
+    }
+)
 
 # What is short on every platform: for what is decided while tracing.
 EVERYWHERE = Limits(

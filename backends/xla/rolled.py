@@ -15,6 +15,7 @@ import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import jax
@@ -393,39 +394,41 @@ def _rounded(equation: Any) -> Callable[[Any], Any]:
     return (lambda a: float(round(a))) if to_even else (lambda a: math.copysign(math.floor(abs(a) + 0.5), a))
 
 
-_OPERATIONS: Mapping[str, Callable[[Any], Callable[..., Any]]] = {
-    "add": _plain(operator.add),
-    "sub": _plain(operator.sub),
-    "mul": _plain(operator.mul),
-    "div": _plain(_truncated),
-    "rem": _plain(_remainder),
-    "neg": _plain(operator.neg),
-    "abs": _plain(abs),
-    "sign": _plain(_sign),
-    "square": _plain(lambda a: a * a),
-    "integer_pow": lambda equation: lambda a: _power(a, jax_compat.exponent(equation)),
-    "pow": _plain(_power),
-    "max": _plain(max),
-    "min": _plain(min),
-    "eq": _plain(operator.eq),
-    "ne": _plain(operator.ne),
-    "lt": _plain(operator.lt),
-    "le": _plain(operator.le),
-    "gt": _plain(operator.gt),
-    "ge": _plain(operator.ge),
-    "and": _plain(operator.and_),
-    "or": _plain(operator.or_),
-    "xor": _plain(operator.xor),
-    "not": _plain(lambda a: not a if isinstance(a, bool) else ~a),
-    "shift_left": _plain(operator.lshift),
-    "shift_right_arithmetic": _plain(operator.rshift),
-    "reshape": _plain(lambda a: a),
-    "select_n": _plain(lambda which, *cases: cases[which]),
-    "floor": _plain(lambda a: float(math.floor(a))),
-    "ceil": _plain(lambda a: float(math.ceil(a))),
-    "round": _rounded,
-    "convert_element_type": _cast,
-}
+_OPERATIONS: Mapping[str, Callable[[Any], Callable[..., Any]]] = MappingProxyType(
+    {
+        "add": _plain(operator.add),
+        "sub": _plain(operator.sub),
+        "mul": _plain(operator.mul),
+        "div": _plain(_truncated),
+        "rem": _plain(_remainder),
+        "neg": _plain(operator.neg),
+        "abs": _plain(abs),
+        "sign": _plain(_sign),
+        "square": _plain(lambda a: a * a),
+        "integer_pow": lambda equation: lambda a: _power(a, jax_compat.exponent(equation)),
+        "pow": _plain(_power),
+        "max": _plain(max),
+        "min": _plain(min),
+        "eq": _plain(operator.eq),
+        "ne": _plain(operator.ne),
+        "lt": _plain(operator.lt),
+        "le": _plain(operator.le),
+        "gt": _plain(operator.gt),
+        "ge": _plain(operator.ge),
+        "and": _plain(operator.and_),
+        "or": _plain(operator.or_),
+        "xor": _plain(operator.xor),
+        "not": _plain(lambda a: not a if isinstance(a, bool) else ~a),
+        "shift_left": _plain(operator.lshift),
+        "shift_right_arithmetic": _plain(operator.rshift),
+        "reshape": _plain(lambda a: a),
+        "select_n": _plain(lambda which, *cases: cases[which]),
+        "floor": _plain(lambda a: float(math.floor(a))),
+        "ceil": _plain(lambda a: float(math.ceil(a))),
+        "round": _rounded,
+        "convert_element_type": _cast,
+    }
+)
 
 
 def _is_arithmetic(equation: Any) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 import jax
@@ -101,7 +102,7 @@ def _memory(array: np.ndarray) -> tuple[Any, ...]:
     return array.__array_interface__["data"][0], array.shape, array.strides, array.dtype
 
 
-_STATE = {Kind.READ: "read", Kind.WRITE: "write"}
+_STATE = MappingProxyType({Kind.READ: "read", Kind.WRITE: "write"})
 
 
 def _constants_of(closed: Any) -> dict[int, Any]:

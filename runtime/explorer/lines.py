@@ -7,6 +7,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TypeVar
 
 from autograph.backends.described import Block, Operation, Role
@@ -16,7 +17,9 @@ from autograph.runtime.statements import Record, Remark, StagedBranch, StagedLoo
 Line = tuple[str, int]  # file and number
 Staged = TypeVar("Staged", StagedLoop, StagedBranch)
 Rule = Callable[[StagedLoop | StagedBranch, Sequence[Operation]], bool]
-_KEYWORDS = {ast.For: "for", ast.AsyncFor: "for", ast.While: "while", ast.If: "if", ast.Match: "match"}
+_KEYWORDS = MappingProxyType(
+    {ast.For: "for", ast.AsyncFor: "for", ast.While: "while", ast.If: "if", ast.Match: "match"}
+)
 SELECT = "a select: both branches run, and one value of each pair is chosen"
 LOWERED = "a select: the branches are short and pure, so both run when it is compiled for XLA"
 COND = "a conditional: the branch that is taken runs, and no other"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Protocol
 
 import jax.numpy as jnp
@@ -178,9 +179,11 @@ def _out_of_bounds(axis: int, number: Any, size: Any) -> str:
 
 
 # Of each function its parameters, the first two of which are the array and the positions, and the axis without one given.
-_TAKE_POSITIONS: Mapping[str, tuple[tuple[str, ...], int | None]] = {
-    "take": (("a", "indices", "axis", "out", "mode"), None),
-    "put": (("a", "ind", "v", "mode"), None),
-    "take_along_axis": (("arr", "indices", "axis", "mode"), -1),
-    "put_along_axis": (("arr", "indices", "values", "axis"), None),
-}
+_TAKE_POSITIONS: Mapping[str, tuple[tuple[str, ...], int | None]] = MappingProxyType(
+    {
+        "take": (("a", "indices", "axis", "out", "mode"), None),
+        "put": (("a", "ind", "v", "mode"), None),
+        "take_along_axis": (("arr", "indices", "axis", "mode"), -1),
+        "put_along_axis": (("arr", "indices", "values", "axis"), None),
+    }
+)

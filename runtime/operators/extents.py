@@ -11,6 +11,8 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any
 
+import jax
+
 
 @dataclass(frozen=True, eq=False)
 class _Neutral:
@@ -158,3 +160,9 @@ def _sum(one: float, other: float) -> float:
 
 def _relative(bound: Bound, length: int) -> Bound:
     return Bound(rise=max(bound.rise, bound.most - length))
+
+
+def is_traced_key(key: Any) -> bool:
+    """Whether an index is traced, or one of the bounds of a slice."""
+    parts = (key.start, key.stop, key.step) if isinstance(key, slice) else (key,)
+    return any(isinstance(part, jax.core.Tracer) for part in parts)

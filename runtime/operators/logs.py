@@ -16,16 +16,18 @@ from autograph.runtime.effects import do_at_run_time
 from autograph.runtime.operators.journal import Journal
 from autograph.runtime.operators.locations import user_globals, user_position_now
 
-_LEVELS = {
-    "debug": logging.DEBUG,
-    "info": logging.INFO,
-    "warning": logging.WARNING,
-    "warn": logging.WARNING,
-    "error": logging.ERROR,
-    "exception": logging.ERROR,
-    "critical": logging.CRITICAL,
-    "fatal": logging.CRITICAL,
-}
+_LEVELS = types.MappingProxyType(
+    {
+        "debug": logging.DEBUG,
+        "info": logging.INFO,
+        "warning": logging.WARNING,
+        "warn": logging.WARNING,
+        "error": logging.ERROR,
+        "exception": logging.ERROR,
+        "critical": logging.CRITICAL,
+        "fatal": logging.CRITICAL,
+    }
+)
 _NAMES = frozenset([*_LEVELS, "log"])
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import operator
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import jax
@@ -23,38 +23,44 @@ from autograph.runtime.operators.reach import array_written
 from autograph.runtime.operators.state import tested
 from autograph.runtime.recording import effects_recorded
 
-_OPERATIONS: dict[str, tuple[str, Callable[..., Any]]] = {
-    "+": ("add", operator.add),
-    "-": ("sub", operator.sub),
-    "*": ("mul", operator.mul),
-    "@": ("matmul", operator.matmul),
-    "/": ("truediv", operator.truediv),
-    "//": ("floordiv", operator.floordiv),
-    "%": ("mod", operator.mod),
-    "**": ("pow", operator.pow),
-    "<<": ("lshift", operator.lshift),
-    ">>": ("rshift", operator.rshift),
-    "&": ("and", operator.and_),
-    "|": ("or", operator.or_),
-    "^": ("xor", operator.xor),
-}
-_COMPARISONS: dict[str, tuple[str, str, Callable[..., Any]]] = {
-    "<": ("__lt__", "__gt__", operator.lt),
-    "<=": ("__le__", "__ge__", operator.le),
-    ">": ("__gt__", "__lt__", operator.gt),
-    ">=": ("__ge__", "__le__", operator.ge),
-    "==": ("__eq__", "__eq__", operator.eq),
-    "!=": ("__ne__", "__ne__", operator.ne),
-}
-_UNARY: dict[str, tuple[str, Callable[..., Any]]] = {
-    "-": ("__neg__", operator.neg),
-    "+": ("__pos__", operator.pos),
-    "~": ("__invert__", operator.invert),
-    "abs": ("__abs__", abs),
-}
-_IN_PLACE: dict[str, Callable[[Any, Any], Any]] = {
-    f"{symbol}=": getattr(operator, f"i{name}") for symbol, (name, _) in _OPERATIONS.items()
-}
+_OPERATIONS: Mapping[str, tuple[str, Callable[..., Any]]] = types.MappingProxyType(
+    {
+        "+": ("add", operator.add),
+        "-": ("sub", operator.sub),
+        "*": ("mul", operator.mul),
+        "@": ("matmul", operator.matmul),
+        "/": ("truediv", operator.truediv),
+        "//": ("floordiv", operator.floordiv),
+        "%": ("mod", operator.mod),
+        "**": ("pow", operator.pow),
+        "<<": ("lshift", operator.lshift),
+        ">>": ("rshift", operator.rshift),
+        "&": ("and", operator.and_),
+        "|": ("or", operator.or_),
+        "^": ("xor", operator.xor),
+    }
+)
+_COMPARISONS: Mapping[str, tuple[str, str, Callable[..., Any]]] = types.MappingProxyType(
+    {
+        "<": ("__lt__", "__gt__", operator.lt),
+        "<=": ("__le__", "__ge__", operator.le),
+        ">": ("__gt__", "__lt__", operator.gt),
+        ">=": ("__ge__", "__le__", operator.ge),
+        "==": ("__eq__", "__eq__", operator.eq),
+        "!=": ("__ne__", "__ne__", operator.ne),
+    }
+)
+_UNARY: Mapping[str, tuple[str, Callable[..., Any]]] = types.MappingProxyType(
+    {
+        "-": ("__neg__", operator.neg),
+        "+": ("__pos__", operator.pos),
+        "~": ("__invert__", operator.invert),
+        "abs": ("__abs__", abs),
+    }
+)
+_IN_PLACE: Mapping[str, Callable[[Any, Any], Any]] = types.MappingProxyType(
+    {f"{symbol}=": getattr(operator, f"i{name}") for symbol, (name, _) in _OPERATIONS.items()}
+)
 _ITSELF = object()
 # What answers an operand that it does not know with NotImplemented, as written; sequences do not always.
 _ARITHMETIC = (bool, int, float, complex, np.generic, np.ndarray, jax.Array)

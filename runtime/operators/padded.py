@@ -18,6 +18,17 @@ from autograph.runtime.operators.locations import user_location
 from autograph.runtime.operators.state import Structure, flatten, is_mutable_container
 from autograph.runtime.recording import JOINT
 
+
+class _Elsewhere:
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "<the elements of a list of traced length>"
+
+
+# What a list has in the place of elements that one array holds.
+ELSEWHERE: Any = _Elsewhere()
+
 _NUMBERS = (bool, int, float, complex)
 
 
@@ -48,6 +59,8 @@ class Kind:
 
 
 class _Array:
+    __slots__ = ()
+
     def __repr__(self) -> str:
         return "array"
 

@@ -17,12 +17,12 @@ import numpy as np
 from autograph.runtime.errors import StagingError
 from autograph.runtime.operators.locations import user_location
 
-_OPERATORS = [
+_OPERATORS = (
     *("add", "sub", "mul", "truediv", "floordiv", "mod", "pow"),
     *("and", "or", "xor", "lshift", "rshift"),
     *("eq", "ne", "lt", "le", "gt", "ge"),
-]
-_ELEMENTWISE = ["__neg__", "__pos__", "__abs__", "__invert__", "astype", "conj", "conjugate", "round", "clip"]
+)
+_ELEMENTWISE = ("__neg__", "__pos__", "__abs__", "__invert__", "astype", "conj", "conjugate", "round", "clip")
 
 
 @jax.tree_util.register_pytree_node_class

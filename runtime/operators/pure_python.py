@@ -11,7 +11,7 @@ import types
 from collections.abc import Callable, Mapping
 from typing import Any
 
-_ACCELERATORS = {"heapq": "_heapq", "bisect": "_bisect"}
+_ACCELERATORS = types.MappingProxyType({"heapq": "_heapq", "bisect": "_bisect"})
 _FUNCTIONS: Mapping[Any, tuple[str, str]] = types.MappingProxyType(
     {
         getattr(module, name): (module.__name__, name)

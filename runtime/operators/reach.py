@@ -31,15 +31,17 @@ _WALKED = frozenset(["collections", "types", "weakref", "argparse"])  # librarie
 _SCALARS = frozenset([int, float, complex, bool, str, bytes, type(None), type(...), range, slice, types.CodeType])
 _CLOSED = (jax.Array, np.generic, types.ModuleType, types.FrameType, types.GeneratorType, types.CoroutineType)
 _OPERATION, _IN_PLACE = dis.opmap["BINARY_OP"], 13  # from that argument on, the operations are augmented assignments
-_FUNCTIONS_IN = {
-    property: ("fget", "fset", "fdel"),
-    staticmethod: ("__func__",),
-    classmethod: ("__func__",),
-    functools.cached_property: ("func",),
-    functools.partialmethod: ("func", "args", "keywords"),
-    functools.partial: ("func", "args", "keywords"),
-    types.MethodType: ("__self__", "__func__"),
-}
+FUNCTIONS_IN = types.MappingProxyType(
+    {
+        property: ("fget", "fset", "fdel"),
+        staticmethod: ("__func__",),
+        classmethod: ("__func__",),
+        functools.cached_property: ("func",),
+        functools.partialmethod: ("func", "args", "keywords"),
+        functools.partial: ("func", "args", "keywords"),
+        types.MethodType: ("__self__", "__func__"),
+    }
+)
 
 
 class TooMuch(Exception):
@@ -83,8 +85,8 @@ class Reach:
             return self._array(value)
         if kind is types.FunctionType:
             return self._function(value)
-        if kind in _FUNCTIONS_IN:
-            return [getattr(value, name) for name in _FUNCTIONS_IN[kind]]
+        if kind in FUNCTIONS_IN:
+            return [getattr(value, name) for name in FUNCTIONS_IN[kind]]
         if isinstance(value, types.BuiltinFunctionType):
             return (value.__self__,)
         if isinstance(value, memoryview):

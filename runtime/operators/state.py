@@ -23,6 +23,8 @@ from autograph.runtime.operators.loop_bodies import LoopBody
 
 
 class _Unbound:
+    __slots__ = ()
+
     def __repr__(self) -> str:
         return "<unbound>"
 
@@ -226,6 +228,8 @@ def _named_parts(name: str, value: Any) -> Iterator[tuple[str, Any]]:
 
 class EmptySnapshot:
     """Of blocks that bind no variables: an assertion's, say."""
+
+    __slots__ = ()
 
     def places(self) -> list[Any]:
         return []

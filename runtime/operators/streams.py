@@ -18,7 +18,7 @@ _OF_FILES = frozenset(
 _OF_GENERATORS = frozenset(["send", "throw", "close", "__next__", "__anext__", "asend", "athrow", "aclose"])
 _LOOKS = frozenset(["getstate", "get_state", "spawn"])
 _METHODS = (types.BuiltinMethodType, types.MethodType, types.MethodWrapperType)
-_SHARED = {id(random.random.__self__), id(np.random.randn.__self__)}  # type: ignore[attr-defined]
+_SHARED = frozenset([id(random.random.__self__), id(np.random.randn.__self__)])  # type: ignore[attr-defined]
 
 
 def check_not_advanced(called: Any, repeats: bool) -> None:

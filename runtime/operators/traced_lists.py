@@ -14,11 +14,9 @@ import numpy as np
 
 from autograph.runtime.errors import StagingError
 from autograph.runtime.list_room import Room
-from autograph.runtime.operators.extents import exactly, most_of_slice
+from autograph.runtime.operators.extents import exactly, is_traced_key, most_of_slice
 from autograph.runtime.operators.locations import user_location
-from autograph.runtime.operators.padded import Padded, are_alike, as_padded
-
-_ELSEWHERE: Any = type("_Elsewhere", (), {"__repr__": lambda self: "<the elements of a list of traced length>"})()
+from autograph.runtime.operators.padded import ELSEWHERE, Padded, are_alike, as_padded
 
 
 def _unknown() -> StagingError:
@@ -74,7 +72,7 @@ class TracedList(list[Any]):
     def set_contents(self, contents: Any) -> None:
         self.padded = contents if isinstance(contents, Padded) else None
         # What reads a list's storage past its methods must find nothing to take for the list's own.
-        list.__setitem__(self, slice(None), (_ELSEWHERE,) if self.padded is not None else contents)
+        list.__setitem__(self, slice(None), (ELSEWHERE,) if self.padded is not None else contents)
         self.peak = self._size()
 
     def _size(self) -> Any:
@@ -179,17 +177,17 @@ class TracedList(list[Any]):
     def _traces(self, key: Any) -> bool:
         if self._is_padded():
             return True
-        if _is_traced_key(key) and list.__len__(self):
+        if is_traced_key(key) and list.__len__(self):
             self.set_contents(Padded.holding(tuple(self)))
             return True
         return False
 
     def __getitem__(self, key: Any) -> Any:
         self.note_read()
-        if not self._is_padded() and isinstance(key, slice) and _is_traced_key(key):
+        if not self._is_padded() and isinstance(key, slice) and is_traced_key(key):
             padded = self.as_padded()
             return self.holding(()) if padded is None else self.holding(padded)[key]
-        if not self._is_padded() and _is_traced_key(key):
+        if not self._is_padded() and is_traced_key(key):
             if not list.__len__(self):
                 raise EmptyListError("list index out of range")
             return Padded.holding(tuple(self)).element(self._index(key, "list index out of range"))
@@ -199,7 +197,7 @@ class TracedList(list[Any]):
             found = list.__getitem__(self, key)
             return self.holding(tuple(found)) if isinstance(key, slice) else found
         length = self._held.length
-        if isinstance(length, int) and not _is_traced_key(key):
+        if isinstance(length, int) and not is_traced_key(key):
             places = list(range(length))[key]
             if isinstance(places, list):
                 return self.holding([self._held.element(k) for k in places])
@@ -239,7 +237,7 @@ class TracedList(list[Any]):
 
         In a staged block, which may carry the arrays, types are promoted. A ``value`` for a slice is a list, None to delete.
         """
-        if not self._is_padded() or not isinstance(self._held.length, int) or _is_traced_key(key):
+        if not self._is_padded() or not isinstance(self._held.length, int) or is_traced_key(key):
             return
         is_carried = self.checks is not None and self.checks.journal.is_open
         if isinstance(key, slice):
@@ -257,7 +255,7 @@ class TracedList(list[Any]):
             list.__setitem__(self, key, value)
         elif isinstance(key, slice):
             items = self._one_by_one("Assigning to a slice")
-            if _is_traced_key(key) or len(items[key]) != len(value):
+            if is_traced_key(key) or len(items[key]) != len(value):
                 raise self._refused("Assigning another number of items to a slice")
             items[key] = value
             self._hold(items)
@@ -311,7 +309,7 @@ class TracedList(list[Any]):
                 if mine is not None:
                     self._check_room(mine.length + values._held.length, mine)
                 self.padded = values._held.with_(reserved=False) if mine is None else mine.followed_by(values._held)
-                list.__setitem__(self, slice(None), (_ELSEWHERE,))
+                list.__setitem__(self, slice(None), (ELSEWHERE,))
                 self.peak = max(self.peak, self._size())
                 return
         for value in list(values):
@@ -492,8 +490,3 @@ def is_traced_list(value: Any) -> bool:
 def is_array_list(value: Any) -> bool:
     """Whether this is a list whose elements one array holds; its length may be known."""
     return isinstance(value, TracedList) and value._is_padded()
-
-
-def _is_traced_key(key: Any) -> bool:
-    parts = (key.start, key.stop, key.step) if isinstance(key, slice) else (key,)
-    return any(isinstance(part, jax.core.Tracer) for part in parts)

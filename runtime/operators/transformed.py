@@ -12,7 +12,7 @@ import sys
 import types
 import weakref
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import jax
@@ -264,10 +264,12 @@ def _nnx_jit(backend: Backend, called: Any, function: Any) -> Any:
 _NNX_OPTIONS = ("static_argnums", "static_argnames", "donate_argnums", "donate_argnames", "keep_unused", "inline")
 
 
-_MAKERS: dict[str, Callable[[Backend, Any, Any], Any]] = {
-    "equinox._jit._JitWrapper": _filter_jit,
-    "equinox._ad._ValueAndGradWrapper": _filtered,
-    "equinox._ad._GradWrapper": _filtered,
-    "equinox._vmap_pmap._VmapWrapper": _filtered,
-    "flax.nnx.transforms.compilation.JitWrapped": _nnx_jit,
-}
+_MAKERS: Mapping[str, Callable[[Backend, Any, Any], Any]] = types.MappingProxyType(
+    {
+        "equinox._jit._JitWrapper": _filter_jit,
+        "equinox._ad._ValueAndGradWrapper": _filtered,
+        "equinox._ad._GradWrapper": _filtered,
+        "equinox._vmap_pmap._VmapWrapper": _filtered,
+        "flax.nnx.transforms.compilation.JitWrapped": _nnx_jit,
+    }
+)

@@ -10,7 +10,7 @@ import dis
 import functools
 import sys
 import types
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from autograph.runtime.library_table import is_library
@@ -18,18 +18,33 @@ from autograph.runtime.operators.operations import class_attribute
 from autograph.runtime.operators.reach import augments
 from autograph.runtime.operators.state import contents_of_cells
 
-_BINARY = {"+": "add", "-": "sub", "*": "mul", "@": "matmul", "/": "truediv", "//": "floordiv", "%": "mod", "**": "pow"}
-_BINARY |= {"<<": "lshift", ">>": "rshift", "&": "and", "|": "or", "^": "xor"}
-_COMPARISONS = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne"}
-_APPLIED = {symbol: {f"__{name}__", f"__r{name}__"} for symbol, name in _BINARY.items()}
-_APPLIED |= {f"{symbol}=": {*_APPLIED[symbol], f"__i{name}__"} for symbol, name in _BINARY.items()}
-_APPLIED |= {symbol: {f"__{name}__" for name in _COMPARISONS.values()} for symbol in _COMPARISONS}
-_APPLIED |= {
-    "UNARY_NEGATIVE": {"__neg__"},
-    "UNARY_INVERT": {"__invert__"},
-    "[]": {"__getitem__"},
-    "BINARY_SUBSCR": {"__getitem__"},
-}
+_BINARY = types.MappingProxyType(
+    {
+        **{
+            "+": "add",
+            "-": "sub",
+            "*": "mul",
+            "@": "matmul",
+            "/": "truediv",
+            "//": "floordiv",
+            "%": "mod",
+            "**": "pow",
+        },
+        **{"<<": "lshift", ">>": "rshift", "&": "and", "|": "or", "^": "xor"},
+    }
+)
+_COMPARISONS = types.MappingProxyType({"<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne"})
+_APPLIED: Mapping[str, frozenset[str]] = types.MappingProxyType(
+    {symbol: frozenset([f"__{name}__", f"__r{name}__"]) for symbol, name in _BINARY.items()}
+    | {f"{symbol}=": frozenset([f"__{name}__", f"__r{name}__", f"__i{name}__"]) for symbol, name in _BINARY.items()}
+    | {symbol: frozenset(f"__{name}__" for name in _COMPARISONS.values()) for symbol in _COMPARISONS}
+    | {
+        "UNARY_NEGATIVE": frozenset(["__neg__"]),
+        "UNARY_INVERT": frozenset(["__invert__"]),
+        "[]": frozenset(["__getitem__"]),
+        "BINARY_SUBSCR": frozenset(["__getitem__"]),
+    }
+)
 SPECIAL = frozenset(name for names in _APPLIED.values() for name in names) | {"__pos__", "__abs__"}
 _WRITES = frozenset(
     code
@@ -218,6 +233,6 @@ def _applied(code: types.CodeType) -> set[str]:
         found.update(part.co_names)
         for instruction in dis.get_instructions(part):
             symbol = instruction.argrepr.removeprefix("bool(").removesuffix(")")
-            found |= _APPLIED.get(symbol, set()) if instruction.opname in ("BINARY_OP", "COMPARE_OP") else set()
-            found |= _APPLIED.get(instruction.opname, set())
+            found |= _APPLIED.get(symbol, frozenset()) if instruction.opname in ("BINARY_OP", "COMPARE_OP") else set()
+            found |= _APPLIED.get(instruction.opname, frozenset())
     return found

@@ -28,7 +28,7 @@ import enum
 import json
 import keyword
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -208,16 +208,18 @@ def _is_scalar_type(value: Any) -> bool:
     return (isinstance(value, type) and issubclass(value, np.generic)) or type(value) is type(jnp.float32)
 
 
-_CONSTANTS: dict[type, Callable[[Any], Node]] = {
-    type(None): lambda _: ["none"],
-    type(...): lambda _: ["ellipsis"],
-    bool: lambda value: ["bool", value],
-    int: lambda value: ["int", str(value)],
-    float: lambda value: ["float", value.hex()],
-    complex: lambda value: ["complex", value.real.hex(), value.imag.hex()],
-    bytes: lambda value: ["bytes", base64.b64encode(value).decode()],
-    bytearray: lambda value: ["bytearray", base64.b64encode(value).decode()],
-}
+_CONSTANTS: Mapping[type, Callable[[Any], Node]] = types.MappingProxyType(
+    {
+        type(None): lambda _: ["none"],
+        type(...): lambda _: ["ellipsis"],
+        bool: lambda value: ["bool", value],
+        int: lambda value: ["int", str(value)],
+        float: lambda value: ["float", value.hex()],
+        complex: lambda value: ["complex", value.real.hex(), value.imag.hex()],
+        bytes: lambda value: ["bytes", base64.b64encode(value).decode()],
+        bytearray: lambda value: ["bytearray", base64.b64encode(value).decode()],
+    }
+)
 
 
 class Opaque:

@@ -9,20 +9,27 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 
-_NAMES = {
-    "bool": "BOOL",
-    **{f"{kind}int{bits}": f"{letter}{bits}" for kind, letter in (("", "I"), ("u", "U")) for bits in (8, 16, 32, 64)},
-    **{f"float{bits}": f"F{bits}" for bits in (16, 32, 64)},
-    "bfloat16": "BF16",
-    "float8_e5m2": "F8_E5M2",
-    "float8_e4m3fn": "F8_E4M3",
-    "complex64": "C64",
-}
+_NAMES = MappingProxyType(
+    {
+        "bool": "BOOL",
+        **{
+            f"{kind}int{bits}": f"{letter}{bits}"
+            for kind, letter in (("", "I"), ("u", "U"))
+            for bits in (8, 16, 32, 64)
+        },
+        **{f"float{bits}": f"F{bits}" for bits in (16, 32, 64)},
+        "bfloat16": "BF16",
+        "float8_e5m2": "F8_E5M2",
+        "float8_e4m3fn": "F8_E4M3",
+        "complex64": "C64",
+    }
+)
 _ALIGNED = 64
 
 

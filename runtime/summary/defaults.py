@@ -32,43 +32,28 @@ _NOTHING = (0, 0, 0, 0)
 class _PerThread(Held):
     """A Variable that has a value of its own in each thread."""
 
-    __slots__ = ("_values",)
+    __slots__ = ()
 
     def __init__(self, name: str) -> None:
-        self._values = threading.local()
         super().__init__(np.array(_NOTHING, np.int32), name)
         self._value = None
 
     @property
     def _value(self) -> Any:
         if LOCAL.in_callback:  # in whichever thread: what the function that a program calls has entered by itself
-            number, step = _HERE.writers[-1] if _HERE.writers else (0, None)
+            number, step = LOCAL.summary_writers[-1] if LOCAL.summary_writers else (0, None)
             with outside_recordings():
                 return jnp.array([number, step is not None, 0 if step is None else step, 0], np.int32)
-        found = getattr(self._values, "value", None)
-        if found is None:
+        if LOCAL.summary_default is None:
             with outside_recordings():
-                found = self._values.value = jnp.array(_NOTHING, np.int32)
-        return found
+                LOCAL.summary_default = jnp.array(_NOTHING, np.int32)
+        return LOCAL.summary_default
 
     @_value.setter
     def _value(self, value: Any) -> None:
-        self._values.value = value
+        LOCAL.summary_default = value
 
 
-class _Here(threading.local):
-    """Attributes:
-    step: the Variable that this thread made the default step last.
-    writers: the numbers and steps of the writers entered where no default can be kept, innermost last.
-    """
-
-    step: Variable | None = None
-
-    def __init__(self) -> None:
-        self.writers: list[tuple[int, Any]] = []
-
-
-_HERE = _Here()
 _MAKING = threading.Lock()
 _MADE: list[_PerThread] = []
 _STEPS: weakref.WeakValueDictionary[int, Variable] = weakref.WeakValueDictionary()
@@ -114,15 +99,15 @@ def target(step: Any) -> Target | None:
       StagingError: a bare ``jax.jit`` is under way, or a function that a program calls, which have no place for defaults.
     """
     if _is_without_defaults():
-        if not _HERE.writers:
+        if not LOCAL.summary_writers:
             raise StagingError(f"{user_location()}\n  {_IN_CALLBACK if LOCAL.in_callback else _IN_JIT}")
-        number, default = _HERE.writers[-1]
+        number, default = LOCAL.summary_writers[-1]
         step = default if step is None else step
         if step is None:
             raise ValueError(_NO_STEP)
         return Target((number, 0, 0, 0), step, (0, 0))
     state = _state().value
-    held = _HERE.step
+    held = LOCAL.summary_step
     if current_frame() is None:
         if not int(state[WRITER]):
             return None
@@ -201,7 +186,7 @@ def checked_step(step: Any) -> Any:
 def _entries(step: Any) -> list[Any]:
     """The parts of the default state that say which step."""
     step = checked_step(step)
-    _HERE.step = step if isinstance(step, Variable) else None
+    LOCAL.summary_step = step if isinstance(step, Variable) else None
     if step is None:
         return [0, 0, 0]
     if isinstance(step, Variable):
@@ -243,11 +228,11 @@ def set_step(step: Any) -> None:
             "  Give `step=` to each summary."
         )
     _refuse_mapped("set_step()")
-    before = _HERE.step
+    before = LOCAL.summary_step
     try:
         _assign(_entries(step))
     except BaseException:
-        _HERE.step = before
+        LOCAL.summary_step = before
         raise
 
 
@@ -271,14 +256,14 @@ def entered(writer: Any, number: int, step: Any) -> Iterator[Any]:
     """Make a writer, of this number, the default, with a default step if one is given."""
     checked_step(step)
     if _is_without_defaults():
-        _HERE.writers.append((number, step))
+        LOCAL.summary_writers.append((number, step))
         try:
             yield writer
         finally:
-            _HERE.writers.pop()
+            LOCAL.summary_writers.pop()
         return
     _refuse_mapped("as_default()")
-    before, linked = _state().value, _HERE.step
+    before, linked = _state().value, LOCAL.summary_step
     parts = [before[k] for k in (HAS_STEP, STEP, VARIABLE)] if step is None else _entries(step)
     _assign([number, *parts])
     try:
@@ -290,7 +275,7 @@ def entered(writer: Any, number: int, step: Any) -> Iterator[Any]:
 def _leave(before: Any, had_step: bool, linked: Variable | None) -> None:
     """Put the writer back, and the step if the writer was entered with one."""
     if had_step:
-        _HERE.step = linked
+        LOCAL.summary_step = linked
         _assign([before[k] for k in range(len(_NOTHING))])
     else:
         now = _state().value

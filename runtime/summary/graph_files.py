@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import jax
@@ -16,21 +17,23 @@ from autograph.runtime.held import Held
 from autograph.runtime.raising import Guarded
 from autograph.runtime.recording import JOINT
 
-_DTYPES = {  # those that tensorboardX knows
-    "bfloat16": "DT_BFLOAT16",
-    "bool": "DT_BOOL",
-    "complex64": "DT_COMPLEX64",
-    "complex128": "DT_COMPLEX128",
-    "float16": "DT_HALF",
-    "float32": "DT_FLOAT",
-    "float64": "DT_DOUBLE",
-    "int8": "DT_INT8",
-    "int16": "DT_INT16",
-    "int32": "DT_INT32",
-    "int64": "DT_INT64",
-    "uint8": "DT_UINT8",
-    "uint16": "DT_UINT16",
-}
+_DTYPES = MappingProxyType(
+    {  # those that tensorboardX knows
+        "bfloat16": "DT_BFLOAT16",
+        "bool": "DT_BOOL",
+        "complex64": "DT_COMPLEX64",
+        "complex128": "DT_COMPLEX128",
+        "float16": "DT_HALF",
+        "float32": "DT_FLOAT",
+        "float64": "DT_DOUBLE",
+        "int8": "DT_INT8",
+        "int16": "DT_INT16",
+        "int32": "DT_INT32",
+        "int64": "DT_INT64",
+        "uint8": "DT_UINT8",
+        "uint16": "DT_UINT16",
+    }
+)
 _PATH = re.compile(r"[^\w]+")
 
 

@@ -12,6 +12,7 @@ that it is lowered for: `platforms`): XLA defines what division by zero and indi
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import MappingProxyType
 from typing import Any
 
 import jax
@@ -74,28 +75,30 @@ _INTEGERS_ONLY = frozenset(
     ]
 )
 # What further operations cost, in additions; a conditional costs as much as `Limits.operations` of them.
-_COSTS = {
-    "mul": 1,
-    "square": 1,
-    "one_minus_square": 2,
-    "integer_pow": 2,
-    "div": 4,
-    "rem": 6,
-    "sqrt": 4,
-    "rsqrt": 4,
-    "nextafter": 4,
-    "dynamic_slice": 2,
-    "gather": 4,
-    "iota": 1,
-    "concatenate": 2,
-    "rev": 1,
-    "reduce_sum": 2,
-    "reduce_max": 2,
-    "reduce_min": 2,
-    "reduce_and": 2,
-    "reduce_or": 2,
-    **dict.fromkeys(["exp", "exp2", "log", "log2", "log1p", "expm1", "sin", "cos", "tan", "tanh", "logistic"], 8),
-}
+_COSTS = MappingProxyType(
+    {
+        "mul": 1,
+        "square": 1,
+        "one_minus_square": 2,
+        "integer_pow": 2,
+        "div": 4,
+        "rem": 6,
+        "sqrt": 4,
+        "rsqrt": 4,
+        "nextafter": 4,
+        "dynamic_slice": 2,
+        "gather": 4,
+        "iota": 1,
+        "concatenate": 2,
+        "rev": 1,
+        "reduce_sum": 2,
+        "reduce_max": 2,
+        "reduce_min": 2,
+        "reduce_and": 2,
+        "reduce_or": 2,
+        **dict.fromkeys(["exp", "exp2", "log", "log2", "log1p", "expm1", "sin", "cos", "tan", "tanh", "logistic"], 8),
+    }
+)
 
 
 def select(conditional: Conditional) -> list[Any] | None:

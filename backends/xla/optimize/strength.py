@@ -9,7 +9,8 @@ give are replaced, known by their text: a user's function of the same name is le
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import jax
@@ -19,7 +20,9 @@ import numpy as np
 from autograph.backends.xla import jax_compat
 from autograph.backends.xla.jax_compat import ClosedJaxpr, Kind
 
-_FUNCTIONS: dict[str, Callable[..., Any]] = {"floor_divide": jnp.floor_divide, "remainder": jnp.remainder}
+_FUNCTIONS: Mapping[str, Callable[..., Any]] = MappingProxyType(
+    {"floor_divide": jnp.floor_divide, "remainder": jnp.remainder}
+)
 
 
 def reduce_strength(program: ClosedJaxpr) -> ClosedJaxpr:
