@@ -19,7 +19,7 @@ from autograph.runtime.operators.journal import ContentsPlace, Journal, Place, k
 from autograph.runtime.operators.locations import most_called, user_location
 from autograph.runtime.operators.nones import Facts, TestFacts, narrowed
 from autograph.runtime.operators.opaque import OpaqueCalls
-from autograph.runtime.operators.parts import lists_in_arrays, parts_of, take_lists_apart
+from autograph.runtime.operators.parts import lists_in_arrays, parts_of, unstack_lists
 from autograph.runtime.operators.reach import CONTAINERS
 from autograph.runtime.operators.state import (
     UNBOUND,
@@ -313,7 +313,7 @@ class Conditionals:
 
             for k, value in enumerate([returned, *(variable.get() for variable in variables)]):
                 if value is not UNBOUND:
-                    take_lists_apart(value, in_arrays, region.writes)
+                    unstack_lists(value, in_arrays, region.writes)
                     end.parts[k] = EndParts(value, self.identities)
                 layout, span = add(value)
                 end.layouts.append(layout)

@@ -14,7 +14,7 @@ class Context:
 
     Attributes:
       journal: the writes of the blocks that are being traced.
-      identities: which containers may turn out to be one.
+      identities: which containers may alias.
       marks: which values are placeholders.
       facts: what traced tests say about what is None.
     """

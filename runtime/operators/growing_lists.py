@@ -16,7 +16,7 @@ from autograph.backends.base import Backend, LeafType
 from autograph.runtime.errors import StagingError
 from autograph.runtime.operators.iterables import UNROLLED_AT_MOST
 from autograph.runtime.operators.journal import ContentsPlace, Journal
-from autograph.runtime.operators.padded import ARRAY, Kind, Padded, holds_containers, taken_apart
+from autograph.runtime.operators.padded import ARRAY, Kind, Padded, flatten_element, holds_containers
 from autograph.runtime.operators.state import Slot, flatten
 from autograph.runtime.operators.traced_lists import TracedList
 
@@ -91,7 +91,7 @@ class GrowingList:
         element = self.structure.build(
             [ARRAY if type is not None else s for s, type in zip(self.statics, self.types, strict=True)]
         )[0]
-        return taken_apart(element, lambda leaf: leaf is ARRAY)[0]
+        return flatten_element(element, lambda leaf: leaf is ARRAY)[0]
 
 
 def appended_to(place: Any, before: Any) -> tuple[Any, ...] | None:

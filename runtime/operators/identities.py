@@ -1,4 +1,4 @@
-"""`Identities`: which containers and objects may turn out to be one when the program runs.
+"""`Identities`: which containers and objects may alias when the program runs.
 
 Where a traced condition chooses between two lists, XLA chooses between what they hold: the result is a third list.
 As long as nobody writes to them, the three cannot be told from what Python gives. A write to one that another name

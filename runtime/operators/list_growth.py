@@ -13,7 +13,7 @@ from autograph.backends.base import Backend, LeafType
 from autograph.runtime.errors import StagingError
 from autograph.runtime.list_room import Room
 from autograph.runtime.operators.extents import Extent, at_most, exactly
-from autograph.runtime.operators.padded import Kind, Padded, as_padded, check_kinds, emptied, taken_apart
+from autograph.runtime.operators.padded import Kind, Padded, as_padded, check_kinds, emptied, flatten_element
 from autograph.runtime.operators.parts import Path, parts_of
 from autograph.runtime.operators.traced_lists import TracedList
 
@@ -62,7 +62,7 @@ def list_end(owner: TracedList, start: Any, key: ListKey, backend: Backend) -> L
     if not contents:
         return ListEnd(None, (), extent, 0)
     try:
-        kind, leaves = taken_apart(contents[-1], lambda leaf: backend.type_of(leaf) is not None)
+        kind, leaves = flatten_element(contents[-1], lambda leaf: backend.type_of(leaf) is not None)
     except StagingError as error:
         return ListEnd(StagingError(*error.args), (), extent, len(contents))
     found = [backend.type_of(leaf) for leaf in leaves]

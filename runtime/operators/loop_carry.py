@@ -1,4 +1,4 @@
-"""`LoopTrace`: what a staged loop carries, found by tracing its body until the types hold still.
+"""`LoopTrace`: what a staged loop carries, found by tracing its body to a fixed point.
 
 The body is traced on stand-ins for its state. Where an iteration leaves a wider type (``0`` then ``0.5``), the carry is
 widened and the body traced again; mostly the first trace stands. State that no iteration changes is not carried. A
@@ -26,17 +26,17 @@ from autograph.runtime.operators.loop_memory import CarryMemory, Position, Posit
 from autograph.runtime.operators.loop_options import NO_OPTIONS, LoopOptions
 from autograph.runtime.operators.loop_settling import SettlesCarry
 from autograph.runtime.operators.loop_state import (
+    BodyAliasing,
     BodyEnd,
     Carried,
     CarriedFurtherOut,
     CarryChanges,
     Key,
-    Round,
     VariableEnd,
     refuse_nesting,
 )
-from autograph.runtime.operators.part_carry import CarriesParts, StandIns
-from autograph.runtime.operators.parts import Path, lists_in_arrays, take_lists_apart
+from autograph.runtime.operators.part_carry import BodyContainers, CarriesParts
+from autograph.runtime.operators.parts import Path, lists_in_arrays, unstack_lists
 from autograph.runtime.operators.raises import Raising
 from autograph.runtime.operators.state import (
     UNBOUND,
@@ -101,7 +101,7 @@ class LoopTrace(SettlesCarry, CarriesParts):
         self.opens: set[int] = set()
         self.shared: dict[int, Any] = {}
         self.replaced: set[Key] = set()
-        self.round = Round()
+        self.aliasing = BodyAliasing()
         self._made: dict[Any, Any] = {}
         self._new: dict[Any, Any] = {}
         self.may_peel = False
@@ -276,7 +276,7 @@ class LoopTrace(SettlesCarry, CarriesParts):
         return [t for carried in self.carried if carried.is_input for t in carried.types if t is not None]
 
     def _install(
-        self, operands: Sequence[Any], region: Region, stand_ins: StandIns
+        self, operands: Sequence[Any], region: Region, stand_ins: BodyContainers
     ) -> tuple[dict[int, tuple[Any, list[Any]]], dict[int, dict[Path, Any]]]:
         """Give each variable its stand-in.
 
@@ -327,7 +327,7 @@ class LoopTrace(SettlesCarry, CarriesParts):
         def run(*operands: Any) -> list[Any]:
             count = len(self._operand_types())
             slots = [(variable, variable.get()) for variable in self.variables if isinstance(variable, Slot)]
-            stand_ins = StandIns(self.raising.identities)
+            stand_ins = BodyContainers(self.raising.identities)
             installed, starts = self._install(operands[:count], region, stand_ins)
             in_arrays = lists_in_arrays(variable.get() for variable in self.variables)
             try:
@@ -349,7 +349,7 @@ class LoopTrace(SettlesCarry, CarriesParts):
                     end.ends.append(None)
                     continue
                 if not isinstance(variable, ContentsPlace):
-                    take_lists_apart(value, in_arrays, region.writes)
+                    unstack_lists(value, in_arrays, region.writes)
                     stand_ins.end(k, value)
                 layout, leaves = self._described(variable, value)
                 leaves.append(self.marks.defined(value))
@@ -368,7 +368,7 @@ class LoopTrace(SettlesCarry, CarriesParts):
                     end.lists[key_of(place)] = list_end(place.owner, before, (id(place), ()), self.backend)
                 if (appended := appended_to(place, before)) is not None:
                     end.growing[key_of(place)] = self._growing_list(place, appended)
-            end.round = stand_ins.finish()
+            end.aliasing = stand_ins.finish()
             end.rebound = self.snapshot.rebound()
             self.raising.identities.check_unreported()
             self.raising.identities.leave(known)
@@ -409,7 +409,7 @@ class LoopTrace(SettlesCarry, CarriesParts):
 
         def run(*operands: Any) -> list[Any]:
             nonlocal wrote
-            installed, _ = self._install(operands, region, StandIns(self.raising.identities))
+            installed, _ = self._install(operands, region, BodyContainers(self.raising.identities))
             truth = test()
             if self.iterable.length is None:
                 # Under `jax.vmap` a branch runs for lanes that do not take it, on values for which the loop may not

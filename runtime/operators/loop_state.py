@@ -222,7 +222,7 @@ class VariableEnd:
 Key = tuple[int, Path]  # a carried variable, by its position, and where in its value
 
 
-class Round:
+class BodyAliasing:
     """What one trace of a loop's body says of the containers in its state, by their identities then.
 
     Attributes:
@@ -264,6 +264,6 @@ class BodyEnd:
         self.lists: dict[Any, ListEnd] = {}
         self.reads: set[int] = set()
         self.types: dict[Any, tuple[Any, list[LeafType | None]]] = {}
-        self.round = Round()
+        self.aliasing = BodyAliasing()
         self.absences: list[tuple[type[BaseException], str | None]] = []
         self.rebound: list[Any] = []

@@ -68,7 +68,7 @@ class _Array:
 ARRAY = _Array()
 
 
-def taken_apart(element: Any, is_array: Callable[[Any], bool]) -> tuple[Kind, list[Any]]:
+def flatten_element(element: Any, is_array: Callable[[Any], bool]) -> tuple[Kind, list[Any]]:
     """The kind of an element, and its array leaves.
 
     Raises:
@@ -140,7 +140,7 @@ class Padded:
     @classmethod
     def holding(cls, elements: Sequence[Any]) -> Padded:
         """These elements, of which there is at least one."""
-        kind, first = taken_apart(elements[0], _is_array)
+        kind, first = flatten_element(elements[0], _is_array)
         made = cls(
             0, [jnp.zeros((len(elements), *jnp.shape(a)), jnp.result_type(a)) for a in first], kind, len(elements)
         )
@@ -257,7 +257,7 @@ class Padded:
         return jnp.where(mask, buffer, jnp.asarray(beyond, buffer.dtype))
 
     def _fitting(self, element: Any) -> list[Any]:
-        kind, leaves = taken_apart(element, _is_array)
+        kind, leaves = flatten_element(element, _is_array)
         check_kinds(self.kind, kind)
         for buffer, leaf in zip(self.buffers, leaves, strict=True):
             _check_shapes(buffer.shape[1:], jnp.shape(leaf))
@@ -284,7 +284,7 @@ def _rows(buffer: Any, count: int) -> list[Any]:
 def are_alike(elements: Iterable[Any]) -> bool:
     """Whether these elements can be in one `Padded`."""
     try:
-        taken = [taken_apart(element, _is_array) for element in elements]
+        taken = [flatten_element(element, _is_array) for element in elements]
     except StagingError:
         return False
     found = [(kind, list(map(np.shape, leaves))) for kind, leaves in taken]

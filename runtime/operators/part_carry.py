@@ -20,31 +20,31 @@ from autograph.runtime.operators.holders import reached
 from autograph.runtime.operators.identities import Identities, Marks, refused
 from autograph.runtime.operators.joined_parts import EndParts
 from autograph.runtime.operators.journal import MUTABLE_CONTAINERS, AttributePlace, ContentsPlace, Journal, Region
-from autograph.runtime.operators.loop_state import BodyEnd, Carried, Key, Round
+from autograph.runtime.operators.loop_state import BodyAliasing, BodyEnd, Carried, Key
 from autograph.runtime.operators.parts import WHOLE, Path, parts_of, placed
 from autograph.runtime.operators.raises import Raising
 from autograph.runtime.operators.reach import CONTAINERS, contents
 from autograph.runtime.operators.state import UNBOUND, CellVariable, GlobalVariable, Snapshot, Variable
 
 
-class StandIns:
+class BodyContainers:
     """The stand-ins of one trace of a loop's body; must not outlive it.
 
-    Attributes: round (what is known of them for good).
+    Attributes: aliasing (what is known of them for good).
     """
 
     def __init__(self, identities: Identities) -> None:
         self.identities = identities
-        self.round = Round()
+        self.aliasing = BodyAliasing()
         self._held: list[tuple[Key, Any, Any]] = []
         self._watched: list[Any] = []
 
     def add(self, key: Key, part: Any, entry: Any) -> None:
         """Take in a stand-in, and what it stands for."""
-        self.round.keys.setdefault(id(part), []).append(key)
-        self.round.of[key] = id(part)
+        self.aliasing.keys.setdefault(id(part), []).append(key)
+        self.aliasing.of[key] = id(part)
         if entry is not None:
-            self.round.entries[key] = entry
+            self.aliasing.entries[key] = entry
             marks = self.identities.marks_of(id(entry))
             if marks is not None and entry is not part:
                 where = self.identities.chosen_at(entry)
@@ -64,28 +64,28 @@ class StandIns:
 
     def end(self, key: int, value: Any) -> None:
         """Take in what an iteration leaves in a variable."""
-        self.round.ends[key] = EndParts(value, self.identities)
+        self.aliasing.ends[key] = EndParts(value, self.identities)
 
-    def finish(self) -> Round:
+    def finish(self) -> BodyAliasing:
         """What can be known once the iteration is over."""
         for key, part, before in self._held:
             through = self.identities.line_of_write_through(part)
             if through is not None or not _same_state(_state(part), before):
-                self.round.changed[key] = self.identities.line_of_write(part) or through
-            if self.round.ends.get(key[0]) is not None and self.round.ends[key[0]].ids.get(key[1]) == id(part):
-                self.round.kept.add(key)
-        self.round.lines = {id(owner): self.identities.line_of_write(owner) for owner in self._watched}
+                self.aliasing.changed[key] = self.identities.line_of_write(part) or through
+            if self.aliasing.ends.get(key[0]) is not None and self.aliasing.ends[key[0]].ids.get(key[1]) == id(part):
+                self.aliasing.kept.add(key)
+        self.aliasing.lines = {id(owner): self.identities.line_of_write(owner) for owner in self._watched}
         self._held, self._watched = [], []
         chosen = [
             ((k, path), key)
-            for k, ends in self.round.ends.items()
+            for k, ends in self.aliasing.ends.items()
             for path, key in ends.ids.items()
             if self.identities.marks_of(key) is not None
         ]
         for (one, a), (other, b) in itertools.combinations(chosen, 2):
             if self.identities.are_apart(a, b):
-                self.round.apart.add(frozenset([one, other]))
-        return self.round
+                self.aliasing.apart.add(frozenset([one, other]))
+        return self.aliasing
 
 
 class CarriesParts:
@@ -95,7 +95,7 @@ class CarriesParts:
       shared: containers that have several names, one of which iterations write through: they are their own stand-ins.
       replaced: the places that iterations put another container in: at the start of a later one it is not that of
         before the loop.
-      round: what the last trace of the body said.
+      aliasing: what the last trace of the body said.
       _raw, _marks: what each container of the state may be when an iteration ends, and when it begins (see `Identities`).
       _pairs: the places that may hold one container when an iteration begins.
       _fresh, _count: the marks of containers that iterations make, and how many places have each mark.
@@ -114,7 +114,7 @@ class CarriesParts:
     spec: LoopSpec | None
     shared: dict[int, Any]
     replaced: set[Key]
-    round: Round
+    aliasing: BodyAliasing
     _raw: dict[Key, Marks]
     _marks: dict[Key, set[Hashable]]
     _pairs: set[frozenset[Key]]
@@ -126,7 +126,7 @@ class CarriesParts:
     def _position(self, variable: Variable) -> int:
         return next(k for k, each in enumerate(self.variables) if each is variable)
 
-    def _with_parts(self, carried: Carried, value: Any, stand_ins: StandIns, region: Region) -> Any:
+    def _with_parts(self, carried: Carried, value: Any, stand_ins: BodyContainers, region: Region) -> Any:
         """The stand-in for a variable's value, its containers those that they stand for where several names share them."""
         variable = carried.variable
         if isinstance(variable, ContentsPlace | AttributePlace):
@@ -157,18 +157,18 @@ class CarriesParts:
 
     def _share(self, end: BodyEnd) -> bool:
         """Let containers that iterations write to, and other names lead to, stand for themselves; True if that is new."""
-        round = end.round
-        replaced = {key for key in round.entries if key not in round.kept} - self.replaced
+        aliasing = end.aliasing
+        replaced = {key for key in aliasing.entries if key not in aliasing.kept} - self.replaced
         self.replaced |= replaced
-        again = any(id(round.entries[key]) in self.shared for key in replaced)
-        written = {id(round.entries[key]) for key in round.changed if key in round.entries}
+        again = any(id(aliasing.entries[key]) in self.shared for key in replaced)
+        written = {id(aliasing.entries[key]) for key in aliasing.changed if key in aliasing.entries}
         written |= {id(place.owner) for place in end.discovered if isinstance(place, ContentsPlace)}
         places: collections.Counter[int] = collections.Counter()
         found: dict[int, Any] = {}
-        for key, entry in round.entries.items():
+        for key, entry in aliasing.entries.items():
             if id(entry) in written and id(entry) not in self.shared and isinstance(entry, list | dict):
                 places[id(entry)] += 1
-                if key in round.kept:
+                if key in aliasing.kept:
                     found[id(entry)] = entry
         alone = [entry for entry in found if places[entry] == 1]
         if alone:
@@ -193,33 +193,33 @@ class CarriesParts:
                 place.set(value)
 
     def _check_parts(self, end: BodyEnd) -> None:
-        """Refuse writes to containers that other names may lead to, now that the types hold still.
+        """Refuse writes to containers that other names may lead to, at the fixed point.
 
         Raises:
           StagingError: naming the write and the other name.
         """
-        self.round = end.round
+        self.aliasing = end.aliasing
         self._name_marks()
         owners = self._owners_written(end)
-        if not end.round.changed and not owners:
+        if not end.aliasing.changed and not owners:
             return
         with self._emptied():
-            for key, line in end.round.changed.items():
+            for key, line in end.aliasing.changed.items():
                 self._check_write(end, key, line)
             for owner in owners:
                 self._check_outer_write(end, owner)
 
     def _name_marks(self) -> None:
         """Find what each container of the state may be at the start of an iteration."""
-        round, identities = self.round, self.raising.identities
-        found = {key: set(identities.marks_of(id(e)) or {id(e)}) for key, e in round.entries.items()}
+        aliasing, identities = self.aliasing, self.raising.identities
+        found = {key: set(identities.marks_of(id(e)) or {id(e)}) for key, e in aliasing.entries.items()}
         raw: dict[Key, Marks] = {
-            (k, path): marks for k, ends in round.ends.items() for path, marks in ends.marks.items()
+            (k, path): marks for k, ends in aliasing.ends.items() for path, marks in ends.marks.items()
         }
         for key in raw:
             found.setdefault(key, set())
-        outer = {id(entry): entry for entry in round.entries.values()}
-        known = outer.keys() | round.keys.keys()
+        outer = {id(entry): entry for entry in aliasing.entries.values()}
+        known = outer.keys() | aliasing.keys.keys()
         missing = {mark for marks in raw.values() for mark in marks if isinstance(mark, int)} - known
         outer |= identities.those_of(missing)
         if missing - outer.keys():
@@ -227,8 +227,8 @@ class CarriesParts:
         fresh: dict[Hashable, Hashable] = {}
 
         def settled(mark: Hashable) -> set[Hashable]:
-            if isinstance(mark, int) and mark in round.keys:
-                return set().union(*(found[key] for key in round.keys[mark] if key in found))
+            if isinstance(mark, int) and mark in aliasing.keys:
+                return set().union(*(found[key] for key in aliasing.keys[mark] if key in found))
             if not isinstance(mark, int) or mark in outer:
                 return {mark}
             if mark not in fresh:
@@ -239,7 +239,7 @@ class CarriesParts:
         while changes:
             changes = False
             for key, marks in raw.items():
-                if key in round.kept:
+                if key in aliasing.kept:
                     continue
                 new = found[key].union(*map(settled, marks))
                 if new != found[key]:
@@ -249,7 +249,7 @@ class CarriesParts:
         self._pairs = self._find_pairs()
         self._fresh = set(fresh.values())
         self._count = collections.Counter(mark for marks in found.values() for mark in marks)
-        for mark in {mark for key, marks in found.items() if key not in round.kept for mark in marks}:
+        for mark in {mark for key, marks in found.items() if key not in aliasing.kept for mark in marks}:
             if mark in outer:
                 identities.own_mark(outer[mark])
 
@@ -272,7 +272,7 @@ class CarriesParts:
         return found
 
     def _begin_as_one(self, one: Key, other: Key) -> bool:
-        first, second = self.round.entries.get(one), self.round.entries.get(other)
+        first, second = self.aliasing.entries.get(one), self.aliasing.entries.get(other)
         if first is None or second is None:
             return False
         identities = self.raising.identities
@@ -280,7 +280,7 @@ class CarriesParts:
         return not marks[0].isdisjoint(marks[1]) and not identities.are_apart(id(first), id(second))
 
     def _end_as_one(self, one: Key, other: Key, pairs: set[frozenset[Key]]) -> bool:
-        if frozenset([one, other]) in self.round.apart:
+        if frozenset([one, other]) in self.aliasing.apart:
             return False
         return any(self._are_one(a, b, pairs) for a in self._raw.get(one, ()) for b in self._raw.get(other, ()))
 
@@ -288,7 +288,7 @@ class CarriesParts:
         """Whether two marks at the end of an iteration may be of one container."""
         if one == other:
             return True
-        firsts, seconds = (self.round.keys.get(mark, []) if isinstance(mark, int) else [] for mark in (one, other))
+        firsts, seconds = (self.aliasing.keys.get(mark, []) if isinstance(mark, int) else [] for mark in (one, other))
         if firsts and seconds:
             return any(frozenset([a, b]) in pairs for a in firsts for b in seconds)
         if firsts or seconds:
@@ -307,20 +307,22 @@ class CarriesParts:
         return owners
 
     def _check_write(self, end: BodyEnd, key: Key, line: str | None) -> None:
-        entry = end.round.entries.get(key)
+        entry = end.aliasing.entries.get(key)
         name = self.variables[key[0]].name
-        others = [other for other in end.round.of if frozenset([key, other]) in self._pairs]
-        for other in self._read_among(end, [other for other in others if end.round.of[other] != end.round.of[key]]):
+        others = [other for other in end.aliasing.of if frozenset([key, other]) in self._pairs]
+        for other in self._read_among(
+            end, [other for other in others if end.aliasing.of[other] != end.aliasing.of[key]]
+        ):
             raise self._conflict(entry, line, name, self.variables[other].name)
-        excepted = entry if key in end.round.kept else None
+        excepted = entry if key in end.aliasing.kept else None
         marks = frozenset(self._marks.get(key, ()))
         self.raising.identities.check_held(marks, entry, excepted, line or self.where, self.where, name=name)
 
     def _check_outer_write(self, end: BodyEnd, owner: Any) -> None:
-        line = end.round.lines.get(id(owner))
+        line = end.aliasing.lines.get(id(owner))
         marks = self.raising.identities.marks_of(id(owner)) or frozenset([id(owner)])
         others = [
-            key for key, part in end.round.of.items() if part != id(owner) and marks & self._marks.get(key, set())
+            key for key, part in end.aliasing.of.items() if part != id(owner) and marks & self._marks.get(key, set())
         ]
         for other in self._read_among(end, others):
             raise self._conflict(owner, line, None, self.variables[other].name)
@@ -330,7 +332,7 @@ class CarriesParts:
         """Those of the variables that an iteration reads."""
         read = self._read_variables(end) if keys else set()
         for key in keys:
-            if key[0] in read or isinstance(end.round.entries.get(key), WHOLE):
+            if key[0] in read or isinstance(end.aliasing.entries.get(key), WHOLE):
                 yield key[0]
 
     def _conflict(self, part: Any, line: str | None, name: str | None, other: str) -> Exception:
@@ -363,19 +365,19 @@ class CarriesParts:
     def _all_kept(self, carried: Carried) -> bool:
         """Whether the loop leaves a variable the containers that it had."""
         position = self._position(carried.variable)
-        return all(key in self.round.kept for key in self.round.of if key[0] == position)
+        return all(key in self.aliasing.kept for key in self.aliasing.of if key[0] == position)
 
     def _placed(self, carried: Carried, value: Any) -> Any:
         """A variable's value after the loop, with the containers that it had where iterations leave them."""
         if isinstance(carried.variable, ContentsPlace):
             return value
-        position, round = self._position(carried.variable), self.round
-        ends = round.ends.get(position)
+        position, aliasing = self._position(carried.variable), self.aliasing
+        ends = aliasing.ends.get(position)
 
         def container_for(path: Path, part: Any) -> tuple[Any, bool]:
             key = (position, path)
-            entry = round.entries.get(key)
-            if key in round.kept and entry is not None:
+            entry = aliasing.entries.get(key)
+            if key in aliasing.kept and entry is not None:
                 if part is not entry and isinstance(entry, list | dict):
                     self.journal.touch(ContentsPlace(entry))
                 if self.raising.identities.marks_of(id(entry)) is not None:

@@ -31,7 +31,7 @@ def lists_in_arrays(values: Iterable[Any]) -> set[int]:
     return {id(part) for value in values for part in parts_of(value).values() if is_array_list(part)}
 
 
-def take_lists_apart(value: Any, in_arrays: set[int], writes: Callable[[Any], bool]) -> None:
+def unstack_lists(value: Any, in_arrays: set[int], writes: Callable[[Any], bool]) -> None:
     """Let lists inside a value hold their elements one by one, as on paths where no traced index has been written.
 
     Those that the block ``writes``, and that were not ``in_arrays`` when it began.

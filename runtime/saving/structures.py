@@ -37,7 +37,7 @@ import numpy as np
 
 from autograph.runtime.one_of import OneOf
 from autograph.runtime.operators.list_outputs import CountedList
-from autograph.runtime.operators.padded import Padded, taken_apart
+from autograph.runtime.operators.padded import Padded, flatten_element
 from autograph.runtime.operators.padded_arrays import PaddedArray
 from autograph.runtime.operators.traced_lists import TracedList
 from autograph.runtime.optional import Optional
@@ -367,7 +367,7 @@ class Decoder:
         buffers = self.values(columns)
         marks = [jax.ShapeDtypeStruct(buffer.shape[1:], buffer.dtype) for buffer in buffers]
         one = Decoder(marks, self._records).value(element)
-        kind, _ = taken_apart(one, lambda leaf: any(leaf is mark for mark in marks))
+        kind, _ = flatten_element(one, lambda leaf: any(leaf is mark for mark in marks))
         made = TracedList()
         made.set_contents(Padded(self.value(length), buffers, kind, capacity))
         return made
