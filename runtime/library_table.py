@@ -218,8 +218,10 @@ def full_name(called: Any) -> str:
         return f"{type(called.__self__).__module__}.{type(called.__self__).__qualname__}.{called.__name__}"
     if isinstance(called, types.BuiltinFunctionType):
         return _of_builtin(called)
-    if isinstance(called, types.FunctionType | type):
+    if issubclass(kind, types.FunctionType | type):
         return f"{module_of(called)}.{called.__qualname__}"
+    if kind.__module__ == "nanobind":  # a function or method of JAX's that is written in C++
+        return f"{called.__module__}.{called.__qualname__}"
     if kind in _DESCRIPTORS:
         return f"{called.__objclass__.__module__}.{called.__objclass__.__qualname__}.{called.__name__}"
     of_kind = f"{kind.__module__}.{kind.__qualname__}"

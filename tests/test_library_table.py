@@ -5,6 +5,7 @@ import math
 import sys
 import types
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -49,6 +50,19 @@ def test_what_is_registered_goes_before_what_was_known():
 def test_names(called, name):
     assert full_name(called) == name
     assert is_library(type(called) if not isinstance(called, types.FunctionType | type) else called)
+
+
+def test_a_structure_puts_leaves_together_in_a_staged_loop():
+    structure = jax.tree.structure({"a": 0, "b": 0})
+
+    def f(x):
+        for i in ag.range(3):
+            tree = structure.unflatten([x, i])
+            x = tree["a"] + tree["b"]
+        return x
+
+    assert full_name(structure.unflatten).startswith("jaxlib.")
+    assert int(ag.function(f)(jnp.array(1))) == f(1) == 4
 
 
 @pytest.fixture
