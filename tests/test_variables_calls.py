@@ -403,3 +403,20 @@ def test_donated_variables_after_an_exception():
             f(1.5)
     assert v.numpy().tolist() == [2.5, 2.5, 2.5] and int(calls.value) == 1
     assert float(f(0.25)) == 8.25
+
+
+def test_a_part_of_a_variable_in_the_state_of_branches_and_loops():
+    rows = ag.Variable(jnp.arange(6.0).reshape(3, 2))
+
+    def f(n, row):
+        pair, table = (row, 0), {"row": row}
+        for i in ag.range(n):
+            if i >= 1:
+                pair, row = (rows[i], i), rows[i]
+                table["row"] = rows[i - 1]
+        return pair, row, table
+
+    for n in (1, 3):
+        found = ag.function(f)(jnp.array(n), jnp.ones(2))
+        for ours, theirs in zip(jax.tree.leaves(found), jax.tree.leaves(f(n, jnp.ones(2))), strict=True):
+            assert np.array_equal(ours, theirs)

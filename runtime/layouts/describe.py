@@ -147,6 +147,8 @@ class _Description:
         children, treedef = jax.tree_util.tree_flatten(value, is_leaf=lambda part: part is not value)
         if len(children) == 1 and children[0] is value:
             return None
+        if len(children) == 1 and jax.tree_util.tree_unflatten(treedef, children) is children[0]:
+            return self.part(children[0], keeps)  # a value that is computed when it is looked at: a Variable's item
         parts = []
         for child in children:
             contents = self.registered(child, keeps, is_padded=True) if _is_padded(value, child) else None
