@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
 from autograph.runtime.variables import Variable
+
+
+class _NameByClass:
+    """The name of a module that was given none: that of its class, in lower case with underscores."""
+
+    def __get__(self, module: Module | None, kind: type) -> str:
+        return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", kind.__name__).lower()
 
 
 class Module:
@@ -31,7 +39,23 @@ class Module:
     ['b', 'w', 'b', 'w', 'steps']
     >>> len(network.trainable_variables), len(network.submodules)
     (4, 2)
+    >>> ag.Module(name="encoder").name, network.name
+    ('encoder', 'network')
+
+    Args:
+      name: an identifier, for messages and the user's own names; without it, or where ``__init__`` is not called, the class' name, as
+        ``dense_layer`` of ``DenseLayer``. A class may set ``self.name`` itself.
     """
+
+    name: Any = _NameByClass()
+
+    def __init__(self, name: Any = None) -> None:
+        if name is not None:
+            if not isinstance(name, str) or not name.isidentifier():
+                raise ValueError(
+                    f"the name of a module is an identifier, as those of variables in Python; got {name!r}"
+                )
+            self.name = name
 
     @property
     def variables(self) -> tuple[Variable, ...]:

@@ -6,6 +6,7 @@ from collections import namedtuple
 
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 import autograph as ag
 
@@ -81,3 +82,27 @@ def test_modules_in_functions():
 
     call(network, jnp.ones((1, 2)))
     assert int(network.table["b"]) == 2
+
+
+def test_a_name_by_the_class_or_given():
+    class HTTPDecoder2Layer(ag.Module):
+        pass
+
+    class Named(ag.Module):
+        def __init__(self, name=None):
+            super().__init__(name=name)
+            self.v = ag.Variable(1.0, name=f"{self.name}/v")
+
+    class Own(ag.Module):
+        def __init__(self):
+            self.name = "my own"
+
+    assert [HTTPDecoder2Layer().name, Named().v.name, Named("left").v.name] == [
+        "http_decoder2_layer",
+        "named/v",
+        "left/v",
+    ]
+    assert Own().name == "my own" and Named("left").variables[0].name == "left/v"
+    for bad in ("a b", "", 3):
+        with pytest.raises(ValueError, match="name of a module is an identifier"):
+            Named(bad)
