@@ -70,7 +70,8 @@ types: $(stamp)-dev $(stamp)-test ## Check types
 	rm -rf build/types && mkdir -p build/types/autograph
 	cd build/types/autograph && ln -s ../../../autograph/* ../../../runtime ../../../backends ../../../tools .
 	python="$$("$(bin)/python" -c 'import sys; print(sys.executable)')" && cd build/types && \
-	    "$$python" -m mypy --config-file ../../pyproject.toml -p autograph
+	    "$$python" -m mypy --config-file ../../pyproject.toml -p autograph && \
+	    "$$python" -m mypy --config-file ../../pyproject.toml ../../tests/typed_program.py
 
 fuzz: $(stamp)-test ## Run N generated programs (N=100; ARGS=--gradients for their gradients)
 	"$(bin)/python" -m autograph.tools.fuzz --count $(N) $(ARGS)

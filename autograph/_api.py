@@ -7,7 +7,7 @@ import os
 import sys
 import types
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeVar, overload
+from typing import Any, ParamSpec, TypeVar, overload
 
 import jax
 
@@ -49,6 +49,8 @@ from autograph.runtime.saving.loaded import loader
 from autograph.runtime.variables import accept_variables
 
 F = TypeVar("F", bound=Callable[..., Any])
+P = ParamSpec("P")
+R = TypeVar("R")
 
 use_staging(XlaStaging())
 accept_variables()
@@ -133,13 +135,25 @@ def convert(f: Any = None, *, recursive: bool = True, optional_features: Any = (
     """
     if f is None:
         return functools.partial(convert, recursive=recursive, optional_features=optional_features)
-    return _convert_with(_operators_for(optional_features, recursive), f)
+    return _convert_with(_operators_for(_checked_features(optional_features), recursive), f)
 
 
 def _operators_for(features: Any, recursive: bool = True, check_bounds: bool = False) -> Operators:
     """The operators that mean what these options say."""
-    chosen = set(features if isinstance(features, Iterable) else [] if features is None else [features])
-    return _xla_operators(recursive, not chosen.isdisjoint({Feature.LISTS, Feature.ALL}), check_bounds)
+    chosen = _several(features)
+    return _xla_operators(recursive, Feature.LISTS in chosen or Feature.ALL in chosen, check_bounds)
+
+
+def _several(features: Any) -> list[Any]:
+    return list(features if isinstance(features, Iterable) else [] if features is None else [features])
+
+
+def _checked_features(features: Any) -> list[Feature]:
+    """The features that ``optional_features`` names; those of `function` are checked with its other options."""
+    chosen = _several(features)
+    if not all(isinstance(each, Feature) for each in chosen):
+        raise TypeError(f"optional_features: a Feature or several of them, such as ag.Feature.LISTS; got {features!r}")
+    return chosen
 
 
 to_graph = convert
@@ -177,6 +191,10 @@ def is_converted(f: Any) -> bool:
 def to_code(f: Any, *, recursive: bool = True, optional_features: Any = ()) -> str:
     """Return the converted source of ``f`` as text: valid Python, with the operators imported at its top.
 
+    Args:
+      f: a function, a method, a partial or an object that can be called.
+      recursive, optional_features: as `convert`. They choose what the operators do, not how the text reads.
+
     Raises:
       ConversionError: as `convert`.
 
@@ -202,8 +220,7 @@ def to_code(f: Any, *, recursive: bool = True, optional_features: Any = ()) -> s
         ag__.if_stmt(x > 0, if_body, else_body, ('y',))
         return y
     """
-    del recursive, optional_features  # they choose operators, not text
-    return operators.converter.text(_written(f))
+    return _operators_for(_checked_features(optional_features), recursive).converter.text(_written(f))
 
 
 def _written(f: Any) -> types.FunctionType:
@@ -228,6 +245,14 @@ def _written(f: Any) -> types.FunctionType:
         function = function.__wrapped__
     assert isinstance(function, types.FunctionType)
     return function
+
+
+@overload
+def do_not_convert(f: F) -> F: ...
+
+
+@overload
+def do_not_convert(f: None = None) -> Callable[[F], F]: ...
 
 
 def do_not_convert(f: Any = None) -> Any:
@@ -276,6 +301,56 @@ def range(*args: Any) -> Any:
     10
     """
     return make_range(*args)
+
+
+@overload
+def function(
+    func: Callable[P, R],
+    input_signature: Any = ...,
+    autograph: bool = ...,
+    jit_compile: bool | None = ...,
+    reduce_retracing: bool = ...,
+    experimental_implements: Any = ...,
+    experimental_autograph_options: Any = ...,
+    experimental_relax_shapes: bool | None = ...,
+    experimental_compile: bool | None = ...,
+    *,
+    in_shardings: Any = ...,
+    out_shardings: Any = ...,
+    donate_variables: bool = ...,
+    device: Any = ...,
+    compiler_options: dict[str, Any] | None = ...,
+    cache_limit: int = ...,
+    static_argnums: Any = ...,
+    static_argnames: Any = ...,
+    donate_argnums: Any = ...,
+    check_bounds: bool = ...,
+) -> Function[P, R]: ...
+
+
+@overload
+def function(
+    func: None = None,
+    input_signature: Any = ...,
+    autograph: bool = ...,
+    jit_compile: bool | None = ...,
+    reduce_retracing: bool = ...,
+    experimental_implements: Any = ...,
+    experimental_autograph_options: Any = ...,
+    experimental_relax_shapes: bool | None = ...,
+    experimental_compile: bool | None = ...,
+    *,
+    in_shardings: Any = ...,
+    out_shardings: Any = ...,
+    donate_variables: bool = ...,
+    device: Any = ...,
+    compiler_options: dict[str, Any] | None = ...,
+    cache_limit: int = ...,
+    static_argnums: Any = ...,
+    static_argnames: Any = ...,
+    donate_argnums: Any = ...,
+    check_bounds: bool = ...,
+) -> Callable[[Callable[P, R]], Function[P, R]]: ...
 
 
 def function(
@@ -383,7 +458,7 @@ def _listings(made: Operators | None, f: Any, lines: Iterable[tuple[str, int]]) 
         return []
 
 
-def refusal_page(f: Function, error: Exception) -> str:
+def refusal_page(f: Function[..., Any], error: Exception) -> str:
     """The page of a function that was refused with this error, for those who look at programs."""
     refusal = refusal_of(error)
     return page_of_refusal(f.__name__, refusal, _listings(operators, f, () if refusal.line is None else [refusal.line]))
@@ -404,7 +479,7 @@ def _unconverted(f: Any) -> Any:
 load = loader(functools.partial(function, autograph=False))
 
 
-def _compiled(f: Callable[..., Any]) -> Function:
+def _compiled(f: Callable[..., Any]) -> Function[..., Any]:
     """A function of ours that calls the user's, as a `Function`: its errors are delivered as a user's function's are."""
     options = Options(convert=functools.partial(_convert_with, operators, watched=True))
     return Function(f, _tools(operators), options)
@@ -414,8 +489,8 @@ use_data(XlaData(), operators, _compiled, loop_of)
 
 
 def value_and_grad(
-    f: Any, variables: Any = None, has_aux: bool = False, argnums: int | Sequence[int] | None = None
-) -> Any:
+    f: Callable[P, Any], variables: Any = None, has_aux: bool = False, argnums: int | Sequence[int] | None = None
+) -> Callable[P, tuple[Any, Any]]:
     """A function of ``f``'s arguments that gives ``f``'s value and its gradient with respect to Variables, or arguments.
 
     What ``f`` writes to Variables is written once, as by a call of ``f``, and derivatives go through it. Inside a
@@ -441,7 +516,9 @@ def value_and_grad(
     return derivatives.value_and_grad(_differentiable(f), variables, has_aux, argnums)
 
 
-def grad(f: Any, variables: Any = None, has_aux: bool = False, argnums: int | Sequence[int] | None = None) -> Any:
+def grad(
+    f: Callable[P, Any], variables: Any = None, has_aux: bool = False, argnums: int | Sequence[int] | None = None
+) -> Callable[P, Any]:
     """As `value_and_grad`, without the value: the gradient, or with ``has_aux`` a pair of it and what ``f`` gave
     beside.
 

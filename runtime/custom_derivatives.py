@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -18,6 +18,9 @@ from autograph.runtime.operators.locations import user_location
 from autograph.runtime.raising import leave
 from autograph.runtime.recording import JOINT
 from autograph.runtime.variables import Variable, current_frame, staging, touched_by
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 def stop_gradient(value: Any) -> Any:
@@ -68,7 +71,7 @@ def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
     return with_gradient
 
 
-def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
+def recompute_grad(f: Callable[P, R]) -> Callable[P, R]:
     """``f``, which keeps nothing for its gradient: the gradient computes again what it needs. The values are the same.
 
     Args:

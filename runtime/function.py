@@ -10,7 +10,7 @@ import threading
 import types
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
 import jax
 
@@ -44,8 +44,12 @@ from autograph.runtime.signature import (
 )
 from autograph.runtime.tensor_spec import TensorSpec
 
+P = ParamSpec("P")
+Q = ParamSpec("Q")
+R = TypeVar("R", covariant=True)
 
-class Function(Made):
+
+class Function(Made, Generic[P, R]):
     """A function that is traced once for each signature and then runs as a compiled XLA program.
 
     Made by `autograph.function`. Arrays are told apart by shape, dtype, weak type and sharding; Python
@@ -64,7 +68,12 @@ class Function(Made):
     6
     """
 
-    __call__ = CallProperty()
+    if TYPE_CHECKING:
+
+        def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R: ...
+
+    else:
+        __call__ = CallProperty()
 
     def __init__(
         self,
@@ -86,7 +95,7 @@ class Function(Made):
         self._general = general_call(self._reference)
         self._dispatch = self._general
         self._handle: Callable[[], Any] = _do_nothing
-        self._bound = Bound(functools.partial(Function, python_function, tools, options), options.cache_limit)
+        self._bound = Bound(functools.partial(Function[P, R], python_function, tools, options), options.cache_limit)
         if options.input_signature is not None:
             self._prepare_signature()
         self.clear_cache()
@@ -102,7 +111,7 @@ class Function(Made):
             self._made_inputs = InputSignature(self._options.input_signature, self._arguments)
 
     @property
-    def python_function(self) -> Callable[..., Any]:
+    def python_function(self) -> Callable[P, R]:
         """The function as it was written; of a method, bound to its instance."""
         return self._function if self._instance is None else types.MethodType(self._function, self._instance())
 
@@ -129,6 +138,14 @@ class Function(Made):
             self._captured: Any = None
             self._bound.clear()
             self.forget_blocks()
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> Function[P, R]: ...
+
+    @overload
+    def __get__(
+        self: Function[Concatenate[Any, Q], R], instance: Any, owner: type | None = None
+    ) -> BoundFunction[Q, R]: ...
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         if instance is None:
@@ -445,14 +462,14 @@ class Function(Made):
         return concrete_function(self.__name__, signature, specs, entry, self._tools, view)
 
 
-class BoundFunction(Function):
+class BoundFunction(Function[P, R]):
     """A `Function` of an instance, as it is looked up there: its state is that of the instance's `Function`, which does not
     keep the instance; this one does, as a bound method.
     """
 
     __slots__ = ("instance", "state")
 
-    def __copy__(self) -> Function:
+    def __copy__(self) -> BoundFunction[P, R]:
         return self
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:

@@ -8,6 +8,7 @@ LIMIT = 500
 
 # File: why it is better in one piece.
 LONG: dict[str, str] = {
+    "autograph/_api.py": "what users call; type checkers take the parameters of `function` three times",
     "backends/xla/jax_compat.py": "one file holds all that a release of JAX may break",
     "runtime/dataset.py": "one class, each of whose methods comes with its arguments and an example",
     "runtime/pipeline.py": "the steps of datasets, a few lines each, and questions to all of them, which name each",

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import runpy
 import tomllib
 
+import pytest
+
+import autograph as ag
 from tests.rooms import ROOMS, ROOT, modules
 
 SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
@@ -24,3 +28,15 @@ def test_every_folder_with_modules_is_a_package():
 
 def test_type_checkers_are_told_that_it_is_typed():
     assert [folder for folder in ROOMS if not (ROOT / folder / "py.typed").exists()] == []
+
+
+def test_the_program_that_type_checkers_read_runs():
+    assert isinstance(runpy.run_path(str(ROOT / "tests" / "typed_program.py"))["scaled"], ag.Function)
+
+
+@pytest.mark.parametrize("wrong", ["LISTS", [1]])
+def test_a_feature_that_is_none_is_refused(wrong):
+    with pytest.raises(TypeError, match="optional_features"):
+        ag.convert(lambda x: x, optional_features=wrong)
+    with pytest.raises(TypeError, match="optional_features"):
+        ag.to_code(lambda x: x, optional_features=wrong)

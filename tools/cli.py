@@ -186,7 +186,7 @@ def _inspect(options: argparse.Namespace) -> Answer:
     return Answer(text, facts)
 
 
-def _program(compiled: ag.Function, positional: list[Any], keywords: dict[str, Any], options: Any) -> str:
+def _program(compiled: ag.Function[..., Any], positional: list[Any], keywords: dict[str, Any], options: Any) -> str:
     own_text = compiled.experimental_get_compiler_ir(*positional, **keywords)
     if options.for_target is None:
         return str(own_text(options.stage))
@@ -213,7 +213,7 @@ def _explore(options: argparse.Namespace) -> Answer:
     return Answer(text, {"function": options.target, "path": str(options.out)} | facts)
 
 
-def _specified(options: argparse.Namespace) -> tuple[ag.Function, list[Any], dict[str, Any]]:
+def _specified(options: argparse.Namespace) -> tuple[ag.Function[..., Any], list[Any], dict[str, Any]]:
     """The function and its arguments, some sizes of which may be open. One with an input_signature needs none."""
     function = _load(options)
     compiled = _compiled(function)
@@ -279,7 +279,7 @@ def _completion(
     return Answer(shtab.complete(parser, options.shell), {})
 
 
-def _compiled(function: Callable[..., Any]) -> ag.Function:
+def _compiled(function: Callable[..., Any]) -> ag.Function[..., Any]:
     """As `ag.function` makes it; one that is decorated already keeps the options it has."""
     return function if isinstance(function, ag.Function) else ag.function(function)
 

@@ -14,7 +14,9 @@ class Refused(Exception):
     """The function is refused, and a page says why: where that is, and the first sentence of the reason."""
 
 
-def write_page(function: ag.Function, args: Sequence[Any], kwargs: Mapping[str, Any], path: Path) -> dict[str, Any]:
+def write_page(
+    function: ag.Function[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], path: Path
+) -> dict[str, Any]:
     """Write the page of a function for these arguments.
 
     Returns:

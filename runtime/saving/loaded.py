@@ -112,7 +112,7 @@ class _Loading:
         self._directory, self._make = directory, function
         self._body = manifest.read(directory)
         self._records = Records()
-        self._functions: list[Function] = []
+        self._functions: list[Function[..., Any]] = []
         self._concrete: dict[int, Callable[[], ConcreteFunction]] = {}
 
     def module(self) -> LoadedModule:
@@ -235,14 +235,16 @@ class _Loading:
         if list(artifact.platforms) != entry["platforms"]:
             raise self._wrong(f"programs[{number}] is for {artifact.platforms} in its file, and not here")
 
-    def _function(self, entry: dict[str, Any], signature: inspect.Signature) -> Function:
+    def _function(self, entry: dict[str, Any], signature: inspect.Signature) -> Function[..., Any]:
         programs = [self._programs[number] for number in entry["programs"]]
         stub = LoadedFunction(entry, signature, programs)
         specs = None
         if entry["input_signature"] is not None:
             specs = Decoder([spec_of(each) for each in entry["specs"]], self._records).value(entry["input_signature"])
         try:
-            made: Function = self._make(stub, input_signature=specs, experimental_implements=entry["implements"])
+            made: Function[..., Any] = self._make(
+                stub, input_signature=specs, experimental_implements=entry["implements"]
+            )
         except (TypeError, ValueError) as error:
             raise self._wrong(f"{entry['name']!r} is no function: {error}") from None
         return made

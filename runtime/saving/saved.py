@@ -198,7 +198,7 @@ class _Saving:
             self._variables[key] = variable, name if name not in taken else f"{name}.{number}"
         return list(self._variables).index(key)
 
-    def _function(self, function: Function) -> int:
+    def _function(self, function: Function[..., Any]) -> int:
         if id(function) not in self._functions:
             entry = _function_entry(function._arguments, function.__name__, function.__doc__)
             self._functions[id(function)] = function, entry
@@ -300,7 +300,7 @@ class _Saving:
         }
 
 
-def _programs_of(function: Function) -> list[ConcreteFunction]:
+def _programs_of(function: Function[..., Any]) -> list[ConcreteFunction]:
     if function.input_signature is not None:
         return [function.get_concrete_function()]
     return function.concrete_functions()
