@@ -29,7 +29,7 @@ endif
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo demo-distributed test test-jax test-tpu check format lint types fuzz fuzz-load conformance bench bench-peers docs clean
+.PHONY: help demo demo-distributed test test-jax test-tpu check format lint types package fuzz fuzz-load conformance bench bench-peers docs clean
 
 help: ## List the targets
 	@echo 'make TARGET, where TARGET is one of'
@@ -72,6 +72,19 @@ types: $(stamp)-dev $(stamp)-test ## Check types
 	python="$$("$(bin)/python" -c 'import sys; print(sys.executable)')" && cd build/types && \
 	    "$$python" -m mypy --config-file ../../pyproject.toml -p autograph && \
 	    "$$python" -m mypy --config-file ../../pyproject.toml ../../tests/typed_program.py
+
+# What the wheel installs is tried where nothing else is: a program of a user's, the command, and the types that pyright sees.
+package: $(stamp)-package ## Build the wheel and the source distribution, check them, and try the wheel in an empty environment
+	rm -rf dist build/package build/lib && mkdir -p build/package
+	"$(bin)/python" -m build --outdir dist .
+	"$(bin)/python" -m twine check --strict dist/*
+	"$(bin)/check-wheel-contents" dist/*.whl
+	"$(bin)/python" -m venv build/package/env
+	build/package/env/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl
+	cp tests/typed_program.py tests/installed_smoke.py build/package/
+	python="$$("$(bin)/python" -c 'import sys; print(sys.executable)')" && cd build/package && \
+	    env/bin/python installed_smoke.py && env/bin/autograph --version && \
+	    "$$(dirname "$$python")/basedpyright" --pythonpath env/bin/python --level error typed_program.py
 
 fuzz: $(stamp)-test ## Run N generated programs (N=100; ARGS=--gradients for their gradients)
 	"$(bin)/python" -m autograph.tools.fuzz --count $(N) $(ARGS)

@@ -8,6 +8,7 @@ import tomllib
 import pytest
 
 import autograph as ag
+from autograph.tools import cli
 from tests.rooms import ROOMS, ROOT, modules
 
 SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
@@ -32,6 +33,14 @@ def test_type_checkers_are_told_that_it_is_typed():
 
 def test_the_program_that_type_checkers_read_runs():
     assert isinstance(runpy.run_path(str(ROOT / "tests" / "typed_program.py"))["scaled"], ag.Function)
+
+
+def test_bench_says_where_it_is_when_only_the_wheel_is_installed(monkeypatch, capsys):
+    monkeypatch.setattr(cli, "_HAS_BENCHMARKS", False)
+    assert cli.main(["bench", "newton", "--repeats", "3"]) == 2
+    assert capsys.readouterr().err == (
+        "autograph: bench: the benchmarks are in the repository, and not in the installed package; run it in a checkout\n"
+    )
 
 
 @pytest.mark.parametrize("wrong", ["LISTS", [1]])

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import importlib.util
 import inspect
 import json
 import platform
@@ -26,12 +27,10 @@ import jax
 import autograph as ag
 from autograph.tools import arguments, explore, targets, user_errors
 from autograph.tools.as_json import as_json
-from autograph.tools.bench.__main__ import add_arguments as add_bench_arguments
-from autograph.tools.bench.__main__ import run as run_bench
-from autograph.tools.bench.workloads import WORKLOADS
 
 SHELLS = ("bash", "zsh")
 _NEXT: Any = None  # between the arguments of one call and of the next
+_HAS_BENCHMARKS = importlib.util.find_spec("autograph.tools.bench") is not None
 STAGES = ("jaxpr", "stablehlo", "hlo", "optimized_hlo")
 
 _TARGET_HELP = "PKG.MOD:FN, or path/to/file.py:FN"
@@ -139,7 +138,13 @@ def _parser() -> argparse.ArgumentParser:
     retraces.add_argument(
         "--next", action="append_const", const=_NEXT, dest="args", help="the arguments after this are of the next call"
     )
-    add_bench_arguments(command("bench", _bench, "measure programs beside versions written by hand"))
+    measured = command("bench", _bench, "measure programs beside versions written by hand")
+    if _HAS_BENCHMARKS:
+        from autograph.tools.bench.__main__ import add_arguments
+
+        add_arguments(measured)
+    else:
+        measured.add_argument("names", nargs=argparse.REMAINDER)
 
     completion = commands.add_parser(
         "completion", help="print what completes commands", description=_completion.__doc__
@@ -151,10 +156,17 @@ def _parser() -> argparse.ArgumentParser:
 
 def _bench(options: argparse.Namespace) -> Answer | None:
     """Measure converted programs beside hand-written ones, and beside other compilers."""
+    if not _HAS_BENCHMARKS:
+        raise _UsageError(
+            "bench: the benchmarks are in the repository, and not in the installed package; run it in a checkout"
+        )
+    from autograph.tools.bench.__main__ import run
+    from autograph.tools.bench.workloads import WORKLOADS
+
     unknown = [name for name in options.names if name not in WORKLOADS]
     if unknown:
         raise _UsageError(f"no workload {unknown[0]!r}; there are {', '.join(WORKLOADS)}")
-    run_bench(options)
+    run(options)
     if not options.json:
         return None  # it has printed its table
     return Answer("", {"results": json.loads((options.out / "results.json").read_text(encoding="utf-8"))})
