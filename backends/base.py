@@ -325,6 +325,18 @@ class Staging(Protocol):
     def is_directly_in(self, place: Any, outer: Any) -> bool:
         """Whether ``place`` was begun in ``outer``, with nothing between; None stands for where operations run."""
 
+    def row_type(self, type: LeafType) -> LeafType:
+        """The type of what an array of this type has along its first axis."""
+
+    def room_of(self, count: Any, type: LeafType) -> Any:
+        """Zeros for ``count`` values of this type, one after another, which lie as those do where that is part of the type."""
+
+    def more_room(self, count: Any, buffer: Any) -> Any:
+        """Zeros for ``count`` more rows of an array, which lie as its rows do."""
+
+    def type_of(self, value: Any) -> LeafType:
+        """The type of an array or a number."""
+
     def is_differentiated(self, value: Any, place: Any) -> bool:
         """Whether ``value`` has a derivative here."""
 

@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.experimental import io_callback
+from jax.sharding import NamedSharding, PartitionSpec
 
 from autograph.backends.base import LeafType, RaiseSite
 from autograph.backends.described import Exported, Node
@@ -25,6 +26,7 @@ from autograph.backends.xla.parts import needed_for
 from autograph.backends.xla.raising import may_raise, raise_if, sites_in
 from autograph.backends.xla.stand_ins import new_stand_in, stand_ins
 from autograph.backends.xla.tape import XlaTape
+from autograph.backends.xla.tracing import explicit_sharding
 
 
 class XlaStaging:
@@ -65,6 +67,22 @@ class XlaStaging:
     def is_directly_in(self, place: Any, outer: Any) -> bool:
         around = jax_compat.trace_around(place)
         return around is not None and (self.is_plain(around) if outer is None else around is outer)
+
+    def row_type(self, type: LeafType) -> LeafType:
+        lies = type.sharding and NamedSharding(type.sharding.mesh, PartitionSpec(*type.sharding.spec[1:]))
+        return LeafType(type.shape[1:], type.dtype, type.weak_type, lies)
+
+    def room_of(self, count: Any, type: LeafType) -> Any:
+        return _room(count, type.shape, type.dtype, type.sharding, type.sharding and type.sharding.spec)
+
+    def more_room(self, count: Any, buffer: Any) -> Any:
+        lies = explicit_sharding(jax.typeof(buffer))
+        return _room(count, buffer.shape[1:], buffer.dtype, lies, lies and lies.spec[1:])
+
+    def type_of(self, value: Any) -> LeafType:
+        found = type_of(value)
+        assert found is not None
+        return found
 
     def is_differentiated(self, value: Any, place: Any) -> bool:
         return jax_compat.trace_of(value) is place and jax_compat.does(place, "differentiating")
@@ -181,6 +199,11 @@ class XlaStaging:
             return
         # Not `jax.debug.callback`, whose calls are in order among themselves only.
         io_callback(function, None, *map(jax.lax.stop_gradient, arrays), ordered=True)
+
+
+def _room(count: Any, shape: Sequence[Any], dtype: Any, sharding: Any, spec: Any) -> Any:
+    lies = None if sharding is None else NamedSharding(sharding.mesh, PartitionSpec(None, *spec))
+    return jnp.zeros((count, *shape), dtype, out_sharding=lies)
 
 
 def _traces(place: Any) -> Iterable[Any]:

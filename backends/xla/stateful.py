@@ -18,6 +18,7 @@ from autograph.backends.xla.discharge import Cell, Errors, evaluate
 from autograph.backends.xla.leaf_types import as_struct
 from autograph.backends.xla.raising import raise_if, sites_in, split_payloads
 from autograph.backends.xla.stand_ins import stand_ins
+from autograph.backends.xla.tracing import explicit_sharding
 from autograph.runtime.errors import StagingError
 
 _BOOL = LeafType((), np.dtype(np.bool_))
@@ -149,7 +150,10 @@ class _Lifted:
             results, after = self._touched.run(traced.program, values, state[:count], errors)
             return finish(results, after, errors)
 
-        own = [LeafType(tuple(a.shape), a.dtype, bool(getattr(a, "weak_type", False))) for a in traced.program.in_avals]
+        own = [
+            LeafType(tuple(a.shape), a.dtype, bool(getattr(a, "weak_type", False)), explicit_sharding(a))
+            for a in traced.program.in_avals
+        ]
         return jax.make_jaxpr(run)(*map(as_struct, [*own[:head], *self._types, *own[head:]]))
 
     def _end(self, results: list[Any], after: dict[int, Any], errors: Errors) -> list[Any]:

@@ -7,8 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import jax.numpy as jnp
-
 from autograph.backends.base import Backend, LeafType
 from autograph.runtime.errors import StagingError
 from autograph.runtime.list_room import Room
@@ -16,6 +14,7 @@ from autograph.runtime.operators.extents import Extent, at_most, exactly
 from autograph.runtime.operators.padded import Kind, Padded, as_padded, check_kinds, emptied, flatten_element
 from autograph.runtime.operators.parts import Path, parts_of
 from autograph.runtime.operators.traced_lists import TracedList
+from autograph.runtime.recording import JOINT
 
 ListKey = tuple[int, Path]  # a list of the state: the variable, by identity, and where in its value
 
@@ -46,7 +45,7 @@ def list_end(owner: TracedList, start: Any, key: ListKey, backend: Backend) -> L
     contents = owner.contents()
     if isinstance(contents, Padded):
         whole = [backend.type_of(buffer) for buffer in contents.buffers]
-        types = tuple(LeafType(t.shape[1:], t.dtype, t.weak_type) for t in whole if t is not None)
+        types = tuple(JOINT.staging.row_type(t) for t in whole if t is not None)
         extent = contents.extent.relative_to(key, contents.capacity)
         if isinstance(start, tuple):
             extent = contents.extent.since(len(start))
@@ -155,7 +154,7 @@ def fitted(contents: Any, like: Padded) -> Padded:
 
 
 def _empty(types: Sequence[LeafType]) -> list[Any]:
-    return [jnp.zeros((0, *type.shape), type.dtype) for type in types]
+    return [JOINT.staging.room_of(0, type) for type in types]
 
 
 def contents_after(held: Padded, entry: Any, body: Extent, bound: Any, trips: int | None, limit: int) -> Any:

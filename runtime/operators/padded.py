@@ -142,7 +142,7 @@ class Padded:
         """These elements, of which there is at least one."""
         kind, first = flatten_element(elements[0], _is_array)
         made = cls(
-            0, [jnp.zeros((len(elements), *jnp.shape(a)), jnp.result_type(a)) for a in first], kind, len(elements)
+            0, [JOINT.staging.room_of(len(elements), JOINT.staging.type_of(a)) for a in first], kind, len(elements)
         )
         columns = [made._fitting(element) for element in elements]
         buffers = [jnp.stack([jnp.asarray(a) for a in column]) for column in zip(*columns, strict=True)]
@@ -157,7 +157,7 @@ class Padded:
         more = capacity - self.capacity
         buffers = self.buffers
         if not (isinstance(more, int) and more == 0):
-            buffers = tuple(jnp.concatenate([b, jnp.zeros((more, *b.shape[1:]), b.dtype)]) for b in buffers)
+            buffers = tuple(jnp.concatenate([b, JOINT.staging.more_room(more, b)]) for b in buffers)
         return self.with_(buffers=buffers, capacity=capacity, reserved=reserved)
 
     def element(self, index: Any) -> Any:

@@ -16,6 +16,7 @@ import numpy as np
 
 from autograph.runtime.errors import StagingError
 from autograph.runtime.operators.locations import user_location
+from autograph.runtime.recording import JOINT
 
 _OPERATORS = (
     *("add", "sub", "mul", "truediv", "floordiv", "mod", "pow"),
@@ -281,11 +282,7 @@ def _extreme(dtype: Any, least: bool) -> Any:
 
 def _in_room(array: PaddedArray, capacity: int) -> Any:
     more = capacity - array.values.shape[0]
-    return (
-        jnp.concatenate([array.values, jnp.zeros((more, *array.values.shape[1:]), array.dtype)])
-        if more
-        else array.values
-    )
+    return jnp.concatenate([array.values, JOINT.staging.more_room(more, array.values)]) if more else array.values
 
 
 def _binary(name: str) -> None:

@@ -392,6 +392,49 @@ def branches_and_loops_on_explicit_axes(world: World):
 
 
 @program
+def lists_of_traced_length_on_explicit_axes(world: World):
+    """A list's elements lie as its first one does, and so does what is read of it."""
+    mesh, x = on_explicit_axes(world)
+
+    @ag.function
+    def grown(x, count):
+        out = [x]
+        while count > 0:
+            if x.max() * count > 5:
+                out.append((out[-1] + x) * count)
+            count = count - 1
+        out.pop()
+        out.insert(0, x + 1)
+        return out
+
+    @ag.function
+    def stacked(x, count):
+        out = []
+        for k in range(6):
+            if k < count:
+                out.append(x + k)
+        return jnp.stack(out).sum(0), len(out)
+
+    @ag.function
+    def slope(x, count):
+        def loss(x):
+            out, rounds = [], count
+            while rounds > 0:
+                out.append(x * rounds)
+                rounds = rounds - 1
+            total = 0.0
+            for each in out:
+                total = total + (each**2).sum()
+            return total
+
+        return jax.grad(loss)(x)
+
+    with jax.set_mesh(mesh):
+        count = jnp.asarray(4)
+        return list(grown(x, count)), stacked(x, count), slope(x, count)
+
+
+@program
 def derivatives_on_explicit_axes(world: World):
     mesh, x = on_explicit_axes(world)
 
