@@ -319,6 +319,9 @@ class Staging(Protocol):
     def is_mapped(self, place: Any, within: Any = None) -> bool:
         """Whether this place is under a ``vmap``; of those begun inside ``within``, if that is given."""
 
+    def is_divided(self) -> bool:
+        """Whether each device of a mesh runs by itself what is recorded, as in `jax.shard_map`."""
+
     def is_within(self, place: Any, outer: Any) -> bool:
         """Whether ``place`` is ``outer`` or was begun inside it."""
 

@@ -7,7 +7,7 @@ import inspect
 import types
 from typing import Any
 
-from autograph.runtime.effects import cause_of
+from autograph.runtime.failed_calls import cause_of
 from autograph.runtime.operators import Operators
 from autograph.runtime.operators.concretization import explain_concretization, refuse_leaked
 from autograph.runtime.operators.leaked_tracers import refuse_leaks, take_back_leaks

@@ -16,7 +16,7 @@ from typing import Any
 import jax
 
 from autograph.runtime.chosen_arguments import StaticArgument
-from autograph.runtime.effects import cause_of
+from autograph.runtime.failed_calls import cause_of
 from autograph.runtime.generated import DISPATCHED_AT_MOST, Block, block_source, dispatch_function, float_key, itself
 from autograph.runtime.linked_state import held
 from autograph.runtime.operators.locations import clean_traceback

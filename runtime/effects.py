@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 import builtins
-import itertools
-import logging
-import re
 import sys
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -16,12 +11,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from autograph.runtime.errors import StagingError
+from autograph.runtime.failed_calls import FailedCall, in_callback, with_number
 from autograph.runtime.operators.locations import user_location
-from autograph.runtime.raising import check_finally
+from autograph.runtime.raising import check_finally, leave
 from autograph.runtime.recording import JOINT, LOCAL, count_effect, is_recording
-
-_FAILURES_KEPT = 64
 
 
 def print(  # noqa: A001  the name is the contract's
@@ -67,7 +60,7 @@ def perform(act: Callable[[Any], None], content: Any, does: str) -> None:
     if is_recording():
         do_at_run_time(act, content, does)
     elif any(isinstance(array, jax.core.Tracer) for array in arrays):
-        JOINT.staging.show(_remembering(show), arrays)
+        JOINT.staging.show(in_callback(show), arrays)
     else:
         show(*arrays)
 
@@ -77,7 +70,7 @@ def do_at_run_time(act: Callable[[Any], None], content: Any, does: str) -> None:
     arrays, show = _deferred(act, content)
     check_finally(user_location, does)
     count_effect()
-    JOINT.staging.show(_remembering(show), arrays)
+    JOINT.staging.show(in_callback(show), arrays)
 
 
 def _deferred(act: Callable[[Any], None], content: Any) -> tuple[Sequence[Any], Callable[..., None]]:
@@ -174,7 +167,16 @@ def _called(func: Callable[..., Any], inp: Sequence[Any], result: Any, convert: 
         return jax.tree_util.tree_map(jnp.asarray, call(*operands))
     check_finally(user_location, "calls Python")
     count_effect()
-    return JOINT.staging.call_python(_remembering(call), types, operands)
+    if not _may_span_devices():
+        return JOINT.staging.call_python(in_callback(call), types, operands)
+    number, result = JOINT.staging.call_python(with_number(call, types), (*FailedCall.types, types), operands)
+    leave((number != 0).astype(np.int32), [[number]], [FailedCall(name)], tries=0)
+    return result
+
+
+def _may_span_devices() -> bool:
+    """Whether several devices may run what is recorded together, for a `Function`, which looks for exceptions."""
+    return LOCAL.frame is not None and jax.device_count() > 1 and not JOINT.staging.is_divided()
 
 
 def _is_key(leaf: Any) -> bool:
@@ -187,7 +189,7 @@ def clean_up(function: Callable[..., None], arrays: Sequence[Any]) -> None:
     if not is_recording():
         function(*arrays)
         return
-    call = _remembering(function)
+    call = in_callback(function)
     call.runs_always = True  # type: ignore[attr-defined]
     count_effect()
     JOINT.staging.call_python(call, None, arrays)
@@ -223,66 +225,3 @@ def _fitted(result: Any, types: Any, name: str) -> Any:
             raise TypeError(f"{name} announced a result of dtype {type.dtype}; its function gave {array.dtype}")
         arrays.append(array.astype(type.dtype))
     return jax.tree_util.tree_unflatten(treedef, arrays)
-
-
-# Exceptions. XLA knows only their text, so they wait here, under a number that the text holds.
-
-
-class CallFailed(Exception):
-    """A call of Python in a compiled program raised an exception."""
-
-
-class _Failures:
-    """The exceptions of calls that failed, until whoever started the program asks for them; a bounded number."""
-
-    def __init__(self) -> None:
-        self._numbers = itertools.count(1)
-        self._kept: OrderedDict[int, BaseException] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def add(self, error: BaseException) -> CallFailed:
-        with self._lock:
-            number = next(self._numbers)
-            self._kept[number] = error
-            while len(self._kept) > _FAILURES_KEPT:
-                self._kept.popitem(last=False)
-        return CallFailed(f"[autograph call {number}] {type(error).__name__}: {error}")
-
-    def take(self, text: str) -> BaseException | None:
-        found = re.search(r"\[autograph call (\d+)\]", text)
-        return None if found is None else self._kept.pop(int(found[1]), None)
-
-
-_FAILURES = _Failures()
-
-
-def _is_no_failed_call(record: logging.LogRecord) -> bool:
-    return not record.exc_info or not isinstance(record.exc_info[1], CallFailed)
-
-
-# The caller gets the exception itself; JAX would also log ours, with a traceback of JAX's own.
-logging.getLogger("jax._src.callback").addFilter(_is_no_failed_call)
-
-
-def _remembering(call: Callable[..., Any]) -> Callable[..., Any]:
-    def remember(*arrays: Any) -> Any:
-        outer, LOCAL.in_callback = LOCAL.in_callback, True
-        try:
-            return call(*arrays)
-        except BaseException as error:
-            raise _FAILURES.add(error) from None
-        finally:
-            LOCAL.in_callback = outer
-
-    return remember
-
-
-def cause_of(error: BaseException) -> BaseException | None:
-    """The exception that ``error`` stands for, if it is none of its own.
-
-    That is the exception of a user's function that made a compiled program end with it, or what we said of a Variable
-    that was handed to JAX, which makes a `TypeError` of that.
-    """
-    if type(error) is TypeError and isinstance(error.__cause__, StagingError):
-        return error.__cause__
-    return _FAILURES.take(str(error))

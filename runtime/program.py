@@ -19,7 +19,7 @@ import jax.numpy as jnp
 
 from autograph.runtime.collecting import COLLECTION
 from autograph.runtime.commits import COMMITS, commit, commit_unless_overtaken, values_of
-from autograph.runtime.effects import cause_of
+from autograph.runtime.failed_calls import cause_of
 from autograph.runtime.held import Held
 from autograph.runtime.inputs import type_key
 from autograph.runtime.list_room import Rooms, refuse_to_run_again

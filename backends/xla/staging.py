@@ -61,6 +61,9 @@ class XlaStaging:
                 return True
         return False
 
+    def is_divided(self) -> bool:
+        return bool(jax.sharding.get_abstract_mesh().manual_axes)
+
     def is_within(self, place: Any, outer: Any) -> bool:
         return any(trace is outer for trace in _traces(place))
 

@@ -161,6 +161,41 @@ def call_of_python(world: World):
     return f(world.array(ROWS, "data"))
 
 
+@program
+def exception_in_a_call_of_python(world: World):
+    """It reaches the caller in each process, what comes after it does not happen, and the next call is as if nothing had been."""
+    total, calls = ag.Variable(0.0), []
+
+    def checked(value):
+        calls.append(value)
+        if value > 100:
+            raise KeyError("too large")
+        return value
+
+    @ag.function
+    def f(x):
+        total.assign_add(1.0)
+        y = ag.py_function(checked, [x.sum()], jnp.float32)
+        while ag.py_function(checked, [y], jnp.float32) > 1:
+            y = y / 2
+        return y + x.sum()
+
+    def outcome(x):
+        before = len(calls)
+        try:
+            result = float(f(x))
+        except (KeyError, RuntimeError) as error:  # the latter in a process that did not call Python
+            is_known = type(error) is KeyError or "raised an exception in process 0" in str(error)
+            result = -1.0 if is_known else 0.0
+        return result, len(calls) - before
+
+    outcomes = [outcome(world.array(ROWS * factor, "data")) for factor in (0.5, 100, 0.5)]
+    (first, of_first), (failed, of_failed), (again, of_again) = outcomes
+    assert of_failed <= 1 and of_first == of_again
+    assert float(total) == (3 if ag.functions_run_eagerly() else 2)  # Python keeps what was done before the exception
+    return {"first": first, "failed": failed, "again": again}
+
+
 @refused("Python is called in one process of this job's then, not in all", ("processes",))
 def write_to_an_outside_list_at_run_time(world: World):
     log = []
