@@ -118,7 +118,7 @@ def py_function(func: Callable[..., Any], inp: Sequence[Any], Tout: Any) -> Any:
       inp: its arguments, arrays or containers of arrays.
       Tout: the type of its result, or a container of types: a dtype for a scalar, a `TensorSpec` or
         `jax.ShapeDtypeStruct` for
-        an array; None for no result.
+        an array; None or ``[]`` for no result.
 
     >>> import autograph as ag, jax.numpy as jnp
     >>> numbers = iter([10, 20])
@@ -145,7 +145,7 @@ def numpy_function(func: Callable[..., Any], inp: Sequence[Any], Tout: Any) -> A
 def _called(func: Callable[..., Any], inp: Sequence[Any], result: Any, convert: Callable[[Any], Any], name: str) -> Any:
     if not isinstance(inp, list | tuple):
         raise TypeError(f"inp of {name} is a list of arguments; got {type(inp).__name__}")
-    types = None if result is None else jax.tree_util.tree_map(_as_type, result, is_leaf=_is_type)
+    types = None if result is None else _as_types(result)
     inp = jax.tree_util.tree_map(_read, list(inp))
     leaves, treedef = jax.tree_util.tree_flatten(inp)
     is_value = [isinstance(leaf, jax.Array | np.ndarray | np.generic | bool | int | float | complex) for leaf in leaves]
@@ -195,8 +195,14 @@ def clean_up(function: Callable[..., None], arrays: Sequence[Any]) -> None:
     JOINT.staging.call_python(call, None, arrays)
 
 
-def _is_type(part: Any) -> bool:
-    return not isinstance(part, list | tuple | dict)
+def _as_types(part: Any) -> Any:
+    """A container of types, with Python's lists in the places of those that converted code makes."""
+    if isinstance(part, dict):
+        return {key: _as_types(inner) for key, inner in part.items()}
+    if not isinstance(part, list | tuple):
+        return _as_type(part)
+    inside = [_as_types(inner) for inner in part]
+    return type(part)(*inside) if hasattr(part, "_fields") else tuple(inside) if isinstance(part, tuple) else inside
 
 
 def _as_type(type: Any) -> Any:
@@ -215,6 +221,8 @@ def _fitted(result: Any, types: Any, name: str) -> Any:
         return None
     treedef: Any
     wanted, treedef = jax.tree_util.tree_flatten(types)
+    if not wanted and result is None:
+        return types
     found = treedef.flatten_up_to(result)
     arrays = []
     for value, type in zip(found, wanted, strict=True):

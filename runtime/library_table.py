@@ -48,6 +48,7 @@ _REPEATABLE = Entry(repeatable=True)
 _WRITING = Entry(pure=False, plain=False)
 _ONCE = Entry(repeatable=False, plain=False)
 _FROM_SOURCE = Entry(convert=True)
+_LOOKING = Entry(calls=False)  # at the frame that calls it, which is to be the user's
 
 
 def _known() -> dict[str, Entry]:
@@ -93,6 +94,7 @@ def _known() -> dict[str, Entry]:
     say(_FOR_JAX, "jax jaxlib numpy scipy autograph equinox flax haiku optax chex jaxtyping diffrax optimistix lineax")
     say(_FOR_JAX, "ml_dtypes opt_einsum")
     say(_PACKAGE, "orbax tensorflow torch keras sklearn pandas matplotlib tqdm pytest hypothesis IPython gast")
+    say(_LOOKING, "jax._src.debugger.core.breakpoint")
     # The demonstrations and the command line live in our package, and are users of it.
     say(_UNKNOWN, "autograph.tools")
     say(

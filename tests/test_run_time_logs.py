@@ -1,5 +1,6 @@
 """`logging` and `warnings` in staged code: at run time, in the program's order, with the program's values."""
 
+import io
 import logging
 import warnings
 
@@ -166,3 +167,78 @@ def test_plain_python_tells_its_own_line(kept):
 
 def _warns_plainly():
     warnings.warn("plain", stacklevel=1)
+
+
+# What JAX, and others' loggers, offer for the same.
+
+
+def test_debug_print_and_callback_in_branches_and_loops(capsys):
+    seen = []
+
+    def f(xs):
+        for x in xs:
+            if x > 1:
+                jax.debug.print("x {x} {y:.2f}", x=x, y=x * 2, ordered=True)
+        while xs.sum() < 10:
+            xs = xs * 2
+            jax.debug.callback(lambda total: seen.append(float(total)), xs.sum(), ordered=True)
+        return xs
+
+    for run in (ag.function(f), jax.jit(ag.convert(f))):
+        run(jnp.arange(3.0))
+        jax.effects_barrier()
+        assert capsys.readouterr().out == "x 2.0 4.00\n" and seen == [6.0, 12.0]
+        seen.clear()
+
+
+def test_a_breakpoint_shows_the_users_variables():
+    out = io.StringIO()
+
+    @ag.function
+    def f(x):
+        while x < 3:
+            if x > 1:
+                doubled = x * 2  # noqa: F841  the debugger asks for it
+                jax.debug.breakpoint(backend="cli", stdin=io.StringIO("p x\np doubled\nc\n"), stdout=out)
+            x = x + 1
+        return x
+
+    assert float(f(jnp.array(0.0))) == 3.0
+    jax.effects_barrier()
+    assert "Array(2.," in out.getvalue() and "Array(4.," in out.getvalue() and "NameError" not in out.getvalue()
+
+
+@pytest.mark.parametrize("nothing", [None, [], ()])
+def test_a_run_that_logs_dicts_by_py_function(nothing):
+    class Run:
+        def __init__(self):
+            self.rows = []
+
+        def log(self, values, step):
+            self.rows.append((int(step), {name: float(value) for name, value in values.items()}))
+
+    run = Run()
+
+    @ag.function
+    def f(x, n):
+        for step in ag.range(n):
+            x = x * 0.5
+            if step % 2 == 0:
+                ag.py_function(run.log, [{"loss": x, "rate": 0.1}, step], nothing)
+        return x
+
+    for _ in range(2):
+        assert float(f(jnp.array(8.0), jnp.array(4))) == 0.5
+    jax.effects_barrier()
+    once = [(0, {"loss": 4.0, "rate": pytest.approx(0.1)}), (2, {"loss": 1.0, "rate": pytest.approx(0.1)})]
+    assert run.rows == 2 * once
+
+
+def test_results_in_the_containers_of_converted_code():
+    @ag.function
+    def f(x):
+        parts = [jnp.int32, {"half": jnp.float32}]
+        return ag.py_function(lambda x: [int(x), {"half": x / 2}], [x], parts)
+
+    whole, rest = f(jnp.array(3.0))
+    assert int(whole) == 3 and float(rest["half"]) == 1.5

@@ -8,6 +8,8 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+import jax
+
 from autograph.runtime.library_table import is_library
 from autograph.runtime.one_of import OneOf, candidates_of, each, each_purely, is_one_of, merged, tags_of
 from autograph.runtime.operators.state import NO_SNAPSHOT
@@ -96,6 +98,8 @@ def _is_of_user(called: Any) -> bool:
 
 def _keeps_its_arguments(called: Any) -> bool:
     is_users_class = isinstance(called, type) and not is_library(called)
+    if isinstance(called, types.FunctionType) and called is jax.debug.breakpoint:
+        return True  # it looks at the frame that calls it, which is to be the user's
     return is_users_class or (isinstance(called, types.BuiltinFunctionType) and called.__name__ in _KEEPING)
 
 
