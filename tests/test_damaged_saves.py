@@ -78,7 +78,7 @@ def test_what_is_no_save_at_all(tmp_path):
         refused(tmp_path, "manifest.json")
 
 
-@pytest.mark.parametrize("version", [0, 2, "1", None, True])
+@pytest.mark.parametrize("version", [0, 1, 3, "2", None, True])
 def test_another_version_of_the_format(model, version):
     file = model / "manifest.json"
     body = json.loads(file.read_text())
@@ -127,6 +127,10 @@ def _set(*path_and_value):
     return change
 
 
+def _attribute(form, *slots):
+    return _set("objects", 0, "parts", "x", {"form": form, "slots": list(slots)})
+
+
 @pytest.mark.parametrize(
     ("change", "text"),
     [
@@ -165,8 +169,13 @@ def _set(*path_and_value):
         (_set("functions", 0, "parameters", 0, "name", "a b"), "name"),
         (_set("functions", 0, "parameters", 0, "kind", "exec"), "kind"),
         (_set("objects", []), "no object"),
-        (_set("objects", 0, "parts", "x", ["object", 77]), "objects[77]"),
-        (_set("objects", 0, "parts", "x", ["call", "os.system"]), "no part"),
+        (_attribute(["slot", 0], ["object", 77]), "objects[77]"),
+        (_attribute(["slot", 0], ["call", "os.system"]), "no part"),
+        (_attribute(["slot", 1], ["variable", 0]), "not a natural number"),
+        (_attribute(["set", [["slot", 0]]], ["variable", 0]), "set"),
+        (_attribute(["slot", 0], ["array", 0, "numpy"]), "no numpy array"),
+        (_attribute(["slot", 0], ["array", 0, "pickle"]), "none of"),
+        (_set("objects", 0, "parts", "x", ["slot", 0]), "not a dict"),
         (_set("objects", 0, "random", "threefry2x32"), "random"),
         (_set("signatures", {"a": 12}), "programs[12]"),
         (_set("captured", [-1]), "captured"),

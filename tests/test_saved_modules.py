@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import collections
+import dataclasses
+import enum
 import json
 import pathlib
 import subprocess
@@ -32,7 +35,7 @@ def test_a_module_with_layers_in_a_list(tmp_path):
     assert again.predict(x, scale=2.0).tolist() == expected.tolist()
     assert int(again.steps) == 2 and int(network.steps) == 1
     assert [v.name for v in again.variables] == [v.name for v in network.variables]
-    assert again.tied is again.layers[0].w and again.layers[1] is None
+    assert again.tied is again.layers[0].w and again.units == 4
     assert [v.name for v in again.trainable_variables] == ["b", "w", "b", "w"]
     assert again.layers[2](jnp.ones((2, 4))).shape == (2, 2)
     again.tied.assign(jnp.zeros((3, 4)))
@@ -40,6 +43,111 @@ def test_a_module_with_layers_in_a_list(tmp_path):
     saved = safetensors.numpy.load_file(tmp_path / "model" / "variables.safetensors")
     assert sorted(saved) == ["layers.0.b", "layers.0.w", "layers.2.b", "layers.2.w", "steps"]
     assert saved["layers.2.w"].tolist() == network.layers[2].w.numpy().tolist()
+
+
+Point = collections.namedtuple("Point", "x y")
+
+
+class Colour(enum.Enum):
+    RED = 3
+
+
+@dataclasses.dataclass
+class Scaling:
+    mean: np.ndarray
+    by: list
+
+    def __post_init__(self):
+        self.note = "of the training data"
+
+
+class Described(ag.Module):
+    classes = ("a", "b")
+    dtype = jnp.float32
+
+    def __init__(self):
+        self.w = ag.Variable(jnp.ones(3), name="w")
+        self.rate, self.name, self.steps, self.nothing, self.on = 0.1, "naïve", 3, None, True
+        self.options = {"z": 1, "a": [2.5, Point(1, self.w)], 3: {"deep": np.int8(4)}}
+        self.table = np.linspace(0, 1, 4)
+        self.wide = np.arange(3, dtype=">i8")
+        self.scaling = Scaling(self.table, [self.w, jnp.arange(2, dtype=jnp.bfloat16)])
+        self.recent = collections.deque([1, 2], maxlen=2)
+        self.by_name = collections.OrderedDict(second=self.w, first=2)
+        self.kinds = {Colour.RED, 1}
+        self.key = jax.random.key(5)
+        self.norm = ag.Variable(0.0).assign_add  # what stands for no data
+
+    def not_converted(self, x):
+        return x
+
+
+def test_numbers_texts_and_arrays_in_attributes(tmp_path):
+    module = Described()
+    again = loaded(loaded(module, tmp_path / "1"), tmp_path / "2")
+    assert (again.rate, again.name, again.steps, again.nothing, again.on) == (0.1, "naïve", 3, None, True)
+    assert again.classes == ("a", "b") and again.dtype == jnp.float32
+    assert list(again.options) == ["z", "a", 3] and again.options["z"] == 1 and again.options["a"][0] == 2.5
+    assert again.options["a"][1].y is again.w and type(again.options[3]["deep"]) is np.int8
+    assert again.table.tolist() == module.table.tolist() and again.table.dtype == np.float64
+    assert again.wide.tolist() == [0, 1, 2] and again.wide.dtype == np.int64
+    again.table[0] = 7  # the loaded one's own, as the original was
+    assert again.scaling.mean is again.table and again.scaling.by[0] is again.w
+    assert isinstance(again.scaling.by[1], jax.Array) and again.scaling.by[1].dtype == jnp.bfloat16
+    assert (type(again.scaling).__name__, again.scaling.note) == ("Scaling", "of the training data")
+    assert again.recent == collections.deque([1, 2]) and again.recent.maxlen == 2
+    assert list(again.by_name) == ["second", "first"] and again.by_name["second"] is again.w
+    assert again.kinds == {3, 1}
+    assert jax.random.normal(again.key).tolist() == jax.random.normal(module.key).tolist()
+    assert [v.name for v in again.variables] == [v.name for v in module.variables] == ["w"]
+
+
+def test_what_is_no_data_leaves_a_mark(tmp_path):
+    network, described = loaded(Network(), tmp_path / "1"), loaded(Described(), tmp_path / "2")
+    assert "tanh" in repr(network.layers[1]) and "assign_add" in repr(described.norm)
+    with pytest.raises(TypeError, match="tanh> was not saved"):
+        network.layers[1](1.0)
+    with pytest.raises(AttributeError, match="saved Described has no `not_converted`; it has .*rate"):
+        described.not_converted(1.0)
+
+
+def test_a_program_and_an_attribute_share_a_large_array(tmp_path):
+    class Table(ag.Module):
+        def __init__(self):
+            self.rows = jnp.arange(2**19, dtype=jnp.float32)
+
+        @ag.function
+        def __call__(self, i):
+            return self.rows[i]
+
+    table = Table()
+    table(jnp.array(3))
+    again = loaded(table, tmp_path)
+    assert float(again(jnp.array(7))) == 7 and again.rows[9] == 9
+    assert sum(file.stat().st_size for file in (tmp_path / "model").iterdir()) < 3 * 2**20
+
+
+def test_items_of_a_dict_that_are_no_functions(tmp_path):
+    f = ag.function(lambda x: x + 1, [Spec([])])
+    again = loaded({"f": f, "g": 3, "h": [np.arange(3), {"i": jnp.ones(2)}], "signatures": "s"}, tmp_path)
+    assert again["g"] == again.g == 3 and again.h[0].tolist() == [0, 1, 2] and again.h[1]["i"].tolist() == [1, 1]
+    assert float(again.f(jnp.array(1.0))) == 2 and again["signatures"] == "s"
+    assert loaded({"only": np.arange(3)}, tmp_path).only.tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("lost", [jnp.tanh, object(), [1, object()], np.array(["a"]), {"deep": (1, open)}])
+def test_an_item_of_a_dict_that_cannot_be_saved(tmp_path, lost):
+    f = ag.function(lambda x: x + 1, [Spec([])])
+    with pytest.raises(TypeError, match="'scale' cannot be saved: .*no form outside of this process"):
+        ag.save({"f": f, "scale": lost}, tmp_path / "model")
+    assert not (tmp_path / "model").exists()
+
+
+def test_an_attribute_that_a_loaded_module_has_itself(tmp_path):
+    module = Described()
+    module.signatures = 3
+    with pytest.raises(ValueError, match="`signatures` of Described cannot be saved"):
+        ag.save(module, tmp_path / "model")
 
 
 def test_modules_that_refer_to_each_other(tmp_path):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
-import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,66 +13,23 @@ import jax.numpy as jnp
 import numpy as np
 
 from autograph.backends.base import Artifact, LeafType
-from autograph.runtime.concrete import ConcreteFunction
 from autograph.runtime.errors import LoadError
 from autograph.runtime.function import Function
 from autograph.runtime.held import Held
-from autograph.runtime.module import Module
 from autograph.runtime.random import Generator
 from autograph.runtime.recording import JOINT
 from autograph.runtime.saving import manifest, tensors
+from autograph.runtime.saving.attributes import Part, array_of
 from autograph.runtime.saving.directory import MANIFEST, Reading, found
 from autograph.runtime.saving.dtypes import implementation, name_of
+from autograph.runtime.saving.loaded_module import LoadedModule
 from autograph.runtime.saving.programs import LoadedFunction, LoadedProgram, spec_of
 from autograph.runtime.saving.shardings import sharding_of
-from autograph.runtime.saving.structures import Decoder, Node, Records
+from autograph.runtime.saving.structures import Decoder, Records
 from autograph.runtime.signature import Arguments
 from autograph.runtime.variables import Variable, outside_recordings
 
 _LARGE = 2**20  # bytes from which on an array stays in its file
-
-
-class LoadedModule(Module):
-    """What `load` gives: the functions, Variables and modules that were saved, as attributes of the same names.
-
-    Attributes:
-      signatures: by name, the `ConcreteFunction`s that `save` was told of.
-
-    What was saved as a `Function` is called itself; what was saved as a dict has its items as ``loaded["name"]`` as well.
-
-    >>> import autograph as ag, jax.numpy as jnp, tempfile, os
-    >>> path = os.path.join(tempfile.mkdtemp(), "double")
-    >>> ag.save(ag.function(lambda x: 2 * x, [ag.TensorSpec([None], name="x")]), path)
-    >>> double = ag.load(path)
-    >>> double(jnp.array([1.0, 2.0])).tolist(), list(double.signatures)
-    ([2.0, 4.0], ['default'])
-    """
-
-    def __init__(self, kind: str) -> None:
-        self._kind = kind
-        self._signatures: Mapping[str, ConcreteFunction] = {}
-        self._captured: tuple[Variable, ...] = ()
-
-    @property
-    def signatures(self) -> Mapping[str, ConcreteFunction]:
-        return types.MappingProxyType(dict(self._signatures))
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        function = vars(self).get("__call__")
-        if function is None:
-            raise TypeError(
-                f"a saved {self._kind} that is no function; it has {', '.join(self._names()) or 'no parts'}"
-            )
-        return function(*args, **kwargs)
-
-    def __getitem__(self, name: str) -> Any:
-        return vars(self)[name]
-
-    def _names(self) -> list[str]:
-        return [name for name in vars(self) if name not in ("_kind", "_signatures", "_captured")]
-
-    def __repr__(self) -> str:
-        return f"<loaded {self._kind}: {', '.join(self._names())}>"
 
 
 def loader(function: Callable[..., Any]) -> Callable[[str | os.PathLike[str]], LoadedModule]:
@@ -113,7 +69,7 @@ class _Loading:
         self._body = manifest.read(directory)
         self._records = Records()
         self._functions: list[Function[..., Any]] = []
-        self._concrete: dict[int, Callable[[], ConcreteFunction]] = {}
+        self._arrays: dict[tuple[int, str], Any] = {}
 
     def module(self) -> LoadedModule:
         """All of it."""
@@ -135,8 +91,8 @@ class _Loading:
         root = made[0]
         if not isinstance(root, LoadedModule):
             raise self._wrong("objects[0] is no module")
-        root._captured = tuple(self._variables[number] for number in body["captured"])
-        root._signatures = {name: self._program_as_concrete(k, owners[k]) for name, k in body["signatures"].items()}
+        root.__captured__ = tuple(self._variables[number] for number in body["captured"])
+        root.__signatures__ = {name: self._program_as_concrete(k, owners[k]) for name, k in body["signatures"].items()}
         return root
 
     def _wrong(self, what: str) -> LoadError:
@@ -144,7 +100,8 @@ class _Loading:
 
     # Variables.
 
-    def _read_variables(self) -> list[Variable]:
+    def _read_variables(self) -> list[Any]:
+        """The Variables; None for what is only an array of NumPy's."""
         entries = self._body["variables"]
         if not entries:
             return []
@@ -154,7 +111,17 @@ class _Loading:
             arrays = tensors.read(data, wanted)
         except (tensors.Damaged, ValueError, OverflowError) as error:
             raise self._directory.error(manifest.VARIABLES, str(error)) from None
-        return [self._variable(entry, arrays[entry["tensor"]]) for entry in entries]
+        stored = [arrays[entry["tensor"]] for entry in entries]
+        taken = {k for program in self._body["programs"] for k in program["state"]}
+        for k, kind in _arrays_in(self._body["objects"]):
+            if kind == "jax":
+                taken.add(k)
+            else:
+                self._arrays[k, kind] = array_of(stored[k], kind)
+        return [
+            self._variable(entry, array) if k in taken or not entry["hidden"] else None
+            for k, (entry, array) in enumerate(zip(entries, stored, strict=True))
+        ]
 
     def _variable(self, entry: dict[str, Any], stored: np.ndarray) -> Variable:
         wide = stored.dtype.itemsize > 4 * (1 + (stored.dtype.kind == "c")) and stored.dtype.kind in "iufc"
@@ -269,14 +236,15 @@ class _Loading:
         for thing, entry in zip(made, entries, strict=True):
             if isinstance(thing, LoadedModule):
                 for name, part in entry["parts"].items():
-                    vars(thing)[name] = self._part(part, made)
+                    slots = [self._slot(each, made) for each in part["slots"]]
+                    vars(thing)[name] = Decoder(slots, self._records).value(part["form"])
         return made
 
     def _empty(self, number: int, entry: dict[str, Any]) -> Any:
         if entry["random"] is None:
             return LoadedModule(entry["class"])
         match entry["parts"]:
-            case {"state": ["variable", int(k)]}:
+            case {"state": {"form": ["slot", 0], "slots": [["variable", int(k)]]}}:
                 state = self._variables[k]
                 try:
                     jax.random.wrap_key_data(state.value, impl=entry["random"])
@@ -285,23 +253,19 @@ class _Loading:
                 return Generator.of_state(entry["random"], state)
         raise self._wrong(f"objects[{number}] is a random generator without a state")
 
-    def _part(self, part: Node, objects: Sequence[Any]) -> Any:
-        kind, *rest = part
+    def _slot(self, part: Part, objects: Sequence[Any]) -> Any:
+        """What stands in a slot of an attribute."""
+        kind, number, *rest = part
         if kind == "variable":
-            return self._variables[rest[0]]
+            return self._variables[number]
         if kind == "function":
-            return self._functions[rest[0]]
+            return self._functions[number]
         if kind == "object":
-            return objects[rest[0]]
+            return objects[number]
         if kind == "program":
-            owner = next(k for k, entry in enumerate(self._body["functions"]) if rest[0] in entry["programs"])
-            return self._program_as_concrete(rest[0], owner)
-        if kind == "nothing":
-            return None
-        if kind == "dict":
-            return {Decoder((), self._records).value(key): self._part(item, objects) for key, item in rest[0]}
-        items = [self._part(item, objects) for item in rest[0]]
-        return items if kind == "list" else tuple(items)
+            owner = next(k for k, entry in enumerate(self._body["functions"]) if number in entry["programs"])
+            return self._program_as_concrete(number, owner)
+        return self._variables[number].value if rest == ["jax"] else self._arrays[number, *rest]
 
 
 class _Signed:
@@ -311,6 +275,12 @@ class _Signed:
         self.__signature__ = signature
 
     def __call__(self, *args: Any, **kwargs: Any) -> None: ...
+
+
+def _arrays_in(objects: Sequence[dict[str, Any]]) -> set[tuple[int, str]]:
+    """The numbers and kinds of the arrays that attributes hold."""
+    slots = [slot for thing in objects for part in thing["parts"].values() for slot in part["slots"]]
+    return {(slot[1], slot[2]) for slot in slots if slot[0] == "array"}
 
 
 def _stored_type(dtype: str, shape: Sequence[int]) -> tuple[str, tuple[int, ...]]:

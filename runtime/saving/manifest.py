@@ -8,7 +8,9 @@ from collections.abc import Callable
 from typing import Any
 
 from autograph.runtime.saving import raised
+from autograph.runtime.saving.attributes import ARRAYS
 from autograph.runtime.saving.directory import MANIFEST, Reading
+from autograph.runtime.saving.dtypes import implementation
 from autograph.runtime.saving.schema import (
     Fixed,
     Mapping,
@@ -27,7 +29,7 @@ from autograph.runtime.saving.schema import (
 from autograph.runtime.saving.structures import canonical
 
 FORMAT = "autograph"
-VERSION = 1
+VERSION = 2
 VARIABLES = "variables.safetensors"
 _MOST = 2**26  # bytes of a manifest
 
@@ -86,24 +88,22 @@ def _program(value: Any) -> None:
     check(value["results"], node(value["outputs"]), "results")
 
 
-def _part(value: Any, depth: int = 0) -> None:
-    """What an attribute of an object is."""
-    if type(value) is not list or not value or depth > 100:
-        raise ValueError("no part of an object")
-    kind, *rest = value
+_SLOT: dict[Any, tuple[Any, ...]] = {
+    **dict.fromkeys(("variable", "function", "object", "program"), (natural,)),
+    "array": (natural, OneOf(ARRAYS)),
+}
 
-    def inner(item: Any) -> None:
-        _part(item, depth + 1)
 
-    schemas: dict[Any, tuple[Any, ...]] = {
-        **dict.fromkeys(("variable", "function", "object", "program"), (natural,)),
-        **dict.fromkeys(("list", "tuple"), ([inner],)),
-        "dict": ([Fixed((node(0), inner))],),
-        "nothing": (),
-    }
-    if type(kind) is not str or kind not in schemas:
+def _slot(value: Any) -> None:
+    """What is in a slot of an attribute."""
+    if type(value) is not list or not value or type(value[0]) is not str or value[0] not in _SLOT:
         raise ValueError("no part of an object")
-    check(rest, Fixed(schemas[kind]), kind)
+    check(value[1:], Fixed(_SLOT[value[0]]), value[0])
+
+
+def _attribute(value: Any) -> None:
+    check(value, {"form": list, "slots": [_slot]})
+    check(value["form"], node(len(value["slots"]), opaque=True), "form")
 
 
 _BODY = {
@@ -112,7 +112,7 @@ _BODY = {
     "variables": [_VARIABLE],
     "functions": [_function],
     "programs": [_program],
-    "objects": [{"class": str, "random": Maybe(str), "parts": Mapping(_part)}],
+    "objects": [{"class": str, "random": Maybe(str), "parts": Mapping(_attribute)}],
     "signatures": Mapping(natural),
     "captured": [natural],
 }
@@ -169,16 +169,13 @@ def _check_numbers(body: dict[str, Any]) -> None:
         if number >= len(body[what]):
             raise Unfit(f"{where} refers to {what}[{number}], and there are {len(body[what])}")
 
-    def parts(part: Any, where: str) -> None:
-        kind, *rest = part
-        if kind in ("list", "tuple"):
-            for item in rest[0]:
-                parts(item, where)
-        elif kind == "dict":
-            for _, item in rest[0]:
-                parts(item, where)
-        elif kind != "nothing":
-            among(rest[0], f"{kind}s", where)
+    def array(where: str, number: int, kind: str) -> None:
+        among(number, "variables", where)
+        entry = body["variables"][number]
+        if not entry["hidden"] or (kind == "scalar" and entry["shape"]):
+            raise Unfit(f"{where} is variables[{number}], which is no {kind} array")
+        if kind != "jax" and implementation(entry["dtype"]) is not None:
+            raise Unfit(f"{where} is an array of NumPy's of {entry['dtype']}")
 
     for number, program in enumerate(body["programs"]):
         where = f"programs[{number}]"
@@ -196,7 +193,12 @@ def _check_numbers(body: dict[str, Any]) -> None:
             among(each, "programs", f"functions[{number}]")
     for number, thing in enumerate(body["objects"]):
         for name, part in thing["parts"].items():
-            parts(part, f"objects[{number}].{name}")
+            for kind, *rest in part["slots"]:
+                where = f"objects[{number}].{name}"
+                if kind == "array":
+                    array(where, *rest)
+                else:
+                    among(rest[0], f"{kind}s", where)
     for name, each in body["signatures"].items():
         among(each, "programs", f"signatures[{name!r}]")
     for each in body["captured"]:

@@ -27,8 +27,11 @@ from autograph.runtime.raising import Guarded
 from autograph.runtime.random import Generator
 from autograph.runtime.recording import JOINT, is_recording
 from autograph.runtime.saving import manifest, tensors
+from autograph.runtime.saving.attributes import Attribute, Part, array_kind, check_names, saved_attributes
 from autograph.runtime.saving.directory import MANIFEST, replacing
 from autograph.runtime.saving.dtypes import name_of
+from autograph.runtime.saving.loaded_module import NAMES as LOADED_NAMES
+from autograph.runtime.saving.loaded_module import LoadedModule
 from autograph.runtime.saving.raised import entry_of
 from autograph.runtime.saving.shardings import entry_of as sharding_entry
 from autograph.runtime.saving.structures import Node, NoForm, Slot, encode
@@ -48,10 +51,12 @@ def save(
     """Write functions and the Variables that they use to a directory, which `load` reads without their source.
 
     Every program that a function has been traced for is saved: those it was called with, those that were asked for with
-    `get_concrete_function`, and that of an ``input_signature``.
+    `get_concrete_function`, and that of an ``input_signature``. Attributes of a `Module` that are data (numbers, texts, arrays,
+    containers of such) are saved too. One that has no form outside of the process, such as a plain function, leaves a mark that names
+    it.
 
     Args:
-      obj: a `Module`, a `Function`, a `ConcreteFunction`, or a dict of such.
+      obj: a `Module`, a `Function`, a `ConcreteFunction`, or a dict of such, by names, with arrays, numbers and other data.
       path: the directory. A model that was saved there before is replaced, in one step.
       signatures: by name, concrete functions (or functions that have one) to be found in ``signatures`` of what is loaded;
         one of them alone has the name ``"default"``. Of a `Function` a list of its arguments, `TensorSpec` for arrays,
@@ -64,6 +69,7 @@ def save(
       StagingError: a program does what cannot leave the process, such as calling Python; the message names the line.
       TargetError: a platform is none that programs can be lowered for.
       ValueError: there is nothing to save.
+      TypeError: ``obj`` is nothing of the kind, or an item of a dict has no form outside of the process.
       FileExistsError: what stands at ``path`` is something else.
 
     >>> import autograph as ag, jax.numpy as jnp, tempfile, os
@@ -121,7 +127,8 @@ class _Saving:
             for name in obj:
                 if not isinstance(name, str):
                     raise TypeError(f"the keys of a dict that is saved are names; got {name!r}")
-            self._object(obj, "dict", dict(obj), "")
+            check_names(obj, LOADED_NAMES - {"signatures"}, "a dict")  # that one is read as loaded["signatures"]
+            self._object(obj, "dict", dict(obj), "", strict=True)
         elif callable(obj):
             raise TypeError(
                 f"{getattr(obj, '__name__', obj)!r} is a plain {type(obj).__name__}: save a Function, ag.function(...)"
@@ -130,7 +137,7 @@ class _Saving:
             raise TypeError(f"a Module, a Function, a ConcreteFunction or a dict of them is saved; got {obj!r}")
         for name, concrete in named.items():
             self._signatures[name] = self._program(concrete)
-        if not self._programs and not self._variables:
+        if not self._programs and not self._variables:  # arrays are in the latter
             untraced = ", ".join(f"`{entry['name']}`" for _, entry in self._functions.values())
             raise ValueError(
                 f"there is nothing to save: {untraced} has not been traced for any arguments. Call it once, give it an "
@@ -154,8 +161,8 @@ class _Saving:
 
     # What there is.
 
-    def _part(self, value: Any, name: str, around: tuple[int, ...] = ()) -> Node | None:
-        """What stands for an attribute; None for one that leads to nothing that is saved."""
+    def _part(self, value: Any, name: str) -> Part | None:
+        """The part of an object that a value is, by its path; None for one that is data."""
         if isinstance(value, Variable):
             self._owned.add(id(value))
             return ["variable", self._variable(value, name)]
@@ -164,19 +171,18 @@ class _Saving:
         if isinstance(value, ConcreteFunction):
             return ["program", self._program(value)]
         if isinstance(value, Module):
-            return ["object", self._object(value, type(value).__name__, _attributes(value), name)]
-        if not isinstance(value, list | tuple | dict) or id(value) in around:
+            attributes = saved_attributes(value)
+            kind = value.__kind__ if isinstance(value, LoadedModule) else type(value).__name__
+            check_names(attributes, LOADED_NAMES, kind)
+            return ["object", self._object(value, kind, attributes, name)]
+        array = array_kind(value)
+        if array is None:
             return None
-        around = (*around, id(value))
-        if isinstance(value, dict):
-            pairs = [(key, self._part(item, f"{name}.{key}", around)) for key, item in value.items()]
-            found = [[encode(key), part] for key, part in pairs if part is not None]
-            return ["dict", found] if found else None
-        parts = [self._part(item, f"{name}.{k}", around) for k, item in enumerate(value)]
-        kind = "list" if isinstance(value, list) else "tuple"
-        return None if not any(parts) else [kind, [part or ["nothing"] for part in parts]]
+        if array != "jax" and not value.dtype.isnative:
+            value = value.astype(value.dtype.newbyteorder("="))
+        return ["array", self._variable(Constant(value), name), array]
 
-    def _object(self, value: Any, kind: str, attributes: Mapping[str, Any], name: str) -> int:
+    def _object(self, value: Any, kind: str, attributes: Mapping[str, Any], name: str, strict: bool = False) -> int:
         known = self._objects.get(id(value))
         if known is None:
             entry: dict[str, Any] = {"class": kind, "random": None, "parts": {}}
@@ -184,9 +190,14 @@ class _Saving:
             if isinstance(value, Generator):
                 entry["random"] = value.kind
             for key, attribute in attributes.items():
-                part = self._part(attribute, f"{name}.{key}" if name else key)
-                if part is not None:
-                    entry["parts"][key] = part
+                encoder = Attribute(f"{name}.{key}" if name else key, self._part, strict)
+                try:
+                    entry["parts"][key] = encoder.encode(attribute)
+                except NoForm as error:
+                    raise TypeError(
+                        f"{key!r} cannot be saved: {error}, which has no form outside of this process.\n"
+                        f"  {_remedy(attribute)}"
+                    ) from None
         return list(self._objects).index(id(value))
 
     def _variable(self, variable: Variable, name: str) -> int:
@@ -320,17 +331,10 @@ def _only_program(name: str, function: Any) -> ConcreteFunction:
     return found[0]
 
 
-def _attributes(module: Module) -> dict[str, Any]:
-    """The attributes of a module that may be saved, and those of its class that are Functions."""
-    kind = type(module)
-    names = {name for each in kind.__mro__ for name in getattr(each, "__slots__", ())} | set(vars(module))
-    found = {name: getattr(module, name, None) for name in sorted(names) if name.isidentifier()}
-    for name in sorted({name for each in kind.__mro__ for name in vars(each)} - names):
-        written = inspect.getattr_static(kind, name)
-        written = written.__func__ if isinstance(written, staticmethod | classmethod) else written
-        if isinstance(written, Function):
-            found[name] = getattr(module, name)
-    return {name: value for name, value in found.items() if name == "__call__" or not name.startswith("__")}
+def _remedy(value: Any) -> str:
+    if callable(value):
+        return "Save a Function of it, ag.function(...)."
+    return "Save numbers, texts, arrays, Variables, Functions and Modules, in containers of Python's or dataclasses."
 
 
 def _function_entry(arguments: Arguments, name: str, doc: str | None) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from autograph.runtime.saving.dtypes import dtype_of
-from autograph.runtime.saving.structures import is_name
+from autograph.runtime.saving.structures import is_key, is_name
 
 
 class Unfit(ValueError):
@@ -149,8 +149,6 @@ def checksum(value: Any) -> None:
 
 _DEPTH = 100  # as deep as values nest
 _INT, _DIGITS = re.compile(r"-?\d+"), 4300
-_KEYS = frozenset(["none", "bool", "int", "float", "complex", "str", "bytes", "enum", "ellipsis", "dtype"])
-_HOLD_KEYS = frozenset(["tuple", "frozenset", "namedtuple"])
 
 
 def node(slots: int, *, texts: bool = False, opaque: bool = False) -> Callable[[Any], None]:
@@ -185,9 +183,9 @@ class _Nodes:
             self._made.add(rest[0])
         elif kind == "same" and rest[0] not in self._made:
             raise Unfit(f"object {rest[0]} is not there")
-        elif kind in ("set", "frozenset") and not all(map(_is_key, rest[0])):
+        elif kind in ("set", "frozenset") and not all(map(is_key, rest[0])):
             raise Unfit("a set of what cannot be in one")
-        elif kind in ("dict", "ordereddict") and not all(_is_key(key) for key, _ in rest[0]):
+        elif kind in ("dict", "ordereddict") and not all(is_key(key) for key, _ in rest[0]):
             raise Unfit("a dict with keys that cannot be ones")
         elif kind == "oneof" and (
             not rest[0] or len(rest[0]) != len(rest[1]) or any(tag[0] != "slot" for tag in rest[0])
@@ -260,13 +258,6 @@ def _format(value: Any) -> None:
     # A width or a precision is as many characters.
     if type(value) is not str or len(value) > 30 or any(int(digits) > 1000 for digits in re.findall(r"\d+", value)):
         raise ValueError("no format")
-
-
-def _is_key(value: Any) -> bool:
-    kind = value[0]
-    if kind == "enum":
-        return _is_key(value[3])
-    return kind in _KEYS or (kind in _HOLD_KEYS and all(map(_is_key, value[-1])))
 
 
 def _integer(value: Any) -> None:

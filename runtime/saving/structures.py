@@ -45,6 +45,9 @@ from autograph.runtime.results import MadeOutput, StaticOutput
 from autograph.runtime.saving.texts import SlotText, parts_of
 
 Node = list[Any]
+DEPTH = 90  # containers in each other; `schema` admits some more
+_KEYS = frozenset(["none", "bool", "int", "float", "complex", "str", "bytes", "enum", "ellipsis", "dtype"])
+_HOLD_KEYS = frozenset(["tuple", "frozenset", "namedtuple"])
 
 
 class NoForm(TypeError):
@@ -69,15 +72,18 @@ def encode(value: Any, opaque: bool = False, take: Callable[[Any], Slot | None] 
     Raises:
       NoForm: it has none.
     """
-    return _Encoder(opaque, take or _is_slot).node(value)
+    return Encoder(opaque, take or _is_slot).node(value)
 
 
 def _is_slot(value: Any) -> Slot | None:
     return value if isinstance(value, Slot) else None
 
 
-class _Encoder:
-    """Attributes: opaque; take; around (the identities of the containers around what is encoded)."""
+class Encoder:
+    """Makes nodes of values.
+
+    Attributes: opaque, take (see `encode`); around (the identities of the containers around what is encoded).
+    """
 
     def __init__(self, opaque: bool, take: Callable[[Any], Slot | None]) -> None:
         self.opaque, self.take = opaque, take
@@ -86,6 +92,8 @@ class _Encoder:
     def node(self, value: Any) -> Node:
         if id(value) in self.around:
             raise NoForm(f"a {type(value).__name__} that holds itself")
+        if len(self.around) > DEPTH:
+            raise NoForm(f"a {type(value).__name__} in more than {DEPTH} others")
         self.around.append(id(value))
         try:
             found = self._node(value)
@@ -94,8 +102,27 @@ class _Encoder:
         if found is not None:
             return found
         if self.opaque:
-            return ["opaque", f"{type(value).__module__}.{type(value).__qualname__}"]
+            return ["opaque", self.unknown(value)]
         raise NoForm(f"a {type(value).__qualname__}")
+
+    def unknown(self, value: Any) -> str:
+        """How the mark of what has no form names it."""
+        return f"{type(value).__module__}.{type(value).__qualname__}"
+
+    def item(self, value: Any, name: Any) -> Node:
+        """The node of what stands under a name or number in a container."""
+        return self.node(value)
+
+    def key(self, value: Any) -> Node:
+        """The node of a key of a dict, or of an item of a set.
+
+        Raises:
+          NoForm: what is made of it could not be one.
+        """
+        found = self.node(value)
+        if not is_key(found):
+            raise NoForm(f"a dict or set with a {type(value).__qualname__} for a key")
+        return found
 
     def _node(self, value: Any) -> Node | None:
         kind = type(value)
@@ -123,15 +150,15 @@ class _Encoder:
 
     def _container(self, value: Any, kind: type) -> Node | None:
         if kind in (list, tuple):
-            return [kind.__name__, [self.node(item) for item in value]]
+            return [kind.__name__, [self.item(item, k) for k, item in enumerate(value)]]
         if kind in (set, frozenset):
-            return [kind.__name__, sorted((self.node(item) for item in value), key=canonical)]
+            return [kind.__name__, sorted(map(self.key, value), key=canonical)]
         if kind is collections.deque:
-            return ["deque", [self.node(item) for item in value], self.node(value.maxlen)]
+            return ["deque", [self.item(item, k) for k, item in enumerate(value)], self.node(value.maxlen)]
         if kind is dict:
-            return ["dict", sorted(([self.node(k), self.node(v)] for k, v in value.items()), key=_key_of)]
+            return ["dict", sorted(([self.key(k), self.item(v, k)] for k, v in value.items()), key=_key_of)]
         if kind is collections.OrderedDict:
-            return ["ordereddict", [[self.node(k), self.node(v)] for k, v in value.items()]]
+            return ["ordereddict", [[self.key(k), self.item(v, k)] for k, v in value.items()]]
         if isinstance(value, tuple) and hasattr(kind, "_fields"):
             return self._record("namedtuple", kind, kind._fields, value)
         if dataclasses.is_dataclass(kind):
@@ -141,10 +168,15 @@ class _Encoder:
             return self._record("object", kind, list(vars(value)), list(vars(value).values()))
         return None
 
-    def _record(self, name: str, kind: type, names: Sequence[str], values: Sequence[Any]) -> Node:
+    def _record(self, what: str, kind: type, names: Sequence[str], values: Sequence[Any]) -> Node:
         if not all(map(is_name, names)):
             raise NoForm(f"a {kind.__qualname__} with a field that has no plain name")
-        return [name, kind.__name__, list(names), [self.node(value) for value in values]]
+        return [
+            what,
+            kind.__name__,
+            list(names),
+            [self.item(value, name) for name, value in zip(names, values, strict=True)],
+        ]
 
     # What stands in the results of a program for what is made of them on each call.
 
@@ -179,7 +211,7 @@ class _Encoder:
             items = [part.value if isinstance(part, StaticOutput) else part for part in parts]
             inner = ["bytearray", base64.b64encode(bytes(items)).decode()]
         elif kind is set:
-            inner = ["set", sorted(map(self.node, parts), key=canonical)]
+            inner = ["set", sorted(map(self.key, parts), key=canonical)]
         elif kind is collections.deque:
             inner = ["deque", list(map(self.node, parts)), self.node(value.names)]
         elif not issubclass(kind, list | dict | tuple | collections.deque):
@@ -197,6 +229,14 @@ def _key_of(pair: Node) -> str:
 def canonical(node: Any) -> str:
     """The one text of a JSON value."""
     return json.dumps(node, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def is_key(node: Node) -> bool:
+    """Whether what is made of this node can be a key of a dict, or in a set."""
+    kind = node[0]
+    if kind == "enum":
+        return is_key(node[3])
+    return kind in _KEYS or (kind in _HOLD_KEYS and all(map(is_key, node[-1])))
 
 
 def is_name(name: Any) -> bool:
@@ -223,10 +263,15 @@ _CONSTANTS: Mapping[type, Callable[[Any], Node]] = types.MappingProxyType(
 
 
 class Opaque:
-    """A default value that has no form outside of the process it was saved in: only leaving it out means it."""
+    """Stands for what has no form outside of the process it was saved in: a default value that only leaving it out means,
+    or an attribute that is no data, such as a plain function.
+    """
 
     def __init__(self, text: str) -> None:
         self.text = text
+
+    def __call__(self, *_: Any, **__: Any) -> Any:
+        raise TypeError(f"{self} was not saved: only data, Variables, Functions and Modules are")
 
     def __repr__(self) -> str:
         return f"<{self.text}>"

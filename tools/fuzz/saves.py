@@ -25,6 +25,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 import autograph as ag
 
@@ -39,6 +40,7 @@ def models() -> dict[str, tuple[Any, tuple[Any, ...]]]:
         def __init__(self) -> None:
             self.layers = [ag.Variable(jnp.ones((3, 3)), name="w"), ag.Variable(jnp.zeros(3), name="b")]
             self.generator = ag.random.Generator.from_seed(1)
+            self.options = {"rate": 0.5, "mean": np.arange(3.0), "shift": (jnp.ones(2), "text", None)}
 
         @ag.function
         def __call__(self, x: Any, scale: Any = 2.0) -> Any:
