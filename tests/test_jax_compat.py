@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
+import subprocess
+import sys
 
 import jax
 import jax.numpy as jnp
@@ -243,6 +245,42 @@ def test_a_dropped_buffer_is_not_read():
     jax_compat.drop_buffer(ref)
     with pytest.raises(Exception, match="deleted|donated"):
         np.asarray(jax.freeze(ref))
+
+
+def test_a_ref_that_was_made_without_a_buffer_is_like_one_that_lost_it():
+    with jax_compat.outside_traces():
+        ref, other = jax_compat.ref_without_buffer(jnp.zeros(3)), jax.new_ref(jnp.zeros(3))
+    assert jax_compat.is_ref_without_buffer(ref) and jax.typeof(ref) == jax.typeof(other)
+
+    def double(ref):
+        return lambda x: jax.ref.swap(ref, ..., ref[...] * x)
+
+    assert str(jax.make_jaxpr(double(ref))(2.0)) == str(jax.make_jaxpr(double(other))(2.0))
+    with pytest.raises(Exception, match="deleted|donated"):
+        np.asarray(jax.freeze(ref))
+    with pytest.raises(Exception, match="deleted|donated"):
+        jax.jit(double(ref))(2.0)
+
+
+def test_calls_of_exported_programs_import_scipy_where_they_solve(tmp_path):
+    """In a process of its own, since SciPy is imported once."""
+    calls = {"lean": lambda x: x @ x, "solve": lambda x: jnp.linalg.cholesky(x @ x.T)}
+    for name, function in calls.items():
+        exported = jax.export.export(jax.jit(function), platforms=["cpu"])(jnp.eye(2))
+        assert (jax_compat.without_lapack(exported) is exported) == (name == "solve")
+        (tmp_path / name).write_bytes(exported.serialize())
+    several = jax.export.export(jax.jit(calls["lean"]), platforms=["cpu", "tpu"])(jnp.eye(2))
+    assert jax_compat.without_lapack(several) is several
+    program = (
+        "import sys, jax, pathlib\n"
+        "from autograph.backends.xla import jax_compat\n"
+        "for name in ('lean', 'solve'):\n"
+        "    found = jax.export.deserialize(bytearray((pathlib.Path(sys.argv[1]) / name).read_bytes()))\n"
+        "    value = jax_compat.without_lapack(found).call(2 * jax.numpy.eye(2))\n"
+        "    print(value.tolist(), 'scipy.linalg' in sys.modules)\n"
+    )
+    run = subprocess.run([sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True, check=True)
+    assert run.stdout.splitlines() == ["[[4.0, 0.0], [0.0, 4.0]] False", "[[2.0, 0.0], [0.0, 2.0]] True"]
 
 
 def test_operations_that_are_looked_for():

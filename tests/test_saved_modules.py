@@ -396,6 +396,22 @@ def test_one_artifact_for_several_platforms(tmp_path):
         other(X)
 
 
+@pytest.mark.parametrize("platforms", [("tpu",), ("cpu", "tpu")])
+def test_a_program_for_one_platform_is_not_lowered_for_another(tmp_path, platforms):
+    f = ag.function(lambda x: x + 1, [Spec([None])])
+    again = loaded(f, tmp_path)
+    with pytest.raises(ag.StagingError, match="was saved for cpu, and is lowered for tpu here"):
+        jax.jit(lambda x: again(x)).trace(X).lower(lowering_platforms=platforms)
+    with pytest.raises(ag.StagingError, match="for cpu, and is lowered for tpu here"):
+        ag.save(again, tmp_path / "for both", platforms=platforms)
+
+
+def test_a_program_that_solves_goes_along(tmp_path):
+    f = ag.function(lambda a, b: jnp.linalg.solve(a @ a.T, b), [Spec(["n", "n"]), Spec(["n"])])
+    again = loaded(f, tmp_path)
+    assert again(2 * jnp.eye(2), jnp.array([4.0, 8.0])).tolist() == [1, 2]
+
+
 def test_in_loops_branches_and_other_functions(tmp_path):
     again = loaded(ag.function(lambda x: x * 2, [Spec([])]), tmp_path)
 

@@ -11,13 +11,15 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
+from functools import cache
 from types import MappingProxyType
 from typing import Any
 
 import jax
 import jax.export
+import numpy as np
 from jax.experimental.hijax import register_hitype
 from jax.extend import source_info_util
 from jax.extend.core import ClosedJaxpr as ClosedJaxpr
@@ -743,6 +745,21 @@ def no_tangent(value: Any) -> Any:
     return ad.Zero(jax.typeof(value).to_tangent_aval())
 
 
+# Programs of `jax.export`.
+
+
+def without_lapack(exported: jax.export.Exported) -> jax.export.Exported:
+    """The same program, for a call that does not import SciPy, where it was exported for the CPU alone and does not call LAPACK.
+
+    Lowering a call of a program for the CPU has JAX look up LAPACK's functions in SciPy, which takes longer to import than most
+    programs to compile. Here it is told of no platform, and not to check that. The caller checks.
+    """
+    if exported.platforms != ("cpu",) or b"lapack_" in exported.mlir_module_serialized:
+        return exported
+    checks = (*exported.disabled_safety_checks, jax.export.DisabledSafetyCheck.platform())
+    return replace(exported, platforms=("",), disabled_safety_checks=checks)
+
+
 # What JAX's functions take for arrays, and what they hold.
 
 
@@ -758,6 +775,21 @@ def accept(kind: type, read: Callable[[Any], Any], type_of: Callable[[Any], Any]
 def drop_buffer(ref: Any) -> None:
     """Free what a Ref holds: a program that is run with it fails, where it would read an old value."""
     _buffer_of(ref).delete()
+
+
+def ref_without_buffer(blank: jax.Array) -> Any:
+    """A Ref of the type of ``blank``, which it takes and frees. `jax.new_ref` would copy that, by a program for each type."""
+    kind, type_kind, held_kind = _ref_classes()
+    aval = type_kind(jax.typeof(blank))
+    blank.delete()
+    return kind(aval, held_kind(aval, blank))
+
+
+@cache
+def _ref_classes() -> tuple[Any, Any, Any]:
+    """The classes of a Ref, of its type, and of what is in it."""
+    ref: Any = jax.new_ref(jax.device_put(np.zeros((), np.bool_)))
+    return type(ref), type(ref._aval), type(ref._refs)
 
 
 def is_ref_without_buffer(value: Any) -> bool:

@@ -23,6 +23,7 @@ from jax import export
 
 import autograph.backends
 from autograph.backends.xla import jax_compat
+from autograph.backends.xla.exported_calls import call_of
 from autograph.runtime.errors import StagingWarning, place_of
 
 
@@ -202,7 +203,7 @@ class OpenProgram:
         watch.check()
         traced = jitted.trace(*types)
         symbolic = SymbolicTraced(traced.jaxpr, traced.out_info, exported)
-        return _Graph(types, exported.call, lambda: symbolic)
+        return _Graph(types, call_of(exported), lambda: symbolic)
 
     def _made_for(self, types: tuple[Any, ...]) -> _Graph:
         traced = self._concrete.trace(*types)

@@ -7,7 +7,7 @@ element after another, since a program is for arrays of its own ranks.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from autograph.backends.xla import jax_compat
+from autograph.backends.xla.exported_calls import call_of
 from autograph.backends.xla.linear import LinearMap, linear
 from autograph.backends.xla.tracing import leading, trace
 from autograph.runtime.errors import StagingError
@@ -43,11 +44,12 @@ class SavedCall:
             np.zeros(aval.shape, _NOTHING) if aval.dtype == _NOTHING else next(pending)
             for aval in self.exported.in_avals
         ]
-        return [
-            result
-            for result, aval in zip(self.exported.call(*filled), self.exported.out_avals, strict=True)
-            if aval.dtype != _NOTHING
-        ]
+        results = self._call(*filled)
+        return [r for r, aval in zip(results, self.exported.out_avals, strict=True) if aval.dtype != _NOTHING]
+
+    @cached_property
+    def _call(self) -> Callable[..., Any]:
+        return call_of(self.exported)
 
     @cached_property
     def derivative(self) -> SavedCall | None:

@@ -22,9 +22,10 @@ def new_stand_in(type: LeafType) -> Any:
     """A new Ref of this type that stands for a Variable."""
     is_number = not jax.numpy.issubdtype(type.dtype, jax.dtypes.extended)
     with jax_compat.outside_traces():
-        # By NumPy where that can: `zeros` compiles a program for each shape, and the value is dropped.
-        blank = jax.device_put(np.zeros(type.shape, type.dtype)) if is_number and not type.weak_type else zeros(type)
-        ref = jax.new_ref(blank)
+        if is_number and not type.weak_type:
+            # By NumPy: `zeros` compiles a program for each shape, and the value is dropped.
+            return jax_compat.ref_without_buffer(jax.device_put(np.zeros(type.shape, type.dtype)))
+        ref = jax.new_ref(zeros(type))
     jax_compat.drop_buffer(ref)
     return ref
 

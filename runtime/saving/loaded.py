@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from autograph.backends.base import Artifact, LeafType
@@ -135,7 +134,8 @@ class _Loading:
             value = jax.random.wrap_key_data(value, impl=kind)
         if entry["hidden"]:
             return Held(value, entry["name"] or "constant")
-        made = Variable(0, entry["trainable"], entry["name"])
+        blank = jax.device_put(np.zeros((), np.bool_))  # as an array of JAX's, of which no program makes one
+        made = Variable(blank, entry["trainable"], entry["name"])
         made._value, made._type = value, LeafType(tuple(value.shape), value.dtype)
         made._lent = True  # the memory is the file's: a call that would use it for new values copies first
         return made
@@ -148,7 +148,7 @@ class _Loading:
         except Exception as error:  # whatever JAX says of what is no mesh, or does not fit the shape
             raise self._wrong(f"Variable {entry['tensor']!r} cannot be spread as its sharding says: {error}") from error
         # A large array is used where it lies in the file, which is mapped: its pages are read when they are needed.
-        return jax.device_put(stored, may_alias=True) if stored.nbytes >= _LARGE else jnp.array(stored)
+        return jax.device_put(stored if stored.nbytes >= _LARGE else np.array(stored), may_alias=True)
 
     # Functions.
 
