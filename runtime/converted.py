@@ -9,7 +9,7 @@ from typing import Any
 
 from autograph.runtime.failed_calls import cause_of
 from autograph.runtime.operators import Operators
-from autograph.runtime.operators.concretization import explain_concretization, refuse_leaked
+from autograph.runtime.operators.concretization import explain_concretization, refuse_leaked, refuse_write_of_flax
 from autograph.runtime.operators.leaked_tracers import refuse_leaks, take_back_leaks
 from autograph.runtime.operators.locations import clean_traceback
 from autograph.runtime.operators.raises import in_scope
@@ -40,6 +40,7 @@ def boundary(
                 raise cause from None
             explain_concretization(error, made.converter.is_converted_code)
             refuse_leaked(error, f.__qualname__)
+            refuse_write_of_flax(error, made.converter.is_converted_code)
             raise
 
     # Unused by a function of `*args, **kwargs`, and what introspection looks for.

@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from autograph.runtime.array_like import plain
+from autograph.runtime.linked_state import Linked, in_place_of, is_variable
 from autograph.runtime.raising import leave
 from autograph.runtime.results import StaticOutput
 from autograph.runtime.variables import Frame, Variable, current_frame, staging, touched_by
@@ -140,6 +141,7 @@ class _Differentiation:
         self.treedef: Any = None
 
     def run(self, args: Any, kwargs: Any) -> tuple[Any, Any]:
+        self._refuse_unseen()
         positions = self._positions(len(args))
         structure_of_args: Any
         leaves, structure_of_args = jax.tree_util.tree_flatten([args[k] for k in positions], is_leaf=_is_variable)
@@ -173,6 +175,16 @@ class _Differentiation:
             chosen = of_args[0] if isinstance(self.argnums, int) else of_args
             gradient = chosen if self.given is None else (chosen, gradient)
         return ((value, aux) if self.has_aux else value), gradient
+
+    def _refuse_unseen(self) -> None:
+        if self.given is None or current_frame() is not None:
+            return
+        for leaf in jax.tree_util.tree_leaves(self.given, is_leaf=_is_variable):
+            if isinstance(leaf, Linked) or is_variable(leaf):
+                raise TypeError(
+                    f"outside of a function, what {self.name} does with variables of Keras and flax.nnx is not seen: differentiate it in "
+                    "an autograph.function, or with a GradientTape"
+                )
 
     def _positions(self, count: int) -> list[int]:
         if self.argnums is None:
@@ -227,6 +239,8 @@ class _Differentiation:
             chosen = [v for v in touched if v.trainable and jnp.issubdtype(v.dtype, jnp.inexact)]
             return sorted(chosen, key=lambda variable: variable._order)
         leaves, self.treedef = jax.tree_util.tree_flatten(self.given, is_leaf=_is_variable)
+        if current_frame() is not None:  # in which the variables of other libraries are linked
+            leaves = list(map(in_place_of, leaves))
         for leaf in leaves:
             if not isinstance(leaf, Variable):
                 raise TypeError(f"variables holds Variables; got {type(leaf).__name__}")
@@ -236,7 +250,7 @@ class _Differentiation:
 
 
 def _is_variable(leaf: Any) -> bool:
-    return isinstance(leaf, Variable)
+    return isinstance(leaf, Variable) or is_variable(leaf)
 
 
 def as_leaf(leaf: Any) -> Any:

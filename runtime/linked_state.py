@@ -144,6 +144,13 @@ def _link(kind: Any, attribute: str) -> _Link:
     return _Link(kind, attribute)
 
 
+def in_place_of(value: Any) -> Any:
+    """The Variable that stands for a variable of flax.nnx or Keras; anything else, and one that no program links, itself."""
+    if not is_variable(value) or (current_frame() is not None and id(value) not in _IN_USE):
+        return value
+    return _linked(value, getattr(value, "path", type(value).__name__))
+
+
 def is_variable(value: Any) -> bool:
     """Whether this is a variable of flax.nnx or Keras."""
     return _attribute_of(value) is not None

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from autograph.runtime.array_like import plain
+from autograph.runtime.linked_state import Linked, in_place_of, is_variable
 from autograph.runtime.recording import LOCAL
 from autograph.runtime.variables import Variable, current_frame, staging
 
@@ -72,7 +73,7 @@ class GradientTape:
         Raises:
           TypeError: it holds no floats.
         """
-        for leaf in jax.tree_util.tree_leaves(tensor, is_leaf=_is_variable):
+        for leaf in map(in_place_of, jax.tree_util.tree_leaves(tensor, is_leaf=_is_variable)):
             if not jnp.issubdtype(getattr(leaf, "dtype", type(leaf)), jnp.inexact):
                 raise TypeError(f"a tape watches arrays of floats; got {leaf!r}")
             if self._watched is not None:
@@ -133,8 +134,8 @@ class GradientTape:
 
         Args:
           target: an array, or a container of arrays, that the block computed.
-          sources: Variables and arrays that the block used, in a container or not; the result has the same structure.
-            Outside of functions NumPy's arrays too.
+          sources: Variables and arrays that the block used, in a container or not; the result has the same structure. Variables
+            of Keras and flax.nnx too, and outside of functions NumPy's arrays.
           output_gradients: weights for the elements of ``target``, in its structure.
           unconnected_gradients: what stands for a source that the target does not depend on: ``'none'`` (None) or
             ``'zero'``, or a member of an enum with such a value.
@@ -239,6 +240,7 @@ class GradientTape:
         if unconnected not in ("none", "zero"):
             raise ValueError(f"unconnected_gradients is 'none' or 'zero'; got {unconnected!r}")
         leaves, treedef = jax.tree_util.tree_flatten(sources, is_leaf=_is_variable)
+        leaves = list(map(in_place_of, leaves))
         pairs = [self._source(leaf) for leaf in leaves]
         if self._is_used and not self._persistent:
             raise RuntimeError("this tape has given its derivative; make it with persistent=True to ask for more")
@@ -272,6 +274,8 @@ class GradientTape:
         if current_frame() is not None:
             stand_in = leaf._standing()
             return stand_in, self._tape.first_value(stand_in)
+        if isinstance(leaf, Linked):  # its library reads it without our seeing
+            return leaf.value, leaf.value
         _, value = self._first.get(id(leaf), (leaf, None))
         return value, value
 
@@ -283,4 +287,4 @@ def _one_array(value: Any) -> Any:
 
 
 def _is_variable(leaf: Any) -> bool:
-    return isinstance(leaf, Variable)
+    return isinstance(leaf, Variable) or is_variable(leaf)

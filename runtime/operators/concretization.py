@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import traceback
 import types
 from collections.abc import Callable
 
@@ -40,6 +41,27 @@ def refuse_leaked(error: BaseException, name: str) -> None:
     ) from error
 
 
+def refuse_write_of_flax(error: BaseException, is_converted: Callable[[types.CodeType], bool]) -> None:
+    """Say of flax's error about a write at another trace level which line it is at, and what carries it.
+
+    Raises:
+      StagingError: it is such an error.
+    """
+    if (type(error).__module__, type(error).__name__) != ("flax.errors", "TraceContextError"):
+        return
+    lines = [
+        (frame.f_code.co_filename, line)
+        for frame, line in traceback.walk_tb(error.__traceback__)
+        if is_converted(frame.f_code)
+    ]
+    where = describe_location(*lines[-1]) if lines else "An object of flax.nnx"
+    raise StagingError(
+        f"{where}\n  A variable of flax.nnx is written here at another level of tracing than that of its model: in a staged branch or "
+        "loop of a function under nnx.jit, say, which does not carry it.\n  Use autograph.function(f) in the place of "
+        "nnx.jit(autograph.convert(f)): models are state of it, in all that it stages."
+    ) from error
+
+
 def explain_concretization(error: BaseException, is_converted: Callable[[types.CodeType], bool]) -> None:
     """Add to JAX's error about a traced value that had to be concrete a note: the user's line, and the way out."""
     if not isinstance(error, _ASKED_FOR_VALUE) or any(n.startswith(_MARK) for n in getattr(error, "__notes__", ())):
@@ -58,7 +80,8 @@ def explain_concretization(error: BaseException, is_converted: Callable[[types.C
         error.add_note(
             f"{_MARK}{where}\n  {code.co_qualname} runs as it is written, unconverted: Python calls it by itself (for an operator, an "
             "attribute, a protocol), or a library does.\n  Call it by its name from converted code, or define its class in the module "
-            "of the function that uses it, and before that function; or choose with jnp.where instead of branching."
+            "of the function that uses it, and before that function; decorate it with autograph.convert; or choose with jnp.where "
+            "instead of branching."
         )
         return
     error.add_note(
