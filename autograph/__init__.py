@@ -30,6 +30,7 @@ from autograph._api import value_and_grad as value_and_grad
 from autograph._verbosity import set_verbosity as set_verbosity
 from autograph._verbosity import trace as trace
 from autograph.runtime import checkpoints as checkpoints
+from autograph.runtime import optim as optim
 from autograph.runtime import random as random
 from autograph.runtime import summary as summary
 from autograph.runtime.concrete import ConcreteFunction as ConcreteFunction
@@ -98,6 +99,7 @@ __all__ = [
     "load_ipython_extension",
     "numpy_function",
     "operators",
+    "optim",
     "progress",
     "py_function",
     "random",

@@ -13,8 +13,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from autograph.runtime.array_like import plain
+from autograph.runtime.errors import StagingError
 from autograph.runtime.linked_state import Linked, in_place_of, is_variable
+from autograph.runtime.operators.locations import user_location
 from autograph.runtime.raising import leave
+from autograph.runtime.recording import JOINT
 from autograph.runtime.results import StaticOutput
 from autograph.runtime.variables import Frame, Variable, current_frame, staging, touched_by
 
@@ -44,6 +47,19 @@ def grad(
         return (gradient, value[1]) if has_aux else gradient
 
     return differentiated
+
+
+def value_and_grad_again(
+    f: Callable[[], Any], variables: Sequence[Variable]
+) -> tuple[Any, list[Any], Callable[[Sequence[Any]], Any]]:
+    """The value of ``f``, converted, and its gradients by these Variables, and its value as a function of theirs.
+
+    That function runs what was recorded of ``f`` again, and writes to no Variable.
+    """
+    call = _Differentiation(JOINT.operators.call(f), list(variables), False, None)
+    call.name = getattr(f, "__name__", call.name)
+    value, gradients = call.run((), {})
+    return value, gradients, call.again
 
 
 def _argnums(given: Any) -> int | tuple[int, ...]:
@@ -139,6 +155,7 @@ class _Differentiation:
         self.name = getattr(f, "__name__", "the function")
         self.given = variables
         self.treedef: Any = None
+        self.again: Callable[[Sequence[Any]], Any]
 
     def run(self, args: Any, kwargs: Any) -> tuple[Any, Any]:
         self._refuse_unseen()
@@ -217,15 +234,29 @@ class _Differentiation:
         positions = {id(variable): k for k, variable in enumerate(call.variables)}
         values = call.values()
 
-        def pure(operands: Sequence[Any], inputs: Sequence[Any]) -> Any:
+        def evaluated(operands: Sequence[Any], inputs: Sequence[Any]) -> tuple[list[Any], list[Any], Any]:
             given = list(values)
             for variable, value in zip(wrt, inputs, strict=True):
                 if id(variable) in positions:
                     given[positions[id(variable)]] = value
-            outputs, last, error = call.evaluated(operands, given)
+            return call.evaluated(operands, given)
+
+        def pure(operands: Sequence[Any], inputs: Sequence[Any]) -> Any:
+            outputs, last, error = evaluated(operands, inputs)
             if error is not None:
                 leave(*error)
             return outputs[0], (outputs, last)
+
+        def again(inputs: Sequence[Any]) -> Any:
+            outputs, _, error = evaluated(args, inputs)
+            if error is not None:
+                raise StagingError(
+                    f"{user_location()}\n  {self.name} may raise an exception, and is evaluated in a search along a line, from "
+                    "which none can leave.\n  Check what it raises for before, or use an optimizer without such a search."
+                )
+            return outputs[0]
+
+        self.again = again
 
         inputs = [values[positions[id(variable)]] if id(variable) in positions else variable.value for variable in wrt]
         (_, (outputs, last)), gradients = jax.value_and_grad(pure, argnums=(0, 1), has_aux=True)(list(args), inputs)

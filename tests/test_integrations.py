@@ -238,6 +238,32 @@ def test_a_staged_write_under_flaxs_own_jit_is_refused_with_the_way_out():
     assert int(model.calls[...]) == 1
 
 
+def test_variables_of_flax_are_a_tapes_sources_and_an_optimizers():
+    nnx, _, make = flax_network()
+    model = make()[0]
+    params = [model.first.kernel, model.first.bias, model.second.kernel, model.second.bias]
+    optimizer = ag.optim.from_optax(optax.adam(0.05))
+
+    @ag.function
+    def fit(steps):
+        loss = 0.0
+        for _ in ag.range(steps):
+            with ag.GradientTape() as tape:
+                loss = jnp.mean((model(X) - Y) ** 2)
+            optimizer.apply_gradients(zip(tape.gradient(loss, params), params))
+        return loss
+
+    with ag.GradientTape() as tape:  # of the part that writes nothing: outside of a function flax refuses to write here
+        hidden = jnp.sum(model.first(X) ** 2)
+    expected = nnx.grad(lambda first: jnp.sum(first(X) ** 2))(model.first)
+    np.testing.assert_allclose(tape.gradient(hidden, params[0]), expected["kernel"][...], rtol=1e-4)
+    before = float(jnp.mean((model(X) - Y) ** 2))
+    assert float(fit(jnp.array(30))) < 0.2 * before and int(optimizer.iterations) == 30
+    assert int(model.calls[...]) == 31
+    with pytest.raises(TypeError, match="outside of a function"):
+        optimizer.minimize(lambda: jnp.mean((model(X) - Y) ** 2), params)
+
+
 # Keras
 
 
@@ -288,3 +314,55 @@ def test_a_keras_model_that_branches_on_a_traced_value():
     losses = model.fit(X, Y[:, None], epochs=20, batch_size=16, verbose=0).history["loss"]
     assert losses[-1] < 0.5 * losses[0]
     assert np.allclose(model.predict(X, verbose=0), model.by_hand(X), atol=1e-4)
+
+
+@pytest.mark.filterwarnings("ignore")  # Keras's own
+def test_keras_variables_are_a_tapes_sources_in_a_step_of_ones_own():
+    keras, model = keras_model()
+    model(X)
+    optimizer = keras.optimizers.SGD(0.05)
+    optimizer.build(model.trainable_variables)
+    ours = ag.optim.from_optax(optax.sgd(0.05))
+
+    @ag.function
+    def step(x, y):
+        with ag.GradientTape() as tape:
+            loss = jnp.mean((model(x)[:, 0] - y) ** 2)
+        slopes = tape.gradient(loss, model.trainable_variables)
+        if loss > 0.5:
+            optimizer.apply_gradients(zip(slopes, model.trainable_variables))
+        else:
+            ours.apply_gradients(zip(slopes, model.trainable_variables))
+        return loss
+
+    expected = float(jnp.mean((model.by_hand(X)[:, 0] - Y) ** 2))
+    losses = [float(step(X, Y)) for _ in range(40)]
+    assert np.isclose(losses[0], expected, rtol=1e-4) and losses[-1] < 0.2 * losses[0]
+    assert int(optimizer.iterations.value) + int(ours.iterations) == 40 and int(optimizer.iterations.value) > 0
+
+
+@pytest.mark.filterwarnings("ignore")  # Keras's own
+def test_keras_fits_with_a_converted_train_step():
+    keras, plain = keras_model()
+
+    class Model(type(plain)):
+        def loss_and_updates(self, trainable, others, x, y):
+            predicted, others = self.stateless_call(trainable, others, x)
+            return self.compute_loss(x, y, predicted), others
+
+        @ag.convert
+        def train_step(self, state, data):
+            trainable, others, of_optimizer, of_metrics = state
+            x, y = data
+            (loss, others), slopes = jax.value_and_grad(self.loss_and_updates, has_aux=True)(trainable, others, x, y)
+            norm = optax.global_norm(slopes)
+            if norm > 1.0:
+                slopes = [slope / norm for slope in slopes]
+            trainable, of_optimizer = self.optimizer.stateless_apply(of_optimizer, slopes, trainable)
+            of_metrics = self.metrics[0].stateless_update_state(of_metrics, loss)
+            return {"loss": loss}, (trainable, others, of_optimizer, of_metrics)
+
+    model = Model()
+    model.compile(optimizer=keras.optimizers.Adam(0.05), loss="mse")
+    losses = model.fit(X, Y[:, None], epochs=20, batch_size=16, verbose=0).history["loss"]
+    assert losses[-1] < 0.5 * losses[0]

@@ -74,7 +74,7 @@ def test_the_public_names_are_these():
 
 
 def test_a_star_import_brings_these_and_hides_no_builtin():
-    assert set(ag.__all__) == (PUBLIC | {"checkpoints", "random", "summary"}) - {"print", "range"}
+    assert set(ag.__all__) == (PUBLIC | {"checkpoints", "optim", "random", "summary"}) - {"print", "range"}
     assert not set(ag.__all__) & set(dir(builtins))
     assert len(ag.__all__) == len(set(ag.__all__))
 
