@@ -42,6 +42,7 @@ from autograph.runtime.operators.iterables import make_range
 from autograph.runtime.operators.locations import is_internal
 from autograph.runtime.operators.logs import is_logging
 from autograph.runtime.operators.loop_options import set_loop_options
+from autograph.runtime.operators.tqdm_bars import is_writing
 from autograph.runtime.operators.user_classes import operator_methods, writes_unseen
 from autograph.runtime.options import Options, Tools, check_options
 from autograph.runtime.recording import use_data, use_staging
@@ -70,9 +71,13 @@ def _make_operators(
     if check_bounds:
         is_never_changed, special_methods = _is_plain_unchecked, _with_items
     made.converter = Converter(
-        made, is_never_changed, _SOURCES, set_loop_options, special_methods, writes_unseen, is_logging
+        made, is_never_changed, _SOURCES, set_loop_options, special_methods, writes_unseen, _shows_texts
     )
     return made
+
+
+def _shows_texts(owner: Any, name: str) -> bool:
+    return is_logging(owner, name) or is_writing(owner, name)
 
 
 def _is_plain_unchecked(called: Any) -> bool:

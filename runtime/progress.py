@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import jax.numpy as jnp
@@ -59,10 +59,21 @@ def _tqdm() -> Any:
 
 
 class Progress:
-    """What `progress` gives."""
+    """What `progress` gives.
+
+    Attributes:
+      bar: in a program, the bar if there is one already.
+    """
 
     def __init__(self, iterable: Iterable[Any], desc: str | None, total: int | None) -> None:
         self.iterable, self.desc, self.total = iterable, desc, total
+        self.bar: Bar | None = None
+
+    def over(self, iterable: Iterable[Any]) -> Progress:
+        """The same bar for a loop over ``iterable``, which has as many items."""
+        made = Progress(iterable, self.desc, self.total)
+        made.bar = self.bar
+        return made
 
     def __iter__(self) -> Iterator[Any]:
         return iter(_tqdm()(self.iterable, desc=self.desc, total=self.total))
@@ -71,25 +82,40 @@ class Progress:
         return len(self.iterable)  # type: ignore[arg-type]
 
 
-class _Bar:
-    """The bar of one loop of a compiled program, which may run many times. Its methods are called at run time."""
+class Bar:
+    """The bar of one loop of a compiled program, which may run many times. Its methods but `begin` are called at run time.
 
-    def __init__(self, desc: str | None) -> None:
-        self.desc = desc
+    Args:
+      make: gives a bar of tqdm's for a total, or for None where that is not known.
+    """
+
+    def __init__(self, make: Callable[[int | None], Any]) -> None:
+        self.make = make
         self.bar: Any = None
+        self.at = 0
+
+    def begin(self, total: Any) -> None:
+        """Start it when the program that is being recorded comes here."""
+        show(self.start, -1 if total is None else total)
 
     def start(self, total: Any) -> None:
-        self.bar = _tqdm()(desc=self.desc, total=int(total) if total >= 0 else None)
+        self.at = 0
+        self.bar = self.make(int(total) if total >= 0 else None)
 
     def update(self, done: Any) -> None:
         if self.bar is not None:
-            self.bar.update(int(done) - self.bar.n)
+            self.bar.update(int(done) - self.at)
+            self.at = int(done)
 
     def close(self, done: Any) -> None:
         self.update(done)
         if self.bar is not None:
             self.bar.close()
         self.bar = None
+
+    def tell(self, name: str, *args: Any, **kwargs: Any) -> None:
+        if self.bar is not None:
+            getattr(self.bar, name)(*args, **kwargs)
 
 
 class StagedProgress:
@@ -103,11 +129,15 @@ class StagedProgress:
         self.operators = operators
         self.backend: Backend = operators.backend
         self.journal: Journal = operators.journal
-        self.bar = _Bar(given.desc)
-        self.total = _total(given, self.backend)
+        self.total = total_of(given, self.backend)
         self.every = 1 if self.total is None else self._at_least_one(self.total // _UPDATES)
         self.done: Any = 0
-        self._show(self.bar.start, -1 if self.total is None else self.total)
+        if given.bar is None:
+            desc = given.desc
+            self.bar = Bar(lambda total: _tqdm()(desc=desc, total=total))
+            self.bar.begin(self.total)
+        else:
+            self.bar = given.bar
 
     def _at_least_one(self, number: Any) -> Any:
         return jnp.maximum(number, 1) if self.backend.is_traced(number) else max(number, 1)
@@ -118,18 +148,26 @@ class StagedProgress:
         self.done = index + 1
         due = index % self.every == 0
         if self.backend.is_traced(due):
-            self.operators.staged_if(due, lambda: self._show(self.bar.update, index), None, [], NO_SNAPSHOT)
+            self.operators.staged_if(due, lambda: show(self.bar.update, index), None, [], NO_SNAPSHOT)
         elif due:
-            self._show(self.bar.update, index)
+            show(self.bar.update, index)
 
     def close(self) -> None:
         """Note that the loop has ended."""
         done, self.done = self.done, 0
-        self._show(self.bar.close, done)
+        show(self.bar.close, done)
 
-    def _show(self, function: Any, number: Any) -> None:
-        count_effect()
-        JOINT.staging.show(function, [jnp.asarray(number)])
+
+def show(function: Callable[[Any], None], number: Any) -> None:
+    """Call Python with a number when the program runs."""
+    count_effect()
+    JOINT.staging.show(function, [jnp.asarray(number)])
+
+
+def is_in_program() -> bool:
+    """Whether loops that run here are recorded, or mapped: Python's bars would move while tracing."""
+    staging = JOINT.staging
+    return is_recording() or staging.is_mapped(staging.place())
 
 
 def staged_progress(operators: Any, given: Progress) -> StagedProgress | None:
@@ -140,7 +178,8 @@ def staged_progress(operators: Any, given: Progress) -> StagedProgress | None:
     return StagedProgress(operators, given)
 
 
-def _total(given: Progress, backend: Backend) -> Any:
+def total_of(given: Progress, backend: Backend) -> Any:
+    """How many items there are, which may be traced; None where that is not known."""
     if given.total is not None:
         return given.total
     staged = as_staged(given.iterable, backend)

@@ -1,6 +1,7 @@
 """`ag.progress`: a bar for a loop, in Python and in staged loops, and results as without it."""
 
 import builtins
+import io
 
 import jax
 import jax.numpy as jnp
@@ -153,6 +154,7 @@ def test_total_for_what_has_no_length(bars):
 
 def test_under_vmap_there_is_none(bars):
     assert jax.vmap(ag.convert(summed))(jnp.ones((2, 5))).tolist() == [5.0, 5.0]
+    assert bars == []
 
 
 def test_what_cannot_be_meant(bars):
@@ -173,3 +175,148 @@ def test_without_tqdm_the_error_names_the_extra(monkeypatch):
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(ImportError, match=r"autograph-xla\[progress\]"):
         ag.progress([1])
+
+
+# tqdm's own names, in converted code.
+
+
+class Told(tqdm.tqdm):
+    """What its bars were told."""
+
+    told = []
+
+    def __init__(self, *args, **options):
+        Told.told.append(("new", options.get("desc"), options.get("total")))
+        super().__init__(*args, **{**options, "disable": True})
+
+    def update(self, n=1):
+        Told.told.append(n)
+
+    def set_postfix(self, **values):
+        Told.told.append(values)
+
+    def close(self):
+        Told.told.append("closed")
+
+    def __del__(self):  # which closes it again
+        pass
+
+
+@pytest.fixture
+def told():
+    Told.told = []
+
+    def take():
+        jax.effects_barrier()
+        found, Told.told = Told.told, []
+        assert "closed" in found
+        return found[: found.index("closed") + 1]
+
+    yield take
+    Told.told = []
+
+
+def shows_its_loss(n):
+    total = 0.0
+    bar = Told(range(n), desc="fit")
+    for i in bar:
+        total += i
+        bar.set_postfix(loss=total)
+    return total
+
+
+@pytest.mark.parametrize("kind", [ag.function, lambda f: jax.jit(ag.convert(f))], ids=["function", "jit"])
+def test_a_bar_of_tqdms_around_a_traced_range(told, kind):
+    run = kind(shows_its_loss)
+    for n in (3, 2):
+        assert float(run(jnp.array(n))) == sum(range(n))
+        found = told()
+        assert found[0] == ("new", "fit", n) and sum(step for step in found if isinstance(step, int)) == n
+        assert [step["loss"] for step in found if isinstance(step, dict)] == [0.0, 1.0, 3.0][:n]
+    assert shows_its_loss(3) == ag.convert(shows_its_loss)(3) == 3.0
+
+
+def test_trange_stops_where_the_program_does(capsys):
+    def f(x):
+        for i in tqdm.trange(5, desc="steps"):
+            if x > 3:
+                break
+            x = x + i
+        return x
+
+    assert int(ag.function(f)(jnp.array(1))) == f(1) == 4
+    jax.effects_barrier()
+    assert "steps:  80%" in capsys.readouterr().err
+
+
+def test_a_thousand_items_are_one_loop_and_a_hundred_moves(told):
+    @ag.function
+    def f(xs):
+        total = 0.0
+        for i, (x, y) in enumerate(zip(Told(xs), xs)):
+            total += i * x * y
+        return total
+
+    xs = jnp.ones(1000)
+    assert float(f(xs)) == 499500.0
+    found = told()
+    assert found[0][2] == 1000 and 90 < len(found) < 110
+    assert sum(step for step in found if isinstance(step, int)) == 1000
+
+
+def test_what_python_iterates_over_moves_it_too(told):
+    def f(xs):
+        doubled = [x * 2 for x in Told(xs)]
+        for name in Told(["a", "bc"]):
+            xs = xs + len(name)
+        return doubled[-1] + xs.sum()
+
+    xs = jnp.arange(3.0)
+    assert float(ag.function(f)(xs)) == float(f(xs)) == 16.0
+    assert told()[1:] == [1, 1, 1, "closed"]
+
+
+def test_a_bar_that_is_moved_by_hand(told, capsys):
+    @ag.function
+    def f(x):
+        with Told(total=10) as bar:
+            while x < 10:
+                bar.update(2)
+                x = x + 2
+                if x > 6:
+                    tqdm.tqdm.write(f"at {x}")
+        return x
+
+    assert int(f(jnp.array(4))) == 10
+    assert told() == [("new", None, 10), 2, 2, 2, "closed"]
+    assert capsys.readouterr().out == "at 8\nat 10\n"
+
+
+def test_a_bar_from_outside_moves_at_every_run():
+    bar = tqdm.tqdm(total=10, file=io.StringIO())
+
+    @ag.function
+    def f(n):
+        for i in ag.range(n):
+            if i % 2 == 0:
+                bar.update(1)
+
+    f(jnp.array(4))
+    f(jnp.array(4))
+    jax.effects_barrier()
+    assert bar.n == 4
+
+
+def test_of_tqdms_there_is_none_under_vmap(told):
+    assert jax.vmap(ag.convert(shows_its_loss))(jnp.array([2, 3])).tolist() == [1.0, 3.0]
+    assert Told.told == []
+
+
+def test_what_a_bar_cannot_tell_while_tracing():
+    @ag.function
+    def f(n):
+        bar = Told(range(n))
+        return bar.n
+
+    with pytest.raises(AttributeError, match="'n' of a bar in a function that is being traced.*set_postfix"):
+        f(jnp.array(3))

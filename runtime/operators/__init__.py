@@ -38,6 +38,7 @@ from autograph.runtime.operators.reductions import Reductions
 from autograph.runtime.operators.reported_writes import ReportedWrites
 from autograph.runtime.operators.rolling import Rolling
 from autograph.runtime.operators.slices import Slices
+from autograph.runtime.operators.tqdm_bars import TqdmBars
 from autograph.runtime.operators.transformed import Transformed
 from autograph.runtime.operators.wrappers import Wrappers
 
@@ -147,6 +148,7 @@ class Operators(Conditionals, Loops, Items, Calls, Builtins, Lists):
         self.call_outside, self.refuse_pending = outside.call_outside, outside.refuse_pending
         self.logs = Logs(self.journal, backend.is_traced)
         builtin = self.make_overloads()
+        self.bars = TqdmBars(backend, builtin[range])
         derived = DerivedGenerators(
             self.generators, lambda function: self.converter.convert(function), self.call, self.truth, builtin
         )

@@ -38,6 +38,7 @@ from autograph.runtime.operators.state import value_of
 from autograph.runtime.operators.traced_deques import TracedDeque
 from autograph.runtime.operators.traced_lists import TracedList, is_array_list, is_traced_list
 from autograph.runtime.optional import Optional
+from autograph.runtime.progress import Progress, is_in_program
 from autograph.runtime.raise_sites import DeferredText
 from autograph.runtime.recording import LOCAL
 
@@ -187,11 +188,17 @@ class Builtins:
         return next(*args)
 
     def _enumerate(self, iterable: Any, start: Any = 0) -> Any:
+        if isinstance(iterable, Progress) and is_in_program():
+            return iterable.over(self._enumerate(iterable.iterable, start))
         if can_stage(iterable, self.backend):
             return StagedItems((iterable,), "enumerate", start)
         return enumerate(iterable, start)
 
     def _zip(self, *iterables: Any, strict: bool = False) -> Any:
+        if builtins.any(isinstance(iterable, Progress) for iterable in iterables) and is_in_program():
+            shown = builtins.next(iterable for iterable in iterables if isinstance(iterable, Progress))
+            inside = [each.iterable if isinstance(each, Progress) else each for each in iterables]
+            return shown.over(self._zip(*inside, strict=strict))
         if iterables and builtins.all(can_stage(iterable, self.backend) for iterable in iterables):
             lengths = {iterable.shape[0] for iterable in iterables if hasattr(iterable, "shape")}
             if not (strict and len(lengths) > 1):

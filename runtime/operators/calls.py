@@ -31,6 +31,7 @@ from autograph.runtime.operators.reported_writes import ReportedWrites
 from autograph.runtime.operators.rolling import Rolling
 from autograph.runtime.operators.state import has_contents
 from autograph.runtime.operators.streams import check_not_advanced
+from autograph.runtime.operators.tqdm_bars import TqdmBars
 from autograph.runtime.operators.traced_lists import TracedList
 from autograph.runtime.operators.transformed import Transformed
 from autograph.runtime.operators.wrappers import CACHE, Wrappers
@@ -61,6 +62,7 @@ class Calls:
     wrappers: Wrappers
     writes: ReportedWrites
     logs: Logs
+    bars: TqdmBars
     constants: ConstantChoices
     bounds: Bounds | None
     transformed: Transformed
@@ -141,7 +143,10 @@ class Calls:
             if has_twin(function):
                 return self.overloads[function]
             made = (
-                self.wrappers.dispatched(function) or self.wrappers.managing(function) or self.logs.deferred(function)
+                self.wrappers.dispatched(function)
+                or self.wrappers.managing(function)
+                or self.logs.deferred(function)
+                or self.bars.instead_of(function)
             )
             if made or not known.calls:
                 return made or function
@@ -165,6 +170,8 @@ class Calls:
             return self._method_of_object(method)
         if has_contents(method.__self__):
             return self._list_method(method)
+        if (bar := self.bars.instead_of(method)) is not None:
+            return bar
         converted = self._function(function)
         if converted is function:
             return self.logs.deferred(method) or method
@@ -203,7 +210,9 @@ class Calls:
         return called
 
     def _class(self, cls: type) -> Any:
-        """A user's class, called so that its ``__init__`` is converted; others as they are."""
+        """A user's class, called so that its ``__init__`` is converted; others as they are, but for tqdm's."""
+        if (bar := self.bars.instead_of(cls)) is not None:
+            return bar
         if dataclasses.is_dataclass(cls) and not hasattr(cls, "__post_init__"):
             fields = [field.name for field in dataclasses.fields(cls) if field.default_factory is list]
             return functools.partial(self._with_own_lists, cls, fields) if fields else cls

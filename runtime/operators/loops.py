@@ -25,7 +25,7 @@ from autograph.runtime.operators.opaque import OpaqueCalls
 from autograph.runtime.operators.raises import ABSENCES, Raising, may_be_bound
 from autograph.runtime.operators.rolling import Rolling, Trial, is_used_up, tells, why
 from autograph.runtime.operators.state import Marks, Slot, Snapshot, find_variables
-from autograph.runtime.progress import Progress, staged_progress
+from autograph.runtime.progress import Progress, is_in_program, staged_progress
 from autograph.runtime.recording import JOINT, effects_recorded
 
 
@@ -156,7 +156,7 @@ class Loops(Raising):
         bar = None
         if isinstance(iterable, Progress):
             bar = staged_progress(self, iterable)
-            iterable = iter(iterable) if bar is None else iterable.iterable
+            iterable = iterable.iterable if is_in_program() else iter(iterable)
         is_resumed = is_kept and isinstance(iterable, Iterator)
         loop = ForLoop(body, names, test, result, options, None if bar is None else bar.report, is_resumed=is_resumed)
         if is_resumed or bar is not None or not self.generators.take_loop(iterable, loop, python_only):
