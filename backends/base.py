@@ -77,9 +77,9 @@ class LoopSpec:
       length: trip count or bound, int or traced; None for no bound.
       arrays: what each iteration takes one slice of.
       checkpoints: how many states a reverse pass may keep; None lets the backend choose.
-      limit: a bound of a traced length, if one is known.
-      step: how many iterations are taken at once.
+      limit, step: a bound of a traced length, if one is known; how many iterations are taken at once.
       stride: the step of the range that the loop runs over; None if it runs over something else.
+      progressions: for those of ``arrays`` that hold evenly spaced ints, by number, the first and the difference.
     """
 
     body: Traced
@@ -93,6 +93,7 @@ class LoopSpec:
     limit: int | None = None
     step: int = 1
     stride: Any = None
+    progressions: Mapping[int, tuple[int, int]] = field(default_factory=dict)
 
 
 class RaiseSite(Protocol):

@@ -311,6 +311,14 @@ def test_item_assignment_is_a_scatter_of_array_indices_and_values():
     assert jax_compat.are_one_scatter(equation, other) and not jax_compat.are_one_scatter(equation, summed)
 
 
+def test_a_program_of_fewer_operands_and_other_results():
+    program = jax.make_jaxpr(lambda x, y, z: (x + 1, z * 2))(1.0, 2.0, 3.0)
+    x, _, z = program.jaxpr.invars
+    assert jax_compat.replay(jax_compat.with_operands(program, [x, z]), 1.0, 3.0) == [2.0, 6.0]
+    last = program.jaxpr.outvars[1:]
+    assert jax_compat.replay(jax_compat.with_results(program, last), 1.0, 2.0, 3.0) == [6.0]
+
+
 def test_tables_of_operations_name_operations():
     """Those that some version of JAX does not have are listed: a name that is none any more is a hole in a table."""
     made = {name for name in dir(jax.lax) if name.endswith("_p")}

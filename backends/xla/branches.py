@@ -161,6 +161,23 @@ def is_select_on(platform: str, params: Mapping[str, Any]) -> bool:
     return isinstance(choice, Branches) and choice.runs_both_on(platform)
 
 
+def is_choice(equation: Any) -> bool:
+    """Whether an equation is a conditional of ours, and no derivative of one."""
+    choice = equation.params.get("choice")
+    return isinstance(choice, Branches) and choice.tangents is None
+
+
+def choice_of_results(equation: Any, wanted: Sequence[bool], reduced: Callable[[ClosedJaxpr], ClosedJaxpr]) -> Any:
+    """A conditional of ours with some of its results; ``reduced`` takes out of a branch what only the others need."""
+    choice: Branches = equation.params["choice"]
+    pair = [reduced(jax_compat.with_results(branch, only(branch.jaxpr.outvars, wanted))) for branch in choice.pair]
+    made = Branches(pair[0], pair[1], keeps=choice.keeps, tested=choice.tested)
+    params = {**equation.params, "choice": made, "branches": made.pair}
+    return jax_compat.equation_like(
+        equation, equation.primitive, params, equation.invars, only(equation.outvars, wanted)
+    )
+
+
 def _types(*_: Any, choice: Branches, **__: Any) -> list[Any]:
     return choice.results
 

@@ -78,6 +78,18 @@ def with_equations(program: ClosedJaxpr, equations: Sequence[Any]) -> ClosedJaxp
     return ClosedJaxpr(program.jaxpr.replace(eqns=list(equations)), program.consts)
 
 
+def with_operands(program: ClosedJaxpr, invars: Sequence[Any]) -> ClosedJaxpr:
+    """The same program without operands that it does not use."""
+    jaxpr = program.jaxpr.replace(invars=list(invars), debug_info=program.jaxpr.debug_info.with_unknown_names())
+    return ClosedJaxpr(jaxpr, program.consts)
+
+
+def with_results(program: ClosedJaxpr, outvars: Sequence[Any]) -> ClosedJaxpr:
+    """The same program with other results, computed already."""
+    jaxpr = program.jaxpr.replace(outvars=list(outvars), debug_info=program.jaxpr.debug_info.with_unknown_names())
+    return ClosedJaxpr(jaxpr, program.consts)
+
+
 def with_constants(program: ClosedJaxpr, constants: Sequence[Any]) -> ClosedJaxpr:
     """The same program closed over other values."""
     return program.replace(consts=list(constants))

@@ -41,6 +41,8 @@ def rolled(spec: LoopSpec) -> RolledLoop | None:
     needed = _needed(spec, split)
     length, tables, last = _Numbers(spec, split).run(needed)
     arrays = [_table(values, var.aval.dtype) for values, var in zip(tables, needed, strict=True)]
+    found = [_progression(values, var.aval.dtype) for values, var in zip(tables, needed, strict=True)]
+    progressions = {len(spec.arrays) + k: each for k, each in enumerate(found) if each is not None}
     return RolledLoop(
         dataclasses.replace(
             spec,
@@ -49,6 +51,7 @@ def rolled(spec: LoopSpec) -> RolledLoop | None:
             results=[None if k in split.static else result for k, result in enumerate(spec.results)],
             length=length,
             arrays=[*spec.arrays, *arrays],
+            progressions={**spec.progressions, **progressions},
         ),
         last,
     )
@@ -190,11 +193,18 @@ def _without(spec: LoopSpec, split: _Split, needed: Sequence[Any], arrays: Seque
 
 def _table(values: Sequence[Any], dtype: Any) -> Any:
     """One value for each iteration, as an array; evenly spaced ints are computed rather than held."""
-    if jnp.issubdtype(dtype, jnp.integer):
-        first, step = values[0], (values[1] - values[0] if len(values) > 1 else 0)
-        if all(value == first + step * k for k, value in enumerate(values)):
-            return jnp.arange(len(values), dtype=dtype) * step + first
+    if (progression := _progression(values, dtype)) is not None:
+        first, step = progression
+        return jnp.arange(len(values), dtype=dtype) * step + first
     return jnp.asarray(np.asarray(values, dtype))
+
+
+def _progression(values: Sequence[Any], dtype: Any) -> tuple[int, int] | None:
+    """First item and difference of evenly spaced ints."""
+    if not values or not jnp.issubdtype(dtype, jnp.integer):
+        return None
+    first, step = values[0], (values[1] - values[0] if len(values) > 1 else 0)
+    return (first, step) if all(value == first + step * k for k, value in enumerate(values)) else None
 
 
 class _Numbers:
