@@ -311,6 +311,19 @@ def test_item_assignment_is_a_scatter_of_array_indices_and_values():
     assert jax_compat.are_one_scatter(equation, other) and not jax_compat.are_one_scatter(equation, summed)
 
 
+def test_a_scatter_of_one_block_says_where_and_how_large():
+    def window(write, *operands):
+        return jax_compat.scatter_window(equations(write, *operands)[-1])
+
+    square = jnp.zeros((4, 3))
+    assert window(lambda x, i: x.at[i].set(7.0), jnp.zeros(4), 2) == ((0,), (1,))
+    assert window(lambda x, i: x.at[i].add(x[0]), square, 2) == ((0,), (1, 3))
+    assert window(lambda x, i: x.at[:, i].set(1.0), square, 2) == ((1,), (4, 1))
+    assert window(lambda x, i: x.at[i, i].set(1.0), square, 2) == ((0, 1), (1, 1))
+    assert window(lambda x, i: x.at[i].set(1.0), jnp.zeros(4), jnp.arange(2)) is None
+    assert jax_compat.scatter_window(only_equation(jnp.sin, 1.0)) is None
+
+
 def test_a_program_of_fewer_operands_and_other_results():
     program = jax.make_jaxpr(lambda x, y, z: (x + 1, z * 2))(1.0, 2.0, 3.0)
     x, _, z = program.jaxpr.invars

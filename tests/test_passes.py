@@ -62,7 +62,17 @@ def positive(values, out):
     return out, count
 
 
+def gate(samples, out):
+    level = np.float32(0)
+    for i in ag.range(5):
+        level = level * 0.5 + samples[i]
+        if level > 2:
+            out[i] = level
+    return out
+
+
 PROGRAMS = {
+    "gate": (gate, lambda: (np.array([3, -1, 4, -1, 5], np.float32), np.zeros(5, np.float32))),
     "positive": (positive, lambda: (np.array([3, -1, 4, -1, 5], np.int32), np.zeros(5, np.int32))),
     "collatz": (collatz, lambda: (np.int32(27),)),
     "bubble_sort": (bubble_sort, lambda: (np.array([5, 2, 9, 1, 7, 3], np.int32),)),

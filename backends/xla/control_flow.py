@@ -186,8 +186,8 @@ class _Emission:
         start = [cast(*spec.carry[k]) for k in self._loop.order]
         if spec.length is None:
             last = while_loop(self._goes_on, lambda carry: self._step(carry, 0, ()), start, slots=spec.checkpoints)
-        elif spec.test is None and isinstance(spec.length, int) and spec.checkpoints is None:
-            last = self._scan(start)
+        elif self._loop.is_scan:
+            return self._scan(start)
         else:
             last = self._bounded_while(start)
         return self._whole(last)
@@ -200,12 +200,15 @@ class _Emission:
         return values
 
     def _step(self, carry: Sequence[Any], index: Any, slices: Sequence[Any]) -> list[Any]:
+        results = [self._spec.results[k] for k in self._loop.order]
+        return values_of(results, self._outputs(carry, index, slices), self._types)
+
+    def _outputs(self, carry: Sequence[Any], index: Any, slices: Sequence[Any]) -> list[Any]:
         spec = self._spec
         wanted = spec.body.program.in_avals[spec.inputs].dtype
         if getattr(index, "dtype", wanted) != wanted:
             index = jax.lax.convert_element_type(index, wanted)
-        outputs = replay(spec.body.program, *self._whole(carry)[: spec.inputs], index, *slices)
-        return values_of([spec.results[k] for k in self._loop.order], outputs, self._types)
+        return replay(spec.body.program, *self._whole(carry)[: spec.inputs], index, *slices)
 
     def _goes_on(self, carry: Sequence[Any]) -> Any:
         test = self._spec.test
@@ -215,13 +218,20 @@ class _Emission:
     def _scan(self, start: list[Any]) -> list[Any]:
         spec = self._spec
 
-        def body(carry: Any, slices: Any) -> tuple[Any, None]:
+        changed = [*self._loop.order, *(row.position for row in self._loop.rows)]
+        types = [*self._types, *(spec.results[row.position].type for row in self._loop.rows)]
+
+        def body(carry: Any, slices: Any) -> tuple[Any, list[Any]]:
             index, values = carry
-            return (index + 1, self._step(values, index, slices)), None
+            after = values_of([spec.results[k] for k in changed], self._outputs(values, index, slices), types)
+            return (index + 1, after[: len(values)]), after[len(values) :]
 
         first = (jnp.int32(0), start)
-        (_, last), _ = jax.lax.scan(body, first, list(spec.arrays), length=spec.length, unroll=spec.step)
-        return last
+        (_, last), rows = jax.lax.scan(body, first, list(spec.arrays), length=spec.length, unroll=spec.step)
+        whole = self._whole(last)
+        for row, values in zip(self._loop.rows, rows, strict=True):
+            whole[row.position] = row.put(values)
+        return whole
 
     def _bounded_while(self, start: list[Any]) -> list[Any]:
         spec = self._spec

@@ -132,11 +132,11 @@ def inner_blocks(kind: Kind, equation: Any) -> list[tuple[str, Any]]:
 
 
 def _results(kind: Kind, equation: Any) -> tuple[tuple[str, ...], int | None]:
-    """The types of the results, of a loop those of what it carries, and how often it runs, if that is known."""
+    """The types of the results, of a loop those of what it carries and of what it puts together row by row, and how often it runs, if
+    that is known."""
     results = [_type(variable.aval) for variable in equation.outvars]
     if kind is Kind.SCAN:
-        scan = jax_compat.scan_of(equation)
-        return tuple(results[: scan.carried]), scan.options["length"]
+        return tuple(results), jax_compat.scan_of(equation).options["length"]
     return tuple(results), None
 
 

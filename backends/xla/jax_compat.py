@@ -371,6 +371,23 @@ def drops_out_of_range(equation: Any) -> bool:
     return bool(equation.params["mode"] == jax.lax.GatherScatterMode.FILL_OR_DROP)
 
 
+def scatter_window(equation: Any) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    """Of a scatter that writes one block: the axes that its vector of indices is of, and the sizes of the block."""
+    if not is_scatter(equation):
+        return None
+    array, indices, updates = (atom.aval for atom in equation.invars)
+    numbers = equation.params["dimension_numbers"]
+    if (
+        len(indices.shape) != 1
+        or numbers.operand_batching_dims
+        or len(numbers.update_window_dims) != len(updates.shape)
+    ):
+        return None
+    pending = iter(updates.shape)
+    sizes = tuple(1 if axis in numbers.inserted_window_dims else next(pending) for axis in range(len(array.shape)))
+    return tuple(numbers.scatter_dims_to_operand_dims), sizes
+
+
 def are_one_scatter(first: Any, second: Any) -> bool:
     """Whether two scatters differ in their operands at most; each has a function of its own that says the same."""
     own = ("update_jaxpr", "update_consts")

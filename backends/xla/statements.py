@@ -30,17 +30,36 @@ class Conditional:
 
 
 @dataclass(frozen=True)
+class Row:
+    """An array of a loop's carry that goes by rows: the body takes none of it but slices, and its result is a row.
+
+    ``put`` makes the array after the loop of all rows, in the order of the iterations.
+    """
+
+    position: int
+    put: Callable[[Any], Any]
+
+
+@dataclass(frozen=True)
 class Loop:
     """A loop, and how it is to be carried out.
 
     Attributes:
       order: positions of the carry that changes, in the order in which XLA carries it.
       counter: start and step of the item that the body takes in the place of the index; None if it takes the index.
+      rows: arrays that change, and are not in ``order``.
     """
 
     spec: LoopSpec
     order: tuple[int, ...]
     counter: tuple[Any, Any] | None = None
+    rows: tuple[Row, ...] = ()
+
+    @property
+    def is_scan(self) -> bool:
+        """Whether it becomes a `jax.lax.scan`, as it runs a known number of times."""
+        spec = self.spec
+        return spec.test is None and isinstance(spec.length, int) and spec.checkpoints is None
 
 
 def values_of(leaves: Sequence[Any], outputs: Sequence[Any], types: Sequence[LeafType]) -> list[Any]:

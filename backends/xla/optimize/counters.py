@@ -34,9 +34,8 @@ class _Counter:
 def count_by_item(loop: Loop) -> Loop:
     """The loop that counts by an item, if its body computes one; a loop that is a `jax.lax.scan` keeps its index."""
     spec = loop.spec
-    is_scan = spec.test is None and isinstance(spec.length, int) and spec.checkpoints is None
     is_wide = getattr(spec.length, "dtype", np.int32) != np.int32
-    counter = None if spec.length is None or is_scan or is_wide else _counter_of(spec)
+    counter = None if spec.length is None or loop.is_scan or is_wide else _counter_of(spec)
     if counter is None:
         return loop
     start, step = (_value_of(atom, spec) for atom in (counter.start, counter.step))

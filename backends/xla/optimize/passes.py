@@ -14,6 +14,7 @@ from typing import Any
 
 from autograph.backends.xla.branches import cond
 from autograph.backends.xla.jax_compat import ClosedJaxpr
+from autograph.backends.xla.optimize.by_rows import scan_by_rows
 from autograph.backends.xla.optimize.counters import count_by_item
 from autograph.backends.xla.optimize.order import flags_last
 from autograph.backends.xla.optimize.selects import select
@@ -55,6 +56,12 @@ PASSES = (
         write_after,
         "An array that goes through a branch is copied in each iteration of a loop: 20 to 30 times the time of a bubble "
         "sort. Before the conditional is emitted: an array that it carries can no longer be taken out.",
+    ),
+    Pass(
+        Stage.LOOP,
+        scan_by_rows,
+        "What is read and written at the loop's index is a scan's input and output: a body that touches elements is one kernel, "
+        "which XLA copies no array for, and its reverse sweep adds to no whole array. First, as what it leaves of a body has fewer arrays.",
     ),
     Pass(
         Stage.LOOP,
