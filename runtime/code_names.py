@@ -52,6 +52,20 @@ _KIND_OF = types.MappingProxyType(
 )
 
 
+def codes_in(code: types.CodeType) -> Iterator[types.CodeType]:
+    """The code, and that of the functions and expressions in it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from codes_in(constant)
+
+
+@functools.lru_cache(maxsize=1024)
+def names_in(code: types.CodeType) -> frozenset[str]:
+    """The names of globals and attributes in the code, and in that within it, whatever is done with them."""
+    return frozenset(name for part in codes_in(code) for name in part.co_names)
+
+
 @functools.lru_cache(maxsize=1024)
 def names_of(code: types.CodeType) -> Names:
     """The names of a code object and of those within it."""

@@ -132,6 +132,7 @@ class StagedProgress:
         self.total = total_of(given, self.backend)
         self.every = 1 if self.total is None else self._at_least_one(self.total // _UPDATES)
         self.done: Any = 0
+        self.journal.born(self)
         if given.bar is None:
             desc = given.desc
             self.bar = Bar(lambda total: _tqdm()(desc=desc, total=total))
@@ -144,6 +145,7 @@ class StagedProgress:
 
     def report(self, index: Any) -> None:
         """Note that an iteration begins."""
+        self.journal.keeps(self)  # no variable of the user's leads to it
         self.journal.touch(AttributePlace(self, "done"))
         self.done = index + 1
         due = index % self.every == 0

@@ -143,7 +143,7 @@ class Operators(Conditionals, Loops, Items, Calls, Builtins, Lists):
             remove_attr=self.remove_attr,
         )
         self.transformed = Transformed(backend, self.journal, self._converted)
-        self.wrappers = Wrappers(backend, self.call, self._is_converted)
+        self.wrappers = Wrappers(backend, self.journal, self.call, self._is_converted)
         outside = OutsideLists(self.journal, self.call, writes_at_run_time)
         self.call_outside, self.refuse_pending = outside.call_outside, outside.refuse_pending
         self.logs = Logs(self.journal, backend.is_traced)

@@ -342,7 +342,10 @@ class Conditionals:
             self.journal.paths.pop()
             self.identities.leave(known)
             snapshot.restore()
-            living = [key_of(place) for place in self.journal.close(region, end.traced.leaves)]
+            living = [
+                key_of(place)
+                for place in self.journal.close(region, (block, *snapshot.functions, *snapshot.reachable()))
+            ]
             self.identities.refresh()
         end.written = {key: entry for key, entry in end.written.items() if key in living}
         return end

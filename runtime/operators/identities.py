@@ -11,7 +11,6 @@ all that it may be. Two that have a mark in common may be one.
 from __future__ import annotations
 
 import itertools
-import sys
 import threading
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -142,8 +141,6 @@ class Identities(threading.local):
         found = parts_of(value)
         if not found:
             return
-        for gone in [each for each, known in self._known.items() if known.choice and _is_gone(known)]:
-            del self._known[gone]
         columns = [parts_of(candidate) for candidate in candidates]
         for path, part in found.items():
             originals = [column[path] for column in columns]
@@ -247,11 +244,6 @@ class Identities(threading.local):
                 where = known.where or next((other.where for other in others if other.where), "")
                 known.held = None
                 raise _unreported(known.part, where)
-
-
-def _is_gone(known: _Known) -> bool:
-    """Whether nothing else refers to the container; beside what is known, `getrefcount` counts its argument."""
-    return sys.getrefcount(known.part) <= 2
 
 
 def _identity(known: _Known) -> int:

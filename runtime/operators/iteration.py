@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -36,7 +35,7 @@ class Iteration:
                     f"{user_location()}\n  This loop is to run in Python (unroll=True), and how often it runs is traced.\n  Leave the "
                     "option out, or loop over a range of Python ints."
                 )
-        return itertools.islice(self.iterator(iterable), options.bound)
+        return _at_most(options.bound, self.iterator(iterable))
 
     def iterator(self, iterable: Any) -> Iterator[Any]:
         """``iter(iterable)``, through the converted methods of a user's class."""
@@ -59,6 +58,10 @@ class Iteration:
             finally:
                 self.journal.is_stepping = outer
             yield item
+
+
+def _at_most(bound: int | None, items: Iterator[Any]) -> Iterator[Any]:
+    return items if bound is None else (item for _, item in zip(range(bound), items, strict=False))
 
 
 def refuse_resuming() -> StagingError:

@@ -6,14 +6,13 @@ writes to an object that was there before must become state of the statement. Co
 before it is made; the innermost region keeps the value that was there. When the block has run, the region gives the
 places written, with what they hold, and puts back what they held.
 
-An object that the block itself made is no concern of the statement's. After the block nothing else refers to it,
-which is how it is told apart.
+An object that the block itself made is no concern of the statement's. Converted code reports what it makes; of what else
+makes objects (displays of fixed length, libraries), one is told by this: nothing that the block can reach, as it was before,
+leads to it.
 """
 
 from __future__ import annotations
 
-import collections
-import sys
 import threading
 import types
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -25,6 +24,7 @@ import numpy as np
 from autograph.runtime.errors import StagingError
 from autograph.runtime.operators.cached_reads import CachedRead
 from autograph.runtime.operators.copies import Copies
+from autograph.runtime.operators.holders import within_reach
 from autograph.runtime.operators.locations import user_location
 from autograph.runtime.operators.places import (
     MUTABLE_CONTAINERS,
@@ -69,6 +69,9 @@ _READING_METHODS = frozenset(
 )
 
 
+_OF_OBJECTS = (AttributePlace, ContentsPlace)
+
+
 class Region:
     """The writes of one block.
 
@@ -81,6 +84,7 @@ class Region:
       repeats: whether the block runs more than once.
       peeled_for: the variables of a loop, whose body this is, that can still run its first iteration by itself.
       entry: what the block's variables held when it was entered; None if the journal sees all their writes.
+      kept_elsewhere: values that the block has from where no variable leads: out of caches.
       absences: the classes, and names, of errors left in the block's program since something is absent, which an iteration may
         provide for the next.
     """
@@ -98,6 +102,7 @@ class Region:
         # What `a += 1` does to an array that a variable holds is not reported.
         values = (variable.get() for variable in own)
         self._arrays = Reach(value for value in values if isinstance(value, np.ndarray))
+        self.kept_elsewhere: list[Any] = []
         self.made: list[Any] = []
         self._made_ids: set[int] = set()
         self._left_alone: list[Any] = []
@@ -354,6 +359,11 @@ class Journal(threading.local):
         if self.regions:
             self.regions[-1].add_made(owner)
 
+    def keeps(self, value: Any) -> None:
+        """Report that a cache, which no variable leads to, holds this value."""
+        for region in self.regions:
+            region.kept_elsewhere.append(value)
+
     def write(self, place: Any, value: Any) -> None:
         """Write a place on behalf of a statement that has been staged, for the region around it to see."""
         if isinstance(place, Place):
@@ -375,27 +385,22 @@ class Journal(threading.local):
         self.regions.append(region)
         return region
 
-    def close(self, region: Region, leaves: Iterable[Any] = ()) -> list[Place]:
-        """End a region: undo its writes, and give the places that the statement has to take as state.
+    def close(self, region: Region, roots: Iterable[Any] = ()) -> list[Place]:
+        """End a region: undo its writes, and return the places that the statement has to take as state.
 
-        ``leaves``, what the block leaves behind, may refer to objects that it made.
+        Args:
+          roots: functions and values, from which all that was there before the block can be reached, if the block can reach it.
         """
         assert self.regions[-1] is region
         region.roll_back()
         self.regions.pop()
-        holders: collections.Counter[int] = collections.Counter()
-        for each in (region, *self.regions):
-            for place, _ in each.before.values():
-                if isinstance(place, AttributePlace | ContentsPlace):
-                    holders[id(place.owner)] += 1
-        holders.update(id(leaf) for leaf in leaves if isinstance(leaf, MUTABLE_CONTAINERS))
-        for key, (place, _) in list(region.before.items()):
-            # Beside the places themselves, `getrefcount` counts its argument.
-            if isinstance(place, AttributePlace | ContentsPlace) and (
-                sys.getrefcount(place.owner) <= holders[id(place.owner)] + 1
-            ):
-                del region.before[key]
-        return [place for place, _ in region.before.values()]
+        owners = {id(place.owner): place for place, _ in region.before.values() if isinstance(place, _OF_OBJECTS)}
+        lasting = within_reach(owners.keys(), (*roots, *region.kept_elsewhere)) if owners else ()
+        return [
+            place
+            for place, _ in region.before.values()
+            if not isinstance(place, _OF_OBJECTS) or id(place.owner) in lasting
+        ]
 
     @contextmanager
     def observed(self) -> Iterator[list[Place]]:

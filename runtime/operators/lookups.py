@@ -21,6 +21,7 @@ from autograph.runtime.operators.journal import Journal
 from autograph.runtime.operators.locations import user_location
 from autograph.runtime.operators.operations import user_method
 from autograph.runtime.operators.padded import are_alike
+from autograph.runtime.operators.parts import parts_of
 from autograph.runtime.operators.slices import Slices, Span, has_span
 from autograph.runtime.operators.state import has_contents
 from autograph.runtime.operators.traced_lists import TracedList
@@ -98,6 +99,8 @@ class Lookups:
         self.check_bounds(target, key)
         columns = list(zip(*leaves, strict=True))
         found = jax.tree.unflatten(structures[0], [self._column(column, target)[key] for column in columns])
+        for part in parts_of(found).values():
+            self.journal.born(part)
         self.identities.looked_up(found, target, key, self.journal.block)
         return found
 

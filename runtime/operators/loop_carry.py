@@ -391,7 +391,7 @@ class LoopTrace(SettlesCarry, CarriesParts):
             self.installed = {}
             self.raising.identities.leave(known)
             self.snapshot.restore()
-            living = self.journal.close(region, end.traced.leaves)
+            living = self.journal.close(region, (*self.snapshot.functions, *self.snapshot.reachable()))
             self.raising.identities.refresh()
         end.absences = region.absences
         end.discovered = [place for place in living if key_of(place) in end.written]

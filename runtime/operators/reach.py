@@ -16,6 +16,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from autograph.runtime.code_names import names_in
 from autograph.runtime.errors import StagingError
 from autograph.runtime.library_table import is_library
 from autograph.runtime.operators.locations import user_location
@@ -116,8 +117,7 @@ class Reach:
         names = self._slots.get(kind)
         if names is None:
             names = self._slots[kind] = _slots_of(kind)
-        found = {name: held for name in names if (held := _slot(value, name)) is not UNBOUND}
-        return found | namespace_of(value)
+        return _in_slots(value, names) | namespace_of(value)
 
     def _function(self, function: types.FunctionType) -> Iterable[Any]:
         if function.__dict__.get("__autograph_do_not_convert__"):
@@ -131,7 +131,7 @@ class Reach:
             self._variables.append((variable, variable.get()))
         if not is_library(function):
             namespace = function.__globals__
-            for name in _names_in(code):
+            for name in names_in(code):
                 if name in namespace:
                     self._variables.append((GlobalVariable(name, namespace), namespace[name]))
                     found.append(namespace[name])
@@ -191,7 +191,7 @@ def array_written() -> StagingError:
 def values_used(function: types.FunctionType) -> Iterator[Any]:
     """What the variables hold that a function has from outside."""
     yield from contents_of_cells(function.__closure__)
-    for name in _names_in(function.__code__):
+    for name in names_in(function.__code__):
         if name in function.__globals__:
             yield function.__globals__[name]
 
@@ -232,6 +232,15 @@ def namespace_of(value: Any) -> dict[str, Any]:
     return found if type(found) is dict else {}
 
 
+def slots_held(value: Any) -> dict[str, Any]:
+    """What the slots of an object hold."""
+    return _in_slots(value, _slots_of(type(value)))
+
+
+def _in_slots(value: Any, names: Iterable[str]) -> dict[str, Any]:
+    return {name: held for name in names if (held := _slot(value, name)) is not UNBOUND}
+
+
 def _held_in(held: Any) -> Iterable[Any]:
     if isinstance(held, dict):
         return [*held.values(), *held]
@@ -258,9 +267,3 @@ def _slot(value: Any, name: str) -> Any:
 def _digest(array: np.ndarray[Any, Any]) -> bytes:
     flat: Any = np.ascontiguousarray(array).reshape(-1)
     return hashlib.blake2b(flat.view(np.uint8), digest_size=16).digest()
-
-
-@functools.lru_cache(1024)
-def _names_in(code: types.CodeType) -> frozenset[str]:
-    inner = (_names_in(part) for part in code.co_consts if isinstance(part, types.CodeType))
-    return frozenset(code.co_names).union(*inner)

@@ -171,6 +171,11 @@ class Snapshot:
         """What the snapshot is of."""
         return self._variables
 
+    @property
+    def functions(self) -> list[Any]:
+        """The bodies."""
+        return self._functions
+
     def reachable(self) -> Iterator[Any]:
         """What the bodies' variables and globals hold."""
         for function in self._functions:
@@ -236,6 +241,8 @@ class EmptySnapshot:
 
     def restore(self) -> None:
         """Nothing to put back."""
+
+    functions: tuple[Any, ...] = ()
 
     def reachable(self) -> tuple[Any, ...]:
         return ()

@@ -13,6 +13,7 @@ import types
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from autograph.runtime.code_names import codes_in
 from autograph.runtime.library_table import is_library
 from autograph.runtime.operators.operations import class_attribute
 from autograph.runtime.operators.reach import augments
@@ -139,7 +140,7 @@ def _may_write(function: types.FunctionType, kind: type, seen: frozenset[types.C
     if _writes(code):
         return True
     scope = dict(zip(code.co_freevars, contents_of_cells(function.__closure__), strict=False))
-    for name in {name for part in _codes(code) for name in (*part.co_names, *part.co_freevars)}:
+    for name in {name for part in codes_in(code) for name in (*part.co_names, *part.co_freevars)}:
         for called in (scope.get(name, function.__globals__.get(name)), class_attribute(kind, name)):
             if type(called) is types.FunctionType and _may_write(called, kind, seen | {code}):
                 return True
@@ -200,13 +201,13 @@ def _is_cached(key: tuple[type, str]) -> bool:
 @functools.lru_cache(4096)
 def _is_changed(code: types.CodeType) -> bool:
     """Whether conversion gives the code another meaning."""
-    return _writes(code) or any(not (_BRANCHES | _CALLS).isdisjoint(part.co_code[::2]) for part in _codes(code))
+    return _writes(code) or any(not (_BRANCHES | _CALLS).isdisjoint(part.co_code[::2]) for part in codes_in(code))
 
 
 @functools.lru_cache(4096)
 def _writes(code: types.CodeType) -> bool:
     """Whether the code itself writes to anything but its own variables."""
-    for part in _codes(code):
+    for part in codes_in(code):
         operations = part.co_code[::2]
         if not _WRITES.isdisjoint(operations):
             return True
@@ -219,17 +220,10 @@ def _writes(code: types.CodeType) -> bool:
     return False
 
 
-def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from _codes(constant)
-
-
 def _applied(code: types.CodeType) -> set[str]:
     """The names of special methods and of attributes that this code's operators and reads may lead to."""
     found: set[str] = set()
-    for part in _codes(code):
+    for part in codes_in(code):
         found.update(part.co_names)
         for instruction in dis.get_instructions(part):
             symbol = instruction.argrepr.removeprefix("bool(").removesuffix(")")

@@ -13,6 +13,7 @@ import numpy as np
 
 from autograph.backends.base import Backend
 from autograph.runtime.errors import StagingError
+from autograph.runtime.operators.journal import Journal
 from autograph.runtime.operators.locations import user_location
 
 CACHE: Any = type(functools.lru_cache(lambda: None))
@@ -32,9 +33,14 @@ class Wrappers:
     """
 
     def __init__(
-        self, backend: Backend, call: Callable[[Any], Any], is_converted: Callable[[types.FunctionType], bool]
+        self,
+        backend: Backend,
+        journal: Journal,
+        call: Callable[[Any], Any],
+        is_converted: Callable[[types.FunctionType], bool],
     ) -> None:
         self.backend = backend
+        self.journal = journal
         self.call = call
         self.is_converted = is_converted
 
@@ -50,7 +56,9 @@ class Wrappers:
             if any(map(self.backend.is_traced, jax.tree_util.tree_leaves((args, kwargs)))):
                 return self.call(called.__wrapped__)(*args, **kwargs)
             if not self.backend.is_tracing() or self.is_converted(called.__wrapped__):
-                return called(*args, **kwargs)  # one that the converted function has made goes with it, cache and all
+                found = called(*args, **kwargs)  # one that the converted function has made goes with it, cache and all
+                self.journal.keeps(found)
+                return found
             with jax.ensure_compile_time_eval():
                 result = called(*args, **kwargs)
             if any(map(self.backend.is_traced, jax.tree_util.tree_leaves(result))):
@@ -58,6 +66,7 @@ class Wrappers:
                     f"{user_location()}\n  {called.__qualname__} caches its results, and reads a traced value that is no argument: the "
                     "cache would hold what belongs to this program.\n  Pass the value as an argument, or cache nothing."
                 )
+            self.journal.keeps(result)
             return result
 
         return call
