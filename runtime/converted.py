@@ -14,6 +14,9 @@ from autograph.runtime.operators.leaked_tracers import refuse_leaks, take_back_l
 from autograph.runtime.operators.locations import clean_traceback
 from autograph.runtime.operators.raises import in_scope
 from autograph.runtime.pickling import Source, source_of
+from autograph.runtime.plain_calls import PlainCalls
+from autograph.runtime.raising import CURRENT
+from autograph.runtime.recording import LOCAL
 
 
 def boundary(
@@ -26,9 +29,12 @@ def boundary(
         return converted
 
     conversion = Conversion(made, f, converted)
+    plain = None if watched else PlainCalls(f, functools.partial(_is_outside, made), _written)
 
     def call_converted(*args: Any, **kwargs: Any) -> Any:
         try:
+            if plain is not None and plain.take(args, kwargs):
+                return f(*args, **kwargs)
             converted = conversion.converted or conversion.make()
             if watched:
                 return _watched(made, converted, args, kwargs)
@@ -48,6 +54,17 @@ def boundary(
     functools.update_wrapper(call_converted, f)
     assert isinstance(call_converted, types.FunctionType)
     return call_converted
+
+
+def _is_outside(made: Operators) -> bool:
+    """Whether there is no trace, and no converted function under way that may see to what this one does."""
+    return CURRENT.scope is None and LOCAL.frame is None and made.backend.is_eager()
+
+
+def _written(function: types.FunctionType) -> Any:
+    """The function that `boundary` made this of; else None."""
+    is_ours = function.__code__.co_filename == __file__
+    return getattr(function, "__wrapped__", None) if is_ours else None
 
 
 class Conversion:
