@@ -9,10 +9,12 @@ statement.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from autograph.backends.described import Exported, Node
+from autograph.backends.exceptions import RaiseSite, Received
 
 
 @dataclass(frozen=True)
@@ -94,40 +96,6 @@ class LoopSpec:
     step: int = 1
     stride: Any = None
     progressions: Mapping[int, tuple[int, int]] = field(default_factory=dict)
-
-
-class RaiseSite(Protocol):
-    """One exception that a program may come upon. Hashable; equal for what raises the same at the same line.
-
-    Attributes:
-      types: of the values that it carries, each with ``shape`` and ``dtype``.
-      name: the exception's class, for messages.
-      where: the user's line, for messages.
-      is_check: whether a program that cannot raise may do without.
-      refusal: what is said where nobody looks for the exception.
-      room: the room in the program that has proved too small, if it is that; else None.
-    """
-
-    @property
-    def refusal(self) -> str: ...
-
-    @property
-    def room(self) -> Any: ...
-
-    @property
-    def is_check(self) -> bool: ...
-
-    @property
-    def types(self) -> Sequence[Any]: ...
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def where(self) -> str: ...
-
-    def raise_with(self, values: Sequence[Any]) -> None:
-        """Raise it, with these values."""
 
 
 class NotRollable(Exception):
@@ -373,6 +341,15 @@ class Staging(Protocol):
 
         ``payloads`` are the values that the exception of each site would carry.
         """
+
+    def receiving(self, catches: Callable[[RaiseSite], bool]) -> AbstractContextManager[Received]:
+        """Receive the exceptions of these sites, of which operations that are recorded directly here come upon the first."""
+
+    def is_clear(self) -> Any:
+        """Whether no exception has been received here; traced, if only the run knows."""
+
+    def is_of(self, value: Any, place: Any) -> bool:
+        """Whether a traced value may be used at a place: it is of the trace there, or of one around it."""
 
     def run_part(
         self,

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import jax
 import numpy as np
 
-from autograph.runtime.errors import describe_location
+from autograph.runtime.errors import StagingError, describe_location
 from autograph.runtime.list_room import OutOfRoom, Room
 from autograph.runtime.one_of import OneOf, candidates_of, is_one_of
 
@@ -35,6 +36,31 @@ class DeferredText:
 
     def __str__(self) -> str:
         return self.make(*jax.tree_util.tree_map(as_number, self.values))
+
+
+@jax.tree_util.register_pytree_node_class
+class ErrorText(DeferredText):
+    """What an exception says, where a handler asks for it while tracing: it may be printed and raised again, no more."""
+
+    def __str__(self) -> str:
+        if any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree_util.tree_leaves(self.values)):
+            raise self._refused()
+        return super().__str__()
+
+    def _refused(self, *_: Any) -> Any:
+        raise StagingError(
+            "What an exception says is asked for while tracing, and its text is made of traced values.\n  Print it, raise it "
+            "in another exception, or use the values that the exception holds (e.args, its attributes)."
+        )
+
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __add__ = __radd__ = __len__ = __bool__ = _refused
+    __iter__ = __getitem__ = __contains__ = __mod__ = _refused
+    __hash__ = None  # type: ignore[assignment]
+
+
+def text_of_error(error: Any, made: Remade, show: Callable[[Any], str] = str) -> Any:
+    """``show(error)``, which waits for the values that the exception is made of, if it is made of such."""
+    return ErrorText(show, (made,)) if made.values else show(error)
 
 
 def as_number(value: Any) -> Any:
@@ -132,7 +158,11 @@ class Recipe:
         return cls(kind, (error.args, dict(vars(error))), False, is_check)
 
     def make(self, content: Any) -> BaseException:
-        first, second = resolved(content)
+        return self.made_of(resolved(content))
+
+    def made_of(self, content: Any) -> BaseException:
+        """The exception, made of this content as it is."""
+        first, second = content
         if self.is_call:
             return self.kind(*first, **second)
         if self.kind.__module__ == "builtins":
@@ -145,18 +175,33 @@ class Recipe:
 
 
 class Site:
-    """One ``raise`` that may happen. See `backends.base.RaiseSite`; ``values`` are those it carries."""
+    """One ``raise`` that may happen. See `backends.base.RaiseSite`; ``values`` are those it carries.
 
-    def __init__(self, recipe: Recipe, error: BaseException, position: tuple[str, int, str]) -> None:
+    Args:
+      related: its cause and its context, where they are exceptions of the program.
+    """
+
+    is_caught = False
+
+    def __init__(
+        self,
+        recipe: Recipe,
+        error: BaseException,
+        position: tuple[str, int, str],
+        related: Sequence[Remade | None] = (None, None),
+    ) -> None:
+        self._related = tuple(None if each is None else each.site for each in related)
         leaves, self._treedef = jax.tree_util.tree_flatten(recipe.content)
         traced = [isinstance(leaf, jax.core.Tracer) for leaf in leaves]
         self._statics = tuple(_TRACED if t else leaf for t, leaf in zip(traced, leaves, strict=True))
         self._recipe = recipe
-        self._cause = error.__cause__
-        self._context = error.__context__
+        cause, context = related
+        self._cause = error.__cause__ if cause is None else None
+        self._context = error.__context__ if context is None else None
         self._hides_context = error.__suppress_context__
         self.position = position
         values = [leaf for t, leaf in zip(traced, leaves, strict=True) if t]
+        values += [value for each in related if each is not None for value in each.values]
         self.types = tuple(jax.ShapeDtypeStruct(value.shape, value.dtype) for value in values)
         recipe.content = None  # it holds tracers
 
@@ -164,6 +209,11 @@ class Site:
     def values(content: Any) -> list[Any]:
         """The traced values in what an exception is made from."""
         return [leaf for leaf in jax.tree_util.tree_leaves(content) if isinstance(leaf, jax.core.Tracer)]
+
+    @property
+    def kind(self) -> type[BaseException]:
+        """The exception's class."""
+        return self._recipe.kind
 
     @property
     def name(self) -> str:
@@ -207,22 +257,95 @@ class Site:
                 (self._recipe.kind, self._recipe.is_call, self.position, self.types, self._treedef)
                 == (other._recipe.kind, other._recipe.is_call, other.position, other.types, other._treedef)
                 and self._cause is other._cause
+                and self._related == other._related
                 and all(_is_same(a, b) for a, b in zip(self._statics, other._statics, strict=True))
             )
         )
 
     def raise_with(self, values: Sequence[Any]) -> None:
         """Raise it so that its traceback ends at the user's own line."""
-        pending = iter(values)
-        leaves = [next(pending) if static is _TRACED else static for static in self._statics]
-        error = self._recipe.make(jax.tree_util.tree_unflatten(self._treedef, leaves))
+        error = self.made(values)
         filename, line, function = self.position
         source = "\n" * (line - 1) + "raise error"
         code = compile(source, filename, "exec").replace(co_name=function, co_qualname=function)
-        error.__context__ = self._context
-        error.__cause__ = self._cause
-        error.__suppress_context__ = self._hides_context
         exec(code, {"error": error})
+
+    def made(self, values: Sequence[Any]) -> BaseException:
+        """The exception, of these values."""
+        pending = iter(values)
+        leaves = [next(pending) if static is _TRACED else static for static in self._statics]
+        error = self._recipe.make(jax.tree_util.tree_unflatten(self._treedef, leaves))
+        return self._with_related(error, pending)
+
+    def _with_related(self, error: BaseException, pending: Iterator[Any]) -> BaseException:
+        cause, context = (
+            None if site is None else site.made([next(pending) for _ in site.types]) for site in self._related
+        )
+        error.__context__ = self._context if context is None else context
+        error.__cause__ = self._cause if cause is None else cause
+        error.__suppress_context__ = self._hides_context
+        return error
+
+    def stand_ins(self, values: Sequence[Any]) -> list[tuple[BaseException, Remade]]:
+        """The exception for what handles it while tracing, and those that it comes of, each with how it is made.
+
+        Arguments are traced values, and texts that wait for such.
+        """
+        if not self.types:
+            return [(self.made(()), Remade(self, ()))]
+        pending = iter(values)
+        leaves = [next(pending) if static is _TRACED else static for static in self._statics]
+        error = self._recipe.made_of(drafted(jax.tree_util.tree_unflatten(self._treedef, leaves)))
+        if any(map(_is_draft, error.args)):
+            error.args = tuple(
+                ErrorText(functools.partial(_argument, self, k), tuple(values)) if _is_draft(arg) else arg
+                for k, arg in enumerate(error.args)
+            )
+        related = [
+            None if site is None else site.stand_ins([next(pending) for _ in site.types]) for site in self._related
+        ]
+        cause, context = (None if found is None else found[0][0] for found in related)
+        error.__context__ = self._context if context is None else context
+        error.__cause__ = self._cause if cause is None else cause
+        error.__suppress_context__ = self._hides_context
+        return [(error, Remade(self, values)), *(each for found in related if found is not None for each in found)]
+
+
+def _is_draft(argument: Any) -> bool:
+    """Whether an exception's argument is a text that shows traced values as JAX describes them, or none yet."""
+    return isinstance(argument, str) and (argument == "…" or _TRACER.search(argument) is not None)
+
+
+def _argument(site: Site, k: int, *values: Any) -> str:
+    return str(site.made(list(map(as_number, values))).args[k])
+
+
+@jax.tree_util.register_pytree_node_class
+class Remade:
+    """An exception of the program, as its site and the values that it carries: shown as the exception is."""
+
+    def __init__(self, site: Site, values: Sequence[Any]) -> None:
+        self.site = site
+        self.values = tuple(values)
+
+    def tree_flatten(self) -> tuple[tuple[Any, ...], Site]:
+        return self.values, self.site
+
+    @classmethod
+    def tree_unflatten(cls, site: Site, values: Any) -> Remade:
+        return cls(site, values)
+
+    def __str__(self) -> str:
+        return str(self._made())
+
+    def __repr__(self) -> str:
+        return repr(self._made())
+
+    def __format__(self, specification: str) -> str:
+        return format(self._made(), specification)
+
+    def _made(self) -> BaseException:
+        return self.site.made(list(map(as_number, self.values)))
 
 
 def _is_same(a: Any, b: Any) -> bool:

@@ -13,7 +13,7 @@ from typing import Any
 
 import jax
 
-from autograph.backends.base import RaiseSite
+from autograph.backends.exceptions import RaiseSite
 from autograph.runtime.errors import StagingError
 from autograph.runtime.processes import in_each
 from autograph.runtime.raise_sites import Recipe

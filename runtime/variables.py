@@ -72,7 +72,11 @@ class Frame:
                 LOCAL.frame, self.place = outer, None
 
         run.__wrapped__ = block  # type: ignore[attr-defined]
-        return JOINT.staging.record(run, arrays)
+        program = JOINT.staging.record(run, arrays)
+        for site in JOINT.staging.sites(program):
+            if site.is_caught:  # by a handler that is not told
+                raise StagingError(site.refusal)
+        return program
 
 
 _MAKING_STAND_INS = threading.Lock()

@@ -20,7 +20,11 @@ from tests.rooms import ROOT, modules
 JOINT = "autograph._api"
 ERRORS = "autograph.runtime.errors"
 PROTOCOL = "autograph.backends.base"
-PROTOCOLS = {PROTOCOL, "autograph.backends.described"}  # what backends do, and what they say of programs
+PROTOCOLS = {
+    PROTOCOL,
+    "autograph.backends.described",
+    "autograph.backends.exceptions",
+}  # what backends do, and what they say of programs
 
 # Beside itself and errors.py. The face is `__init__.py` and the joint, `_api.py`.
 MAY_IMPORT = {

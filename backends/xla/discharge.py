@@ -18,19 +18,18 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from autograph.backends.base import LeafType, RaiseSite
+from autograph.backends.exceptions import RaiseSite
 from autograph.backends.xla import jax_compat
 from autograph.backends.xla.branches import cond as branch_of
+from autograph.backends.xla.errors import Errors
 from autograph.backends.xla.jax_compat import ClosedJaxpr, Kind, is_literal, replay
 from autograph.backends.xla.parts import evaluate_equations
-from autograph.backends.xla.raising import RAISES, find_sites, raise_p, split_payloads
+from autograph.backends.xla.raising import RAISES, find_sites, raise_p
 from autograph.backends.xla.stand_ins import is_stand_in, written_operands
 from autograph.backends.xla.tracing import trace, zeros
 from autograph.backends.xla.while_ad.primitive import bind_loop
 from autograph.backends.xla.while_ad.program import LoopProgram
 from autograph.runtime.errors import StagingError
-
-_CODE = LeafType((), np.dtype(np.int32))
 
 
 class Cell:
@@ -40,76 +39,6 @@ class Cell:
 
     def __init__(self, value: Any) -> None:
         self.value = value
-
-
-class Errors:
-    """The error state at one point of a program.
-
-    Attributes:
-      sites: what may be raised; where there are none, there is no state.
-      code: the number of the first error, from 1, or 0; None as long as there can have been none.
-    """
-
-    def __init__(self, sites: Sequence[RaiseSite], values: Sequence[Any] | None = None) -> None:
-        self.sites = list(sites)
-        self.code: Any = None
-        self._held: list[list[Any]] = [[np.zeros(t.shape, t.dtype) for t in site.types] for site in sites]
-        if values is not None:
-            self.install(values)
-
-    def install(self, values: Sequence[Any]) -> None:
-        """Take over the state of another point."""
-        if self.sites:
-            self.code, *held = values
-            self._held = split_payloads(held, self.sites)
-
-    def copy(self) -> Errors:
-        made = Errors(self.sites)
-        made.code, made._held = self.code, list(self._held)
-        return made
-
-    @property
-    def payloads(self) -> list[list[Any]]:
-        """The values that the exception of each site carries."""
-        return self._held
-
-    def types(self) -> list[LeafType]:
-        """Those of the state's values."""
-        if not self.sites:
-            return []
-        return [_CODE, *(LeafType(tuple(t.shape), t.dtype) for site in self.sites for t in site.types)]
-
-    def values(self) -> list[Any]:
-        """The state."""
-        if not self.sites:
-            return []
-        code = np.int32(0) if self.code is None else self.code
-        return [code, *(value for payload in self._held for value in payload)]
-
-    def arrays(self) -> list[Any]:
-        """The state as arrays of its types, for what `jax.lax` carries."""
-        return [jnp.asarray(value, type.dtype) for value, type in zip(self.values(), self.types(), strict=True)]
-
-    @property
-    def is_clear(self) -> Any:
-        """Whether there has been none so far."""
-        return self.code == 0
-
-    def note(self, code: Any, values: Sequence[Any], sites: Sequence[RaiseSite]) -> None:
-        """Let this error count, if it is one and the first."""
-        numbers = np.array([0, *(self.sites.index(site) + 1 for site in sites)], np.int32)
-        new = jnp.asarray(numbers)[code] if jax_compat.is_tracer(code) else numbers[int(code)]
-        if self.code is None:
-            first, self.code = True, new
-        else:
-            first = self.code == 0
-            self.code = jnp.where(first, new, self.code)
-        for number, payload in zip(numbers[1:], split_payloads(values, sites), strict=True):
-            held = self._held[number - 1]
-            here = first if len(sites) == 1 else first & (new == number)
-            self._held[number - 1] = [
-                v if here is True else jnp.where(here, v, h) for v, h in zip(payload, held, strict=True)
-            ]
 
 
 def evaluate(program: ClosedJaxpr, operands: Sequence[Any], cells: dict[int, Cell], errors: Errors) -> list[Any]:
@@ -190,7 +119,7 @@ def _write(equation: Any, operands: Sequence[Any], errors: Errors) -> list[Any]:
     if len(operands) != 2:
         return _natively(equation, operands, errors)
     cell, new = operands
-    old, cell.value = cell.value, new
+    old, cell.value = cell.value, errors.unless_caught(new, cell.value)
     return [old]
 
 

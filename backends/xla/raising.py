@@ -13,8 +13,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from autograph.backends.base import RaiseSite
+from autograph.backends.exceptions import RaiseSite
 from autograph.backends.xla import jax_compat
+from autograph.backends.xla.errors import renumbered, split_payloads
+from autograph.backends.xla.receivers import receivers_here
 from autograph.backends.xla.tracing import leading
 from autograph.runtime.errors import StagingError
 
@@ -27,19 +29,41 @@ def raise_if(code: Any, payloads: Sequence[Sequence[Any]], sites: Sequence[Raise
 
     ``payloads`` are the values that the exception of each would carry.
     """
-    values = [_constant(value) for payload in payloads for value in payload]
+    values = [
+        jnp.asarray(value) if site.is_caught else _constant(value)
+        for site, payload in zip(sites, payloads, strict=True)
+        for value in payload
+    ]
+    deliver(code, values, tuple(sites))
+
+
+def deliver(code: Any, values: Sequence[Any], sites: Sequence[RaiseSite]) -> None:
+    """Hand an exception to the receivers here that catch it; what is left of it is an operation of the program."""
+    for receiver in reversed(receivers_here()):
+        caught = [receiver.catches(site) for site in sites]
+        if any(caught):
+            receiver.note(*_only(caught, code, values, sites))
+            code, values, sites = _only([not each for each in caught], code, values, sites)
+            if not sites:
+                return
+        code = code if receiver.code is None else code * (receiver.code == 0)  # nothing happens after an exception
     raise_p.bind(jnp.asarray(code, np.int32), *values, sites=tuple(sites))
+
+
+def _only(
+    marked: Sequence[bool], code: Any, values: Sequence[Any], sites: Sequence[RaiseSite]
+) -> tuple[Any, list[Any], tuple[RaiseSite, ...]]:
+    """The exceptions of these sites alone, as `deliver` takes them."""
+    kept = [k for k, is_marked in enumerate(marked) if is_marked]
+    numbers = np.zeros(len(sites) + 1, np.int32)
+    numbers[[k + 1 for k in kept]] = range(1, len(kept) + 1)
+    payloads = split_payloads(values, sites)
+    return renumbered(code, numbers), [value for k in kept for value in payloads[k]], tuple(sites[k] for k in kept)
 
 
 def _constant(value: Any) -> Any:
     inexact = jnp.issubdtype(jax.typeof(value).dtype, jnp.inexact)
     return jax.lax.stop_gradient(value) if inexact else jnp.asarray(value)
-
-
-def split_payloads(values: Sequence[Any], sites: Sequence[RaiseSite]) -> list[list[Any]]:
-    """Each site's own values."""
-    pending = iter(values)
-    return [[next(pending) for _ in site.types] for site in sites]
 
 
 def _run(code: Any, *values: Any, sites: Sequence[RaiseSite]) -> list[Any]:
@@ -50,7 +74,8 @@ def _run(code: Any, *values: Any, sites: Sequence[RaiseSite]) -> list[Any]:
 
 
 def _jvp(primals: Sequence[Any], _: Sequence[Any], *, sites: Sequence[RaiseSite]) -> tuple[list[Any], list[Any]]:
-    raise_p.bind(*primals, sites=sites)
+    code, *values = primals
+    deliver(code, values, sites)
     return [], []
 
 
@@ -58,7 +83,8 @@ def _batch(operands: Sequence[Any], dims: Sequence[Any], *, sites: Sequence[Rais
     lanes = leading(operands, dims)
     lane = 0 if dims[0] is None else jnp.argmax(lanes[0] != 0)
     taken = [value if dim is None else value[lane] for value, dim in zip(lanes, dims, strict=True)]
-    raise_p.bind(*taken, sites=sites)
+    code, *values = taken
+    deliver(code, values, sites)
     return [], []
 
 

@@ -6,6 +6,7 @@ See `discharge` for how their values pass through.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 import jax
@@ -14,16 +15,19 @@ import numpy as np
 from jax.experimental import io_callback
 from jax.sharding import NamedSharding, PartitionSpec
 
-from autograph.backends.base import LeafType, RaiseSite
+from autograph.backends.base import LeafType
 from autograph.backends.described import Exported, Node
+from autograph.backends.exceptions import RaiseSite
 from autograph.backends.xla import jax_compat
 from autograph.backends.xla.ahead import Lowered
 from autograph.backends.xla.dataflow import nodes_of
-from autograph.backends.xla.discharge import Cell, Errors, evaluate
+from autograph.backends.xla.discharge import Cell, evaluate
+from autograph.backends.xla.errors import Errors
 from autograph.backends.xla.export import SavedProgram, exported
 from autograph.backends.xla.leaf_types import as_struct, type_of
 from autograph.backends.xla.parts import needed_for
 from autograph.backends.xla.raising import may_raise, raise_if, sites_in
+from autograph.backends.xla.receivers import Receiver, is_clear, receiving, unless_thrown, written_unless_thrown
 from autograph.backends.xla.stand_ins import new_stand_in, stand_ins
 from autograph.backends.xla.tape import XlaTape
 from autograph.backends.xla.tracing import explicit_sharding
@@ -39,7 +43,7 @@ class XlaStaging:
         return stand_in[...]
 
     def write(self, stand_in: Any, value: Any) -> None:
-        stand_in[...] = value
+        stand_in[...] = written_unless_thrown(value, lambda: stand_in[...])
 
     def place(self) -> Any:
         return jax_compat.current_trace()
@@ -113,15 +117,31 @@ class XlaStaging:
     def run(
         self, program: Any, arrays: Sequence[Any], stand_ins: Sequence[Any], values: Sequence[Any]
     ) -> tuple[list[Any], list[Any], Any]:
-        cells = {id(ref): Cell(value) for ref, value in zip(stand_ins, values, strict=True)}
-        errors = Errors(sites_in([program]))
-        results = evaluate(program, arrays, cells, errors)
-        code, *_ = errors.values() or [None]
-        error = (code, errors.payloads, errors.sites) if errors.sites else None
-        return results, [cells[id(ref)].value for ref in stand_ins], error
+        sites = sites_in([program])
+
+        def evaluated() -> list[Any]:
+            cells = {id(ref): Cell(value) for ref, value in zip(stand_ins, values, strict=True)}
+            errors = Errors(sites)
+            results = evaluate(program, arrays, cells, errors)
+            return [*results, *(cells[id(ref)].value for ref in stand_ins), *errors.values()]
+
+        found = unless_thrown(evaluated, [program])
+        first, second = len(program.jaxpr.outvars), len(program.jaxpr.outvars) + len(stand_ins)
+        errors = Errors(sites, found[second:]) if sites else None
+        return found[:first], found[first:second], None if errors is None else (errors.code, errors.payloads, sites)
 
     def raise_if(self, code: Any, payloads: Sequence[Sequence[Any]], sites: Sequence[RaiseSite]) -> None:
         raise_if(code, payloads, sites)
+
+    def receiving(self, catches: Callable[[RaiseSite], bool]) -> AbstractContextManager[Receiver]:
+        return receiving(catches)
+
+    def is_clear(self) -> Any:
+        clear = is_clear()
+        return True if clear is None else clear
+
+    def is_of(self, value: Any, place: Any) -> bool:
+        return self.is_within(place, jax_compat.trace_of(value))
 
     def run_part(
         self,
@@ -194,14 +214,25 @@ class XlaStaging:
         jax_compat.accept(kind, read, lambda value: as_struct(type_of(value)))
 
     def call_python(self, function: Callable[..., Any], types: Any, arrays: Sequence[Any]) -> Any:
-        return io_callback(function, types, *arrays, ordered=True)
+        treedef = jax.tree_util.tree_structure(types)
+
+        def call() -> Sequence[Any]:
+            return jax.tree_util.tree_leaves(io_callback(function, types, *arrays, ordered=True))
+
+        runs_always = getattr(function, "runs_always", False)
+        return jax.tree_util.tree_unflatten(treedef, call() if runs_always else unless_thrown(call))
 
     def show(self, function: Callable[..., Any], arrays: Sequence[Any]) -> None:
-        if self.is_mapped(self.place()):
-            jax.debug.callback(function, *arrays)  # each lane by itself, in no order
-            return
-        # Not `jax.debug.callback`, whose calls are in order among themselves only.
-        io_callback(function, None, *map(jax.lax.stop_gradient, arrays), ordered=True)
+        def call() -> list[Any]:
+            if self.is_mapped(place):
+                jax.debug.callback(function, *arrays)  # each lane by itself, in no order
+            else:
+                # Not `jax.debug.callback`, whose calls are in order among themselves only.
+                io_callback(function, None, *map(jax.lax.stop_gradient, arrays), ordered=True)
+            return []
+
+        place = self.place()
+        unless_thrown(call)
 
 
 def _room(count: Any, shape: Sequence[Any], dtype: Any, sharding: Any, spec: Any) -> Any:

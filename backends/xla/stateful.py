@@ -13,10 +13,13 @@ from typing import Any
 import jax
 import numpy as np
 
-from autograph.backends.base import LeafType, LoopSpec, Output, RaiseSite, Traced
-from autograph.backends.xla.discharge import Cell, Errors, evaluate
+from autograph.backends.base import LeafType, LoopSpec, Output, Traced
+from autograph.backends.exceptions import RaiseSite
+from autograph.backends.xla.discharge import Cell, evaluate
+from autograph.backends.xla.errors import Errors, split_payloads
 from autograph.backends.xla.leaf_types import as_struct
-from autograph.backends.xla.raising import raise_if, sites_in, split_payloads
+from autograph.backends.xla.raising import raise_if, sites_in
+from autograph.backends.xla.receivers import unless_thrown, written_unless_thrown
 from autograph.backends.xla.stand_ins import stand_ins
 from autograph.backends.xla.tracing import explicit_sharding
 from autograph.runtime.errors import StagingError
@@ -52,7 +55,7 @@ class _Touched:
 
     def write(self, refs: Sequence[Any], values: Sequence[Any]) -> None:
         for ref, value in zip(refs, values, strict=True):
-            ref[...] = value
+            ref[...] = written_unless_thrown(value, lambda ref=ref: ref[...])  # type: ignore[misc]
 
 
 def staged_cond(
@@ -64,7 +67,7 @@ def staged_cond(
     """Emit a conditional whose branches may touch state: what they write or raise comes out as further results."""
     touched = _Touched([traced.program for traced, _ in branches])
     if not touched:
-        return emit(predicate, branches, types)
+        return unless_thrown(lambda: emit(predicate, branches, types), [traced.program for traced, _ in branches])
     start = [ref[...] for ref in touched.refs]
     state_types = [*map(_type, touched.written), *Errors(touched.sites).types()]
 
@@ -79,10 +82,10 @@ def staged_cond(
         state = [Output(before + k, type) for k, type in enumerate(state_types)]
         return Traced(program, (*traced.leaves, *state)), [*leaves, *state]
 
-    values = emit(predicate, [pure(*branch) for branch in branches], [*types, *state_types])
+    values = unless_thrown(lambda: emit(predicate, [pure(*branch) for branch in branches], [*types, *state_types]))
     last = len(types) + len(touched.written)
-    touched.raise_if(values[last:])
     touched.write(touched.written, values[len(types) : last])
+    touched.raise_if(values[last:])
     return values[: len(types)]
 
 
@@ -95,14 +98,14 @@ def staged_loop(emit: Callable[[LoopSpec], list[Any]], spec: LoopSpec) -> list[A
             "loop.\n  Raise it in the loop's body."
         )
     if not touched:
-        return emit(spec)
+        return unless_thrown(lambda: emit(spec))
     lifted = _Lifted(spec, touched)
-    values = emit(lifted.spec)
+    values = unless_thrown(lambda: emit(lifted.spec))
     state = values[spec.inputs : lifted.last]
     count = len(touched.refs)
-    touched.raise_if(state[count:])
     changed = [(ref, value) for ref, value in zip(touched.refs, state, strict=False) if id(ref) in lifted.places]
     touched.write([ref for ref, _ in changed], [value for _, value in changed])
+    touched.raise_if(state[count:])
     return [*values[: spec.inputs], *values[lifted.last :]]
 
 

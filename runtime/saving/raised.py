@@ -140,6 +140,8 @@ class SavedSite:
     Its traceback ends at a line of ``<saved FILE>``: the file is not there, or another one.
     """
 
+    is_caught = False
+
     def __init__(self, entry: dict[str, Any], records: Records) -> None:
         self._entry, self._records = entry, records
         self._key = canonical(entry)
