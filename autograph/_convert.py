@@ -39,6 +39,7 @@ T = TypeVar("T")
 _OPERATORS = "ag__"
 _UNRESOLVED = object()
 _CLOSURES_KEPT = 1024
+_Rewritten = weakref.WeakKeyDictionary[types.FunctionType, types.FunctionType]
 
 
 @dataclass(frozen=True)
@@ -93,30 +94,33 @@ class Converter:
         self._writes_unseen = writes_unseen
         self._is_logging = is_logging
         self._sources = sources
-        self._codes: dict[int, tuple[weakref.ref[types.CodeType], ConvertedCode]] = {}
+        self._codes: dict[tuple[int, bool], tuple[weakref.ref[types.CodeType], ConvertedCode]] = {}
         self._outputs: dict[int, tuple[weakref.ref[types.CodeType], Output]] = {}
-        self._functions: weakref.WeakKeyDictionary[types.FunctionType, types.FunctionType] = weakref.WeakKeyDictionary()
+        self._functions, self._stopping = _Rewritten(), _Rewritten()
         self._closures: OrderedDict[int, None] = OrderedDict()
         self._lock = threading.RLock()
 
-    def convert(self, function: types.FunctionType) -> types.FunctionType:
+    def convert(self, function: types.FunctionType, stops: bool = False) -> types.FunctionType:
         """Return the rewritten function: the same object for the same function.
+
+        Args:
+          stops: in the form for calls inside a ``try``, in which nothing happens after an exception of the program.
 
         Raises:
           ConversionError: no source, changed source, or unsupported syntax.
         """
-        known = self.known(function)
+        known = self.known(function, stops)
         if known is not None:
             return known
         if self.is_converted(function):
             return function
-        converted = rebuild_function(function, self._code(function).code, {_OPERATORS: self._cell})
-        self._remember(function, converted)
+        converted = rebuild_function(function, self._code(function, stops).code, {_OPERATORS: self._cell})
+        self._remember(function, converted, stops)
         return converted
 
-    def known(self, function: types.FunctionType) -> types.FunctionType | None:
+    def known(self, function: types.FunctionType, stops: bool = False) -> types.FunctionType | None:
         """What the function has been rewritten to, if it has."""
-        known = self._functions.get(function)
+        known = (self._stopping if stops else self._functions).get(function)
         return known if known is not None and known.__defaults__ is function.__defaults__ else None
 
     def text(self, function: types.FunctionType) -> str:
@@ -184,13 +188,13 @@ class Converter:
         """Whether this is code that a conversion has made."""
         return id(code) in self._outputs
 
-    def _remember(self, function: types.FunctionType, converted: types.FunctionType) -> None:
+    def _remember(self, function: types.FunctionType, converted: types.FunctionType, stops: bool) -> None:
         """Keep the pair while ``function`` lives.
 
         A closure can be reached from its own cells, so only a bounded number are.
         """
         with self._lock:
-            self._functions[function] = converted
+            (self._stopping if stops else self._functions)[function] = converted
             if function.__closure__:
                 self._closures[id(function)] = None
                 if len(self._closures) > _CLOSURES_KEPT:
@@ -199,23 +203,24 @@ class Converter:
     def _forget_oldest_closures(self) -> None:
         while len(self._closures) > _CLOSURES_KEPT // 2:
             self._closures.popitem(last=False)
-        for function in list(self._functions):
-            if function.__closure__ and id(function) not in self._closures:
-                del self._functions[function]
+        for functions in (self._functions, self._stopping):
+            for function in list(functions):
+                if function.__closure__ and id(function) not in self._closures:
+                    del functions[function]
 
-    def _code(self, function: types.FunctionType) -> ConvertedCode:
+    def _code(self, function: types.FunctionType, stops: bool = False) -> ConvertedCode:
         code = function.__code__
-        entry = self._codes.get(id(code))
+        key = id(code), stops
+        entry = self._codes.get(key)
         if entry is not None:
             return entry[1]
         with self._lock:
-            entry = self._codes.get(id(code))
+            entry = self._codes.get(key)
             if entry is None:
                 with _no_collection():
-                    converted = self._convert_code(function)
+                    converted = self._convert_code(function, stops)
                 log(1, f"converted {function.__qualname__} ({place_of(code.co_filename, code.co_firstlineno)})")
                 log(3, converted.text)
-                key = id(code)
                 entry = (weakref.ref(code, lambda _: self._codes.pop(key, None)), converted)
                 self._codes[key] = entry
                 for output in (converted.code, *nested_codes(converted.code)):
@@ -226,9 +231,9 @@ class Converter:
         key = id(code)
         self._outputs[key] = weakref.ref(code, lambda _: self._outputs.pop(key, None)), output
 
-    def _convert_code(self, function: types.FunctionType) -> ConvertedCode:
+    def _convert_code(self, function: types.FunctionType, stops: bool) -> ConvertedCode:
         source = self._sources.find(function)
-        converted = _with_enough_stack(lambda: self._converted(function, source))
+        converted = _with_enough_stack(lambda: self._converted(function, source, stops))
         if isinstance(converted, Exception):
             raise ConversionError(
                 f"{source.filename}:{source.node.lineno}: {function.__qualname__!r} could not be rewritten ({converted}). "
@@ -236,7 +241,9 @@ class Converter:
             ) from converted
         return converted
 
-    def _rewritten(self, function: types.FunctionType, source: FunctionSource) -> tuple[FunctionNode, str | None]:
+    def _rewritten(
+        self, function: types.FunctionType, source: FunctionSource, stops: bool = False
+    ) -> tuple[FunctionNode, str | None]:
         """The tree of the rewritten function, and what in it shows whether a number is Python's or traced."""
         # gast's translation copies, so the file's own tree stays as it was parsed.
         flat, made = flatten_elifs(source.node)
@@ -251,11 +258,12 @@ class Converter:
         seen = python_only([node])
         is_logging = functools.partial(self._logs, own_names, imports, function)
         special = self._special_methods(function)
-        node = _rewrite(node, source, is_plain_call, own_names.__contains__, is_directive, is_logging, special, made)
+        own = own_names.__contains__
+        node = _rewrite(node, source, is_plain_call, own, is_directive, is_logging, special, made, stops)
         return gast.gast_to_ast(node), seen
 
-    def _converted(self, function: types.FunctionType, source: FunctionSource) -> ConvertedCode:
-        tree, seen = self._rewritten(function, source)
+    def _converted(self, function: types.FunctionType, source: FunctionSource, stops: bool) -> ConvertedCode:
+        tree, seen = self._rewritten(function, source, stops)
         text = ast.unparse(tree)
         if f"{_OPERATORS}." in text:
             text = f"from autograph import operators as {_OPERATORS}\n\n{text}"
@@ -327,11 +335,12 @@ def _rewrite(
     is_logging: Callable[[gast.AST], bool],
     special: frozenset[str],
     made: Sequence[str],
+    stops: bool,
 ) -> gast.AST:
     names = Namer(names_in(node) | {_OPERATORS})
     names.made += made
     context = Context(
-        _OPERATORS, names, is_plain_call, is_own_name, is_loop_directive, is_logging, source.class_name, special
+        _OPERATORS, names, is_plain_call, is_own_name, is_loop_directive, is_logging, source.class_name, special, stops
     )
     kinds = {type(part) for part in gast.walk(node)}
     for make_pass in PASSES:

@@ -20,6 +20,7 @@ from autograph._passes.operators import LowerOperators
 from autograph._passes.outline import OutlineControlFlow
 from autograph._passes.raises import LowerRaises
 from autograph._passes.slices import LowerSlices
+from autograph._passes.stops import StopAtRaises
 from autograph._passes.texts import LowerTexts
 from autograph._passes.yields import LowerYields
 
@@ -32,6 +33,7 @@ PASSES = (
     CheckDefined,  # before jumps: asks which reads are certain in the program as it was written
     LowerRaises,  # before jumps: it moves the bodies of `try` statements, jumps and all
     LowerTexts,  # after raises, whose texts are made in the same way
+    StopAtRaises,  # before jumps: makes branches of what may hold some
     LowerJumps,  # before liveness is asked for: blocks must run to their ends
     LowerAssignments,  # before outlining: `x[i] = v` binds x, so x becomes state
     OutlineControlFlow,  # before expressions: a loop's test moves into a function with all that it evaluates

@@ -52,6 +52,7 @@ class Context:
       result_names: variables that hold what a ``return`` inside a loop returns.
       keeps_jumps: functions whose jumps stay jumps, and the statements around them Python's.
       tests: expressions of which only the truth is asked for.
+      stops: whether the function is called where a handler may catch what the program raises.
       comprehension_bodies: lambdas made of what a list comprehension collects.
       generated: names of the functions, and of their lists, that passes made, as against those the user wrote.
     """
@@ -64,6 +65,7 @@ class Context:
     is_logging: Callable[[gast.AST], bool] = lambda node: False
     class_name: str | None = None
     special_methods: frozenset[str] = frozenset()
+    stops: bool = False
     exit_flags: dict[gast.AST, tuple[str, ...]] = field(default_factory=dict)
     loop_options: dict[gast.AST, gast.AST] = field(default_factory=dict)
     tests: set[gast.AST] = field(default_factory=set)

@@ -1,0 +1,155 @@
+"""`StopAtRaises`: statements that may follow an exception of the program in; the same, where there was none, out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+
+import gast
+
+from autograph._analysis.scopes import walk_scope
+from autograph._passes.evaluation import Steps
+from autograph._passes.nodes import Context, assign, load, placed
+
+_DEFINITIONS = (gast.FunctionDef, gast.AsyncFunctionDef, gast.ClassDef)
+_LOOPS = (gast.For, gast.While)
+# Builtins and methods that raise nothing when a program runs, or only where their arguments do.
+_SAFE = frozenset(
+    ["print", "len", "range", "enumerate", "zip", "isinstance", "float", "int", "bool", "abs", "str", "append"]
+)
+# The expressions that statements begin with, and evaluate once.
+_FIELDS: Mapping[type, str] = MappingProxyType(
+    {
+        gast.Assign: "value",
+        gast.AnnAssign: "value",
+        gast.AugAssign: "value",
+        gast.Return: "value",
+        gast.Expr: "value",
+        gast.If: "test",
+        gast.For: "iter",
+    }
+)
+_SIMPLE = (gast.Name, gast.Constant, gast.Tuple, gast.expr_context)
+
+
+class StopAtRaises:
+    """Puts what follows a statement that may have raised when the program runs under ``if ag__.goes_on():``.
+
+    In the body of a ``try``, and everywhere in functions that are called in one (`Context.stops`): an exception that a handler
+    catches does not leave the program, so what comes after it must not happen.
+
+    >>> from autograph._passes.shown import rewritten
+    >>> print(rewritten(StopAtRaises, '''
+    ... def f(x, g):
+    ...     try:
+    ...         x = x / g(x)
+    ...     except ValueError:
+    ...         pass
+    ...     return x
+    ... '''))
+    def f(x, g):
+        try:
+            value = g(x)
+            if ag__.goes_on():
+                x = x / value
+            else:
+                raise ag__.stopped()
+        except ValueError:
+            pass
+        return x
+    """
+
+    applies_to: frozenset[type] | None = None
+    introduces: frozenset[type] = frozenset({gast.If, gast.Raise})
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+
+    def __call__(self, node: gast.AST) -> gast.AST:
+        has_try = any(isinstance(part, gast.Try) for part in gast.walk(node))
+        if not isinstance(node, gast.Lambda) and (has_try or self.context.stops):
+            node.body = self._block(node.body, self.context.stops)
+        return node
+
+    def _block(self, statements: Sequence[gast.AST], stops: bool) -> list[gast.AST]:
+        out: list[gast.AST] = []
+        guarded: list[gast.AST] | None = None  # what is under the last test
+        for statement in self._in_steps(statements) if stops else statements:
+            self._inside(statement, stops)
+            raises = stops and self._may_raise(statement)
+            if guarded is not None and not _is_simple(statement):
+                if not guarded:
+                    out.append(self._guard(guarded, statement))
+                guarded.append(statement)
+            else:
+                out.append(statement)
+            if raises:
+                guarded = []
+        return out
+
+    def _in_steps(self, statements: Sequence[gast.AST]) -> Iterator[gast.AST]:
+        """The statements, calls that may raise in the middle of an expression before them."""
+        for statement in statements:
+            field = _FIELDS.get(type(statement))
+            if field is not None and getattr(statement, field) is not None:
+                steps = Steps(self.context, self._raises)
+                setattr(statement, field, steps.rest(getattr(statement, field)))
+                yield from steps.before
+                if isinstance(statement, gast.AugAssign) and self._raises(statement.value):
+                    yield from self._value_first(statement)
+                    continue
+            yield statement
+
+    def _value_first(self, statement: gast.AST) -> Iterator[gast.AST]:
+        """``a += f()``, of which the call is the last step but one."""
+        if not isinstance(statement.target, gast.Name):
+            yield statement  # what it is added to is read before the call, and may be another after it
+            return
+        name = self.context.names.new("value")
+        yield placed(assign(name, statement.value), statement)
+        statement.value = placed(load(name), statement.value)
+        yield statement
+
+    def _guard(self, body: list[gast.AST], like: gast.AST) -> gast.AST:
+        stop = gast.Raise(self.context.call("stopped"), None)
+        return placed(gast.If(self.context.call("goes_on"), body, [stop]), like)
+
+    def _inside(self, node: gast.AST, stops: bool) -> None:
+        if isinstance(node, gast.FunctionDef | gast.AsyncFunctionDef):
+            stops = True  # it may be called in a `try`
+        for field in ("body", "orelse", "finalbody"):
+            block = getattr(node, field, None)
+            if isinstance(block, list) and block and isinstance(block[0], gast.stmt):
+                is_tried = field == "body" and isinstance(node, gast.Try)
+                setattr(node, field, self._block(block, stops or is_tried))
+        for part in [*getattr(node, "handlers", ()), *getattr(node, "cases", ())]:
+            part.body = self._block(part.body, stops)
+        if stops and isinstance(node, _LOOPS) and any(map(self._may_raise, node.body)):
+            guarded: list[gast.AST] = [*node.body]  # an iteration before may have raised
+            node.body = [self._guard(guarded, node.body[0])]
+
+    def _may_raise(self, statement: gast.AST) -> bool:
+        if isinstance(statement, _DEFINITIONS):
+            return False
+        return any(map(self._raises, walk_scope([statement])))
+
+    def _raises(self, node: gast.AST) -> bool:
+        if isinstance(node, gast.Raise | gast.Assert):
+            return True
+        if isinstance(node, gast.Subscript):
+            return "__getitem__" in self.context.special_methods
+        if isinstance(node, gast.Expr) and self.context.is_operator_call(node.value):
+            return node.value.func.attr == "assert_stmt"
+        if not isinstance(node, gast.Call) or self.context.is_operator_call(node):
+            return False
+        name = getattr(node.func, "id", getattr(node.func, "attr", None))
+        return name not in _SAFE and not self.context.is_plain_call(node.func)
+
+
+def _is_simple(statement: gast.AST) -> bool:
+    """Whether a statement computes nothing and is seen by nobody after an exception."""
+    if isinstance(statement, gast.Pass | gast.Break | gast.Continue | gast.Global | gast.Nonlocal):
+        return True
+    if not isinstance(statement, gast.Return):
+        return False
+    return all(isinstance(part, _SIMPLE) for part in gast.walk(statement) if part is not statement)
