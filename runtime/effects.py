@@ -13,7 +13,7 @@ import numpy as np
 
 from autograph.runtime.failed_calls import FailedCall, in_callback, with_number
 from autograph.runtime.operators.locations import user_location
-from autograph.runtime.raising import check_finally, leave
+from autograph.runtime.raising import check_finally, leave, remade
 from autograph.runtime.recording import JOINT, LOCAL, count_effect, is_recording
 
 
@@ -75,6 +75,7 @@ def do_at_run_time(act: Callable[[Any], None], content: Any, does: str) -> None:
 
 def _deferred(act: Callable[[Any], None], content: Any) -> tuple[Sequence[Any], Callable[..., None]]:
     """The arrays in ``content``, and what calls ``act`` with NumPy's in their places."""
+    # What is shown of an exception is made of its values, which are leaves.
     leaves, treedef = jax.tree_util.tree_flatten(jax.tree_util.tree_map(_read, content))
     is_array = [isinstance(leaf, jax.Array) for leaf in leaves]
     statics = [None if array else leaf for leaf, array in zip(leaves, is_array, strict=True)]
@@ -90,6 +91,8 @@ def _deferred(act: Callable[[Any], None], content: Any) -> tuple[Sequence[Any], 
 
 
 def _read(leaf: Any) -> Any:
+    if isinstance(leaf, BaseException):
+        return remade(leaf) or leaf
     read = getattr(leaf, "__autograph_value__", None)
     return leaf if read is None else read()
 

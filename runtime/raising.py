@@ -9,14 +9,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Protocol
 
 import jax
 
 from autograph.backends.exceptions import RaiseSite
 from autograph.runtime.errors import StagingError
 from autograph.runtime.processes import in_each
-from autograph.runtime.raise_sites import Recipe
+from autograph.runtime.raise_sites import Recipe, Remade, Site
 from autograph.runtime.recording import JOINT, LOCAL, count_effect
 
 
@@ -52,7 +52,15 @@ class _Current(threading.local):
       left: how many exceptions have been left in programs.
       tried: the ``try`` statements with a ``finally`` that surround what runs.
       after_raise: whether code runs that comes after a ``try`` that has left one.
+      catches: the ``try`` statements whose bodies are being traced, outermost first.
+      handled: the exceptions that handlers of the program have been given.
+      choosing: how many ``try`` statements have come to what runs as their exception chooses.
+      chosen: how many ever have.
+      managers: the context managers of the user's that surround what runs.
     """
+
+    choosing: int = 0
+    chosen: int = 0
 
     scope: Scope | None = None
     recipe: tuple[BaseException, Recipe] | None = None
@@ -62,9 +70,79 @@ class _Current(threading.local):
 
     def __init__(self) -> None:
         self.tried: list[Tried] = []
+        self.catches: list[Catches] = []
+        self.managers: list[Managed] = []
+        self.handled: list[tuple[BaseException, Remade]] = []
+
+
+class Managed:
+    """A ``with`` of the user's around what runs.
+
+    Attributes: passed (whether an exception of the program that a handler further out catches may pass through it).
+    """
+
+    def __init__(self) -> None:
+        self.depth = len(CURRENT.catches)
+        self.passed: RaiseSite | None = None
+
+
+@contextmanager
+def chosen() -> Iterator[None]:
+    """Surrounds what runs as the exception of a ``try`` chooses."""
+    CURRENT.choosing += 1
+    CURRENT.chosen += 1
+    try:
+        yield
+    finally:
+        CURRENT.choosing -= 1
+
+
+class Catches(Protocol):
+    """A ``try`` whose body is being traced.
+
+    Attributes: frame (the recording that it is in).
+    """
+
+    frame: Any
+
+    def takes(self, kind: type[BaseException]) -> bool:
+        """Whether it catches exceptions of this class."""
+
+    def caught(self, site: Site, values: Sequence[Any]) -> tuple[RaiseSite, list[Any]]:
+        """An exception that it catches, with what the handler finds."""
+
+
+def catching(kind: type[BaseException]) -> Catches | None:
+    """The innermost ``try`` around what runs that catches exceptions of this class, as far as this recording knows."""
+    return next((each for each in reversed(CURRENT.catches) if each.frame is LOCAL.frame and each.takes(kind)), None)
+
+
+def remade(error: Any) -> Remade | None:
+    """How an exception that a handler of the program has been given is made when the program runs; None for any other."""
+    return next((made for each, made in CURRENT.handled if each is error), None)
 
 
 CURRENT = _Current()
+
+
+def is_after_raise() -> bool:
+    """Whether what runs here runs, or does not, since there may have been an exception that a handler catches."""
+    return bool(CURRENT.choosing) or (bool(CURRENT.catches) and JOINT.staging.is_clear() is not True)
+
+
+@contextmanager
+def gathered() -> Iterator[None]:
+    """Surrounds a block of a staged statement: exceptions in it that handlers catch are of its program where it ends.
+
+    So what runs in it after one can ask for it.
+    """
+    if not CURRENT.catches:
+        yield
+        return
+    with JOINT.staging.receiving(lambda site: site.is_caught) as received:
+        yield
+    if received.code is not None:
+        JOINT.staging.raise_if(received.code, received.payloads, received.sites)
 
 
 class Tried:
@@ -155,6 +233,27 @@ def through_control_flow(call: Callable[[], Any]) -> Any:
     return jax.tree_util.tree_unflatten(trees[0], outputs)
 
 
+class _Refusing:
+    """What stands for handlers that Python runs, among `Catches`."""
+
+    def __init__(self) -> None:
+        self.frame = LOCAL.frame
+
+    def takes(self, kind: type[BaseException]) -> bool:
+        return True
+
+    def caught(self, site: Site, values: Sequence[Any]) -> tuple[RaiseSite, list[Any]]:
+        raise _met_handlers(site)
+
+
+def _met_handlers(site: RaiseSite) -> StagingError:
+    return StagingError(
+        f"{site.where}\n  {site.name} is raised under a traced condition inside handlers that Python runs (contextlib.suppress, or a "
+        "`try` that yields): whether they catch it is not known while tracing.\n  Use `try` and `except` in a function that does "
+        "not yield, or move it out of the traced function."
+    )
+
+
 @contextmanager
 def leaving_refused() -> Iterator[None]:
     """Let no exception be left in what is recorded inside: `leave` refuses."""
@@ -163,10 +262,14 @@ def leaving_refused() -> Iterator[None]:
         yield
         return
     scope.tries += 1
+    inside = [_Refusing()] if CURRENT.catches else []
+    CURRENT.catches += inside
     try:
         yield
     finally:
         scope.tries -= 1
+        if inside:
+            CURRENT.catches.remove(inside[0])
 
 
 def check_finally(where: Callable[[], str], what: str) -> None:
@@ -185,15 +288,27 @@ def check_finally(where: Callable[[], str], what: str) -> None:
 def leave(code: Any, payloads: Sequence[Sequence[Any]], sites: Sequence[RaiseSite], tries: int | None = None) -> None:
     """Leave an exception in the program that is being recorded; outside of one, raise it."""
     scope = CURRENT.scope
+    caught = [_caught(site, values) for site, values in zip(sites, payloads, strict=True)]
+    sites, payloads = [site for site, _ in caught], [values for _, values in caught]
+    if all(site.is_caught for site in sites):
+        count_effect()
+        JOINT.staging.raise_if(code, payloads, sites)
+        return
     if scope.tries if scope is not None and tries is None else tries:
-        raise StagingError(
-            f"{sites[0].where}\n  {sites[0].name} is raised under a traced condition inside a `try` with handlers: "
-            "which handler runs is not known while tracing.\n  Return a flag instead of raising, or move the `try` out "
-            "of the traced function."
-        ) from None
+        raise _met_handlers(sites[0]) from None
     check_finally(lambda: sites[0].where, f"raises {sites[0].name}")
     if scope is not None:
         scope.has_raised = True
     CURRENT.left += 1
     count_effect()
     JOINT.staging.raise_if(code, payloads, sites)
+
+
+def _caught(site: RaiseSite, values: Sequence[Any]) -> tuple[RaiseSite, list[Any]]:
+    catches = catching(site.kind) if isinstance(site, Site) and site.room is None else None
+    if catches is None or not isinstance(site, Site):
+        return site, list(values)
+    for each in CURRENT.managers:
+        if catches in CURRENT.catches[: each.depth]:
+            each.passed = site
+    return catches.caught(site, values)

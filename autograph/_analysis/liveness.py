@@ -92,6 +92,8 @@ class _BackwardWalk:
             live = set()
         live -= bound_names([node])
         live |= read_names([node])
+        if isinstance(node, gast.Delete):
+            live |= bound_names([node])  # which have a value before
         return live
 
     def loop(self, node: gast.AST, live: set[str]) -> set[str]:

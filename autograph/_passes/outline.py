@@ -1,4 +1,4 @@
-"""`OutlineControlFlow`: ``if``, ``for`` and ``while`` in; named bodies and one operator call each out."""
+"""`OutlineControlFlow`: ``if``, ``for``, ``while`` and ``try`` in; named bodies and one operator call each out."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from autograph._analysis.scopes import (
 from autograph._passes.nodes import (
     Context,
     any_of,
+    assign,
     constant,
     function,
     load,
@@ -35,6 +36,7 @@ from autograph._passes.nodes import (
 from autograph._passes.static_tests import is_static_test
 
 _JUMPS = (gast.Return, gast.Break, gast.Continue)
+TRIES = (gast.Try, *((gast.TryStar,) if hasattr(gast, "TryStar") else ()))
 
 
 class OutlineControlFlow:
@@ -75,7 +77,7 @@ class OutlineControlFlow:
         return y
     """
 
-    applies_to: frozenset[type] | None = frozenset({gast.If, gast.For, gast.While})
+    applies_to: frozenset[type] | None = frozenset({gast.If, gast.For, gast.While, *TRIES})
     introduces: frozenset[type] = frozenset()
 
     def __init__(self, context: Context) -> None:
@@ -132,13 +134,28 @@ class _Outliner:
             is_static = isinstance(node, gast.While) and is_static_test(node.test)
             if not is_static or node in self.context.loop_options:
                 return self.loop(node)
+        elif isinstance(node, gast.Try) and not self._is_kept(node):
+            return self.attempt(node)
         if isinstance(node, gast.If | gast.While) and self._is_kept(node) and not is_static_test(node.test):
             self.context.tests.add(node.test)
             node.test = placed(self.context.call("python_test", node.test, constant(_why_kept(node))), node.test)
         if node in self.context.loop_options:
             # A jump out of `finally` leaves this loop, so it stays Python's.
             node.body.insert(0, placed(gast.Expr(self.context.call("misplaced_loop_options")), node.body[0]))
-        return [self._in_place(node)]
+        kept = self._in_place(node)
+        return [self._surrounded(kept) if isinstance(kept, TRIES) else kept]
+
+    def _surrounded(self, node: gast.AST) -> gast.AST:
+        """A ``try`` that stays Python's: no exception of the program passes through it unseen."""
+        if node.handlers:
+            node.body = [self._inside("handlers", node.body)]
+        if not node.finalbody or suspends([node]):
+            return node
+        node.finalbody = [self._inside("finally_block", node.finalbody)]
+        return self._inside("tried", [node])
+
+    def _inside(self, manager: str, body: list[gast.AST]) -> gast.AST:
+        return placed(gast.With([gast.withitem(self.context.call(manager), None)], body, None), body[0])
 
     def _in_place(self, node: gast.AST) -> gast.AST:
         """A statement that stays: rewrite the blocks it holds, in this frame."""
@@ -169,9 +186,7 @@ class _Outliner:
         assigned = bound_names([*node.body, *node.orelse])
         returns = contains([node], gast.Return)
         state, shared = self._state(node, assigned, frozenset())
-        if returns:  # nothing follows in this function; what others may read remains
-            outliving = self.scope.global_names | self.scope.nonlocal_names | self.scope.captured
-            state = [name for name in state if name in outliving]
+        state = self._still_read(state) if returns else state
         if_body = self._body("if_body", (), node.body, shared, node)
         else_body = self._body("else_body", (), node.orelse, shared, node) if node.orelse else None
         self.context.tests.add(node.test)
@@ -186,6 +201,48 @@ class _Outliner:
         statement = gast.Return(call) if returns else gast.Expr(call)
         bodies = [if_body] if else_body is None else [if_body, else_body]
         return [*self._declared(shared, node), *bodies, placed(statement, node, node.test)]
+
+    def _still_read(self, state: Sequence[str]) -> list[str]:
+        """Of the state of a statement that returns, what others may read: nothing follows in this function."""
+        seen_from_outside = self.scope.global_names | self.scope.nonlocal_names | self.scope.captured
+        return [name for name in state if name in seen_from_outside]
+
+    def attempt(self, node: gast.AST) -> list[gast.AST]:
+        """A ``try``: its blocks, and for each handler its classes and whether it may ask for the exception."""
+        others = [*node.handlers, *node.orelse, *node.finalbody]
+        assigned = bound_names([node])
+        met = assigned & read_names(others)
+        state, shared = self._state(node, assigned, frozenset())
+        returns = contains([node], gast.Return)
+        state = self._still_read(state) if returns else state
+        found = sorted(met - set(state))
+        shared = frozenset(shared | met)
+        parts = [self._body("try_body", (), node.body, shared, node)]
+        clauses: list[gast.AST] = []
+        for handler in node.handlers:
+            parts.append(self._handler(handler, shared))
+            asks = handler.name is not None or contains(handler.body, gast.Raise)
+            kinds = constant(None) if handler.type is None else thunk(handler.type)
+            clauses.append(gast.Tuple([kinds, load(parts[-1].name), constant(asks)], gast.Load()))
+        blocks = [load(parts[0].name), gast.Tuple(clauses, gast.Load())]
+        for name, block in (("else_body", node.orelse), ("finally_body", node.finalbody)):
+            if block:
+                parts.append(self._body(name, (), block, shared, node))
+            blocks.append(load(parts[-1].name) if block else constant(None))
+        call = self.context.call("try_stmt", *blocks, names_tuple(state), names_tuple(found), **self._result(state))
+        statement = gast.Return(call) if returns else gast.Expr(call)
+        return [*self._declared(shared, node), *parts, placed(statement, node)]
+
+    def _handler(self, handler: gast.AST, shared: frozenset[str]) -> gast.AST:
+        name = None if handler.name is None else getattr(handler.name, "id", handler.name)
+        if name is not None and name not in shared:
+            return self._body("except_body", (name,), handler.body, shared, handler)
+        error = self.context.names.new("error")
+        body = handler.body
+        if name is not None:  # after the handler it has no value
+            unbind = placed(gast.Delete([gast.Name(name, gast.Del(), None, None)]), handler)
+            body = [placed(assign(name, load(error)), handler), *body, *([] if _leaves(body) else [unbind])]
+        return self._body("except_body", (error,), body, shared, handler)
 
     def loop(self, node: gast.AST) -> list[gast.AST]:
         is_while = isinstance(node, gast.While)
@@ -344,6 +401,10 @@ class _Outliner:
         declarations = [gast.Global(global_names)] if global_names else []
         declarations += [gast.Nonlocal(nonlocal_names)] if nonlocal_names else []
         return placed(function(name, parameters, [*declarations, *body]), like)
+
+
+def _leaves(statements: Sequence[gast.AST]) -> bool:
+    return bool(statements) and isinstance(statements[-1], gast.Return | gast.Raise)
 
 
 def _why_kept(node: gast.AST) -> str:

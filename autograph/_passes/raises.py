@@ -1,10 +1,9 @@
-"""`LowerRaises`: ``raise``, ``assert`` and ``try`` in; the same, made known to the operators, out."""
+"""`LowerRaises`: ``raise`` and ``assert`` in; the same, made known to the operators, out."""
 
 from __future__ import annotations
 
 import gast
 
-from autograph._analysis.scopes import suspends
 from autograph._passes.nodes import Context, arguments, load, placed, thunk
 
 _TEXT_FUNCTIONS = frozenset(["str", "repr", "ascii", "format"])
@@ -14,32 +13,21 @@ class LowerRaises(gast.NodeTransformer):
     """Lets the operators know of exceptions, which may depend on traced conditions.
 
     ``raise E(x)`` becomes ``raise ag__.raised(ag__.exception(E, x))``; ``assert t, m`` becomes
-    ``ag__.assert_stmt(t, lambda: m)``; the body of a ``try`` that has handlers runs under ``with ag__.handlers():``, and
-    one with a ``finally`` under ``with ag__.tried():``, that under ``with ag__.finally_block():``.
-    Texts among the arguments can wait for their values: ``f"{x} is bad"`` becomes
+    ``ag__.assert_stmt(t, lambda: m)``. Texts among the arguments can wait for their values: ``f"{x} is bad"`` becomes
     ``ag__.text(lambda value: f"{value} is bad", x)``.
 
     >>> from autograph._passes.shown import rewritten
     >>> print(rewritten(LowerRaises, '''
     ... def f(x):
     ...     assert x < 9, f'{x} is large'
-    ...     try:
-    ...         raise ValueError(x)
-    ...     except ValueError:
-    ...         pass
+    ...     raise ValueError(x)
     ... '''))
     def f(x):
         ag__.assert_stmt(x < 9, lambda: ag__.text(lambda value: f'{value} is large', x))
-        try:
-            with ag__.handlers():
-                raise ag__.raised(ag__.exception(ValueError, x))
-        except ValueError:
-            pass
+        raise ag__.raised(ag__.exception(ValueError, x))
     """
 
-    applies_to: frozenset[type] | None = frozenset(
-        {gast.Raise, gast.Assert, gast.Try, *((gast.TryStar,) if hasattr(gast, "TryStar") else ())}
-    )
+    applies_to: frozenset[type] | None = frozenset({gast.Raise, gast.Assert})
     introduces: frozenset[type] = frozenset()
 
     def __init__(self, context: Context) -> None:
@@ -67,20 +55,6 @@ class LowerRaises(gast.NodeTransformer):
         if node.msg is not None:
             parts.append(thunk(DeferTexts(self.context).visit(node.msg)))
         return placed(gast.Expr(self.context.call("assert_stmt", *parts)), node)
-
-    def visit_Try(self, node: gast.AST) -> gast.AST:
-        self.generic_visit(node)
-        if node.handlers:
-            node.body = [self._inside("handlers", node.body)]
-        if not node.finalbody or suspends([node]):
-            return node
-        node.finalbody = [self._inside("finally_block", node.finalbody)]
-        return self._inside("tried", [node])
-
-    def _inside(self, manager: str, body: list[gast.AST]) -> gast.AST:
-        return placed(gast.With([gast.withitem(self.context.call(manager), None)], body, None), body[0])
-
-    visit_TryStar = visit_Try
 
 
 class DeferTexts(gast.NodeTransformer):

@@ -12,6 +12,7 @@ from typing import Any
 
 from autograph.backends.base import Backend
 from autograph.runtime.operators.array_functions import array_overloads
+from autograph.runtime.operators.attempts import Attempts
 from autograph.runtime.operators.bounds import Bounds
 from autograph.runtime.operators.builtins import Builtins
 from autograph.runtime.operators.calls import Calls
@@ -86,6 +87,16 @@ class Operators(Conditionals, Loops, Items, Calls, Builtins, Lists):
         self.is_, self.is_none, self.is_bool = nones.is_, nones.is_none, nones.is_bool
         self.check_optionals = nones.check_optionals
         self.python_test = PythonTests(backend, self.asked).python_test
+        attempts = Attempts(
+            backend,
+            self.journal,
+            self.marks,
+            self.opaque,
+            staged_if=self.staged_if,
+            leave=lambda error: self._leave(error, self.tries()),
+            end_block=self.end_block,
+        )
+        self.try_stmt, self.goes_on = attempts.try_stmt, attempts.goes_on
         self.manager = ContextManagers(self.call).manager
         self.slices, self.masks = Slices(backend), Masks(backend, self.raise_unless)
         self.span = self.slices.span

@@ -39,7 +39,8 @@ from autograph.runtime.operators.traced_deques import TracedDeque
 from autograph.runtime.operators.traced_lists import TracedList, is_array_list, is_traced_list
 from autograph.runtime.optional import Optional
 from autograph.runtime.progress import Progress, is_in_program
-from autograph.runtime.raise_sites import DeferredText
+from autograph.runtime.raise_sites import DeferredText, text_of_error
+from autograph.runtime.raising import is_after_raise, remade
 from autograph.runtime.recording import LOCAL
 
 # What calls the functions it is given, and is not written in Python.
@@ -106,6 +107,8 @@ class Builtins:
             builtins.iter: self._iter,
             contextlib.suppress: self.suppress,
             builtins.sum: self._sum,
+            builtins.str: _shown_by(str),
+            builtins.repr: _shown_by(repr),
             builtins.abs: lambda value: self.operate("abs", value),
             **self.list_overloads(),
             **{called: self.with_converted_functions(called) for called in _CALLING},
@@ -366,7 +369,8 @@ class Builtins:
         return self.backend.predicate(value) if self.backend.is_traced(value) else bool(value)
 
     def _print(self, /, *args: Any, **kwargs: Any) -> None:
-        if kwargs.keys() - {"sep", "end"} or not builtins.any(map(self._is_traced_or_text, args)):
+        is_now = not builtins.any(map(self._is_traced_or_text, args)) and not is_after_raise()
+        if kwargs.keys() - {"sep", "end"} or is_now:
             if self.journal.is_rolling:
                 raise NotRollable("it prints what is not traced")
             print(*args, **kwargs)
@@ -379,7 +383,20 @@ class Builtins:
         show(*args, sep=" " if sep is None else sep, end="\n" if end is None else end)
 
     def _is_traced_or_text(self, arg: Any) -> bool:
+        if isinstance(arg, BaseException):
+            made = remade(arg)
+            return made is not None and bool(made.values)
         return isinstance(arg, DeferredText) or self.backend.is_traced(value_of(arg))
+
+
+def _shown_by(show: Any) -> Callable[..., Any]:
+    """`str` or `repr`, of which exceptions of the program wait for their values."""
+
+    def shown(*args: Any, **kwargs: Any) -> Any:
+        made = remade(args[0]) if args and isinstance(args[0], BaseException) else None
+        return show(*args, **kwargs) if made is None else text_of_error(args[0], made, show)
+
+    return shown
 
 
 def _may_be_python_float(value: Any) -> bool:

@@ -35,7 +35,7 @@ from autograph.runtime.operators.tqdm_bars import TqdmBars
 from autograph.runtime.operators.traced_lists import TracedList
 from autograph.runtime.operators.transformed import Transformed
 from autograph.runtime.operators.wrappers import CACHE, Wrappers
-from autograph.runtime.raising import through_control_flow
+from autograph.runtime.raising import CURRENT, through_control_flow
 
 _TAKES_LISTS = frozenset({"stack", "vstack", "hstack", "concatenate"})
 _TAKE_PYTREES = frozenset(["optax", "chex", "equinox", "flax", "haiku", "diffrax", "optimistix", "lineax", "orbax"])
@@ -130,7 +130,8 @@ class Calls:
         if function.__dict__.get(_UNCONVERTED):
             return function
         known = TABLE.of(function)
-        if known.convert and self.recursive and (converted := self.converter.known(function)) is not None:
+        stops = bool(CURRENT.catches)
+        if known.convert and self.recursive and (converted := self.converter.known(function, stops)) is not None:
             return converted
         if self.converter.is_converted(function):
             return function
@@ -150,11 +151,11 @@ class Calls:
             )
             if made or not known.calls:
                 return made or function
-            return self.with_converted_functions(self.transformed.of(function) if self.recursive else function)
+            return self.with_converted_functions(self.transformed.around(function) if self.recursive else function)
         if not self.recursive:
             return function
         try:
-            return self.converter.convert(function)
+            return self.converter.convert(function, stops)
         except ConversionError:
             if _has_source(function):
                 raise
@@ -253,7 +254,7 @@ class Calls:
             if not callable(called):
                 return called
             is_kept = not self.recursive or getattr(called, _UNCONVERTED, False)
-            return self.with_converted_functions(called if is_kept else self.transformed.of(called))
+            return self.with_converted_functions(called if is_kept else self.transformed.around(called))
         method = class_attribute(kind, "__call__")
         if type(method) is types.FunctionType:
             converted = self._function(method)

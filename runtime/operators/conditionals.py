@@ -9,6 +9,8 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import jax.numpy as jnp
+
 from autograph.backends.base import Backend
 from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.kinds import Maybe
@@ -34,6 +36,7 @@ from autograph.runtime.operators.state import (
 )
 from autograph.runtime.operators.statement_records import record_branch
 from autograph.runtime.optional import Optional, held_in
+from autograph.runtime.raising import CURRENT, gathered
 
 Thunk = Callable[[], Any]
 
@@ -179,6 +182,9 @@ class Conditionals:
                     f"  Give {name!r} a value before that statement."
                 )
             self.raise_unless(mark[0], _unbound_error(name, is_free))
+            if CURRENT.catches and self.backend.is_array(value):
+                # Other paths go on too, where a handler is: what is read here has a value, unlike what the mark is on.
+                return jnp.copy(value)
         return value
 
     def _unbound(self, name: str, cell: Any, is_free: bool) -> Exception:
@@ -296,6 +302,10 @@ class Conditionals:
         in_arrays = lists_in_arrays(entry)
 
         def run() -> list[Any]:
+            with gathered():
+                return traced()
+
+        def traced() -> list[Any]:
             try:
                 returned = values_in(self.opaque.block(block)()) if block is not None else None
             except Exception as error:

@@ -199,6 +199,30 @@ class Watch:
                 place.set(old)
 
 
+class WritesOfAttempt:
+    """What the body of a ``try`` statement has written so far, wherever.
+
+    Attributes:
+      before: place and old value, by key.
+      born: what it has made, by identity.
+      stands_for: by identity, what stands for a container or an object in a loop's body, and that.
+    """
+
+    def __init__(self) -> None:
+        self.before: dict[Any, tuple[Place, Any]] = {}
+        self.born: dict[int, Any] = {}
+        self.stands_for: dict[int, tuple[Any, Any]] = {}
+
+    def note(self, place: Place, held: Any) -> None:
+        self.before.setdefault(key_of(place), (place, held))
+
+    def real(self, owner: Any) -> Any:
+        """What an object or a container stands for, before all loops."""
+        while (known := self.stands_for.get(id(owner))) is not None and known[1] is not owner:
+            owner = known[1]
+        return owner
+
+
 class Journal(threading.local):
     """What is being traced in this thread.
 
@@ -213,6 +237,7 @@ class Journal(threading.local):
       reads: the identities of the lists whose length or elements the innermost loop's iteration has asked for.
       is_stepping: whether the ``__next__`` of a user's iterator runs for a loop in Python.
       cached: the cached properties that blocks of the program have computed.
+      attempts: what the bodies of ``try`` statements that are being traced write, outermost first.
     """
 
     def __init__(self) -> None:
@@ -226,6 +251,7 @@ class Journal(threading.local):
         self.reads: set[int] = set()
         self.loops: list[Any] = []
         self.cached: list[CachedRead] = []
+        self.attempts: list[WritesOfAttempt] = []
         self._at_once: dict[Any, tuple[Place, Any]] | None = None
 
     @contextmanager
@@ -287,13 +313,18 @@ class Journal(threading.local):
     @property
     def is_interested(self) -> bool:
         """Whether writes to attributes and variables are to be reported."""
-        return bool(self.regions) or self.watch is not None
+        return bool(self.regions) or self.watch is not None or bool(self.attempts)
+
+    @property
+    def compares(self) -> bool:
+        """Whether writes that are not reported are to be found."""
+        return bool(self.regions) or bool(self.attempts)
 
     @contextmanager
     def watching(self) -> Iterator[Watch]:
         """Note the writes of a whole trace, those of staged blocks when their statement has been staged."""
-        outer, regions = self.watch, self.regions
-        self.watch, self.regions = Watch(), []
+        outer, regions, attempts = self.watch, self.regions, self.attempts
+        self.watch, self.regions, self.attempts = Watch(), [], []
         try:
             yield self.watch
         except BaseException:
@@ -301,12 +332,14 @@ class Journal(threading.local):
                 region.roll_back()
             raise
         finally:
-            self.watch, self.regions = outer, regions
+            self.watch, self.regions, self.attempts = outer, regions, attempts
 
     def touch(self, place: Place) -> None:
         """Report that a place is about to be written."""
         for read in self.cached:
             read.check(place)
+        for attempt in self.attempts:
+            attempt.note(place, place.get())
         if not self.regions:
             if self.watch is not None:
                 self.watch.note(place)
@@ -345,6 +378,8 @@ class Journal(threading.local):
         """Report that a place has been written which held something else before."""
         for read in self.cached:
             read.check(place)
+        for attempt in self.attempts:
+            attempt.note(place, held)
         if isinstance(place, AttributePlace) and is_cache(place.owner, place.attribute):
             place.set(held)
         elif self.regions:
@@ -356,6 +391,8 @@ class Journal(threading.local):
 
     def born(self, owner: Any) -> None:
         """Report that an object has just been made."""
+        for attempt in self.attempts:
+            attempt.born[id(owner)] = owner
         if self.regions:
             self.regions[-1].add_made(owner)
 
@@ -401,6 +438,16 @@ class Journal(threading.local):
             for place, _ in region.before.values()
             if not isinstance(place, _OF_OBJECTS) or id(place.owner) in lasting
         ]
+
+    @contextmanager
+    def attempting(self) -> Iterator[WritesOfAttempt]:
+        """Give what is written inside, from now on."""
+        writes = WritesOfAttempt()
+        self.attempts.append(writes)
+        try:
+            yield writes
+        finally:
+            self.attempts.remove(writes)
 
     @contextmanager
     def observed(self) -> Iterator[list[Place]]:

@@ -50,6 +50,7 @@ from autograph.runtime.operators.state import (
 )
 from autograph.runtime.operators.statement_records import record_loop
 from autograph.runtime.operators.traced_lists import TracedList
+from autograph.runtime.raising import gathered
 from autograph.runtime.recording import effects_recorded
 
 _MAX_ROUNDS = 12
@@ -325,9 +326,13 @@ class LoopTrace(SettlesCarry, CarriesParts):
         known = self.raising.identities.inside()
 
         def run(*operands: Any) -> list[Any]:
+            with gathered():
+                return iterated(*operands)
+
+        def iterated(*operands: Any) -> list[Any]:
             count = len(self._operand_types())
             slots = [(variable, variable.get()) for variable in self.variables if isinstance(variable, Slot)]
-            stand_ins = BodyContainers(self.raising.identities)
+            stand_ins = BodyContainers(self.raising.identities, self.journal)
             installed, starts = self._install(operands[:count], region, stand_ins)
             in_arrays = lists_in_arrays(variable.get() for variable in self.variables)
             try:
@@ -409,7 +414,7 @@ class LoopTrace(SettlesCarry, CarriesParts):
 
         def run(*operands: Any) -> list[Any]:
             nonlocal wrote
-            installed, _ = self._install(operands, region, BodyContainers(self.raising.identities))
+            installed, _ = self._install(operands, region, BodyContainers(self.raising.identities, self.journal))
             truth = test()
             if self.iterable.length is None:
                 # Under `jax.vmap` a branch runs for lanes that do not take it, on values for which the loop may not

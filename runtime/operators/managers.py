@@ -6,9 +6,11 @@ import contextlib
 from collections.abc import Callable
 from typing import Any
 
+from autograph.runtime.errors import StagingError
 from autograph.runtime.library_table import is_library
-from autograph.runtime.raising import Tried
+from autograph.runtime.raising import CURRENT, Managed, Tried
 
+_CALLING = (contextlib.closing, contextlib.ExitStack)  # which call the user's code when they are left
 _OF_GENERATOR: Any = type(contextlib.contextmanager(lambda: iter(()))())
 
 
@@ -27,11 +29,15 @@ class ContextManagers:
         kind = type(manager)
         if kind is _OF_GENERATOR:  # what runs in it is converted by now
             return _Manager(manager, kind.__enter__, kind.__exit__)
-        if is_library(kind) or not (hasattr(kind, "__enter__") and hasattr(kind, "__exit__")):
+        if not (hasattr(kind, "__enter__") and hasattr(kind, "__exit__")):
             return manager
         enter, leave = kind.__enter__, kind.__exit__
+        if CURRENT.catches and kind in _CALLING:
+            return _Manager(manager, enter, leave)
+        if is_library(kind):
+            return manager
         called = self.call(enter), self.call(leave)
-        if called == (enter, leave):
+        if called == (enter, leave) and not CURRENT.catches:
             return manager
         return _Manager(manager, *called)
 
@@ -44,9 +50,18 @@ class _Manager:
 
     def __enter__(self) -> Any:
         found = self._enter(self._manager)
-        self._tried = Tried()
+        self._tried, self._managed = Tried(), Managed()
+        CURRENT.managers.append(self._managed)
         return found
 
     def __exit__(self, *error: Any) -> Any:
+        CURRENT.managers.remove(self._managed)
+        passed = self._managed.passed
+        if passed is not None:
+            raise StagingError(
+                f"{passed.where}\n  {passed.name} is raised under a traced condition here, inside a `with` of "
+                f"{type(self._manager).__name__}, and caught outside of it: its `__exit__` is not told.\n"
+                "  Put the `try` into the `with`, or use `try` and `finally` in the place of the manager."
+            ) from None
         with self._tried.after():
             return self._leave(self._manager, *error)

@@ -33,8 +33,9 @@ class BodyContainers:
     Attributes: aliasing (what is known of them for good).
     """
 
-    def __init__(self, identities: Identities) -> None:
+    def __init__(self, identities: Identities, journal: Journal) -> None:
         self.identities = identities
+        self.journal = journal
         self.aliasing = BodyAliasing()
         self._held: list[tuple[Key, Any, Any]] = []
         self._watched: list[Any] = []
@@ -45,6 +46,8 @@ class BodyContainers:
         self.aliasing.of[key] = id(part)
         if entry is not None:
             self.aliasing.entries[key] = entry
+            for attempt in self.journal.attempts:
+                attempt.stands_for[id(part)] = part, entry
             marks = self.identities.marks_of(id(entry))
             if marks is not None and entry is not part:
                 where = self.identities.chosen_at(entry)

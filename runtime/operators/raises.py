@@ -38,7 +38,7 @@ from autograph.runtime.operators.locations import (
 from autograph.runtime.operators.state import NO_SNAPSHOT
 from autograph.runtime.operators.traced_lists import EmptyListError
 from autograph.runtime.raise_sites import DeferredText, Recipe, Site, drafted, resolved
-from autograph.runtime.raising import CURRENT, Scope, Tried, leave, leaving_refused
+from autograph.runtime.raising import CURRENT, Scope, Tried, catching, leave, leaving_refused, remade
 from autograph.runtime.recording import JOINT, LOCAL
 
 _FREE = "cannot access free variable"
@@ -131,7 +131,7 @@ class Raising:
 
     def can_raise_later(self) -> bool:
         """Whether an error that depends on a traced condition has a way to the caller from here."""
-        if LOCAL.frame is not None or CURRENT.has_receiver:
+        if LOCAL.frame is not None or CURRENT.has_receiver or catching(Exception) is not None:
             return True
         regions = self.journal.regions
         outermost = regions[0].place if regions else JOINT.staging.place()
@@ -219,7 +219,7 @@ class Raising:
         there later. Such a loop runs its first iteration by itself, if it can; where the error still comes up, the loop is to
         carry what might provide it: see `Region.absences`.
         """
-        if error is region.raising:
+        if error is region.raising or remade(error) is not None:
             return True
         if not is_outcome(error):
             return False
@@ -253,6 +253,8 @@ class Raising:
             self._leave(error, region.tries)
 
     def _leave(self, error: BaseException, tries: int) -> None:
+        if (again := remade(error)) is not None:
+            return leave(1, [again.values], [again.site], tries)
         made, CURRENT.recipe = CURRENT.recipe, None
         recipe = made[1] if made is not None and made[0] is error else Recipe.of(error)
         if isinstance(error, EmptyListError):
@@ -260,7 +262,9 @@ class Raising:
         if isinstance(error, TypeError) and _OPERANDS.match(str(error)):
             recipe = Recipe.of(TypeError(_TRACER.sub(_ARRAY, str(error))))
         values = Site.values(recipe.content)
-        site = Site(recipe, error, user_position(error.__traceback__) or user_position_now())
+        related = [remade(error.__cause__), remade(error.__context__)]
+        site = Site(recipe, error, user_position(error.__traceback__) or user_position_now(), related)
+        values += [value for each in related if each is not None for value in each.values]
         error.__traceback__ = None  # its frames hold what the block has made
         text = "" if values or not str(error) else f"\n    {error}"
         if site.is_text_of_tracers:
@@ -268,7 +272,7 @@ class Raising:
                 f"{site.where}\n  The text of this {site.name} was put together before the `raise`, from a traced value, "
                 "which is not known while tracing.\n  Put it together in the `raise` statement."
             ) from None
-        if not self.can_raise_later():
+        if catching(site.kind) is None and not self.can_raise_later():
             raise StagingError(
                 f"{site.where}\n  {site.name} depends on a traced condition here, and a bare jax.jit around converted "
                 f"code has no way to deliver it.{text}\n  Call the function through autograph.function."
@@ -277,7 +281,12 @@ class Raising:
 
     def end_block(self) -> None:
         """End the block that runs, or the call: all paths that are left raise."""
-        raise self.raised(BothRaise())
+        raise self.stopped()
+
+    def stopped(self) -> Exception:
+        """What ends a block, or the call, none of whose paths goes on."""
+        error: Exception = self.raised(BothRaise())
+        return error
 
 
 class _Suppress(suppress):
@@ -387,7 +396,10 @@ def _is_pythons(error: BaseException) -> bool:
 
 
 def _traced_value(leaf: Any) -> Any:
-    """The present value of a Variable in a program, or a size that only the run knows; anything else as it is."""
+    """The present value of a Variable in a program, or a size that only the run knows, or how an exception is made; anything
+    else as it is."""
+    if isinstance(leaf, BaseException):
+        return remade(leaf) or leaf
     value = jnp.asarray(leaf) if is_symbolic_size(leaf) else plain(leaf)
     return value if isinstance(value, jax.core.Tracer) else leaf
 
@@ -436,6 +448,7 @@ def in_scope(call: Callable[[], Any], operators: Raising) -> Any:
     finally:
         CURRENT.scope, CURRENT.recipe = outer, None
         if outer is None:
+            CURRENT.handled.clear()
             operators.journal.pending.clear()
             operators.journal.cached.clear()
             operators.identities.clear()

@@ -22,7 +22,7 @@ from autograph.runtime.library_table import is_library
 from autograph.runtime.operators.journal import Journal
 from autograph.runtime.operators.leaked_tracers import refuse_writes, take_back_leaks
 from autograph.runtime.operators.locations import is_internal
-from autograph.runtime.raising import CURRENT
+from autograph.runtime.raising import CURRENT, through_control_flow
 from autograph.runtime.recording import LOCAL
 
 _KEPT = 1024  # a wrapper may be reached from what is made of it, so that nothing but the number ends it
@@ -69,6 +69,7 @@ class Transformed:
         self._converted = convert
         self._eager = Memory()
         self._of_frames: weakref.WeakKeyDictionary[Any, dict[bool, Memory]] = weakref.WeakKeyDictionary()
+        self._of_attempts: weakref.WeakKeyDictionary[Any, Memory] = weakref.WeakKeyDictionary()
 
     @property
     def _memory(self) -> Memory:
@@ -77,9 +78,20 @@ class Transformed:
         Its lists have the room of that recording, and an exception meets the handlers that surround the call.
         """
         frame, scope = LOCAL.frame, CURRENT.scope
+        if CURRENT.catches:
+            return self._of_attempts.setdefault(CURRENT.catches[-1], Memory())
         if frame is None:
             return self._eager
         return self._of_frames.setdefault(frame, defaultdict(Memory))[scope is not None and scope.tries > 0]
+
+    def around(self, called: Any) -> Any:
+        """As `of`, for a call; in a ``try`` such that exceptions go on after it."""
+        made = self.of(called)
+        if made is called or not CURRENT.catches:
+            return made
+        return functools.wraps(called, updated=())(
+            lambda *args, **kwargs: through_control_flow(lambda: made(*args, **kwargs))
+        )
 
     def of(self, called: Any) -> Any:
         """What to call in place of a library's function or object; that itself if it wraps no function that is converted."""
