@@ -13,6 +13,7 @@ LONG: dict[str, str] = {
     "runtime/dataset.py": "one class, each of whose methods comes with its arguments and an example",
     "runtime/pipeline.py": "the steps of datasets, a few lines each, and questions to all of them, which name each",
     "tests/generator_programs.py": "programs to run, one after the other",
+    "tests/handled_programs.py": "programs to run, one after the other",
     "tests/test_jax_compat.py": "a test for each of its functions",
 }
 
