@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 from autograph.backends.described import Exported, Node
 from autograph.backends.exceptions import RaiseSite, Received
+from autograph.backends.recursive import Recursions
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,7 @@ class RolledLoop:
     numbers: dict[int, Any]
 
 
-class Backend(Protocol):
+class Backend(Recursions, Protocol):
     """What an operator needs. `backends.python` answers that nothing is traced; `backends.xla.control_flow` stages."""
 
     def is_traced(self, value: Any) -> bool:

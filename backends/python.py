@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from autograph.backends.base import LeafType, LoopSpec, RolledLoop, Traced
+from autograph.backends.recursive import RecursionSpec
 
 
 class PythonBackend:
@@ -71,6 +72,18 @@ class PythonBackend:
 
     def loop(self, spec: LoopSpec) -> list[Any]:
         return _unreachable()
+
+    def recursive_call(self, function: Any, operands: Sequence[Any], types: Sequence[LeafType]) -> list[Any]:
+        _unreachable()
+
+    def functions_called(self, traced: Traced) -> list[Any]:
+        _unreachable()
+
+    def closes_over(self, traced: Traced, place: Any) -> bool:
+        _unreachable()
+
+    def recursion(self, spec: RecursionSpec) -> tuple[list[Any], Any]:
+        _unreachable()
 
     def known_result(self, spec: LoopSpec, position: int) -> int | None:
         return _unreachable()

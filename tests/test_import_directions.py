@@ -24,6 +24,7 @@ PROTOCOLS = {
     PROTOCOL,
     "autograph.backends.described",
     "autograph.backends.exceptions",
+    "autograph.backends.recursive",
 }  # what backends do, and what they say of programs
 
 # Beside itself and errors.py. The face is `__init__.py` and the joint, `_api.py`.
@@ -50,7 +51,7 @@ DOCUMENTED = ("jax.core.Tracer",)
 # What is to go: no line is added here.
 NOT_YET = {("autograph.runtime.variables", "jax.core.eval_context")}
 # The parameters of our own primitives.
-OWN_PARAMETERS = {"choice", "program", "rows", "sites", "sweep"}
+OWN_PARAMETERS = {"callee", "choice", "program", "rows", "sites", "sweep"}
 # Private by their spelling only: the interface of named tuples.
 NAMED_TUPLE = {"_fields", "_replace", "_asdict"}
 

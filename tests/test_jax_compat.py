@@ -524,6 +524,24 @@ def test_an_effect_of_our_own_passes_through_all_statements():
     assert told == [3, 0]
 
 
+def test_an_operation_that_is_recorded_only():
+    effect, primitive = jax_compat.passing_effect("keep"), jax_compat.new_primitive("keep")
+
+    def refuse(*_, size, **__):
+        raise ValueError(f"of {size}")
+
+    jax_compat.define_recorded_only(primitive, effect, types=lambda *avals, size: list(avals[:size]), refuse=refuse)
+
+    def program(x):
+        return jax.lax.cond(x > 0, lambda: primitive.bind(x, x * 2, size=1), lambda: [x])[0]
+
+    recorded = jax.make_jaxpr(program)(1.0)
+    assert effect in recorded.effects and [aval.shape for aval in recorded.out_avals] == [()]
+    for run in (jax.jit(program), jax.grad(program), lambda x: jax.vmap(program)(jnp.full(2, x))):
+        with pytest.raises(ValueError, match="of 1"):
+            run(1.0)
+
+
 def test_calls_of_python():
     def call(x):
         return jax.experimental.io_callback(np.sin, jax.ShapeDtypeStruct((), np.float32), x, ordered=True)

@@ -15,7 +15,17 @@ import jax.numpy as jnp
 import numpy as np
 
 from autograph.backends.base import LeafType, LoopSpec, Output, RolledLoop, Traced
-from autograph.backends.xla import jax_compat, leaf_types, parts, rolled, stateful, transforms
+from autograph.backends.recursive import RecursionSpec
+from autograph.backends.xla import (
+    jax_compat,
+    leaf_types,
+    parts,
+    recursion,
+    recursive_calls,
+    rolled,
+    stateful,
+    transforms,
+)
 from autograph.backends.xla.jax_compat import Kind, replay
 from autograph.backends.xla.leaf_types import as_struct, cast
 from autograph.backends.xla.optimize.passes import emitted, optimized_block, optimized_loop
@@ -140,6 +150,23 @@ class XlaBackend:
 
     def loop(self, spec: LoopSpec) -> list[Any]:
         return stateful.staged_loop(self._loop, spec)
+
+    def recursive_call(self, function: Any, operands: Sequence[Any], types: Sequence[LeafType]) -> list[Any]:
+        return recursive_calls.recursive_call(function, operands, types)
+
+    def functions_called(self, traced: Traced) -> list[Any]:
+        return recursive_calls.functions_called([traced.program])
+
+    def closes_over(self, traced: Traced, place: Any) -> bool:
+        for trace in map(jax_compat.trace_of, traced.program.consts):
+            while trace is not None:
+                if trace is place:
+                    return True
+                trace = jax_compat.trace_around(trace)
+        return False
+
+    def recursion(self, spec: RecursionSpec) -> tuple[list[Any], Any]:
+        return recursion.run(spec)
 
     def _cond(
         self, predicate: Any, branches: Sequence[tuple[Traced, Sequence[Any]]], types: Sequence[LeafType]

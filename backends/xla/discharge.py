@@ -21,10 +21,10 @@ import numpy as np
 from autograph.backends.exceptions import RaiseSite
 from autograph.backends.xla import jax_compat
 from autograph.backends.xla.branches import cond as branch_of
-from autograph.backends.xla.errors import Errors
+from autograph.backends.xla.errors import Errors, split_payloads
 from autograph.backends.xla.jax_compat import ClosedJaxpr, Kind, is_literal, replay
 from autograph.backends.xla.parts import evaluate_equations
-from autograph.backends.xla.raising import RAISES, find_sites, raise_p
+from autograph.backends.xla.raising import RAISES, find_sites, raise_if, raise_p
 from autograph.backends.xla.stand_ins import is_stand_in, written_operands
 from autograph.backends.xla.tracing import trace, zeros
 from autograph.backends.xla.while_ad.primitive import bind_loop
@@ -53,12 +53,18 @@ def _evaluate(jaxpr: Any, consts: Sequence[Any], operands: Sequence[Any], errors
     """Evaluate a jaxpr some of whose inputs are cells, from an error state on."""
     known: dict[Any, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
     known.update(zip(jaxpr.invars, operands, strict=True))
+    evaluate_some(jaxpr.eqns, known, errors)
+    return [atom.val if is_literal(atom) else known[atom] for atom in jaxpr.outvars]
+
+
+def evaluate_some(equations: Sequence[Any], known: dict[Any, Any], errors: Errors) -> None:
+    """Evaluate equations from an error state on; ``known``, the values of variables and cells, gets those of their results."""
 
     def value(atom: Any) -> Any:
         return atom.val if is_literal(atom) else known[atom]
 
     harmless: list[Any] = []
-    for equation in jaxpr.eqns:
+    for equation in equations:
         rule = _rule_for(equation, known, errors)
         if rule is None:
             harmless.append(equation)
@@ -69,7 +75,27 @@ def _evaluate(jaxpr: Any, consts: Sequence[Any], operands: Sequence[Any], errors
             results = rule(equation, [value(atom) for atom in equation.invars], errors)
         known.update(zip(equation.outvars, results, strict=True))
     evaluate_equations(harmless, known)
-    return [value(atom) for atom in jaxpr.outvars]
+
+
+class _Passed(Errors):
+    """Leaves exceptions in what is recorded."""
+
+    def note(self, code: Any, values: Sequence[Any], sites: Sequence[RaiseSite]) -> None:
+        raise_if(code, split_payloads(values, sites), sites)
+
+
+def without_stand_ins(program: ClosedJaxpr) -> ClosedJaxpr:
+    """A program that takes its Variables' values as they are here, and whose writes are seen only in itself."""
+    stand_ins = [const for const in program.consts if is_stand_in(const)]
+    if not stand_ins:
+        return program
+    values = [ref[...] for ref in stand_ins]
+
+    def run(*operands: Any) -> list[Any]:
+        cells = {id(ref): Cell(value) for ref, value in zip(stand_ins, values, strict=True)}
+        return evaluate(program, operands, cells, _Passed([]))
+
+    return trace(run, program.in_avals)
 
 
 _Rule = Callable[[Any, Sequence[Any], Errors], list[Any]]

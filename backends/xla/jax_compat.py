@@ -714,6 +714,20 @@ def define_effect(
     batching.primitive_batchers[primitive] = batch
 
 
+def define_recorded_only(
+    primitive: Any, effect: Any, *, types: Callable[..., Sequence[Any]], refuse: Callable[..., Any]
+) -> None:
+    """Rules of a primitive that is recorded and taken out again, for its effect: it is neither run, transformed nor lowered.
+
+    ``types(*avals, **params)``; ``refuse`` raises, and is given the primitive's parameters.
+    """
+    primitive.def_effectful_abstract_eval(lambda *avals, **params: (list(types(*avals, **params)), {effect}))
+    primitive.def_impl(refuse)
+    mlir.register_lowering(primitive, refuse)
+    ad.primitive_jvps[primitive] = refuse
+    batching.primitive_batchers[primitive] = refuse
+
+
 def define_partial_evaluation(
     primitive: Any,
     rule: Callable[..., Any],
