@@ -57,6 +57,7 @@ from autograph.runtime.library_table import register_library as register_library
 from autograph.runtime.module import Module as Module
 from autograph.runtime.one_of import OneOf as OneOf
 from autograph.runtime.operators.loop_options import set_loop_options as set_loop_options
+from autograph.runtime.operators.recursion_limit import recursion_limit as recursion_limit
 from autograph.runtime.optional import Optional as Optional
 from autograph.runtime.progress import progress as progress
 from autograph.runtime.saving.saved import save as save
@@ -104,6 +105,7 @@ __all__ = [
     "py_function",
     "random",
     "recompute_grad",
+    "recursion_limit",
     "register_library",
     "run_functions_eagerly",
     "save",

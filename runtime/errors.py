@@ -32,6 +32,7 @@ class StagingError(TypeError):
     True
     """
 
+    _is_endless = False  # whether Python's stack has not been deep enough to trace it
     _differing: frozenset[str] = frozenset()  # the variables, if it is about such, that have no one type
 
 

@@ -1,4 +1,5 @@
-"""`Rooms`: how many elements the lists of a program have room for that its loops lengthen without a known bound.
+"""`Rooms`: how many elements the lists of a program have room for that its loops lengthen without a known bound, and how many calls
+the stacks of its recursive functions, where a call takes much.
 
 XLA's sizes are fixed, so such a list begins with room for some elements. A program that runs out of it ends with `OutOfRoom`:
 nothing it did counts, it is recorded again with room for twice as many, and run again. Where that cannot be done, since the
@@ -19,6 +20,7 @@ AT_FIRST = 64
 _REMEDY = (
     "Let the loop begin with autograph.set_loop_options(maximum_length=…), or use an autograph.TensorArray(max_size=…)."
 )
+_LIMIT = "Say how deep it may go: decorate it with autograph.recursion_limit(…)."
 
 
 @dataclass(frozen=True)
@@ -28,11 +30,13 @@ class Room:
     Attributes:
       where: the line of the loop that lengthens the list; name: the list's name.
       rooms: whose it is; None for a bound that the user gives.
+      is_of_calls: whether it is no list, but the calls under way of the function of that name, which calls itself there.
     """
 
     where: str
     name: str
     rooms: Rooms | None = field(default=None, compare=False, repr=False)
+    is_of_calls: bool = False
 
     def outgrown(self, capacity: Any) -> Exception:
         """The exception for a list that is to be longer than this."""
@@ -40,12 +44,27 @@ class Room:
             return IndexError(
                 f"{self.where}\n  {self.name!r} gets more than {capacity} elements, which is its maximum_length.\n  Give a greater one."
             )
+        if self.is_of_calls:
+            return OutOfRoom(
+                f"{self.where}\n  {self.name!r} calls itself deeper than the {capacity} calls that there is room for, and this program "
+                f"cannot be run again with more.\n  {_LIMIT}",
+                self,
+                capacity,
+            )
         return OutOfRoom(
             f"{self.where}\n  {self.name!r} has outgrown its room for {capacity} elements, and this program cannot be run again with "
             f"more.\n  {_REMEDY}",
             self,
             capacity,
         )
+
+    def refused(self, why: str) -> StagingError:
+        """The error where there can be no more room."""
+        if self.is_of_calls:
+            return StagingError(
+                f"{self.where}\n  {self.name!r} calls itself under a traced condition, and {why}.\n  {_LIMIT}"
+            )
+        return StagingError(*refuse_growth(self.where, self.name, why).args)
 
 
 class OutOfRoom(StagingError):
@@ -142,4 +161,4 @@ def refuse_to_run_again(sites: Iterable[Any], reason: str) -> None:
     """
     for room in (site.room for site in sites if site.room is not None):
         why = f"{reason}, so that it cannot be run again with more room"
-        raise StagingError(*refuse_growth(room.where, room.name, why).args)
+        raise room.refused(why)

@@ -20,7 +20,9 @@ from autograph.runtime.tensor_spec import type_name
 MANY = 5  # more traces than this …
 FEW = 10  # … within so many calls are warned of
 _REMEMBERED = 100
-_MORE_AT_ONCE = "the loop's `set_loop_options(maximum_length=…)` makes room at once"
+_MORE_AT_ONCE = (
+    "the loop's `set_loop_options(maximum_length=…)`, or the function's `recursion_limit(…)`, makes room at once"
+)
 _NUMBERS = (bool, int, float, complex)
 
 

@@ -37,14 +37,3 @@ def test_membership():
     for x in (1, 4, 5):
         expected = (x in (4, 5), x not in [1, 2], x in (1, x + 1), x in range(0, 10, 2))
         assert tuple(map(bool, jax.jit(ag.convert(f))(x, xs))) == expected
-
-
-def test_recursion_on_a_traced_condition_is_refused():
-    def halve(x):
-        if x < 1:
-            return x
-        return halve(x / 2)
-
-    assert ag.convert(halve)(8.0) == 0.5
-    with pytest.raises(ag.StagingError, match="Write the recursion as a loop"):
-        jax.jit(ag.convert(halve))(8.0)

@@ -130,17 +130,3 @@ def test_wherever_the_stack_ends_the_nesting_is_named(user_folder, frames):
     user = module(user_folder, f"{nested_calls(80)}{deeper}def call{frames}(f, x):\n    return f(x)\n")
     with pytest.raises(ag.StagingError, match="nested here as deep"):
         user.call0(ag.function(user.f0), jnp.float32(1.0))
-
-
-def test_recursion_names_the_function():
-    @ag.function
-    def f(x):
-        def countdown(x):
-            if x > 0:
-                return countdown(x - 1)
-            return x
-
-        return countdown(x)
-
-    with pytest.raises(ag.StagingError, match="'countdown' calls itself under a traced condition"):
-        f(jnp.float32(3.0))

@@ -50,6 +50,7 @@ PUBLIC = {
     "py_function",
     "range",
     "recompute_grad",
+    "recursion_limit",
     "register_library",
     "run_functions_eagerly",
     "save",

@@ -35,6 +35,7 @@ from autograph.runtime.operators.operations import Operations
 from autograph.runtime.operators.orderings import Orderings
 from autograph.runtime.operators.outside_lists import OutsideLists
 from autograph.runtime.operators.python_tests import PythonTests
+from autograph.runtime.operators.recursion import Recursion
 from autograph.runtime.operators.reductions import Reductions
 from autograph.runtime.operators.reported_writes import ReportedWrites
 from autograph.runtime.operators.rolling import Rolling
@@ -78,6 +79,14 @@ class Operators(Conditionals, Loops, Items, Calls, Builtins, Lists):
             self.journal, self._is_converted, lambda function: self.converter.writes_unseen(function)
         )
         self.constants = ConstantChoices(self.staged_if, self.call)
+        self.recursion = Recursion(
+            backend,
+            self.journal,
+            context.calls,
+            is_converted=self._is_converted,
+            convert=lambda function: self.converter.convert(function),
+            checks=self,
+        )
         self.bounds = Bounds(backend, self) if check_bounds else None
         self.iteration = Iteration(backend, self.journal, self.call)
         operations = Operations(backend, self.identities, self.journal, self.call)

@@ -27,6 +27,7 @@ from autograph.runtime.operators.logs import Logs
 from autograph.runtime.operators.loop_options import set_loop_options
 from autograph.runtime.operators.opaque import OpaqueCalls
 from autograph.runtime.operators.operations import class_attribute
+from autograph.runtime.operators.recursion import Recursion
 from autograph.runtime.operators.reported_writes import ReportedWrites
 from autograph.runtime.operators.rolling import Rolling
 from autograph.runtime.operators.state import has_contents
@@ -66,6 +67,7 @@ class Calls:
     constants: ConstantChoices
     bounds: Bounds | None
     transformed: Transformed
+    recursion: Recursion
 
     def call(self, called: Any) -> Any:
         """What to call in place of ``called``: its converted form, or itself."""
@@ -73,7 +75,7 @@ class Calls:
             return self.constants.called(called)
         if self.backend.is_eager():
             return self._called(called)
-        return self.constants.taking_constants(called, self._called(called))
+        return self.constants.taking_constants(called, self.recursion.of(called, self._called(called)))
 
     def _called(self, called: Any) -> Any:
         if self.journal.is_rolling:
@@ -122,7 +124,9 @@ class Calls:
 
     def convert_function(self, function: Any) -> Any:
         """A function handed to library code, converted if it is the user's; anything else as it is."""
-        if type(function) in (types.FunctionType, types.MethodType, functools.partial):
+        if type(function) in (types.FunctionType, types.MethodType):
+            return self.recursion.of(function, self._called(function))
+        if type(function) is functools.partial:
             return self._called(function)
         return self._builtin(function) if type(function) is types.BuiltinFunctionType else function
 

@@ -219,7 +219,9 @@ class Conditionals:
                 self._trace_branch(orelse, variables, snapshot, (predicate, False), if_false),
             ]
         except RecursionError:
-            raise StagingError(f"{where}\n{_why_too_deep()}") from None
+            endless = StagingError(f"{where}\n{_why_too_deep()}")
+            endless._is_endless = True
+            raise endless from None
         result = Slot(RESULT, None)
         places: list[Any] = [result, *variables]
         parts, written = self._joined_parts(ends, len(places), entry, snapshot, where)
@@ -388,8 +390,9 @@ def _why_too_deep() -> str:
     called = most_called()
     if called is not None:
         return (
-            f"  A branch of this statement leads back to it without end: {called!r} calls itself under a traced condition, and while "
-            "tracing both branches are followed.\n  Write the recursion as a loop."
+            f"  A branch of this statement leads back to it without end: {called!r} calls itself under a traced condition, and "
+            "while tracing both branches are followed.\n  A recursion can be staged whose arguments have the same types, and the same "
+            "Python values that are no numbers, at every depth; write any other as a loop."
         )
     return (
         f"  Staged statements, in each other and in what they call, are nested here as deep as Python's stack of "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from autograph.runtime.operators.calls_under_way import CallsUnderWay
 from autograph.runtime.operators.identities import Identities
 from autograph.runtime.operators.journal import Journal
 from autograph.runtime.operators.nones import TestFacts
@@ -17,6 +18,7 @@ class Context:
       identities: which containers may alias.
       marks: which values are placeholders.
       facts: what traced tests say about what is None.
+      calls: the functions that are being traced and may call themselves.
     """
 
     def __init__(self) -> None:
@@ -24,3 +26,4 @@ class Context:
         self.identities = Identities()
         self.marks = Marks()
         self.facts = TestFacts()
+        self.calls = CallsUnderWay()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import os
+import re
 import sys
 import types
 import warnings
@@ -121,6 +122,9 @@ def raised_in(traceback: types.TracebackType | None) -> str:
     return "" if traceback is None else traceback.tb_frame.f_code.co_filename
 
 
+_BLOCK = re.compile(r"(if|else|loop)_(body|test)(_\d+)?")  # what conversion calls the blocks of statements
+
+
 def most_called() -> str | None:
     """The name of the user's function that is under way more than ten times, if one is."""
     counts: collections.Counter[types.CodeType] = collections.Counter()
@@ -129,7 +133,8 @@ def most_called() -> str | None:
         if not is_internal(frame.f_code.co_filename) and not is_of_library(frame.f_code.co_filename):
             counts[frame.f_code] += 1
         frame = frame.f_back
-    return next((code.co_name for code, count in counts.most_common(1) if count > 10), None)
+    named = (code.co_name for code, count in counts.most_common() if count > 10 and not _BLOCK.fullmatch(code.co_name))
+    return next(named, None)
 
 
 def record_remark(text: str) -> None:
