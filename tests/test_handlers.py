@@ -360,6 +360,34 @@ def test_what_a_helper_under_a_transform_raises():
     assert same([f(x) for x in (1.0, -0.5, -4.0)], [1 + 3 + 2**0.5 + 0.5, -0.5, -4.0])
 
 
+def countdown(n):
+    if n > 3:
+        raise OverflowError(n)
+    return 0 if n <= 0 else 1 + countdown(n - 1)
+
+
+def depth(n):
+    if n <= 0:
+        raise KeyError(n)
+    try:
+        return depth(n - 1) + 1
+    except KeyError:
+        return 100
+
+
+def test_functions_that_call_themselves():
+    def f(n):
+        try:
+            return countdown(n)
+        except OverflowError as e:
+            return -e.args[0]
+
+    g = ag.function(f)
+    assert [int(g(jnp.int32(n))) for n in (3, 5, -1)] == [3, -5, 0]
+    with pytest.raises(ag.StagingError, match="calls itself under a traced condition inside a `try`"):
+        ag.function(depth)(jnp.int32(3))
+
+
 def suppressed(x):
     try:
         with contextlib.suppress(ValueError):

@@ -1,0 +1,295 @@
+"""Functions that call themselves under traced conditions: staged as one loop, with a stack where one is needed."""
+
+from __future__ import annotations
+
+import re
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import autograph as ag
+from tests.agreement import agrees_when_compiled, differences
+from tests.jaxprs import equations
+from tests.recursions import (
+    PROGRAMS,
+    Polynomial,
+    collatz,
+    factorial,
+    fibonacci,
+    greatest_common_divisor,
+    mean_decay,
+    power,
+)
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program[0].__name__)
+def test_like_plain_python(program):
+    agrees_when_compiled(*program)
+
+
+# Transforms.
+
+
+def test_lanes_recurse_each_by_itself():
+    numbers = jnp.array([0, 1, 7, 4])
+    wanted = [fibonacci(int(n)) for n in numbers]
+    assert jax.vmap(ag.function(fibonacci))(numbers).tolist() == wanted
+    assert jax.vmap(ag.convert(fibonacci))(numbers).tolist() == wanted
+    assert jax.vmap(ag.function(greatest_common_divisor), (0, None))(numbers, jnp.array(14)).tolist() == [14, 1, 7, 2]
+
+
+def test_derivatives():
+    def slope(x, n):
+        return n * x ** (n - 1)
+
+    f = ag.function(power)
+    found = jax.vmap(jax.grad(f), (0, None))(jnp.array([1.0, 1.5, 2.0]), jnp.array(5))
+    np.testing.assert_allclose(found, [slope(x, 5) for x in (1.0, 1.5, 2.0)], rtol=1e-5)
+    _, tangent = jax.jvp(lambda x: f(x, jnp.array(4)), (1.5,), (1.0,))
+    assert float(tangent) == pytest.approx(slope(1.5, 4))
+    assert float(jax.grad(ag.convert(power))(2.0, jnp.array(3))) == pytest.approx(12.0)
+
+
+def test_derivatives_of_adaptive_quadrature():
+    found = jax.grad(ag.function(mean_decay))(3.0)
+    assert float(found) == pytest.approx(float(jax.grad(lambda rate: (1 - jnp.exp(-rate)) / rate)(3.0)), rel=1e-3)
+
+
+def test_calls_in_tail_position_take_no_stack():
+    jaxpr = jax.make_jaxpr(ag.convert(greatest_common_divisor))(jnp.array(48), jnp.array(18))
+    (loop,) = [equation for equation, _ in equations(jaxpr.jaxpr) if equation.primitive.name == "while"]
+    assert all(variable.aval.shape == () for variable in loop.invars)
+    assert int(jax.jit(ag.convert(collatz))(jnp.array(27))) == 111
+
+
+def test_arguments_that_never_change_are_not_put_on_the_stack():
+    def total(values, k):
+        if k < 0:
+            return 0.0
+        return values[k] + total(values, k - 1)
+
+    jaxpr = jax.make_jaxpr(ag.function(total))(jnp.arange(1.0, 51.0), jnp.array(49))
+    loops = [equation for equation, _ in equations(jaxpr.jaxpr) if equation.primitive.name == "while"]
+    assert loops and not any(v.aval.shape[1:] == (50,) for loop in loops for v in loop.invars)
+
+
+# Where they are called.
+
+
+def test_methods_and_callable_objects():
+    polynomial = Polynomial([1.0, 2.0, 3.0])
+    assert float(ag.function(polynomial)(jnp.array(2.0))) == polynomial(2.0)
+    assert float(ag.function(Polynomial.__call__)(polynomial, jnp.array(0.0), jnp.array(1))) == 2.0
+
+
+def test_a_compiled_function_that_calls_itself():
+    @ag.function
+    def count(n):
+        if n < 2:
+            return 1
+        return count(n - 1) + count(n - 2)
+
+    class Counter:
+        @ag.function
+        def count(self, n):
+            if n < 2:
+                return 1
+            return self.count(n - 1) + self.count(n - 2)
+
+    assert int(count(jnp.array(7))) == 21
+    assert int(Counter().count(jnp.array(7))) == 21
+    assert count.experimental_get_tracing_count() == 1
+
+
+def test_compiled_functions_that_call_each_other():
+    @ag.function
+    def even(n):
+        return True if n == 0 else odd(n - 1)
+
+    @ag.function
+    def odd(n):
+        return False if n == 0 else even(n - 1)
+
+    assert [bool(even(jnp.array(n))) for n in range(4)] == [True, False, True, False]
+
+
+def test_variables():
+    calls, best = ag.Variable(0), ag.Variable(-1.0)
+    scores = jnp.array([3.0, 9.0, 2.0, 5.0])
+
+    @ag.function
+    def search(k):
+        calls.assign_add(1)
+        if k < 4:
+            if scores[k] > best:
+                best.assign(scores[k])
+            search(k + 1)
+            search(k + 2)
+
+    search(jnp.array(0))
+
+    count, record = 0, -1.0
+
+    def plain(k):
+        nonlocal count, record
+        count += 1
+        if k < 4:
+            record = max(record, float(scores[k]))
+            plain(k + 1)
+            plain(k + 2)
+
+    plain(0)
+    assert (int(calls.value), float(best.value)) == (count, record)
+
+
+def test_python_values_are_followed_call_by_call():
+    def refined(x, depth):
+        if depth == 0:
+            return x
+        if x > 0:
+            return refined(x * 0.5 - 1, depth - 1)
+        return refined(x + 1, depth - 1)
+
+    def folded(x):
+        if len(x) == 1:
+            return x[0]
+        first, second = folded(x[: len(x) // 2]), folded(x[len(x) // 2 :])
+        return first if first > second else second
+
+    agrees_when_compiled(lambda x: refined(x, 4), (np.float32(3.0),), (np.float32(-3.0),))
+    agrees_when_compiled(folded, (np.array([3.0, 1.0, 7.0, 2.0], np.float32),))
+
+
+def test_python_values_that_decide_how_deep_it_goes():
+    def deep(x, depth):
+        if depth == 0:
+            return x
+        return deep(x + 1, depth - 1) if x > 0 else deep(x - 1, depth - 1)
+
+    agrees_when_compiled(lambda x: deep(x, 30), (np.float32(3.0),), (np.float32(-3.0),))
+
+
+# Errors.
+
+
+def test_too_deep():
+    def endless(x):
+        return 1 + endless(x + 1) if x != 0.5 else 0
+
+    def loops(x):
+        return loops(x + 1) if x != 0.5 else 0
+
+    def circular(x):
+        return circular(x - 1) if x > 0 else circular(x + 1)
+
+    for function in (endless, loops, circular):
+        with pytest.raises(RecursionError, match="maximum recursion depth exceeded"):
+            ag.function(function)(jnp.array(1.0))
+
+
+def test_a_limit_by_hand():
+    @ag.recursion_limit(20)
+    def count(n):
+        return 0.0 if n <= 0 else 1.0 + count(n - 1)
+
+    assert float(ag.function(count)(jnp.array(19))) == 19
+    with pytest.raises(RecursionError):
+        ag.function(count)(jnp.array(20))
+    bare = jax.jit(ag.convert(count))
+    assert float(bare(jnp.array(19))) == 19
+    assert np.isnan(bare(jnp.array(20)))
+    for wrong, error in ((0, ValueError), (2.5, TypeError), (True, TypeError)):
+        with pytest.raises(error):
+            ag.recursion_limit(wrong)
+
+
+def sum_of_rows(k):
+    """A function with much to keep for each call under way."""
+    row = jnp.arange(600.0) + k
+    return row if k == 0 else row + sum_of_rows(k - 1)
+
+
+def test_room_for_large_frames_grows_by_running_again():
+    f = ag.function(sum_of_rows)
+    for depth, traces in ((3, 1), (63, 1), (100, 2), (200, 3), (5, 3)):
+        wanted = np.arange(600.0) * (depth + 1) + depth * (depth + 1) / 2
+        np.testing.assert_allclose(f(jnp.array(depth)), wanted, rtol=1e-5)
+        assert f.experimental_get_tracing_count() == traces
+    assert "room of `sum_of_rows`" in f.explain_retraces() and "recursion_limit" in f.explain_retraces()
+    with pytest.raises(RecursionError):
+        ag.function(sum_of_rows)(jnp.array(-1))
+
+
+def test_a_program_that_prints_cannot_be_run_again_with_more_room():
+    def shown(k):
+        ag.print(k)
+        return sum_of_rows(k)
+
+    with pytest.raises(
+        ag.StagingError, match=r"'sum_of_rows' calls itself .* cannot be run again with more room.\n.*recursion_limit"
+    ):
+        ag.function(shown)(jnp.array(3))
+
+
+def test_a_bare_jit_asks_for_a_limit():
+    with pytest.raises(ag.StagingError, match=re.escape("autograph.recursion_limit(")):
+        jax.jit(ag.convert(factorial))(jnp.array(3))
+
+
+def test_exceptions_end_the_recursion():
+    def down(n):
+        if n < 0:
+            raise ValueError(f"below zero: {n}")
+        if n == 0:
+            return 0
+        return 1 + down(n - 2)
+
+    def always(n):
+        if n > 0:
+            return always(n - 1)
+        raise KeyError("end")
+
+    assert int(ag.function(down)(jnp.array(6))) == 3
+    with pytest.raises(ValueError, match="below zero: -1"):
+        ag.function(down)(jnp.array(7))
+    with pytest.raises(KeyError, match="end"):
+        ag.function(always)(jnp.array(3))
+
+
+def test_results_without_one_type_are_refused():
+    def odd_shapes(n):
+        return jnp.zeros(2) if n == 0 else jnp.concatenate([odd_shapes(n - 1), jnp.ones(1)])
+
+    with pytest.raises(
+        ag.StagingError, match="The branches of this statement return different things|returns different things"
+    ):
+        ag.function(odd_shapes)(jnp.array(2))
+
+
+def test_transforms_of_a_part_are_refused():
+    def spread(x):
+        return x if x > 8 else jax.vmap(spread)(jnp.stack([x * 2, x * 3])).sum()
+
+    with pytest.raises(ag.StagingError, match="calls itself under a traced condition here, inside a JAX transform"):
+        ag.function(spread)(jnp.array(1.0))
+
+
+def test_arguments_of_ever_new_types_are_refused():
+    def grows(x):
+        return x[0] if x.sum() > 9 else grows(jnp.concatenate([x, x]))
+
+    with pytest.raises(ag.StagingError, match="calls itself under a traced condition"):
+        ag.function(grows)(jnp.ones(1))
+
+
+def test_structures_come_back_as_they_are():
+    def closest(n):
+        if n <= 0:
+            return {"at": n, "path": (0.0, jnp.zeros(2))}
+        found = closest(n - 2)
+        return {"at": found["at"], "path": (found["path"][0] + 1, found["path"][1] + n)}
+
+    for n in (5, 0):
+        assert list(differences(closest(n), ag.function(closest)(jnp.array(n)), widens=True)) == []
