@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from autograph.tools.fuzz.expressions import BOOL, FLOAT, FLOATS, INT, INTS, NUMBER, OPTION, WIDE
 from autograph.tools.fuzz.list_state import ListState
 from autograph.tools.fuzz.statements import Maker
@@ -32,6 +34,7 @@ class Blocks(ListState):
             "with": (5, lambda: self.with_(depth)),
             "some paths": (4, lambda: self.bound_on_some_paths(depth)),
             "generators": (6, lambda: self.generator(depth)),
+            "handlers": (7, lambda: self.handled(depth)),
         }
         return makers + [maker for name, maker in own.items() if name in self.features]
 
@@ -50,15 +53,18 @@ class Blocks(ListState):
                 self.line(self.random.choice(("{0: 5}[1]", "[][0]", 'int("x")', "None.real", "1 // 0")))
         if caught:
             self._handlers(depth)
+        self._end_of_try(depth, before, always)
+        return left and not caught
+
+    def _end_of_try(self, depth: int, before: dict[str, Any], always: bool) -> None:
+        """Its ``finally``, if it has one. A handler may have run after any part of it: what it binds is not surely bound."""
         self.before_finally -= always
-        # A handler may run after any part of the block: what it binds is not surely bound.
         self.scope.types = before
         if always:
             self.line("finally:")
             self.may_jump = False  # a jump out of it would drop an exception, and Python warns
             self.block(depth - 1)
             self.may_jump = True
-        return left and not caught
 
     def _handlers(self, depth: int) -> None:
         self.line(self.random.choice(("except Exception:", "except (LookupError, ValueError, ArithmeticError):")))
@@ -69,6 +75,42 @@ class Blocks(ListState):
         if self.chance(0.3):
             self.line("else:")
             self.block(depth - 1, jumps=0.1)
+
+    def handled(self, depth: int) -> bool:
+        """A ``try`` whose exceptions are raised where the program's values say so, and handlers that name some of them."""
+        always = self.chance(0.4)
+        before = dict(self.scope.types)
+        self.line("try:")
+        self.before_finally += always
+        for _ in range(self.random.randint(1, 2)):
+            with self.indented():
+                self.check(depth)
+            self.block(depth - 1, jumps=0.1)
+        kinds = [
+            "ValueError",
+            "KeyError",
+            "LookupError",
+            "(OverflowError, AssertionError)",
+            "ArithmeticError",
+            "Exception",
+        ]
+        for kind in self.random.sample(kinds, self.random.randint(1, 3)):
+            self.scope.types = dict(before)
+            is_named = self.chance(0.5)
+            self.line(f"except {kind} as error:" if is_named else f"except {kind}:")
+            _, left = self.block(depth - 1, jumps=0.15)
+            if not left and self.chance(0.3):
+                with self.indented():
+                    self.line(f"if {self.condition()}:")
+                    with self.indented():
+                        again = f'raise IndexError("e{self.random.randint(1, 9)}")'
+                        self.line(f"{again} from error" if is_named and self.chance(0.6) else "raise")
+        self.scope.types = dict(before)
+        if self.chance(0.3):
+            self.line("else:")
+            self.block(depth - 1, jumps=0.1)
+        self._end_of_try(depth, before, always)
+        return False
 
     def match_(self, depth: int) -> bool:
         form = self.random.choice(("value", "value", "pair", "option", "mapping"))

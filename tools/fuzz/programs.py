@@ -53,6 +53,8 @@ def make_program(seed: int, smooth: bool = False) -> Program:
     writer.smooth = smooth
     # Drawn apart, so that the programs without them are what they were.
     writer.has_generators = random.Random(seed + 2).random() < 0.17
+    writer.has_recursion = random.Random(seed + 3).random() < 0.1
+    writer.has_handlers = random.Random(seed + 4).random() < 0.17
     names = [name for name in _PARAMETERS if name in ("n", "x") or numbers.random() < 0.4]
     source = writer.module(tuple(names))
     values = random.Random(seed + 1)
@@ -122,18 +124,22 @@ def f({0}):
 class _ProgramWriter(Blocks):
     """Writes a module: perhaps classes and helper functions, and ``f``.
 
-    Attributes: smooth (whether it is for its gradients), has_generators (whether there may be generators in it).
+    Attributes: smooth (whether it is for its gradients), has_generators (whether there may be generators in it),
+    has_recursion (whether a helper calls itself), has_handlers (whether handlers catch what it raises).
     """
 
     smooth = False
     has_generators = False
+    has_recursion = False
+    has_handlers = False
 
     def module(self, parameters: tuple[str, ...]) -> str:
         self.features = frozenset(name for name in FEATURES if self.chance(0.17))
         self.features |= {"generators"} if self.has_generators else set()
+        self.features |= {"handlers"} if self.has_handlers else set()
         self.raises = self.chance(0.1)
         if self.smooth:
-            self.features = self.features - {"prints", "global"} | {"smooth"}
+            self.features = self.features - {"prints", "global", "handlers"} | {"smooth"}
             self.raises = False
         self.budget = self.random.choice((6, 10, 14, 20))
         has_box = self.chance(0.3) or bool(self.features & {"property", "aliases"})
@@ -148,6 +154,8 @@ class _ProgramWriter(Blocks):
             callees.append(self._global())
         for number in range(self.random.choice((0, 0, 1, 1, 2))):
             callees.append(self._helper(f"h{number}", callees))
+        if self.has_recursion:
+            callees.append(self._recursive(callees))
         self._main(parameters, callees, has_box)
         if "global" in self.features:
             self.lines += _AROUND.format(", ".join(parameters)).splitlines()
@@ -195,6 +203,43 @@ class _ProgramWriter(Blocks):
             self.line("")
             return Callee(f"{name}_", kinds, returns)
         return Callee(name, kinds, returns, tuple(parameters) if "keywords" in self.features else (), optional)
+
+    def _recursive(self, callees: list[Callee]) -> Callee:
+        """A helper that calls itself, at most four calls deep, perhaps through another; and perhaps keeps count."""
+        kind, returns = self.random.choice((INT, FLOAT)), self.random.choice((INT, FLOAT))
+        counts = self.chance(0.4)
+        name, other = "again", "other_way" if self.chance(0.25) else "again"
+        self.line("def recursed(p0, p1):")
+        with self.indented():
+            if counts:
+                self.line("calls = 0")
+            self._level(name, other, kind, returns, counts, callees)
+            if other != name:
+                self._level(other, name, kind, returns, counts, callees)
+            self.line(f"ended = {name}(p0 % 5, p1)")
+            self.line("return ended + calls" if counts else "return ended")
+        self.line("")
+        self.line("")
+        return Callee("recursed", (INT, kind), returns)
+
+    def _level(self, name: str, other: str, kind: str, returns: str, counts: bool, callees: list[Callee]) -> None:
+        self.scope = scope = Scope({"left": INT, "p1": kind}, callees=list(callees))
+        scope.fixed |= {"left"}
+        first = ["nonlocal calls", f"calls += {self.constant(INT)}"] if counts else []
+        first += ["if left <= 0:", f"    return {self.expression(returns, 1)}"]
+        if self.chance(0.3):  # its result is that of the call
+            first += [f"if {self.expression(BOOL, 1)}:", f"    return {other}(left - 1, {self.argument(kind)})"]
+        first.append(f"found = {other}(left - 1, {self.argument(kind)})")
+        scope.types["found"] = returns
+        if self.chance(0.5):
+            first += [
+                f"if {self.expression(BOOL, 1)}:",
+                f"    found = found + {other}(left - 2, {self.argument(kind)})",
+            ]
+        self.line("@ag.recursion_limit(50)")  # for a bare jax.jit
+        self.line(f"def {name}(left, p1):")
+        self.body(scope, (returns,), self.random.randint(1, 3), depth=1, first=first)
+        self.line("")
 
     def _global(self) -> Callee:
         self.line("total = 0")
