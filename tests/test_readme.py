@@ -26,6 +26,7 @@ DOCUMENTS = (
     "docs/explore.md",
     "docs/function.md",
     "docs/gradients.md",
+    "docs/integrations.md",
     "docs/loops.md",
     "docs/performance.md",
     "docs/saving.md",

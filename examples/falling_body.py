@@ -1,0 +1,68 @@
+"""How strong is the drag on a falling body? Learned from when it lands, by the gradient of diffrax's event.
+
+The vector field branches on the direction of the movement, and the event ends the integration at the ground.
+`pip install diffrax optax`, then `python examples/falling_body.py`.
+"""
+
+from __future__ import annotations
+
+import diffrax
+import jax.numpy as jnp
+import optax
+import optimistix
+
+import autograph as ag
+
+THROWN = 10.0  # m/s, upwards
+
+
+@ag.convert
+def field(t, y, args):
+    (_, speed), drag = y, args
+    if speed > 0:
+        return speed, -9.81 - drag * speed**2
+    return speed, -9.81 + drag * speed**2
+
+
+@ag.convert
+def above_ground(t, y, args, **_):
+    if t < 0.1:  # it starts from there
+        return 1.0
+    return y[0]
+
+
+def landing_time(drag):
+    """Seconds until a body that is thrown upwards is back."""
+    found = diffrax.diffeqsolve(
+        diffrax.ODETerm(field),
+        diffrax.Tsit5(),
+        0.0,
+        5.0,
+        0.1,
+        (jnp.array(0.0), jnp.array(THROWN)),
+        args=drag,
+        stepsize_controller=diffrax.PIDController(rtol=1e-5, atol=1e-5),
+        event=diffrax.Event(above_ground, optimistix.Newton(1e-5, 1e-5)),
+        max_steps=64,
+    )
+    return found.ts[0]
+
+
+def main(steps: int = 60) -> dict[str, float]:
+    drag = ag.Variable(0.0, name="drag")
+    optimizer = ag.optim.from_optax(optax.adam(0.01))
+
+    @ag.function
+    def fit(observed, steps):
+        first = landing_time(drag.value)
+        for _ in ag.range(steps):
+            error = optimizer.minimize(lambda: (landing_time(drag.value) - observed) ** 2, [drag])
+        return first, error
+
+    without_drag, error = fit(jnp.array(1.833409), jnp.array(steps))  # seconds, as observed
+    return {"without drag": float(without_drag), "drag": float(drag), "error": float(error)}
+
+
+if __name__ == "__main__":
+    for name, value in main().items():
+        print(f"{name}: {value:.5f}")

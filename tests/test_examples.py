@@ -1,0 +1,70 @@
+"""The programs of examples/, run on small sizes: they train and sample what they say, and their figures are right.
+
+`examples/serve.py` is run by test_serving.py, the notebooks by test_notebooks.py. What needs a library that is not here is skipped.
+"""
+
+from __future__ import annotations
+
+import os
+import runpy
+
+import pytest
+
+from tests.rooms import ROOT
+
+os.environ.setdefault("KERAS_BACKEND", "jax")  # before Keras is imported, which reads it then
+
+
+def figures(program, *libraries, **sizes):
+    """What the program's `main` returns."""
+    for library in libraries:
+        pytest.importorskip(library)
+    return runpy.run_path(str(ROOT / "examples" / program))["main"](**sizes)
+
+
+def test_a_policy_for_an_environment_under_vmap():
+    found = figures("cartpole.py")
+    assert found["first"] < 100 and found["last"] > 150 and found["after"] > 180
+
+
+def test_q_learning_in_one_program(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "examples"))  # for the environment of cartpole.py
+    found = figures("dqn.py", "optax")
+    assert found["untrained"] < 30 and found["first ten"] < 40 and found["trained"] > 60
+    assert found["updates"] == 7500 and found["episodes"] > 50
+
+
+def test_a_network_that_solves_an_equation_by_a_line_search():
+    found = figures("heat_equation.py", "flax", "optax")
+    assert found["error"] < 0.05 < 0.3 < found["error before"]
+    assert found["loss after L-BFGS"] < 0.3 * found["loss after Adam"] and found["steps of L-BFGS"] > 20
+
+
+def test_an_equinox_model_that_is_stopped_and_resumed_by_orbax():
+    found = figures("spirals.py", "equinox", "optax", "orbax.checkpoint")
+    assert found["loss"] == found["loss without stopping"] < 0.05 < found["loss when stopped"]
+    assert found["accuracy"] > 0.99 and found["updates"] > 60
+
+
+@pytest.mark.filterwarnings("ignore")  # Keras's own
+def test_two_keras_models_in_a_step_of_ones_own():
+    keras = pytest.importorskip("keras")
+    if keras.backend.backend() != "jax":
+        pytest.skip("Keras was imported with another backend before")
+    found = figures("digits_in_keras.py", "sklearn", epochs=4)
+    assert found["last loss"] < 0.3 < 1 < found["first loss"]
+    assert found["student"] > 0.8 and found["teacher"] > 0.8
+
+
+def test_the_drag_that_an_event_of_diffrax_gives():
+    found = figures("falling_body.py", "diffrax", "optimistix", steps=60)
+    assert found["without drag"] == pytest.approx(2 * 10 / 9.81, rel=1e-4)
+    assert found["drag"] == pytest.approx(0.05, abs=0.003) and found["error"] < 1e-3
+
+
+def test_samples_of_blackjax_and_numpyro():
+    found = figures("split_normal.py", "blackjax", "numpyro")
+    for library in ("blackjax", "numpyro"):
+        assert found[f"mean by {library}"] == pytest.approx(found["mean"], abs=0.1)
+        assert found[f"positive by {library}"] == pytest.approx(found["positive"], abs=0.03)
+    assert found["accepted"] > 0.9
