@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
-import re
-import runpy
-
 import pytest
 
-from tests.rooms import ROOT
+from tests.guides import Guide
 
-TEXT = (ROOT / "docs/from_tensorflow.md").read_text(encoding="utf-8")
-PREAMBLE = re.search(r"begins with\n\n```text\n(.*?)```", TEXT, re.DOTALL)[1]
-ROWS = re.findall(
-    r'<tr><td colspan="2">\n\n(.*?)\n\n</td></tr>\n<tr><td>\n\n```tensorflow\n(.*?)```\n\n</td><td>\n\n```python\n(.*?)```',
-    TEXT,
-    re.DOTALL,
-)
+GUIDE = Guide("from_tensorflow.md", "tensorflow")
+ROWS = GUIDE.rows()
+OF_KERAS = [row for row in ROWS if "import keras" in row.ours]
+OTHERS = [row for row in ROWS if row not in OF_KERAS]
 
 
-@pytest.mark.parametrize(("what", "theirs", "ours"), ROWS, ids=[what for what, _, _ in ROWS])
-def test_example(what, theirs, ours, user_folder, capsys):
-    path = user_folder / "example.py"
-    code = "".join(line for line in ours.splitlines(keepends=True) if not line.startswith("# > "))
-    path.write_text(f"{PREAMBLE}\n\n{code}")
-    runpy.run_path(str(path), run_name="__main__")
-    expected = "".join(line[4:] for line in ours.splitlines(keepends=True) if line.startswith("# > "))
-    out = capsys.readouterr().out
-    assert [line.rstrip() for line in out.splitlines()] == [line.rstrip() for line in expected.splitlines()]
+@pytest.mark.parametrize("row", OTHERS, ids=[row.what for row in OTHERS])
+def test_example(row, user_folder, capsys):
+    assert GUIDE.prints(row.ours, user_folder, capsys) == row.prints
+
+
+@pytest.mark.filterwarnings("ignore")  # Keras's own
+@pytest.mark.parametrize("row", OF_KERAS, ids=[row.what for row in OF_KERAS])
+def test_example_with_keras(row, user_folder, capsys, monkeypatch):
+    monkeypatch.setenv("KERAS_BACKEND", "jax")
+    keras = pytest.importorskip("keras")
+    if keras.backend.backend() != "jax":
+        pytest.skip("Keras was imported with another backend before")
+    assert GUIDE.prints(row.ours, user_folder, capsys) == row.prints
 
 
 def test_each_row_has_both_sides():
-    assert len(ROWS) == TEXT.count("```python") == TEXT.count("```tensorflow") > 40
-    assert all("# > " in ours for _, _, ours in ROWS)
+    assert GUIDE.is_complete() and len(ROWS) > 40 and OF_KERAS
