@@ -47,7 +47,8 @@ def by_blackjax(count):
 
 def by_numpyro(count):
     """The same of numpyro's samples."""
-    kernel = HMC(potential_fn=lambda x: -log_density(x), step_size=0.8, num_steps=4, adapt_step_size=False)
+    fixed = {"adapt_step_size": False, "adapt_mass_matrix": False}  # as blackjax has them
+    kernel = HMC(potential_fn=lambda x: -log_density(x), step_size=0.8, num_steps=4, **fixed)
     run = MCMC(kernel, num_warmup=50, num_samples=count, progress_bar=False)
     run.run(jax.random.key(0), init_params=jnp.array(0.5))
     samples = run.get_samples()

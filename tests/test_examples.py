@@ -30,7 +30,7 @@ def test_a_policy_for_an_environment_under_vmap():
 def test_q_learning_in_one_program(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "examples"))  # for the environment of cartpole.py
     found = figures("dqn.py", "optax")
-    assert found["untrained"] < 30 and found["first ten"] < 40 and found["trained"] > 60
+    assert found["untrained"] < 30 and found["first ten"] < 40 and found["trained"] > 40
     assert found["updates"] == 7500 and found["episodes"] > 50
 
 
