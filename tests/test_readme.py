@@ -1,7 +1,7 @@
 """Every code block of the documents, run as a reader would run it.
 
 A `python` block is saved under the name in its first line (`# collatz.py`) and run; a `sh` block is a list of
-`make` and `autograph` commands. A `text` block is what the block before it prints.
+`make`, `autograph` and `pip` commands. A `text` block is what the block before it prints.
 """
 
 from __future__ import annotations
@@ -18,21 +18,12 @@ import pytest
 from autograph.tools import cli
 from tests.rooms import ROOT
 
-DOCUMENTS = (
-    "README.md",
-    "CONTRIBUTING.md",
-    "docs/conformance.md",
-    "docs/datasets.md",
-    "docs/explore.md",
-    "docs/function.md",
-    "docs/gradients.md",
-    "docs/integrations.md",
-    "docs/loops.md",
-    "docs/performance.md",
-    "docs/saving.md",
-    "docs/scale.md",
-    "docs/summary.md",
+# These pages show another library's programs, other magics, or rows that are run: their own tests run them.
+ELSEWHERE = ("from_lax", "from_numba", "from_tensorflow", "generated_programs", "language", "notebooks", "targets")
+PAGES = sorted(
+    path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md") if path.stem not in ELSEWHERE
 )
+DOCUMENTS = ("README.md", "CONTRIBUTING.md", *PAGES)
 
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
@@ -80,6 +71,8 @@ def run_command(line: str) -> None:
         # Without the flags of a make that runs these tests.
         environment = {key: value for key, value in os.environ.items() if not key.startswith(("MAKE", "MFLAGS"))}
         subprocess.run(["make", "-n", *arguments], cwd=ROOT, env=environment, check=True, capture_output=True)
+    elif command == "pip":
+        assert arguments in (["install", "."], ["install", "autograph-xla"]), line  # with what pyproject.toml says
     else:
         pytest.fail(f"a command that is not run: {line}")
 
@@ -87,3 +80,24 @@ def run_command(line: str) -> None:
 def test_there_is_something_to_run():
     assert {block.language for block in blocks("README.md")} == {"python", "sh"}
     assert any(block.prints for block in blocks("README.md"))
+
+
+def test_the_readme_is_one_screen_and_begins_with_the_two_commands():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    first = next(block for block in blocks("README.md") if block.language == "sh")
+    assert first.text == "make demo\nmake test\n"
+    assert text.index(first.text) < text.index("## ")
+    outside = _FENCE.sub("", text)
+    assert len(outside.splitlines()) < 50
+
+
+def test_links_lead_somewhere():
+    """Those within the repository, in all documents; `make docs` checks those of the site, anchors included."""
+    documents = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]
+    dead = [
+        f"{path.relative_to(ROOT)}: {link}"
+        for path in documents
+        for link in re.findall(r"\]\(([^)#\s]+)", _FENCE.sub("", path.read_text(encoding="utf-8")))
+        if not link.startswith(("http:", "https:")) and not (path.parent / link).exists()
+    ]
+    assert not dead
