@@ -179,6 +179,7 @@ def _attribute(form, *slots):
         (_set("objects", 0, "random", "threefry2x32"), "random"),
         (_set("signatures", {"a": 12}), "programs[12]"),
         (_set("captured", [-1]), "captured"),
+        (_set("variables", 0, "hidden", True), "which is hidden"),
         (_set("extra", 1), "extra"),
     ],
 )

@@ -177,6 +177,11 @@ def _check_numbers(body: dict[str, Any]) -> None:
         if kind != "jax" and implementation(entry["dtype"]) is not None:
             raise Unfit(f"{where} is an array of NumPy's of {entry['dtype']}")
 
+    def variable(where: str, number: int) -> None:
+        among(number, "variables", where)
+        if body["variables"][number]["hidden"]:
+            raise Unfit(f"{where} is variables[{number}], which is hidden")
+
     for number, program in enumerate(body["programs"]):
         where = f"programs[{number}]"
         for each in program["state"]:
@@ -197,12 +202,14 @@ def _check_numbers(body: dict[str, Any]) -> None:
                 where = f"objects[{number}].{name}"
                 if kind == "array":
                     array(where, *rest)
+                elif kind == "variable":
+                    variable(where, rest[0])
                 else:
                     among(rest[0], f"{kind}s", where)
     for name, each in body["signatures"].items():
         among(each, "programs", f"signatures[{name!r}]")
     for each in body["captured"]:
-        among(each, "variables", "captured")
+        variable("captured", each)
     if len({variable["tensor"] for variable in body["variables"]}) != len(body["variables"]):
         raise Unfit("two variables have one tensor")
     if not body["objects"] or (body["variables"] and VARIABLES not in body["files"]):
