@@ -165,6 +165,30 @@ def test_plain_python_tells_its_own_line(kept):
     assert found[0].lineno == _warns_plainly.__code__.co_firstlineno + 1
 
 
+def _warns_for_its_caller():
+    warnings.warn("of the caller", stacklevel=2)
+
+
+def tells_while_tracing(x, count):
+    LOG.warning("plain")
+    warnings.warn("plain")
+    if count > 0:
+        warnings.warn("in a block")
+        _warns_for_its_caller()
+    return x
+
+
+def test_while_tracing_the_line_is_the_users(kept):
+    def told(function):
+        kept.records.clear()
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            function(jnp.float32(1), 1)
+        return [(str(each.message), each.filename, each.lineno) for each in found], kept.records[0].lineno
+
+    assert told(ag.function(tells_while_tracing)) == told(tells_while_tracing)
+
+
 def _warns_plainly():
     warnings.warn("plain", stacklevel=1)
 

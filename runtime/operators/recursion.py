@@ -169,10 +169,13 @@ class Recursion:
                     return self._staged(call, signature, known)
                 except _Again:
                     calls.start_again()
+                    continue
                 except Exception as error:
                     if calls.is_settled:
                         raise
-                    return self._all_followed(call, error)
+                    failed = error
+                # After the handler: an exception of the program is none of this one's.
+                return self._all_followed(call, failed)
         finally:
             calls.end()
 
