@@ -36,6 +36,12 @@ SAMPLE = """
         ag.print("running", x)
         return {"x": x, "far": x / 0, 3: (1j, None)}["x"]
 
+    def stops(x):
+        raise KeyboardInterrupt
+
+    def recurs(x):
+        return recurs(x)
+
     def looks_up(key):
         return {}[key]
 
@@ -176,6 +182,17 @@ class TestJson:
         assert found["stage"] == "stablehlo" and "stablehlo.while" in found["program"] and found["target"] is None
         assert "while_stmt" in facts(capsys, "to-code", "sample:halve")["source"]
 
+    def test_before_the_command(self, capsys):
+        assert json.loads(printed(capsys, "--json", "run", "sample:halve", "--arg", "3.0"))["result"]["values"] == 0.75
+
+    def test_the_version(self, capsys):
+        assert facts(capsys, "--version")["autograph"] == ag.__version__
+
+    def test_completion(self, capsys):
+        pytest.importorskip("shtab")
+        found = facts(capsys, "completion", "bash")
+        assert found["shell"] == "bash" and "_shtab_autograph" in found["script"]
+
     def test_bench(self, capsys):
         pytest.importorskip("matplotlib")
         assert main(["bench", "collatz", "--quick", "--rounds", "1", "--json"]) == 0
@@ -205,10 +222,23 @@ class TestExceptionsOfTheUser:
         text = self.shown(capsys, "raises")
         assert self.files(text) == {str(sample)} and text.endswith("ValueError: 1.0 is too much\n")
 
-    @pytest.mark.parametrize("command", ["inspect", "retraces"])
-    def test_while_tracing(self, capsys, sample, command):
-        assert main([command, "sample:fails", "--arg", "f32[]"]) == 1
+    @pytest.mark.parametrize(
+        ("command", "more"),
+        [("run", []), ("inspect", []), ("retraces", []), ("explore", ["-o", "page.html"]), ("save", ["-o", "saved"])],
+    )
+    def test_while_tracing(self, capsys, sample, command, more):
+        assert main([command, "sample:fails", "--arg", "f32[]", *more]) == 1
         assert self.files(capsys.readouterr().err) == {str(sample)}
+
+    def test_one_that_ends_processes(self, capsys, sample):
+        assert main(["run", "sample:stops", "--arg", "f32[]"]) == 130
+        text = capsys.readouterr().err
+        assert self.files(text) == {str(sample)} and text.endswith("KeyboardInterrupt\n")
+
+    def test_one_of_the_call_itself(self, capsys):
+        assert main(["run", "sample:recurs", "--arg", "f32[]"]) == 1
+        text = capsys.readouterr().err
+        assert "RecursionError: maximum recursion depth exceeded" in text and "autograph." not in text
 
     def test_an_error_of_jax_names_the_line(self, capsys, sample):
         assert main(["run", "sample:product", "--arg", "f32[3]", "--arg", "f32[4]"]) == 1
@@ -277,10 +307,14 @@ def test_completion(completion, words, expected):
 
 
 def test_the_version(capsys):
-    with pytest.raises(SystemExit) as exit:
-        main(["--version"])
-    assert exit.value.code == 0
-    assert capsys.readouterr().out.startswith(f"autograph {ag.__version__} (JAX ")
+    assert printed(capsys, "--version").startswith(f"autograph {ag.__version__} (JAX ")
+
+
+@pytest.mark.parametrize(
+    ("argv", "says"), [(["--rounds", "0"], "1 or more"), (["--out", "sample.py/results"], "sample.py/results")]
+)
+def test_benchmarks_that_cannot_be(capsys, argv, says):
+    assert says in refusal(capsys, "bench", "newton", *argv)
 
 
 def test_as_a_module():

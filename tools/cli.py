@@ -29,9 +29,10 @@ from autograph.tools import arguments, explore, targets, user_errors
 from autograph.tools.as_json import as_json
 
 SHELLS = ("bash", "zsh")
+_INTERRUPTED = 130  # as shells say it of a process that ^C has ended
 _NEXT: Any = None  # between the arguments of one call and of the next
 _HAS_BENCHMARKS = importlib.util.find_spec("autograph.tools.bench") is not None
-STAGES = ("jaxpr", "stablehlo", "hlo", "optimized_hlo")
+STAGES = ("jaxpr", "stablehlo", "hlo", "optimized_hlo", "dot")
 
 _TARGET_HELP = "PKG.MOD:FN, or path/to/file.py:FN"
 _ARG_HELP = (
@@ -67,7 +68,10 @@ class Answer:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command with these arguments (those of the process, by default); the exit code."""
-    options = _parser().parse_args(argv)
+    parser = _parser()
+    options = parser.parse_args(argv)
+    if options.command is None:
+        parser.error("the following arguments are required: COMMAND")
     wants_json = getattr(options, "json", False)
     try:
         with contextlib.redirect_stdout(sys.stderr) if wants_json else contextlib.nullcontext():
@@ -82,19 +86,25 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (_UsageError, ag.ConversionError, ag.TargetError) as error:
         print(f"autograph: {error}", file=sys.stderr)
         return 2
-    except Exception as error:
+    except (Exception, KeyboardInterrupt) as error:
         return _failed(error, getattr(options, "target", ""))
     if answer is not None:
         print(json.dumps(as_json(answer.facts)) if wants_json else answer.text)
     return 0
 
 
-def _failed(error: Exception, target: str) -> int:
+def _failed(error: BaseException, target: str) -> int:
     """Show an exception of the user's program; the exit code."""
     package = Path(target.rpartition(":")[0]).stem if ".py:" in target else target.partition(".")[0].partition(":")[0]
     text = user_errors.shown(error, package)
+    if isinstance(error, KeyboardInterrupt):
+        print(text or "autograph: interrupted\n", end="", file=sys.stderr)
+        return _INTERRUPTED
     if text is not None:
         print(text, end="", file=sys.stderr)
+        return 1
+    if isinstance(error, RecursionError):  # of the call itself: there is no line of the program that it stands at
+        print(f"autograph: {target}: {type(error).__name__}: {error}", file=sys.stderr)
         return 1
     if not isinstance(error, TypeError | ValueError):
         raise error  # a fault of this package: all of it is shown
@@ -107,15 +117,19 @@ class _UsageError(Exception):
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _OneLineParser(prog="autograph", description="Plain Python control flow as one XLA program.")
-    version = f"autograph {ag.__version__} (JAX {jax.__version__}, Python {platform.python_version()})"
-    parser.add_argument("--version", action="version", version=version, help="print the version and exit")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    # Before a command's name or after it, where a default would take back what stands before.
+    with_json = argparse.ArgumentParser(add_help=False)
+    with_json.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON")
+
+    description = "Plain Python control flow as one XLA program."
+    parser = _OneLineParser(prog="autograph", description=description, parents=[with_json])
+    parser.set_defaults(command=None)
+    parser.add_argument("--version", action="store_const", dest="command", const=_version, help="print the version")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
 
     def command(name: str, function: Callable[[argparse.Namespace], Answer | None], summary: str) -> Any:
-        made = commands.add_parser(name, help=summary, description=function.__doc__)
+        made = commands.add_parser(name, help=summary, description=function.__doc__, parents=[with_json])
         made.set_defaults(command=function)
-        made.add_argument("--json", action="store_true", help="print JSON")
         return made
 
     to_code = command("to-code", _to_code, "print the converted source")
@@ -146,12 +160,17 @@ def _parser() -> argparse.ArgumentParser:
     else:
         measured.add_argument("names", nargs=argparse.REMAINDER)
 
-    completion = commands.add_parser(
-        "completion", help="print what completes commands", description=_completion.__doc__
-    )
+    completion = command("completion", _completion, "print what completes commands")
     completion.add_argument("shell", choices=SHELLS)
-    completion.set_defaults(command=lambda options: _completion(options, parser, [*files, page], [out]))
+    completion.set_defaults(parser=parser, files=[*files, page], folders=[out])
     return parser
+
+
+def _version(_: argparse.Namespace) -> Answer:
+    """Print the versions of autograph, JAX and Python."""
+    versions = {"autograph": ag.__version__, "jax": jax.__version__, "python": platform.python_version()}
+    text = f"autograph {versions['autograph']} (JAX {versions['jax']}, Python {versions['python']})"
+    return Answer(text, versions)
 
 
 def _bench(options: argparse.Namespace) -> Answer | None:
@@ -166,6 +185,12 @@ def _bench(options: argparse.Namespace) -> Answer | None:
     unknown = [name for name in options.names if name not in WORKLOADS]
     if unknown:
         raise _UsageError(f"no workload {unknown[0]!r}; there are {', '.join(WORKLOADS)}")
+    if options.rounds < 1:
+        raise _UsageError(f"--rounds is a number of times, 1 or more; got {options.rounds}")
+    try:
+        options.out.mkdir(parents=True, exist_ok=True)  # before minutes of measuring
+    except OSError as error:
+        raise _UsageError(error) from error
     run(options)
     if not options.json:
         return None  # it has printed its table
@@ -199,9 +224,12 @@ def _inspect(options: argparse.Namespace) -> Answer:
 
 
 def _program(compiled: ag.Function[..., Any], positional: list[Any], keywords: dict[str, Any], options: Any) -> str:
-    own_text = compiled.experimental_get_compiler_ir(*positional, **keywords)
+    def own_text(stage: str) -> str:
+        graph = compiled.get_concrete_function(*positional, **keywords).graph
+        return graph.to_dot() if stage == "dot" else graph.as_text(stage)
+
     if options.for_target is None:
-        return str(own_text(options.stage))
+        return own_text(options.stage)
     platform = options.for_target.partition(":")[0]
     lowered = compiled.lower(*positional, platforms=[platform], **keywords)
     try:
@@ -209,8 +237,9 @@ def _program(compiled: ag.Function[..., Any], positional: list[Any], keywords: d
     except jax.errors.JaxRuntimeError as error:
         reason = str(error).partition("\n")[0]
         raise ag.StagingError(f"{options.target} cannot be compiled for {options.for_target}: {reason}") from error
-    texts = {"jaxpr": lambda: own_text("jaxpr"), "optimized_hlo": program.as_text}
-    return str(texts.get(options.stage, lambda: lowered.as_text(dialect=options.stage))())
+    if options.stage in ("jaxpr", "dot"):
+        return own_text(options.stage)
+    return program.as_text() if options.stage == "optimized_hlo" else lowered.as_text(dialect=options.stage)
 
 
 def _explore(options: argparse.Namespace) -> Answer:
@@ -273,22 +302,18 @@ def _retraces(options: argparse.Namespace) -> Answer:
     return Answer(text, {"function": options.target, "calls": facts, "explanation": text.splitlines()})
 
 
-def _completion(
-    options: argparse.Namespace,
-    parser: argparse.ArgumentParser,
-    files: Sequence[argparse.Action],
-    folders: Sequence[argparse.Action],
-) -> Answer:
+def _completion(options: argparse.Namespace) -> Answer:
     """Print a script that completes commands, options and files: source it from the settings of the shell."""
     try:
         import shtab
     except ImportError as error:
         raise _UsageError("completion takes shtab: pip install 'autograph-xla[completion]'") from error
-    for action in files:
-        action.complete = shtab.FILE  # type: ignore[attr-defined]
-    for action in folders:
-        action.complete = shtab.DIRECTORY  # type: ignore[attr-defined]
-    return Answer(shtab.complete(parser, options.shell), {})
+    for action in options.files:
+        action.complete = shtab.FILE
+    for action in options.folders:
+        action.complete = shtab.DIRECTORY
+    script = shtab.complete(options.parser, options.shell)
+    return Answer(script, {"shell": options.shell, "script": script})
 
 
 def _compiled(function: Callable[..., Any]) -> ag.Function[..., Any]:

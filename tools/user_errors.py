@@ -9,7 +9,7 @@ import jax
 
 _TOOLS = os.path.dirname(os.path.abspath(__file__))
 _ROOT = os.path.dirname(_TOOLS)
-_COMMAND = (os.path.join(_TOOLS, "cli.py"), os.path.join(_TOOLS, "targets.py"))
+_COMMAND = tuple(os.path.join(_TOOLS, name) for name in ("cli.py", "explore.py", "targets.py"))
 # Installed, the compiler lies around this folder; in a checkout beside it.
 _COMPILER = os.path.join(_ROOT, "autograph") if os.path.isdir(os.path.join(_ROOT, "autograph")) else _ROOT
 _OURS = tuple(
