@@ -118,7 +118,7 @@ class _UsageError(Exception):
 
 def _parser() -> argparse.ArgumentParser:
     # Before a command's name or after it, where a default would take back what stands before.
-    with_json = argparse.ArgumentParser(add_help=False)
+    with_json = _OneLineParser(add_help=False)
     with_json.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON")
 
     description = "Plain Python control flow as one XLA program."
