@@ -137,6 +137,19 @@ def most_called() -> str | None:
     return next(named, None)
 
 
+def level_from_here(level: int) -> int:
+    """The ``stacklevel`` for whoever calls this that is this one of the user's, who does not see what lies between their frames."""
+    frame: types.FrameType | None = sys._getframe(1)
+    found = 1
+    while frame is not None:
+        if not is_internal(frame.f_code.co_filename):
+            level -= 1
+            if level < 1:
+                break
+        frame, found = frame.f_back, found + 1
+    return found
+
+
 def record_remark(text: str) -> None:
     """Take down what is said of the user's line that is running, for whoever looks at the program."""
     take_down(Remark(user_position_now(), text))

@@ -14,7 +14,7 @@ import jax
 
 from autograph.runtime.effects import do_at_run_time
 from autograph.runtime.operators.journal import Journal
-from autograph.runtime.operators.locations import is_internal, user_globals, user_position_now
+from autograph.runtime.operators.locations import level_from_here, user_globals, user_position_now
 
 _LEVELS = types.MappingProxyType(
     {
@@ -57,7 +57,7 @@ class Logs:
             if self._happens_later(message):
                 _warn(message, category, source)
             else:
-                warnings.warn(message, category, _from_here(stacklevel), source, **options)
+                warnings.warn(message, category, level_from_here(stacklevel), source, **options)
 
         return {warnings.warn: warn}
 
@@ -78,25 +78,12 @@ class Logs:
         def call(*args: Any, **kwargs: Any) -> Any:
             if self._happens_later((args, kwargs)):
                 return defer(*args, **kwargs)
-            return called(*args, **{**kwargs, "stacklevel": _from_here(kwargs.get("stacklevel", 1))})
+            return called(*args, **{**kwargs, "stacklevel": level_from_here(kwargs.get("stacklevel", 1))})
 
         return call
 
     def _happens_later(self, content: Any) -> bool:
         return self._journal.is_open or any(map(self._is_traced, jax.tree_util.tree_leaves(content)))
-
-
-def _from_here(level: int) -> int:
-    """The ``stacklevel`` of whoever calls this, for one of the user's that does not count what lies between their frames."""
-    frame: types.FrameType | None = sys._getframe(1)
-    found = 1
-    while frame is not None:
-        if not is_internal(frame.f_code.co_filename):
-            level -= 1
-            if level < 1:
-                break
-        frame, found = frame.f_back, found + 1
-    return found
 
 
 def _log(logger: Any, name: str, *args: Any, **kwargs: Any) -> None:
