@@ -11,6 +11,7 @@ import re
 import runpy
 import shlex
 import subprocess
+import sys
 from typing import NamedTuple
 
 import pytest
@@ -19,7 +20,16 @@ from autograph.tools import cli
 from tests.rooms import ROOT
 
 # These pages show another library's programs, other magics, or rows that are run: their own tests run them.
-ELSEWHERE = ("from_lax", "from_numba", "from_tensorflow", "generated_programs", "language", "notebooks", "targets")
+ELSEWHERE = (
+    "errors",
+    "from_lax",
+    "from_numba",
+    "from_tensorflow",
+    "generated_programs",
+    "language",
+    "notebooks",
+    "targets",
+)
 PAGES = sorted(
     path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md") if path.stem not in ELSEWHERE
 )
@@ -47,6 +57,7 @@ def blocks(document: str) -> list[Block]:
 
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_code_blocks(document, user_folder, capsys):
+    sys.path.insert(0, str(user_folder))  # a block may import the file of another
     for number, block in enumerate(blocks(document)):
         if block.language == "python":
             name = re.match(r"# (\w+\.py)\n", block.text)
@@ -56,7 +67,7 @@ def test_code_blocks(document, user_folder, capsys):
         elif block.language == "sh":
             for line in block.text.splitlines():
                 run_command(line)
-        else:
+        elif block.language != "tensorflow":  # shown beside its counterpart
             pytest.fail(f"a code block in the language {block.language!r}, which is not run:\n{block.text}")
         out = capsys.readouterr().out
         assert block.prints is None or out == block.prints, block.text

@@ -1,0 +1,105 @@
+"""Programs that raise or warn, and the page that shows what they say: `python -m tests.errors.page` writes docs/errors.md.
+
+In `examples.txt` a program stands before ``->``, the fix in one sentence behind it, and the program as mended below.
+"""
+
+from __future__ import annotations
+
+import linecache
+import os
+import re
+import tempfile
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+import autograph as ag
+from tests.rooms import ROOT
+
+DOCUMENT = ROOT / "docs" / "errors.md"
+
+_HEAD = """# Error messages
+
+Each kind of error and warning, with a program that meets it, the whole message, and the program as mended. The tests run
+both. A message says what happened and where, to which variable, what was found on each side, and what to do.
+
+`ConversionError` is raised while a function is converted, `StagingError` while it is traced. Exceptions of your program, such
+as `ValueError` under a traced condition, are raised by the call that meets them, at run time.
+
+The programs begin with `import autograph as ag, jax, jax.numpy as jnp`, and are shown as the file `example.py`.
+"""
+
+
+@dataclass(frozen=True)
+class Example:
+    section: str
+    title: str
+    program: str
+    fix: str
+    mended: str
+
+
+def examples() -> list[Example]:
+    """All programs of `examples.txt`, in order."""
+    found = []
+    text = Path(__file__).with_name("examples.txt").read_text(encoding="utf-8")
+    for part in re.split(r"^# ", text, flags=re.MULTILINE)[1:]:
+        section, *rest = re.split(r"^## ", part, flags=re.MULTILINE)
+        for one in rest:
+            title, _, body = one.partition("\n")
+            program, fix, mended = re.fullmatch(r"(.*)^-> (.*?)$\n(.*)", body, re.DOTALL | re.MULTILINE).groups()
+            found.append(Example(section.strip(), title, program.strip(), fix, mended.strip()))
+    return found
+
+
+def says(program: str) -> str:
+    """What a program's error or first warning says, as `Class: text`; an empty string if it has none."""
+    name = f"<{program[:40]!r}>"
+    source = program + "\n"
+    linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
+    scope = {"ag": ag, "jax": jax, "jnp": jnp, "np": np, "__name__": "example"}
+    before = Path.cwd()
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        os.chdir(folder)
+        try:
+            exec(compile(source, name, "exec"), scope)
+        except Exception as error:
+            return f"{_public_name(type(error))}: {error}".replace(name, "example.py").replace(folder + os.sep, "")
+        finally:
+            os.chdir(before)
+    found = [
+        f"{one.category.__name__}: {one.message}" for one in caught if one.category.__module__.startswith("autograph")
+    ]
+    return found[0].replace(name, "example.py") if found else ""
+
+
+def _public_name(kind: type[Exception]) -> str:
+    return next(one.__name__ for one in kind.__mro__ if hasattr(ag, one.__name__) or one.__module__ == "builtins")
+
+
+def shown(example: Example) -> str:
+    """The part of docs/errors.md about an example, made by running it."""
+    return (
+        f"### {example.title}\n\n```python\n{example.program}\n```\n\n```text\n{says(example.program)}\n```\n\n"
+        f"{example.fix}\n\n```python\n{example.mended}\n```\n"
+    )
+
+
+def document() -> str:
+    """The text of docs/errors.md."""
+    parts, section = [_HEAD], ""
+    for example in examples():
+        if example.section != section:
+            section = example.section
+            parts.append(f"## {section}\n")
+        parts.append(shown(example))
+    return "\n".join(parts)
+
+
+if __name__ == "__main__":
+    DOCUMENT.write_text(document(), encoding="utf-8")
