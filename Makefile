@@ -101,8 +101,12 @@ bench: $(stamp)-bench ## Measure programs beside versions written by hand
 bench-peers: $(stamp)-bench ## Measure other compilers too, each in an environment of its own
 	"$(bin)/python" -m autograph.tools.bench --peers $(PEERS) $(ARGS)
 
-docs: $(stamp)-test ## Run every code block of the documents
-	"$(bin)/python" -m pytest tests/test_readme.py $(ARGS)
+# The links between pages are checked by docs/conf.py when the site is built.
+docs: $(stamp)-test $(stamp)-docs ## Run every code block of the documents, and build the site in build/docs
+	"$(bin)/python" -m pytest -q tests/test_readme.py tests/test_from_lax.py tests/test_from_numba.py tests/test_from_tensorflow.py \
+	    tests/test_language_table.py tests/test_site.py $(ARGS)
+	"$(bin)/python" -m sphinx --fail-on-warning --keep-going --quiet --fresh-env -d build/docs-cache docs build/docs
+	@echo 'The site is build/docs/index.html'
 
 clean: ## Remove all that make and the tools have made
 	rm -rf .venv .venv-* build dist demo-output .mypy_cache .pytest_cache .ruff_cache .hypothesis *.egg-info

@@ -613,7 +613,7 @@ class Dataset:
 
     @property
     def element_spec(self) -> Any:
-        """The type of an element: `TensorSpec`s, nested as elements are; None where sizes of batches differ.
+        """The type of an element: each array's `TensorSpec`, nested as elements are; None where sizes of batches differ.
 
         Of a window, which is a dataset itself, a `DatasetSpec`.
         """

@@ -181,7 +181,7 @@ class Function(Made, Generic[P, R]):
         """The program for the signature of these arguments: the same object for the same signature.
 
         Args:
-          *args, **kwargs: arrays; `TensorSpec` or `jax.ShapeDtypeStruct` in their place; Python values. Under
+          args, kwargs: arrays; `TensorSpec` or `jax.ShapeDtypeStruct` in their place; Python values. Under
             an ``input_signature`` they may be left out.
         """
         key, specs, entry = self._look_up(args, kwargs)

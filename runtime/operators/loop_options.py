@@ -29,7 +29,7 @@ def set_loop_options(
 
     Args:
       maximum_iterations: the loop ends after so many iterations as if its test had become false: an int, or an
-        integer scalar. An int is a bound that lists, `TensorArray`s and gradients can rely on.
+        integer scalar. Lists, each `TensorArray` and gradients can rely on a bound that is an int.
       maximum_length: room for each list that the loop lengthens without a known bound. A list that gets longer is an IndexError when
         the program runs; a bare ``jax.jit`` cannot raise, and drops what is beyond.
       shape_invariants: pairs of a variable and its shape, None for a size that is not fixed, as in TensorFlow. The
