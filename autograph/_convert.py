@@ -135,18 +135,18 @@ class Converter:
         wanted = set(lines)
         files = {file for file, _ in wanted}
         found = [listed] if (listed := self._listing(function, is_converted)) is not None else []
-        for other in {each.__code__: each for each in list(self._functions)}.values():
+        for other in {each.__code__: each for each in [*self._stopping, *self._functions]}.values():
             code = other.__code__
             spanned = [line for each in (code, *nested_codes(code)) for _, _, line in each.co_lines() if line]
             is_known = any(each.holds(code.co_filename, code.co_firstlineno) for each in found)
             if is_known or code.co_filename not in files or not spanned:
                 continue
             if any((code.co_filename, line) in wanted for line in range(min(spanned), max(spanned) + 1)):
-                listed = self._listing(other)
+                listed = self._listing(other, stops=other not in self._functions)
                 found += [] if listed is None else [listed]
         return found
 
-    def _listing(self, function: types.FunctionType, is_converted: bool = True) -> Listing | None:
+    def _listing(self, function: types.FunctionType, is_converted: bool = True, stops: bool = False) -> Listing | None:
         """None where there is no source; without what it is rewritten to where it is refused."""
         try:
             source = self._sources.find(function)
@@ -154,7 +154,7 @@ class Converter:
             return None
         converted: tuple[tuple[str, int | None], ...] = ()
         with contextlib.suppress(ConversionError):
-            converted = self._rewritten_lines(function, source) if is_converted else ()
+            converted = self._rewritten_lines(function, source, stops) if is_converted else ()
         first = min([source.node.lineno, *(each.lineno for each in getattr(source.node, "decorator_list", ()))])
         lines = linecache.getlines(source.filename, function.__globals__)[first - 1 : source.node.end_lineno]
         return Listing(
@@ -162,9 +162,9 @@ class Converter:
         )
 
     def _rewritten_lines(
-        self, function: types.FunctionType, source: FunctionSource
+        self, function: types.FunctionType, source: FunctionSource, stops: bool
     ) -> tuple[tuple[str, int | None], ...]:
-        found = _with_enough_stack(lambda: lines_with_origins(self._rewritten(function, source)[0]))
+        found = _with_enough_stack(lambda: lines_with_origins(self._rewritten(function, source, stops)[0]))
         return () if isinstance(found, Exception) else found
 
     def python_only(self, function: types.FunctionType) -> str | None:

@@ -52,3 +52,26 @@ def differs(x):
     else:
         y = "</script><img src=x onerror=\"document.title='bad'\">"
     return y
+
+
+def collatz(n):
+    """How many steps it takes to 1."""
+    if n == 1:
+        return 0
+    if n % 2 == 0:
+        return 1 + collatz(n // 2)
+    return 1 + collatz(3 * n + 1)
+
+
+def root(x):
+    if x < 0:
+        raise ValueError("negative")
+    return jnp.sqrt(x)
+
+
+def root_or_zero(x):
+    try:
+        found = root(x)
+    except ValueError:
+        found = jnp.zeros_like(x)
+    return found

@@ -183,6 +183,23 @@ def test_helpers_and_functions_that_are_called_are_shown():
     assert looked.loop("while x").carried and looked.loop("for i").trips == "5 iterations"
 
 
+def test_a_function_that_calls_itself_says_how():
+    looked = Looked(explored.collatz, jnp.int32(6))
+    (remark,) = looked.at("def collatz").remarks
+    assert "collatz calls itself" in remark and "one staged loop" in remark and "1,000 calls under way" in remark
+    (loop,) = looked.boxes()
+    assert (loop.kind, loop.line, loop.detail) == ("loop", None, "the calls of collatz")
+    assert looked.forms("if n == 1") and looked.forms("if n % 2")
+
+
+def test_a_handler_and_what_may_raise_in_it():
+    looked = Looked(explored.root_or_zero, jnp.float32(2))
+    assert [listing.name for listing in looked.listings] == ["root_or_zero", "root"]
+    assert all(listing.converted for listing in looked.listings)
+    assert looked.forms("try") == [SELECT]
+    assert {box.detail for box in looked.boxes() if looked.source[box.line] == "try:"} == {""}
+
+
 def test_one_line_traced_for_two_types_says_which_is_which():
     def doubled(x):
         while x < 10:

@@ -293,11 +293,13 @@ def _computed(equations: Sequence[Any], scope: dict[Any, Source]) -> Step:
 
 
 def _chooser(equation: Any, count: int) -> Any:
-    if "choice" in equation.params:
-        return _either
-    if count == 2:
-        return lambda index, codes: _either(index != 0, codes)
-    return jax.lax.switch
+    def choose(index: Any, codes: Sequence[Callable[[], Any]]) -> list[Any]:
+        with jax_compat.at_source_of(equation):
+            if count == 2:
+                return _either(index if "choice" in equation.params else index != 0, codes)
+            return list(jax.lax.switch(index, codes))
+
+    return choose
 
 
 def _either(predicate: Any, codes: Sequence[Callable[[], Any]]) -> list[Any]:

@@ -16,6 +16,7 @@ from autograph.backends.described import Block, Cost, Operation, Position, Role
 from autograph.backends.xla import ahead, jax_compat
 from autograph.backends.xla.branches import is_select_on
 from autograph.backends.xla.jax_compat import Kind
+from autograph.backends.xla.recursion import RECURSION
 
 _LONGEST_PARAMETER = 60
 # What a loop of ours becomes where it is differentiated (see while_ad/).
@@ -89,6 +90,9 @@ class _Describer:
         text = f"{results} = {name}{f'[{parameters}]' if parameters else ''} {operands}"
         types, trips = _results(kind, equation)
         note = _DIFFERENTIATED_LOOPS.get(name, "")
+        scope = jax_compat.name_scopes(equation).rpartition("/")[2]
+        if role is Role.LOOP and scope.startswith(RECURSION):
+            note = "; ".join(filter(None, [note, f"the calls of {scope.removeprefix(RECURSION)}"]))
         both = kind is Kind.COND and is_select_on(self._platform, equation.params)
         return Operation(
             name, text, position(equation), role, _cost(equation, bool(blocks)), blocks, types, trips, both, note

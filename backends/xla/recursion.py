@@ -44,6 +44,8 @@ from autograph.backends.xla.statements import values_of
 from autograph.backends.xla.tracing import anything, conform, trace
 from autograph.backends.xla.while_ad.reverse import while_loop
 
+RECURSION = "recursion_of_"  # begins the name of the scope that such a loop is in; the function's name follows
+
 
 class _Registers:
     """Where values of any kind are put: as many of each kind as any user needs at once."""
@@ -235,7 +237,8 @@ class Machine:
                 made.append(top + more)
             return [*made, *held, *left, *stack]
 
-        last = while_loop(goes_on, step, [*numbers, *held, *clear.arrays(), *stack])
+        with jax.named_scope(f"{RECURSION}{entry.name}"):
+            last = while_loop(goes_on, step, [*numbers, *held, *clear.arrays(), *stack])
         numbers, held, noted, _ = split(last)
         names = self.results[entry]
         taken = self.registers.take(held, names)

@@ -19,6 +19,7 @@ Staged = TypeVar("Staged", StagedLoop, StagedBranch)
 Rule = Callable[[StagedLoop | StagedBranch, Sequence[Operation]], bool]
 _KEYWORDS = MappingProxyType(
     {ast.For: "for", ast.AsyncFor: "for", ast.While: "while", ast.If: "if", ast.Match: "match"}
+    | {ast.Try: "try", ast.TryStar: "try"}
 )
 SELECT = "a select: both branches run, and one value of each pair is chosen"
 LOWERED = "a select: the branches are short and pure, so both run when it is compiled for XLA"
@@ -223,11 +224,11 @@ def boxes_of(program: Block, facts: dict[Line, LineFacts], statements: dict[Line
             trips = "; ".join(filter(None, [trips, operation.note]))
             box = Box("loop", line, keyword, trips, [(label, inner) for label, inner in groups if inner])
         elif operation.role is Role.BRANCH:
-            box = Box("select" if operation.runs_both else "cond", line, keyword, _of_expression(known))
+            box = Box("select" if operation.runs_both else "cond", line, keyword, _of_expression(line, known))
             for label, inner in groups:  # selects of this very conditional are no others
                 box.groups.append((label, [b for b in inner if (b.kind, b.line) != ("select", line) or b.groups]))
         elif operation.role is Role.SELECT and line is not None and facts[line].branches:
-            box = Box("select", line, keyword, _of_expression(known))
+            box = Box("select", line, keyword, _of_expression(line, known))
         else:
             for _, inner in groups:
                 for each in inner:
@@ -239,9 +240,14 @@ def boxes_of(program: Block, facts: dict[Line, LineFacts], statements: dict[Line
     return _nested([box for box in found if box.groups or box.kind != "select" or box.line not in one], statements)
 
 
-def _of_expression(statement: Statement | None) -> str:
+def is_conditional(statement: Statement | None) -> bool:
+    """Whether a statement is itself a conditional: ``try`` is one on whether an exception was raised."""
+    return statement is not None and statement.keyword in ("if", "match", "try")
+
+
+def _of_expression(line: Line | None, statement: Statement | None) -> str:
     """What is said of a branch that is no statement: ``and``, ``or``, a conditional expression, what is called."""
-    return "" if statement is not None and statement.keyword in ("if", "match") else "in an expression of this line"
+    return "" if line is None or is_conditional(statement) else "in an expression of this line"
 
 
 def _append(boxes: list[Box], box: Box) -> None:

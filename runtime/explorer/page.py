@@ -30,6 +30,7 @@ from autograph.runtime.explorer.lines import (
     boxes_of,
     every_operation,
     facts_by_line,
+    is_conditional,
     line_of,
     statements_of,
 )
@@ -227,8 +228,7 @@ class _Page:
             parts.append(f"<p class=refusal>{escape(self.refusal.text)}</p>")
         parts += [self._loop(record) for record, _ in facts.loops]
         known = self.statements.get(line)
-        is_statement = known is not None and known.keyword in ("if", "match")
-        subject = "This conditional" if is_statement else "A conditional in an expression of this line"
+        subject = "This conditional" if is_conditional(known) else "A conditional in an expression of this line"
         for record, form in facts.branches:
             results = "".join(f"<tr><td><code>{escape(n)}</code><td>{_types(t)}" for n, t in record.results)
             table = f"<table><tr><th>value<th>type{results}</table>" if results else ""

@@ -43,11 +43,12 @@ from autograph.runtime.operators.journal import Journal
 from autograph.runtime.operators.locations import is_internal, user_location
 from autograph.runtime.operators.parts import parts_of
 from autograph.runtime.operators.recursion_limit import limit_of
-from autograph.runtime.operators.recursive_code import function_in, is_internal_class, may_call_itself
+from autograph.runtime.operators.recursive_code import function_in, is_internal_class, may_call_itself, place_of
 from autograph.runtime.operators.recursive_state import CarriedState
 from autograph.runtime.operators.state import Snapshot
 from autograph.runtime.raising import CURRENT
 from autograph.runtime.recording import LOCAL
+from autograph.runtime.statements import Remark, take_down
 
 # How many calls that differ in Python numbers are followed, in each other and in all, before these are traced.
 _DEPTH_FOLLOWED, _FOLLOWED = 8, 64
@@ -321,6 +322,7 @@ class Recursion:
         bound = _Bound(call.function, marker, self._checks.can_raise_later())
         spec = RecursionSpec(functions, marker, operands, bound.depth, bound.in_tail_position)
         outputs, ended = self.backend.recursion(spec)
+        take_down(Remark(place_of(call.function), bound.remark()))
         if bound.can_raise:
             self._checks.raise_unless(ended, bound.error)
         else:
@@ -378,8 +380,19 @@ class _Bound:
         self._marker = marker
         self._limit = sys.getrecursionlimit() if self._given is None else self._given
         self._room: tuple[Room, int] | None = None
+        self._depth: int | None = None
         self.can_raise = can_raise
         self.in_tail_position = self._limit if can_raise else None
+
+    def remark(self) -> str:
+        """What is said of the function, after it was asked for its depth, if it was."""
+        stack = "They are in tail position, and take no room."
+        if self._depth is not None:
+            stack = f"What a call needs after one in it lies on a stack, with room for {self._depth:,} calls under way."
+        return (
+            f"{self._marker.name} calls itself under a traced condition: its calls are one staged loop, of which an iteration "
+            f"runs what lies between two calls. {stack}"
+        )
 
     def depth(self, size: int) -> int:
         """How many calls may be under way at once, each of which takes so many bytes.
@@ -394,6 +407,10 @@ class _Bound:
                 f"  Say how deep it may go: decorate it with autograph.recursion_limit({self._limit}), or call it through "
                 "autograph.function."
             )
+        self._depth = self._depth_for(size)
+        return self._depth
+
+    def _depth_for(self, size: int) -> int:
         rooms = None if LOCAL.frame is None else LOCAL.frame.rooms
         if self._given is not None or rooms is None or size * self._limit <= _SMALL_STACK:
             return self._limit

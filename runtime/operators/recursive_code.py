@@ -35,14 +35,14 @@ def may_call_itself(function: types.FunctionType, owner: Any) -> bool:
             # A decorator may have put another function in its place, of its name.
             if name == wanted and (found is None or found.__qualname__ == function.__qualname__):
                 return True
-            if found is not None and _place_of(found) == _place_of(function):
+            if found is not None and place_of(found) == place_of(function):
                 return True
             if found is not None and not is_library(found):
                 pending.append(found)
     return False
 
 
-def _place_of(function: types.FunctionType) -> Any:
+def place_of(function: types.FunctionType) -> tuple[str, int, str]:
     """What a function and its converted form have in common."""
     code = function.__code__
     return code.co_filename, code.co_firstlineno, code.co_name
