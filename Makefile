@@ -113,7 +113,8 @@ clean: ## Remove all that make and the tools have made
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # $(stamp)-EXTRA says that the package and that extra of it are installed, as pyproject.toml has them now.
-# An environment that no longer starts (its Python is gone, the checkout was moved) is made anew.
+# An environment that no longer starts (its Python is gone, the checkout was moved) is made anew. Python compiles modules when
+# they are first imported: to compile all of what is installed takes longer than to install it.
 $(stamp)-%: pyproject.toml
 	@"$(bin)/python" -m pip --version >/dev/null 2>&1 || { \
 	    "$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
@@ -121,6 +122,6 @@ $(stamp)-%: pyproject.toml
 	    echo 'Making $(VENV)'; \
 	    if [ -e "$(VENV)/pyvenv.cfg" ]; then clear=--clear; fi; "$(PYTHON)" -m venv $$clear "$(VENV)"; }
 	@echo 'Installing autograph-xla[$*] into $(VENV)'
-	@"$(bin)/python" -m pip install --quiet --disable-pip-version-check --editable '.[$*]' $(JAX:%='jax==%')
+	@"$(bin)/python" -m pip install --quiet --disable-pip-version-check --no-compile --editable '.[$*]' $(JAX:%='jax==%')
 	@printf %s "$(CURDIR)" > "$(VENV)/.installed-from"
 	@touch "$@"
