@@ -22,13 +22,13 @@ from autograph.backends.recursive import Recursions
 class LeafType:
     """Shape, dtype and weakness of one array leaf; prints as ``float32[3]`` (``~`` marks a weak type).
 
-    ``sharding``, the backend's own, says how such arrays lie where that is part of their type; types are compared without it.
+    ``sharding``, the backend's own, says how such arrays lie where that is part of their type: on a mesh with axes of the type Explicit.
     """
 
     shape: tuple[Any, ...]
     dtype: Any
     weak_type: bool = False
-    sharding: Any = field(default=None, compare=False, repr=False)
+    sharding: Any = field(default=None, repr=False)
 
     def strong(self) -> LeafType:
         """The same type, not weak."""
@@ -301,11 +301,17 @@ class Staging(Protocol):
     def row_type(self, type: LeafType) -> LeafType:
         """The type of what an array of this type has along its first axis."""
 
+    def with_whole_rows(self, array: Any) -> Any:
+        """The array with all of its rows on each device, where its type says that they are spread over several."""
+
     def room_of(self, count: Any, type: LeafType) -> Any:
         """Zeros for ``count`` values of this type, one after another, which lie as those do where that is part of the type."""
 
     def more_room(self, count: Any, buffer: Any) -> Any:
         """Zeros for ``count`` more rows of an array, which lie as its rows do."""
+
+    def in_rows_of(self, buffer: Any, type: LeafType) -> Any:
+        """An array whose rows lie as values of this type do, where that is part of the type and they are cut."""
 
     def type_of(self, value: Any) -> LeafType:
         """The type of an array or a number."""

@@ -113,7 +113,9 @@ class TensorArray:
             self._check_room()
         after = self._with_elements(element.shape)
         after = after._grown_to(index) if isinstance(index, int) else after._with_room(after._known_room())
-        buffer = after._buffer.at[index].set(element, mode="drop")
+        buffer = (
+            JOINT.staging.in_rows_of(after._buffer, JOINT.staging.type_of(element)).at[index].set(element, mode="drop")
+        )
         count = _larger(after._count, index + 1) if after._dynamic else after._count
         return after._replaced(buffer, count)
 
@@ -168,7 +170,8 @@ class TensorArray:
             for place in sorted(places):
                 after = after._grown_to(place)
             last = max(places, default=-1) + 1
-        buffer = after._buffer.at[jnp.asarray(indices)].set(value, mode="drop")
+        row = JOINT.staging.row_type(JOINT.staging.type_of(value))
+        buffer = JOINT.staging.in_rows_of(after._buffer, row).at[jnp.asarray(indices)].set(value, mode="drop")
         return after._replaced(buffer, _larger(after._count, last) if after._dynamic else after._count)
 
     def concat(self) -> Any:
@@ -281,7 +284,7 @@ class TensorArray:
             or (isinstance(present, int) and isinstance(room, int) and present >= room)
         ):
             return self
-        more = self._zeros(room - present, self._buffer.shape[1:])
+        more = JOINT.staging.more_room(room - present, self._buffer)
         return self._replaced(jnp.concatenate([self._buffer, more]), self._count)
 
     def _grown_to(self, index: int) -> TensorArray:

@@ -15,7 +15,7 @@ import numpy as np
 
 from autograph.backends.base import MISSING, LeafType, LoopSpec, Output, Traced
 from autograph.backends.xla import jax_compat
-from autograph.backends.xla.tracing import explicit_sharding
+from autograph.backends.xla.tracing import explicit_sharding, is_whole, laid
 from autograph.runtime.errors import place_of
 
 _NUMBERS = (bool, int, float, complex)
@@ -57,12 +57,19 @@ def line_of(traced: Traced, leaf: Any) -> str | None:
 
 
 def join(left: LeafType, right: LeafType) -> LeafType | None:
-    """The least type for both by `jax.numpy`'s promotion, weak only if both are."""
-    sharding = left.sharding or right.sharding
+    """The least type for both by `jax.numpy`'s promotion, weak only if both are.
+
+    It is cut over the axes of a mesh as one of them is, where the other lies whole on each device.
+    """
     if left == right:
-        return left if left.sharding is sharding else right
+        return left
     if left.shape != right.shape:
         return None
+    given = [each.sharding for each in (left, right) if each.sharding is not None]
+    cut = {sharding for sharding in given if not is_whole(sharding)}
+    if len(cut) > 1:
+        return None
+    sharding = next(iter(cut or given), None)
     if left.dtype == right.dtype:
         return LeafType(left.shape, left.dtype, left.weak_type and right.weak_type, sharding)
     try:
@@ -90,7 +97,7 @@ def cast(value: Any, type: LeafType) -> Any:
     is_stronger = array.weak_type and not type.weak_type and array.dtype != np.bool_
     if array.dtype != type.dtype or is_stronger:
         array = jax.lax.convert_element_type(array, type.dtype)
-    return array
+    return laid(array, type.sharding)
 
 
 def zeros(type: LeafType) -> Any:

@@ -30,7 +30,7 @@ from autograph.backends.xla.raising import may_raise, raise_if, sites_in
 from autograph.backends.xla.receivers import Receiver, is_clear, receiving, unless_thrown, written_unless_thrown
 from autograph.backends.xla.stand_ins import new_stand_in, stand_ins
 from autograph.backends.xla.tape import XlaTape
-from autograph.backends.xla.tracing import explicit_sharding
+from autograph.backends.xla.tracing import explicit_sharding, is_whole, laid
 
 
 class XlaStaging:
@@ -79,12 +79,22 @@ class XlaStaging:
         lies = type.sharding and NamedSharding(type.sharding.mesh, PartitionSpec(*type.sharding.spec[1:]))
         return LeafType(type.shape[1:], type.dtype, type.weak_type, lies)
 
+    def with_whole_rows(self, array: Any) -> Any:
+        lies = explicit_sharding(jax.typeof(array))
+        return laid(array, lies and NamedSharding(lies.mesh, PartitionSpec(None, *lies.spec[1:])))
+
     def room_of(self, count: Any, type: LeafType) -> Any:
         return _room(count, type.shape, type.dtype, type.sharding, type.sharding and type.sharding.spec)
 
     def more_room(self, count: Any, buffer: Any) -> Any:
         lies = explicit_sharding(jax.typeof(buffer))
         return _room(count, buffer.shape[1:], buffer.dtype, lies, lies and lies.spec[1:])
+
+    def in_rows_of(self, buffer: Any, type: LeafType) -> Any:
+        lies = type.sharding
+        if lies is None or is_whole(lies):
+            return buffer
+        return laid(buffer, NamedSharding(lies.mesh, PartitionSpec(None, *lies.spec)))
 
     def type_of(self, value: Any) -> LeafType:
         found = type_of(value)

@@ -113,9 +113,9 @@ def conform(values: Iterable[Any], avals: Iterable[Any]) -> list[Any]:
 
 def _conform(value: Any, aval: Any) -> Any:
     found = jax.typeof(value)
-    if found.dtype == aval.dtype and (not found.weak_type or aval.weak_type):
-        return value
-    return jax.lax.convert_element_type(value, aval.dtype)
+    if found.dtype != aval.dtype or (found.weak_type and not aval.weak_type):
+        value = jax.lax.convert_element_type(value, aval.dtype)
+    return laid(value, explicit_sharding(aval))
 
 
 def on_mesh(aval: Any) -> Any:
@@ -143,6 +143,18 @@ def explicit_sharding(aval: Any) -> Any:
     sharding = getattr(aval, "sharding", None)
     is_part = sharding is not None and AxisType.Explicit in sharding.mesh.axis_types
     return sharding if is_part else None
+
+
+def is_whole(sharding: Any) -> bool:
+    """Whether such arrays lie whole on each device."""
+    return all(axes is None for axes in sharding.spec)
+
+
+def laid(value: Any, sharding: Any) -> Any:
+    """``value`` with this sharding, if it is one."""
+    if sharding is None or explicit_sharding(jax.typeof(value)) in (None, sharding):
+        return value
+    return jax.reshard(value, sharding)
 
 
 def choose(active: Any, taken: Sequence[Any], other: Sequence[Any]) -> list[Any]:

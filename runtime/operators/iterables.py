@@ -17,6 +17,7 @@ from autograph.runtime.errors import StagingError
 from autograph.runtime.operators.locations import user_location
 from autograph.runtime.operators.padded_arrays import PaddedArray
 from autograph.runtime.operators.traced_lists import TracedList, is_array_list, is_traced_list
+from autograph.runtime.recording import JOINT
 
 # A loop in Python of more iterations is rolled if that can be done, and warned of if not.
 UNROLLED_AT_MOST = 64
@@ -213,7 +214,8 @@ def as_staged(iterable: Any, backend: Backend, force: bool = False) -> StagedIte
         return None
     if iterable.ndim == 0:
         raise TypeError("iteration over a 0-d array")
-    return StagedIterable(iterable.shape[0], (iterable,), lambda index, slices: slices[0])
+    rows = JOINT.staging.with_whole_rows(iterable)
+    return StagedIterable(iterable.shape[0], (rows,), lambda index, slices: slices[0])
 
 
 def _staged_range(iterable: StagedRange, backend: Backend, force: bool) -> StagedIterable | None:
@@ -291,4 +293,4 @@ def slice_type(array: Any, backend: Backend) -> LeafType:
     """The type of one slice of ``array`` along its first axis."""
     whole = backend.type_of(array)
     assert whole is not None
-    return LeafType(whole.shape[1:], whole.dtype, whole.weak_type)
+    return JOINT.staging.row_type(whole)

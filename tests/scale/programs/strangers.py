@@ -435,6 +435,51 @@ def lists_of_traced_length_on_explicit_axes(world: World):
 
 
 @program
+def loops_over_rows_and_written_rows_on_explicit_axes(world: World):
+    """A loop over an axis that is cut takes it whole; what begins whole in a loop is cut as what comes to it is."""
+    mesh, x = on_explicit_axes(world)
+    columns = world.array(ROWS.T + 0.1, None, "data", mesh=mesh)
+
+    @ag.function
+    def rows(x, limit):
+        total, place = 0.0, -1
+        for row in x:
+            if row.max() < limit:
+                total += row.sum()
+        for k, (row, mirrored) in enumerate(zip(x, reversed(x))):
+            if row[0] > mirrored[0]:
+                place = k
+                break
+        return total, place
+
+    @ag.function
+    def columns_of(m):
+        total = jnp.zeros(m.shape[1])
+        given = ag.TensorArray(jnp.float32, m.shape[0], element_shape=(m.shape[1],))
+        grown = ag.TensorArray(jnp.float32, 0, dynamic_size=True)
+        for k, row in enumerate(m):
+            total = total + row
+            given = given.write(k, row * 2)
+            if row.sum() > 3:
+                grown = grown.write(grown.size(), total)
+        at_once = ag.TensorArray(jnp.float32, 6, element_shape=(m.shape[1],)).scatter([5, 1, 0], m)
+        return total, given.stack(), grown.stack(), at_once.stack()
+
+    def loss(m):
+        total = jnp.zeros(m.shape[1])
+        for row in m:
+            if row.max() > 1:
+                total = total + row**2
+        return total.sum()
+
+    with jax.set_mesh(mesh):
+        if ag.functions_run_eagerly():  # JAX itself goes over no axis that is cut
+            x = jax.reshard(x, jax.sharding.PartitionSpec())
+        slope = jax.jit(jax.grad(ag.convert(loss)))(columns)
+        return rows(x, 4.0), columns_of(columns), slope
+
+
+@program
 def derivatives_on_explicit_axes(world: World):
     mesh, x = on_explicit_axes(world)
 
