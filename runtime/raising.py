@@ -78,11 +78,14 @@ class _Current(threading.local):
 class Managed:
     """A ``with`` of the user's around what runs.
 
-    Attributes: passed (whether an exception of the program that a handler further out catches may pass through it).
+    Attributes:
+      swallows: whether it may keep an exception from going on.
+      passed: an exception of the program that its `__exit__` would have to be told of.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, swallows: bool) -> None:
         self.depth = len(CURRENT.catches)
+        self.swallows = swallows
         self.passed: RaiseSite | None = None
 
 
@@ -297,6 +300,9 @@ def leave(code: Any, payloads: Sequence[Sequence[Any]], sites: Sequence[RaiseSit
     if scope.tries if scope is not None and tries is None else tries:
         raise _met_handlers(sites[0]) from None
     check_finally(lambda: sites[0].where, f"raises {sites[0].name}")
+    for each in CURRENT.managers:
+        if each.swallows:
+            each.passed = next(site for site in sites if not site.is_caught)
     if scope is not None:
         scope.has_raised = True
     CURRENT.left += 1

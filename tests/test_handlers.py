@@ -326,6 +326,28 @@ def in_a_manager(x):
     return x
 
 
+def swallowed_by_a_manager(x):
+    with Quiet():
+        checked_root(x)
+    return x
+
+
+class Timed:
+    def __enter__(self):
+        self.left = 0
+        return self
+
+    def __exit__(self, kind, error, traceback):
+        self.left += 1
+        return False
+
+
+def timed(x):
+    with Timed() as clock:
+        x = checked_root(x)
+    return x, clock.left
+
+
 @jax.jit
 def compiled_root(x):
     return checked_root(x)
@@ -416,10 +438,17 @@ def closed_on_the_way(x):
     return x, made.count
 
 
-@pytest.mark.parametrize("program", [in_a_manager, suppressed, closed_on_the_way])
+@pytest.mark.parametrize("program", [in_a_manager, swallowed_by_a_manager, suppressed, closed_on_the_way])
 def test_what_cannot_be_done_is_refused_with_the_users_line(program):
     with pytest.raises(ag.StagingError, match=r"handled_programs.py:\d+: raise ValueError"):
         ag.function(program)(jnp.float32(2.0))
+
+
+def test_an_exception_leaves_a_manager_that_swallows_none():
+    f = ag.function(timed)
+    assert [float(each) for each in f(jnp.float32(4.0))] == [float(each) for each in timed(4.0)]
+    with pytest.raises(ValueError):
+        f(jnp.float32(-4.0))
 
 
 def test_the_text_of_an_exception_is_not_known_while_tracing():

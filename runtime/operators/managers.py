@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dis
 from collections.abc import Callable
 from typing import Any
 
@@ -28,29 +29,44 @@ class ContextManagers:
         """What to enter in place of ``manager``: Python calls its methods by itself, unconverted."""
         kind = type(manager)
         if kind is _OF_GENERATOR:  # what runs in it is converted by now
-            return _Manager(manager, kind.__enter__, kind.__exit__)
+            return _Manager(manager, kind.__enter__, kind.__exit__, False)
         if not (hasattr(kind, "__enter__") and hasattr(kind, "__exit__")):
             return manager
         enter, leave = kind.__enter__, kind.__exit__
         if CURRENT.catches and kind in _CALLING:
-            return _Manager(manager, enter, leave)
+            return _Manager(manager, enter, leave, False)
         if is_library(kind):
             return manager
         called = self.call(enter), self.call(leave)
         if called == (enter, leave) and not CURRENT.catches:
             return manager
-        return _Manager(manager, *called)
+        return _Manager(manager, *called, _may_swallow(leave))
+
+
+def _may_swallow(leave: Any) -> bool:
+    """Whether a user's ``__exit__`` may return what is true."""
+    code = getattr(leave, "__code__", None)
+    if code is None:
+        return False
+    before: Any = None
+    for instruction in dis.get_instructions(code):
+        if instruction.opname == "RETURN_VALUE" and not (before.opname == "LOAD_CONST" and not before.argval):
+            return True
+        if instruction.opname == "RETURN_CONST" and instruction.argval:
+            return True
+        before = instruction
+    return False
 
 
 class _Manager:
     """A context manager that does what the converted methods of another do."""
 
-    def __init__(self, manager: Any, enter: Callable[..., Any], leave: Callable[..., Any]) -> None:
-        self._manager, self._enter, self._leave = manager, enter, leave
+    def __init__(self, manager: Any, enter: Callable[..., Any], leave: Callable[..., Any], swallows: bool) -> None:
+        self._manager, self._enter, self._leave, self._swallows = manager, enter, leave, swallows
 
     def __enter__(self) -> Any:
         found = self._enter(self._manager)
-        self._tried, self._managed = Tried(), Managed()
+        self._tried, self._managed = Tried(), Managed(self._swallows)
         CURRENT.managers.append(self._managed)
         return found
 
@@ -58,9 +74,10 @@ class _Manager:
         CURRENT.managers.remove(self._managed)
         passed = self._managed.passed
         if passed is not None:
+            why = ", which may swallow it" if self._swallows else ", and caught outside of it"
             raise StagingError(
                 f"{passed.where}\n  {passed.name} is raised under a traced condition here, inside a `with` of "
-                f"{type(self._manager).__name__}, and caught outside of it: its `__exit__` is not told.\n"
+                f"{type(self._manager).__name__}{why}: its `__exit__` is not told.\n"
                 "  Put the `try` into the `with`, or use `try` and `finally` in the place of the manager."
             ) from None
         with self._tried.after():
