@@ -13,9 +13,9 @@ JAX    ?=
 PEERS  ?= tensorflow catalyst numba eager
 
 bin   := $(VENV)/bin
-# One process for each core, not more than eight, as each holds its own JAX. The time limit is per test, and by
-# thread, as a signal does not reach Python out of a loop in XLA.
-jobs  := --numprocesses auto --maxprocesses 8 --timeout 300 --timeout-method thread
+# One process more than there are cores, as some tests wait for processes of their own; not more than eight, as each holds its
+# own JAX. The time limit is per test, and by thread, as a signal does not reach Python out of a loop in XLA.
+jobs   = --numprocesses $(shell "$(PYTHON)" -c 'import os; print(min(8, (os.cpu_count() or 1) + 1))') --timeout 300 --timeout-method thread
 
 # Targets of make cannot hold a bare space.
 space := $(subst ,, )
