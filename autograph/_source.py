@@ -67,16 +67,27 @@ class _File:
         """Code objects of the whole file by (first line, name), compiled with these ``__future__`` flags."""
         key = flags
         if key not in self._codes:
-            flags |= ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
             try:
-                compiled = compile(self.tree, self._filename, "exec", flags, dont_inherit=True)
+                compiled = self._compiled(self.tree, flags)
             except RecursionError:  # a tree may be deeper than a text that Python itself has compiled
-                compiled = compile("".join(self.lines), self._filename, "exec", flags, dont_inherit=True)
+                compiled = self._compiled("".join(self.lines), flags)
             table: dict[tuple[int, str], list[types.CodeType]] = {}
             for code in nested_codes(compiled):
                 table.setdefault((code.co_firstlineno, code.co_name), []).append(code)
             self._codes[key] = table
         return self._codes[key]
+
+    def holds_alone(self, code: types.CodeType, flags: int) -> bool:
+        """Whether this is the code of a definition in a statement that is compiled by itself, as IPython does with those of a
+        cell: then Python does not know which names the others import, and calls their attributes by other instructions.
+        """
+        found = [each for each in self.tree.body if _first_of(each) <= code.co_firstlineno <= (each.end_lineno or 0)]
+        return any(code in nested_codes(self._compiled(ast.Module([each], []), flags)) for each in found)
+
+    def _compiled(self, source: ast.Module | str, flags: int) -> types.CodeType:
+        flags |= ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+        code: types.CodeType = compile(source, self._filename, "exec", flags, dont_inherit=True)
+        return code
 
 
 class SourceFiles:
@@ -116,11 +127,12 @@ class SourceFiles:
         compiled = file.codes(flags).get((code.co_firstlineno, code.co_name), [])
         # `types.coroutine` sets a flag that no source text has.
         as_compiled = code.replace(co_flags=code.co_flags & ~inspect.CO_ITERABLE_COROUTINE)
-        if as_compiled not in compiled and not (
-            _is_instrumented(function) and any(_same_outline(code, other) for other in compiled)
-        ):
-            return None
-        return candidates[0]
+        is_known = (
+            as_compiled in compiled
+            or file.holds_alone(as_compiled, flags)
+            or (_is_instrumented(function) and any(_same_outline(code, other) for other in compiled))
+        )
+        return candidates[0] if is_known else None
 
     def _file(self, function: types.FunctionType, code: types.CodeType) -> _File:
         lines = linecache.getlines(code.co_filename, function.__globals__)
@@ -150,6 +162,10 @@ def nested_codes(code: types.CodeType) -> Iterator[types.CodeType]:
         if isinstance(constant, types.CodeType):
             yield constant
             yield from nested_codes(constant)
+
+
+def _first_of(statement: ast.stmt) -> int:
+    return min([statement.lineno, *(each.lineno for each in getattr(statement, "decorator_list", ()))])
 
 
 def _first_line(node: FunctionNode) -> int:

@@ -29,6 +29,7 @@ class ConcreteFunction:
 
     Attributes:
       name: the function's name.
+      implements: ``experimental_implements`` of `autograph.function`.
       trace_with_state: see `Program.trace_with_state`.
 
     >>> import autograph as ag, jax.numpy as jnp
@@ -57,8 +58,10 @@ class ConcreteFunction:
         has_state: Callable[[], bool],
         trace: Callable[[], Any],
         view: View,
+        implements: str | None = None,
     ) -> None:
         self.name = name
+        self.implements = implements
         self._signature = signature
         self._specs = tuple(specs)
         self._run = run
@@ -231,7 +234,13 @@ class ConcreteFunction:
 
 
 def concrete_function(
-    name: str, signature: CallSignature, specs: tuple[TensorSpec, ...], entry: Entry, tools: Tools, view: View
+    name: str,
+    signature: CallSignature,
+    specs: tuple[TensorSpec, ...],
+    entry: Entry,
+    tools: Tools,
+    view: View,
+    implements: str | None,
 ) -> ConcreteFunction:
     """The concrete function of a signature's program."""
 
@@ -248,6 +257,7 @@ def concrete_function(
         lambda: entry.program.has_state,
         lambda: entry.program.jitted.trace_with_state(*types()),
         view,
+        implements,
     )
 
 

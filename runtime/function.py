@@ -459,7 +459,7 @@ class Function(Made, Generic[P, R]):
         log = self._log
         listings = functools.partial(self._tools.listings, self._function)
         view = View(lambda: entry.program.statements, lambda: log.count, log.retraces, listings)
-        return concrete_function(self.__name__, signature, specs, entry, self._tools, view)
+        return concrete_function(self.__name__, signature, specs, entry, self._tools, view, self._options.implements)
 
 
 class BoundFunction(Function[P, R]):

@@ -251,8 +251,14 @@ def make({", ".join(environment)}):
             if cause is None:
                 raise
             raise cause from None
-        {otherwise}
-        return otherwise(args, kwargs)
+        try:
+            {otherwise}
+            return otherwise(args, kwargs)
+        except BaseException as error:
+            cause = reported(error)
+            if cause is None:
+                raise
+            raise cause from None
     return call
 """
     made: Callable[..., Any] = _defined(source, "make", {})(**environment)

@@ -162,6 +162,14 @@ def test_cells_define_redefine_and_break_functions():
     assert "NameError" in texts[11] and arrows(texts[11])[-1] == (4, "x = step(x)")
 
 
+def test_a_cell_that_imports_what_its_functions_use():
+    # IPython compiles each statement by itself, and Python calls functions of what it saw imported by other instructions.
+    (text,) = run(
+        "import autograph as ag, jax.numpy as jnp\n@ag.function\ndef f(x):\n    return jnp.abs(x)\nprint(f(-1.0))"
+    )
+    assert text.strip() == "1.0"
+
+
 def test_progress_bars_render():
     _, staged, plain = run(
         START,

@@ -432,6 +432,9 @@ def test_what_a_function_implements_is_in_the_manifest(tmp_path):
     ag.save(loaded(f, tmp_path), tmp_path / "again")
     manifest = json.loads((tmp_path / "again" / "manifest.json").read_text())
     assert manifest["functions"][0]["implements"] == "com.example.identity"
+    ag.save(f.get_concrete_function(), tmp_path / "program")
+    manifest = json.loads((tmp_path / "program" / "manifest.json").read_text())
+    assert manifest["functions"][0]["implements"] == "com.example.identity"
 
 
 def test_in_another_process(tmp_path):

@@ -40,6 +40,31 @@ def test_frames_between_the_caller_and_the_error(wrap):
     assert all(frame.colno is not None for frame in frames), "the columns that carets are drawn under"
 
 
+def test_frames_in_calls_after_the_first():
+    @ag.function
+    def f(x, n):
+        return helpers[0](x) / n
+
+    def halved(x):
+        return x / 2
+
+    def differs(x):
+        while x > 1:
+            x = jnp.ones(7)
+        return x
+
+    helpers = [halved]
+    f(jnp.float32(3), 1)
+    f(jnp.float32(3), 1)
+    with pytest.raises(ZeroDivisionError) as caught:
+        f(1.0, 0)
+    assert {frame.filename for frame in traceback.extract_tb(caught.value.__traceback__)} == {__file__}
+    helpers[0] = differs
+    with pytest.raises(ag.StagingError) as caught:
+        f(jnp.float32(3), 1)
+    assert {frame.filename for frame in traceback.extract_tb(caught.value.__traceback__)} == {__file__}
+
+
 def test_lines_that_a_debugger_steps_through():
     def f(x):
         if x > 1:

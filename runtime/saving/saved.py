@@ -232,7 +232,7 @@ class _Saving:
         number = list(self._programs).index(id(concrete))
         if alone and not any(number in entry["programs"] for _, entry in self._functions.values()):
             entry = _function_entry(concrete._signature.parameters, concrete.name, None)
-            entry["programs"] = [number]
+            entry["implements"], entry["programs"] = concrete.implements, [number]
             self._functions[id(concrete)] = concrete, entry
         return number
 
