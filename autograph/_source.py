@@ -112,8 +112,8 @@ class SourceFiles:
         if definition is None:
             raise ConversionError(
                 f"{place_of(code.co_filename, code.co_firstlineno)}: the source of {code.co_qualname!r} has changed since it "
-                "was imported, so converting it would give other behaviour. Import the module again (restart, or "
-                "importlib.reload)."
+                "was imported, so the converted function would behave differently. Import the module again "
+                "(restart Python, or importlib.reload)."
             )
         return FunctionSource(definition.node, code.co_filename, definition.class_name, flags)
 
@@ -138,8 +138,9 @@ class SourceFiles:
         lines = linecache.getlines(code.co_filename, function.__globals__)
         if not lines:
             raise ConversionError(
-                f"{place_of(code.co_filename, code.co_firstlineno)}: the source of {code.co_qualname!r} is not available "
-                "(typed into a session without history, made by exec, or shipped without its file). Put the function "
+                f"{place_of(code.co_filename, code.co_firstlineno)}: the source of {code.co_qualname!r} is not "
+                "available: it was typed into a plain REPL, made by exec, or shipped without its "
+                "file. Put the function "
                 "in a file, or mark it with autograph.do_not_convert."
             )
         with self._lock:
@@ -150,7 +151,7 @@ class SourceFiles:
                 except SyntaxError as error:
                     raise ConversionError(
                         f"{place_of(code.co_filename, error.lineno or 1)}: the file that defines {code.co_qualname!r} no longer "
-                        f"parses ({error.msg}). Mend it and import it again."
+                        f"parses ({error.msg}). Fix it and import it again."
                     ) from error
                 self._files[code.co_filename] = file
             return file

@@ -32,6 +32,7 @@ def check_syntax(node: gast.AST, filename: str) -> None:
             )
         if isinstance(part, gast.Name) and part.id.startswith("ag__"):
             raise ConversionError(
-                f"{describe_location(filename, part.lineno)}\n  The name {part.id!r} is kept for converted code. Rename it, or mark "
+                f"{describe_location(filename, part.lineno)}\n  The name {part.id!r} is reserved for converted "
+                "code. Rename it, or mark "
                 "the function with autograph.do_not_convert if it is already converted."
             )

@@ -32,8 +32,8 @@ def loop_over(operators: Any, node: Node, loop: ForLoop) -> None:
         node = Take(node, loop.options.bound)
     if loop.test is None and is_endless(node):
         raise StagingError(
-            f"{user_location()}\n  This dataset repeats without end, and the loop over it has no `break`.\n"
-            "  Give repeat(n) a number, take(n) elements of it, or leave the loop."
+            f"{user_location()}\n  This dataset is infinite, and the loop over it has no `break`.\n"
+            "  Pass a number to repeat(n), take(n) elements, or add a `break`."
         )
     kind = (
         _OrderedLoop if not node.is_positional else _UnevenLoop if node.has_odd and not node.odd_is_last else _EvenLoop
@@ -54,8 +54,8 @@ def loop_over_iterator(operators: Any, iterator: DatasetIterator, loop: ForLoop)
         return
     if node.has_odd and not node.odd_is_last:
         raise StagingError(
-            f"{user_location()}\n  A smaller batch may come anywhere among this iterator's, and a program has to know the shape of each "
-            "beforehand.\n  Give batch(..., drop_remainder=True), or loop over the dataset."
+            f"{user_location()}\n  A smaller batch may come anywhere among this iterator's, and a program needs "
+            "the shape of each while tracing.\n  Give batch(..., drop_remainder=True), or loop over the dataset."
         )
     _RestLoop(operators, iterator, loop).run()
 

@@ -603,7 +603,7 @@ class Dataset:
     def _refuse_endless(self, name: str) -> None:
         if is_endless(self._node):
             raise ValueError(
-                f"{name} goes through all elements, and this dataset repeats without end: give repeat(n) a number"
+                f"{name} goes through all elements, and this dataset is infinite: pass a number to repeat(n)"
             )
 
     @property
@@ -680,8 +680,8 @@ class Dataset:
             return DatasetIterator(node, words, self._element())
         if not node.is_positional or node.size is None:
             raise StagingError(
-                f"{user_location()}\n  This dataset is iterated by something else than a `for` statement, while tracing: what it gives "
-                "then would be part of the program, the same on each execution.\n  Write `for element in dataset:`; its "
+                f"{user_location()}\n  This dataset is iterated while tracing by something other than a `for` "
+                "statement: its elements would be baked into the program.\n  Write `for element in dataset:`; its "
                 "elements are numbered by dataset.enumerate()."
             )
         return self._unrolled(words)

@@ -251,8 +251,9 @@ class _Differentiation:
             outputs, _, error = evaluated(args, inputs)
             if error is not None:
                 raise StagingError(
-                    f"{user_location()}\n  {self.name} may raise an exception, and is evaluated in a search along a line, from "
-                    "which none can leave.\n  Check what it raises for before, or use an optimizer without such a search."
+                    f"{user_location()}\n  {self.name} may raise an exception, and is evaluated in a line "
+                    "search, which cannot carry exceptions.\n  Check the condition before, or use an optimizer "
+                    "without a line search."
                 )
             return outputs[0]
 

@@ -72,8 +72,8 @@ class Epochs:
         """The number of the iteration that begins here."""
         if current_frame() is None and is_recording():
             raise StagingError(
-                f"{user_location()}\n  A dataset that is shuffled anew for each iteration counts its iterations, and a "
-                "bare jax.jit has no place for the count.\n  Wrap the function in autograph.function, or shuffle with "
+                f"{user_location()}\n  A dataset that is reshuffled for each iteration counts its iterations, "
+                "and a bare jax.jit has no state to keep the count in.\n  Wrap the function in autograph.function, or shuffle with "
                 "reshuffle_each_iteration=False."
             )
         count = self.variable()

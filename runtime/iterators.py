@@ -121,8 +121,8 @@ class DatasetIterator:
     def __next__(self) -> Any:
         if is_recording():
             raise StagingError(
-                f"{user_location()}\n  This iterator of a dataset is asked for an element while tracing, by code that is not converted: "
-                "the element would be part of the program, the same on each execution.\n  Write next(iterator), or "
+                f"{user_location()}\n  Code that is not converted takes an element of this dataset's iterator "
+                "while tracing: the element would be baked into the program.\n  Write next(iterator), or "
                 "`for element in iterator:`, in a converted function."
             )
         with self._lock:
@@ -378,13 +378,14 @@ class _Place:
 def _require_frame() -> None:
     if current_frame() is None:
         raise StagingError(
-            f"{user_location()}\n  An iterator of a dataset keeps its place, and a bare jax.jit has no place for that.\n"
+            f"{user_location()}\n  An iterator of a dataset has a position, and a bare jax.jit has no state to "
+            "keep it in.\n"
             "  Wrap the function in autograph.function, or loop over the dataset itself."
         )
 
 
 def _uneven() -> StagingError:
     return StagingError(
-        f"{user_location()}\n  `next` of this dataset's iterator may give a smaller batch than the others, and a program has to know "
-        "its shape beforehand.\n  Give batch(..., drop_remainder=True), or write `for element in iterator:`."
+        f"{user_location()}\n  `next` of this dataset's iterator may give a smaller batch than the others, and a "
+        "program needs its shape while tracing.\n  Give batch(..., drop_remainder=True), or write `for element in iterator:`."
     )

@@ -246,7 +246,8 @@ def _refuse_made_inside(objects: Iterable[Any]) -> None:
         for name, variable in variables_in(value):
             if id(variable) not in _LINKED and isinstance(_value_of(variable), jax.core.Tracer):
                 raise StagingError(
-                    f"{user_location()}\n  {name} was made while tracing, and its value is only known when the program runs.\n  "
+                    f"{user_location()}\n  {name} was created while tracing, and its value is known only at run "
+                    "time.\n  "
                     "Build the model before its first call in a function: call it once outside, or its `build`."
                 )
 

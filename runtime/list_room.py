@@ -17,10 +17,8 @@ from typing import Any
 from autograph.runtime.errors import StagingError
 
 AT_FIRST = 64
-_REMEDY = (
-    "Let the loop begin with autograph.set_loop_options(maximum_length=…), or use an autograph.TensorArray(max_size=…)."
-)
-_LIMIT = "Say how deep it may go: decorate it with autograph.recursion_limit(…)."
+_REMEDY = "Make autograph.set_loop_options(maximum_length=…) the first statement of its body, or use an autograph.TensorArray(max_size=…)."
+_LIMIT = "Bound its depth: decorate it with autograph.recursion_limit(…)."
 
 
 @dataclass(frozen=True)
@@ -145,11 +143,13 @@ class GrowthUnknown(StagingError):
     """A list grows in a loop of which it is not known how often it runs."""
 
 
-def refuse_growth(where: str, name: str, why: str = "how often it runs is not known while tracing") -> GrowthUnknown:
+def refuse_growth(
+    where: str, name: str, why: str = "the number of its iterations is not known while tracing"
+) -> GrowthUnknown:
     """The error for a list that grows by an amount that is not known, where nothing can be run again."""
     return GrowthUnknown(
-        f"{where}\n  This staged loop appends to {name!r}, and {why}.\n  {_REMEDY} In an autograph.function that only computes none "
-        "is needed."
+        f"{where}\n  This staged loop appends to {name!r}, and {why}.\n  {_REMEDY} An autograph.function without "
+        "prints and callbacks needs no bound."
     )
 
 

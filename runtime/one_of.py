@@ -1,4 +1,4 @@
-"""`OneOf`: one of several Python constants, as only run time knows."""
+"""`OneOf`: one of several Python constants, chosen at run time."""
 
 from __future__ import annotations
 
@@ -92,8 +92,8 @@ class OneOf:
     def tree_unflatten(cls, candidates: _Candidates, tags: Sequence[Any]) -> OneOf:
         if any(getattr(tag, "dtype", np.bool_) != np.bool_ for tag in tags):
             raise StagingError(
-                f"A function of arrays was mapped over a value that is one of {listed(candidates.values)}, as only run time "
-                "knows.\n  Leave it out of the tree that is mapped over."
+                f"A function of arrays was mapped over a value that is one of {listed(candidates.values)}, chosen "
+                "at run time.\n  Leave it out of the tree that is mapped over."
             )
         return one_of(candidates.values, tags)
 
@@ -261,7 +261,8 @@ def _any(value: OneOf, wanted: Sequence[bool]) -> Any:
 
 def _needs_the_constant(value: OneOf, what: str) -> StagingError:
     return StagingError(
-        f"{CHOICES.where()}\n  A value is one of {listed(value._candidates)} here, as only run time knows. {what} needs the "
+        f"{CHOICES.where()}\n  A value is one of {listed(value._candidates)} here, chosen at run time. {what} "
+        "needs the "
         'constant.\n  Compare it first: if value == "a": …, or match.'
     )
 

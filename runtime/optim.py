@@ -226,8 +226,8 @@ class Optimizer(Module):
                 return
         if JOINT.staging.place() is not frame.place:
             raise StagingError(
-                f"{user_location()}\n  The state of {self!r} starts from the Variables' values, and is made inside a staged branch or "
-                "loop.\n  Call build(variables) before that statement, or outside of the function."
+                f"{user_location()}\n  The state of {self!r} starts from the Variables' values, and is created "
+                "inside a staged branch or loop.\n  Call build(variables) before that statement, or outside of the function."
             )
         self._start(variables, self._init([variable.value for variable in variables]))
 

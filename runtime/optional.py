@@ -1,4 +1,4 @@
-"""`Optional`: a value or None, as only run time knows."""
+"""`Optional`: a value or None, chosen at run time."""
 
 from __future__ import annotations
 

@@ -283,8 +283,8 @@ def check_finally(where: Callable[[], str], what: str) -> None:
     """
     if CURRENT.after_raise:
         raise StagingError(
-            f"{where()}\n  This {what} in a `finally` or `__exit__`, and what comes before may raise when the program runs: nothing "
-            "happens after that.\n  Move the statement to where nothing has raised."
+            f"{where()}\n  This {what} in a `finally` or `__exit__`, and what comes before may raise at run "
+            "time: nothing after that happens.\n  Move the statement to where nothing has raised."
         ) from None
 
 

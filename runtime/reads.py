@@ -438,8 +438,8 @@ class _Walk:
         self._left -= number
         if self._left < 0:
             raise StagingError(
-                f"What this function reads through `{label}` leads to more than {_MOST:,} values, and each would be compared at "
-                "every call, to see whether the program still holds.\n  Pass what it needs of them as an argument, or keep the "
+                f"What this function reads through `{label}` is more than {_MOST:,} values, and every call would "
+                "compare each of them to see whether the trace is still valid.\n  Pass what it needs of them as an argument, or keep the "
                 "numbers in one array."
             )
 

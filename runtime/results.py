@@ -182,16 +182,17 @@ class Outputs:
         if isinstance(leaf, types.CoroutineType):
             leaf.close()  # else Python complains that nobody awaits it
         return StagingError(
-            f"{self._where}\n  {self._name} returns a {kind}, which would be made once, while tracing: all calls would get the same "
-            "one, with traced values, and the first would use it up.\n  Return a list, list(...), or an array; or make the "
+            f"{self._where}\n  {self._name} returns a {kind}, which would be created once, while tracing: all "
+            "calls would share it, with its traced values, and the first would exhaust it.\n  Return a list, "
+            "list(...), or an array; or make the "
             f"{kind} outside of the compiled function, which calls it for each item."
         )
 
     def _holds_traced(self, leaf: Any) -> StagingError:
         kind = type(leaf).__name__
         return StagingError(
-            f"{self._where}\n  {self._name} returns a {kind} that holds a traced value, which has a meaning only while the function "
-            "is traced.\n  Return arrays, in tuples, lists, dicts or objects of classes of yours, and make the "
+            f"{self._where}\n  {self._name} returns a {kind} that holds a traced value, which has no meaning "
+            "after tracing.\n  Return arrays, in tuples, lists, dicts or objects of classes of yours, and make the "
             f"{kind} of them outside."
         )
 

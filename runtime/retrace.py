@@ -94,8 +94,8 @@ class TraceLog:
             self._warned = True
             reasons = "; ".join(map(str, self._reasons(len(self._traces) - 1)))
         warn(
-            f"{self._name} was traced {MANY + 1} times within {FEW} calls, and each trace is compiled anew. "
-            f"The last time because of {reasons}. explain_retraces() tells of the others."
+            f"{self._name} was traced {MANY + 1} times within {FEW} calls, and each trace is compiled. The last "
+            f"one was made because of {reasons}. explain_retraces() lists all."
         )
 
     def explain(self) -> str:

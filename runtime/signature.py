@@ -363,6 +363,6 @@ def refuse_mutation(
         position += shape.num_leaves
         if shape != new_shape or not all(map(_is_same, part, old)):
             raise StagingError(
-                f"{name} changes its argument `{label}` in place, and its caller would not see that. "
-                "Change a copy and return it: list(...), dict(...), dataclasses.replace(...)."
+                f"{name} changes its argument `{label}` in place, and the caller would not see the change. "
+                "Return a changed copy: list(...), dict(...), dataclasses.replace(...)."
             )

@@ -107,8 +107,8 @@ def _pure(function: Any, signature: Any, types: Sequence[Any], may_write: bool) 
     jitted, operands = program.staged(types)
     if program.written and not may_write:
         raise StagingError(
-            f"{function.__name__} writes {program.written[0].name!r}, and a program that is exported has no place for the new "
-            "value.\n  Return it instead, or save the function with its Variables: autograph.save."
+            f"{function.__name__} writes {program.written[0].name!r}, and an exported program has no state to "
+            "keep the new value in.\n  Return it instead, or save the function with its Variables: autograph.save."
         )
 
     def run(*operands: Any) -> Any:

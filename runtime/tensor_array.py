@@ -236,8 +236,8 @@ class TensorArray:
     def _check_room(self) -> None:
         if self._dynamic and self._known_room() is None:
             raise StagingError(
-                f"{user_location()}\n  A TensorArray that grows is written at a traced index, and nothing says how far it may "
-                "grow. Give it max_size=, or run the loop over a range of known length."
+                f"{user_location()}\n  A TensorArray of dynamic size is written at a traced index, and its size "
+                "has no bound. Pass max_size=, or loop over a range of known length."
             )
 
     def _check_written(self) -> None:

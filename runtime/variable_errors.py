@@ -20,7 +20,7 @@ class VariableErrors:
     def _not_ours(self, done: str) -> StagingError:
         return StagingError(
             f"{user_location()}\n  {self._label()} is {done} inside a JAX trace that autograph does not own (jax.jit, lax.scan …): "
-            "what JAX compiles there would keep the value of now.\n  Wrap the outermost function in autograph.function instead of "
+            "the compiled program would bake in its present value.\n  Wrap the outermost function in autograph.function instead of "
             "jax.jit, or pass the value in as an argument and return the new one."
         )
 

@@ -174,10 +174,10 @@ class TestInspect:
 
     def test_for_a_machine_that_is_not_here(self, capsys):
         inspect = ["inspect", "sample:halve", "--arg", "f32[]", "--target"]
-        assert "'gpu' is no platform to lower for; there are cpu" in refusal(capsys, *inspect, "gpu:h100")
-        assert "'tpu:v5e' is no target to compile for" in refusal(capsys, *inspect, "tpu:v5e")
-        assert "'tpu:v5e:0x1' is no target" in refusal(capsys, *inspect, "tpu:v5e:0x1", "--stage", "optimized_hlo")
-        assert "'' is no platform" in refusal(capsys, *inspect, "")
+        assert "'gpu' is not a platform to lower for; use one of cpu" in refusal(capsys, *inspect, "gpu:h100")
+        assert "'tpu:v5e' is not a target to compile for" in refusal(capsys, *inspect, "tpu:v5e")
+        assert "'tpu:v5e:0x1' is not a target" in refusal(capsys, *inspect, "tpu:v5e:0x1", "--stage", "optimized_hlo")
+        assert "'' is not a platform" in refusal(capsys, *inspect, "")
 
 
 class TestRefusals:

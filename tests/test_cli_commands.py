@@ -130,7 +130,7 @@ class TestSave:
             (["sample:halve", "--arg", "f32[2n]", "-o", "saved"], "'2n' is no size"),
             (["sample:halve", "--arg", "f33[n]", "-o", "saved"], "unknown array type"),
             (["sample:halve", "--arg", "f32[]"], "-o/--out"),
-            (["sample:total", "-o", "saved", "--platforms", "abacus"], "'abacus' is no platform"),
+            (["sample:total", "-o", "saved", "--platforms", "abacus"], "'abacus' is not a platform"),
             (["sample:total", "-o", "saved", "--derivatives", "-1"], "0 or more"),
             (["sample:total", "-o", "saved", "--derivatives", "many"], "invalid int"),
             (["sample:total", "--arg", "f32[2,2]", "-o", "saved"], "does not fit the input_signature"),

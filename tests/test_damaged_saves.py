@@ -71,7 +71,7 @@ def test_a_letter_of_the_manifest(model):
 def test_what_is_no_save_at_all(tmp_path):
     refused(tmp_path / "nothing", "no such directory")
     (tmp_path / "file").write_text("x")
-    refused(tmp_path / "file", "no directory")
+    refused(tmp_path / "file", "not a directory")
     refused(tmp_path, "manifest.json", "missing")
     for text in ("", "[]", "{}", '{"format": "tensorflow"}', "\x00", "[" * 100_000, "1" * 10_000):
         (tmp_path / "manifest.json").write_text(text)

@@ -130,7 +130,7 @@ def test_get_next():
         (lambda: Data.from_tensors(()), "got none"),
         (lambda: numbers().apply(lambda data: 3), "returns a Dataset; got int"),
         (lambda: numbers().reduce(0, 3), "reduce takes a function"),
-        (lambda: numbers().repeat().reduce(0, lambda a, b: a + b), "reduce .* without end"),
+        (lambda: numbers().repeat().reduce(0, lambda a, b: a + b), "reduce .* infinite"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(make, message):

@@ -431,7 +431,7 @@ def called_with_effects(k):
         (lambda: list(numbers().unbatch()), "first axes of one length"),
         (lambda: list(some().batch(3).scan(0, lambda s, k: (s, k))), "drop_remainder=True"),
         (lambda: list(some().batch(40).filter(lambda x: x.sum() > 0)), "drop_remainder=True"),
-        (lambda: some().repeat().reduce(0, lambda s, k: s + k), "without end"),
+        (lambda: some().repeat().reduce(0, lambda s, k: s + k), "infinite"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_meant_is_refused(make, message):

@@ -183,7 +183,7 @@ def nonlocal_under_grad(xs):
     ids=lambda program: program.__name__,
 )
 def test_values_that_leave_what_jax_traces_are_refused(program):
-    with pytest.raises(ag.StagingError, match="A traced value is used here that a function which JAX traced by itself"):
+    with pytest.raises(ag.StagingError, match="A leaked tracer is used here: a function that JAX traced by itself"):
         ag.function(program)(jnp.array(XS))
 
 

@@ -273,9 +273,9 @@ def test_a_value_that_grows_inside_itself_is_refused_by_name(program, name, firs
     with pytest.raises(ag.StagingError) as caught:
         ag.function(program)(jnp.asarray(3))
     message = str(caught.value)
-    assert f"do not settle: each iteration puts what {name!r} held into another value" in message
+    assert f"reach no fixed point: each iteration puts what {name!r} held into another value" in message
     assert f"after one iteration: {first}" in message and "after two: " in message
-    assert "append what the loop is to keep to a list, or write it into an array" in message
+    assert "append results to a list, or write them into an array" in message
 
 
 @pytest.mark.parametrize("n", [jnp.asarray(3), jnp.zeros(4)], ids=["traced", "known"])

@@ -250,7 +250,7 @@ def test_use_that_cannot_be_checked_is_refused():
     with pytest.raises(ag.StagingError) as caught:
         jax.jit(ag.convert(unasked))(jnp.float32(2.0))
     text = str(caught.value)
-    assert "test_none_state.py" in text and "may be None" in text and "Ask `is None` first" in text
+    assert "test_none_state.py" in text and "may be None" in text and "Test `is None` first" in text
 
 
 def test_gradient_of_a_value_that_may_be_none():

@@ -226,7 +226,7 @@ class TestMagic:
             "%%autograph\n%time y = 3\ny",
         )
         assert "# g" in shown(some) and "# f" not in shown(some)
-        assert "Cell In[3], line" in shown(refused) and "kept for converted code" in shown(refused)
+        assert "Cell In[3], line" in shown(refused) and "reserved for converted code" in shown(refused)
         assert "SyntaxError" in shown(syntax) and "Cell In[4], line 2" in shown(syntax)
         assert "3" in shown(other) and "<section>" not in shown(other, "text/html")
 

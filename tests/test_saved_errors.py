@@ -200,7 +200,7 @@ def test_what_calls_python_is_refused_by_its_line(tmp_path):
         return ag.py_function(lambda v: v + 1, [x], jnp.float32)
 
     for f, offset in ((printing, 2), (calling, 1)):
-        with pytest.raises(ag.StagingError, match="calls Python here when it runs") as error:
+        with pytest.raises(ag.StagingError, match="calls Python at run time here") as error:
             ag.save(ag.function(f, [ag.TensorSpec([])]), tmp_path / "f")
         assert f"{__file__}:{f.__code__.co_firstlineno + offset}" in str(error.value) and f.__name__ in str(error.value)
     assert list(tmp_path.iterdir()) == []

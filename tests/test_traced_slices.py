@@ -161,7 +161,7 @@ def test_bounds_are_evaluated_once_and_in_order():
     ("body", "words"),
     [
         (lambda x, n: x[:n], ["[:…]", "float32[12]", "jnp.where"]),
-        (lambda x, n: x[n : n * n], ["only known when the program runs"]),
+        (lambda x, n: x[n : n * n], ["known only at run time"]),
         (lambda x, n: x[n : n + 40], ["40 elements", "12"]),
         (lambda x, n: x[n : n + 4 : -1], ["positive Python int", "x[::-1]"]),
         (lambda x, n: (1, 2, 3)[:n], ["tuple", "jnp.stack"]),

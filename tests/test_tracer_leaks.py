@@ -11,7 +11,7 @@ from tests.corpus import all_programs
 
 # JAX forgets what it has compiled while it checks, so each takes a second or more: every twelfth program.
 PROGRAMS = [program for program in all_programs()[::12] if "function" not in program.refused]
-pytestmark = pytest.mark.filterwarnings("ignore:(?s).*this loop ran in Python")
+pytestmark = pytest.mark.filterwarnings("ignore:(?s).*this loop was unrolled")
 
 
 @pytest.fixture(autouse=True)

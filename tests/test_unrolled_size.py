@@ -344,7 +344,7 @@ def draws(x):
     ],
 )
 def test_it_stays_python_s_with_a_warning_that_tells_its_share(function, why):
-    shares = r"(?s)body (29|30) times, [\d,]+ of the [\d,]+ operations recorded so far\. It was not made one loop: "
+    shares = r"(?s)body (29|30) times, [\d,]+ of the [\d,]+ operations recorded so far\. It was not staged: "
     with pytest.warns(ag.StagingWarning, match=shares + f".*{why}"):
         found = ag.function(function)(X)
     agree(function(X), found)

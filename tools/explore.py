@@ -27,7 +27,7 @@ def write_page(
       OSError: the file cannot be written.
     """
     if path.is_dir() or not path.resolve().parent.is_dir():  # before minutes of compiling
-        raise OSError(f"cannot write {path}: {'it is a directory' if path.is_dir() else 'there is no such directory'}")
+        raise OSError(f"cannot write {path}: {'it is a directory' if path.is_dir() else 'no such directory'}")
     try:
         concrete = function.get_concrete_function(*args, **kwargs)
         page = concrete.graph.to_html()

@@ -138,7 +138,7 @@ def known_platforms(platforms: Sequence[str] | None) -> tuple[str, ...] | None:
         raise TargetError("platforms names none; leave it out for the platform that is here")
     for platform in found:
         if platform not in _PLATFORMS:
-            raise TargetError(f"{platform!r} is no platform to lower for; there are {', '.join(_PLATFORMS)}")
+            raise TargetError(f"{platform!r} is not a platform to lower for; use one of {', '.join(_PLATFORMS)}")
     return found
 
 
@@ -150,13 +150,14 @@ def refuse_what_cannot_be(jaxpr: Any, platform: str) -> None:
         where = jax_compat.source_line(equation)
         if any(getattr(v.aval, "dtype", None) in _TOO_WIDE for v in (*equation.invars, *equation.outvars)):
             raise StagingError(
-                f"{where}\n  Numbers of 64 bits in floating point are used here, which {platform} has not. Use float32, or "
+                f"{where}\n  64-bit floating point is used here, and {platform} does not support it. Use float32, or "
                 "leave jax_enable_x64 off."
             )
         if jax_compat.is_call_of_python(equation.primitive):
             raise StagingError(
-                f"{where}\n  Python is called here when the program runs (a print, a callback), and a program that is "
-                f"compiled for {platform} ahead of time has no Python to call. Leave it out of what is compiled."
+                f"{where}\n  Python is called at run time here (a print, a callback), and a program that is "
+                f"compiled for {platform} ahead of time has no Python to call. Remove the call from "
+                "what is compiled."
             )
 
 

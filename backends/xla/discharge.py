@@ -183,7 +183,7 @@ def _refuse(equation: Any, _: Sequence[Any], __: Errors) -> list[Any]:
     site = next(iter(found))
     raise StagingError(
         f"{site.where}\n  {site.name} is raised under a traced condition here, inside a JAX {jax_compat.name_of(equation)!r}, "
-        "through which no error can be carried.\n  Check before it or after it, or return a flag."
+        "which cannot carry exceptions.\n  Check before it or after it, or return a flag."
     )
 
 

@@ -65,9 +65,9 @@ def _refuse_calls_of_python(program: Any, name: str) -> None:
     for equation in jax_compat.all_equations(program.jaxpr):
         if jax_compat.is_call_of_python(equation.primitive):
             raise StagingError(
-                f"{jax_compat.source_line(equation)}\n  {name} calls Python here when it runs (a py_function, a print, a summary, an "
-                "iterator of the host), and where a saved program is loaded there is no such Python.\n  Leave it out of what is "
-                "saved: compute it before, and pass it in."
+                f"{jax_compat.source_line(equation)}\n  {name} calls Python at run time here (a py_function, a print, a summary, an "
+                "iterator of the host), and a loaded program has no Python to call.\n  Remove it from what is saved: compute it "
+                "before, and pass it in."
             )
 
 

@@ -37,12 +37,12 @@ class Target:
         """The target of this name; `TargetError` where there is none, or its compiler is not installed."""
         if not isinstance(name, str) or (match := _NAME.fullmatch(name)) is None:
             raise TargetError(
-                f"{name!r} is no target to compile for; a target is the topology of a TPU, as in 'tpu:v5e:2x2': a generation, and "
-                "how many chips there are along each side"
+                f"{name!r} is not a target to compile for; a target is a TPU topology such as 'tpu:v5e:2x2': a "
+                "generation, and the number of chips along each side"
             )
         sides = [int(side) for side in match["sides"].split("x")]
         if min(sides) < 1:  # which ends the process in libtpu
-            raise TargetError(f"{name!r} is no target to compile for: a side of it has no chips")
+            raise TargetError(f"{name!r} is not a target to compile for: one side has no chips")
         if importlib.util.find_spec("libtpu") is None and not os.environ.get("TPU_LIBRARY_PATH"):
             raise TargetError(
                 f"programs are compiled for {name!r} by the package libtpu, which is not installed: pip install 'jax[tpu]'"

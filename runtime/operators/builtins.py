@@ -185,7 +185,8 @@ class Builtins:
         name = LOCAL.outside(args[0]) if args and self.backend.is_tracing() else None
         if name is not None:
             warn(
-                f"`next` advances the iterator `{name}` once, while tracing, and what it gives is part of the program. Pass elements as "
+                f"`next` advances the iterator `{name}` once, while tracing, and the element is baked into the "
+                "program. Pass elements as "
                 "arguments, call autograph.py_function(lambda: next(...), [], dtype), or make it an iterator of an autograph.Dataset."
             )
         return next(*args)

@@ -46,7 +46,7 @@ class CachedRead:
 def cached_refusal(where: str, owner: Any, name: str, why: str) -> StagingError:
     """The error for a cached property whose first read in a staged statement could be told from later ones."""
     return StagingError(
-        f"{where}\n  {type(owner).__name__}.{name} is a cached property, and may be read for the first time inside a staged "
-        f"statement: only the run will know whether and when it is computed, and {why}.\n"
+        f"{where}\n  {type(owner).__name__}.{name} is a cached property, and may be computed inside a staged "
+        f"statement: whether it is, is known only at run time, and {why}.\n"
         "  Read it once before the statement, or make it a method."
     )

@@ -35,8 +35,9 @@ def refuse_leaked(error: BaseException, name: str) -> None:
     made = _MADE.search(str(error))
     origin = f"\n    made at {describe_location(made[1], int(made[2]))}" if made else ""
     raise StagingError(
-        f"{where}\n  A traced value is used here that a function which JAX traced by itself (for jax.vmap, jax.grad, lax.scan …), or a "
-        f"staged loop, has left in a variable, a list, an object or a closure. It has a meaning only in there.{origin}\n"
+        f"{where}\n  A leaked tracer is used here: a function that JAX traced by itself (for jax.vmap, jax.grad, "
+        "lax.scan …), or a staged loop, left it in a variable, a list, an object or a closure. It has "
+        f"no meaning outside.{origin}\n"
         "  Let that function return it, or let the loop assign it to a variable of its own function."
     ) from error
 
@@ -70,8 +71,9 @@ def explain_concretization(error: BaseException, is_converted: Callable[[types.C
     where = describe_location(*position[:2]) if position is not None else "an unknown line"
     if isinstance(error, jax.errors.NonConcreteBooleanIndexError):
         error.add_note(
-            f"{_MARK}{where}\n  How many elements this mask takes is only known when the program runs, and XLA needs the shape of every "
-            "array beforehand.\n  Keep all elements, and choose: jnp.sum(x, where=mask), x = jnp.where(mask, new, x); "
+            f"{_MARK}{where}\n  How many elements this mask takes is only known when the program runs, and XLA "
+            "needs the shape of every array while tracing.\n  Keep all elements, and choose: jnp.sum(x, "
+            "where=mask), x = jnp.where(mask, new, x); "
             "or take a fixed number: x[jnp.nonzero(mask, size=…)]."
         )
         return

@@ -391,8 +391,9 @@ def _why_too_deep() -> str:
     if called is not None:
         return (
             f"  A branch of this statement leads back to it without end: {called!r} calls itself under a traced condition, and "
-            "while tracing both branches are followed.\n  A recursion can be staged whose arguments have the same types, and the same "
-            "Python values that are no numbers, at every depth; write any other as a loop."
+            "while tracing both branches are followed.\n  A recursion is staged if its arguments keep their "
+            "types, and their Python values other than numbers, at every depth. Write any other as a "
+            "loop."
         )
     return (
         f"  Staged statements, in each other and in what they call, are nested here as deep as Python's stack of "

@@ -1,4 +1,4 @@
-"""Values that are one of several constants, as only run time knows: what is done with one is done for each candidate."""
+"""Values that are one of several constants, chosen at run time: what is done with one is done for each candidate."""
 
 from __future__ import annotations
 

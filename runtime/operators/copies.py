@@ -84,7 +84,7 @@ class Watch:
         """Warn, if much was recorded. ``reason``: why the loop is not one staged loop."""
         if self._start is None:
             return
-        why = "" if reason is None else f" It was not made one loop: {reason}."
+        why = "" if reason is None else f" It was not staged: {reason}."
         record_remark(f"This loop ran in Python while tracing: the program holds its body {self.count} times.{why}")
         total = self.backend.operations_recorded()
         recorded = total - self._start
@@ -92,9 +92,10 @@ class Watch:
         if recorded <= allowed and not (self.count > UNROLLED_AT_MOST and self._leaves_traced_values()):
             return
         warn(
-            f"this loop ran in Python while tracing: the program holds its body {self.count} times, {recorded:,} of the {total:,} "
-            f"operations recorded so far.{why}\n  Loop over autograph.range, or let the body begin with "
-            "autograph.set_loop_options(unroll=False); unroll=True accepts it as it is."
+            f"this loop was unrolled while tracing: the program holds its body {self.count} times, {recorded:,} of the {total:,} "
+            f"operations recorded so far.{why}\n  Loop over autograph.range, or make "
+            "autograph.set_loop_options(unroll=False) the first statement of the body; unroll=True "
+            "accepts the unrolled loop."
         )
 
     def _leaves_traced_values(self) -> bool:

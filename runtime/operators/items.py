@@ -254,6 +254,6 @@ class Items(Lookups):
 
 def _traced_key(what: str) -> StagingError:
     return StagingError(
-        f"{user_location()}\n  {what}: which item that is will only be known when the program runs.\n"
+        f"{user_location()}\n  {what}: which item that is, is known only at run time.\n"
         "  Compare the key with each of them (if/elif, or match), or keep the values in an array."
     )

@@ -104,8 +104,8 @@ class StagedRange:
     def _as_python(self) -> range:
         if self.is_traced():
             raise StagingError(
-                f"{user_location()}\n  A range whose bounds are traced is used here by what needs to know how many items it has: a list, "
-                "or code that is not converted.\n  Loop over it with `for`, or with sum, max, min, any, all or next of a "
+                f"{user_location()}\n  A range with traced bounds is used here where its length must be known: "
+                "in a list, or in code that is not converted.\n  Loop over it with `for`, or with sum, max, min, any, all or next of a "
                 "generator expression; for the items themselves, use an autograph.TensorArray(max_size=…)."
             )
         return builtins.range(*(bound.__index__() for bound in (self.start, self.stop, self.step)))

@@ -32,7 +32,8 @@ class Iteration:
             bounds = (iterable.start, iterable.stop, iterable.step)
             if any(self.backend.is_traced(bound) for bound in bounds) or options.has_traced_bound:
                 raise StagingError(
-                    f"{user_location()}\n  This loop is to run in Python (unroll=True), and how often it runs is traced.\n  Leave the "
+                    f"{user_location()}\n  unroll=True asks for a Python loop, and the number of iterations is "
+                    "traced.\n  Leave the "
                     "option out, or loop over a range of Python ints."
                 )
         return _at_most(options.bound, self.iterator(iterable))
@@ -67,6 +68,7 @@ def _at_most(bound: int | None, items: Iterator[Any]) -> Iterator[Any]:
 def refuse_resuming() -> StagingError:
     """The error for a loop with a traced end over an iterator that the program goes on with."""
     return StagingError(
-        f"{user_location()}\n  This loop ends by a traced test, so it is not known how far it advances its iterator, which is read "
-        "after the loop too.\n  Make a list of the items first, or another iterator for what follows."
+        f"{user_location()}\n  This loop ends at a traced test, so how far it advances its iterator is not "
+        "known, and the iterator is read after the loop.\n  Make a list of the items first, or use another "
+        "iterator after the loop."
     )

@@ -35,8 +35,8 @@ def refuse_leaks(watch: Watch) -> None:
     others = sorted({repr(other) for _, other in names[1:]} - {repr(name)})
     more = f" So do {', '.join(others)}." if others else ""
     raise StagingError(
-        f"{where}\n  The {subject} {name!r} outlives this call and would keep a traced value, which has a meaning only while "
-        f"the function is traced: this line runs once for each trace, not on each call.{more}\n  {_remedy(outside[0][0])}"
+        f"{where}\n  The {subject} {name!r} would leak a tracer: it exists beyond this call, and a traced value "
+        f"has no meaning after tracing. This line runs once for each trace, not on each call.{more}\n  {_remedy(outside[0][0])}"
     )
 
 
@@ -60,7 +60,7 @@ def refuse_writes(watch: Watch, function: Any, arguments: Any, is_staged: bool) 
             watch.roll_back()
             raise StagingError(
                 f"{where}\n  {place.name!r} is written in {name}, which runs under a transform such as jax.jit: JAX traces it "
-                "once for many calls, and the write would not be made on each.\n  Return the value, and write it where the "
+                "once for many calls, and the write would not happen on each call.\n  Return the value, and write it where the "
                 "function is called."
             )
 

@@ -128,6 +128,7 @@ class ListWrites:
 
 def _warn_of(count: int) -> None:
     warn(
-        f"Any of {count} items may be the one that is written here, so each of them is chosen anew: so many operations.\n"
+        f"Any of {count} items may be the one that is written here, so the program selects each of them again: "
+        "that many operations.\n"
         "  An array (np.zeros, jnp.stack) is written in place."
     )

@@ -120,8 +120,8 @@ class Lookups:
             else "Choose with if/elif or match, or give all items one shape and dtype"
         )
         return StagingError(
-            f"{user_location()}\n  A {kind} is indexed by a traced value, and its items cannot be one array: which of them this is will "
-            f"only be known when the program runs.\n  {remedy}."
+            f"{user_location()}\n  A {kind} is indexed by a traced value, and its items do not stack into one "
+            f"array: which item it is, is known only at run time.\n  {remedy}."
         )
 
 

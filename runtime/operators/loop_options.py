@@ -168,16 +168,16 @@ def _check_invariants(pairs: Any) -> None:
 def refuse_misplaced() -> StagingError:
     """The error for a directive that is reached as a call."""
     return StagingError(
-        f"{user_location()}\n  set_loop_options belongs to the loop whose body it is the first statement of; here it belongs "
-        "to none.\n  Write it as the first statement of the body of a `for` or `while` that holds no yield or await."
+        f"{user_location()}\n  set_loop_options must be the first statement of a loop's body, and here it is "
+        "not.\n  Move it to the top of the body of a `for` or `while` without yield and await."
     )
 
 
 def refuse_unrolling() -> StagingError:
     """The error for a loop that is to run in Python and whose test is traced."""
     return StagingError(
-        f"{user_location()}\n  This loop is to run in Python (unroll=True), and its test is traced: how often it runs is "
-        "not known.\n  Leave the option out."
+        f"{user_location()}\n  unroll=True asks for a Python loop, and the test is traced: the number of "
+        "iterations is not known.\n  Leave the option out."
     )
 
 

@@ -139,8 +139,8 @@ def refuse_nesting(where: str, carried: Sequence[Carried]) -> StagingError:
         else "."
     )
     return StagingError(
-        f"{where}\n  The types of this loop's variables do not settle{found}\n"
-        "  XLA's types are fixed: append what the loop is to keep to a list, or write it into an array."
+        f"{where}\n  The types of the loop-carried variables reach no fixed point{found}\n"
+        "  XLA needs fixed types: append results to a list, or write them into an array."
     )
 
 

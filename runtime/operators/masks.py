@@ -116,8 +116,8 @@ class Masks:
 
     def _mixed(self, array: Any, what: str, remedy: str) -> StagingError:
         return StagingError(
-            f"{user_location()}\n  This writes into a {self.backend.type_of(array)} by {what}, and how many elements a traced mask "
-            f"takes is only known when the program runs.\n  {remedy}."
+            f"{user_location()}\n  This writes into a {self.backend.type_of(array)} by {what}, and how many "
+            f"elements a traced mask selects is known only at run time.\n  {remedy}."
         )
 
 

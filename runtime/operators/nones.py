@@ -104,7 +104,7 @@ class Nones:
         if not self.can_raise_later():
             raise StagingError(
                 f"{user_location()}\n  A value is used here that may be None: one path of a traced condition sets it, another does not.\n"
-                "  Ask `is None` first, or give it a value of the same type on every path."
+                "  Test `is None` first, or give it a value of the same type on every path."
             )
         self.raise_unless(present, TypeError("None was used where a value is needed"))
 

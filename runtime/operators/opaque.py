@@ -170,8 +170,8 @@ def _is_generated(function: types.FunctionType) -> bool:
 def _too_much(called: Any) -> StagingError:
     name = full_name(called)
     return StagingError(
-        f"{user_location()}\n  {name} is not converted, and is called in a staged statement: what it writes has to be found, by "
-        f"comparing all that it can reach before and after, and that is more than {AT_MOST:,} objects.\n  If it writes to "
-        f"nothing that was there before the call, say so: autograph.register_library({name!r}, pure=True). Else call it "
+        f"{user_location()}\n  {name} is not converted, and is called in a staged statement: to find what it "
+        f"writes, all that it can reach is compared before and after the call, more than {AT_MOST:,} objects.\n"
+        f"  If it has no side effects, declare that: autograph.register_library({name!r}, pure=True). Otherwise call it "
         "before the statement, or through autograph.py_function."
     )

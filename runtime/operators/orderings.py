@@ -37,8 +37,8 @@ class Orderings:
         widths = {len(each) if isinstance(each, tuple) else -1 for each in keys}
         if len(widths) > 1 or any(not _is_number(leaf) for each in keys for leaf in _columns(each)):
             raise StagingError(
-                f"{user_location()}\n  Values are put in order here by what is traced, and not by numbers or tuples of as many numbers "
-                f"each: {', '.join(map(_shown, keys[:3]))} …\n  Give a key that is a number (`key=lambda v: …`)."
+                f"{user_location()}\n  Values are sorted here by traced keys that are neither numbers nor tuples "
+                "of numbers of one length: {', '.join(map(_shown, keys[:3]))} …\n  Give a key that is a number (`key=lambda v: …`)."
             )
         return keys
 

@@ -43,8 +43,9 @@ class OutsideLists:
         is_conditional = self.journal.is_conditional
         if is_conditional and not self.writes_at_run_time and LOCAL.frame is None:
             raise StagingError(
-                f"{user_location()}\n  This writes to a {kind} that lives outside the function, under a traced condition: only "
-                "when the program runs is it known whether it happens, and a bare jax.jit has no way to do it then.\n  "
+                f"{user_location()}\n  This writes to a {kind} that lives outside the function, under a traced "
+                "condition: whether it happens is known only at run time, and a bare jax.jit cannot "
+                "write then.\n  "
                 "Call the function through autograph.function, or return the values."
             )
         if self.writes_at_run_time or is_conditional:
@@ -64,7 +65,7 @@ class OutsideLists:
         if is_recording() and called.__name__ in _GIVING:
             raise StagingError(
                 f"{user_location()}\n  `{called.__name__}` takes something out of a {type(owner).__name__} that lives outside the "
-                "function: with Feature.LISTS that happens when the program runs, and what it gives is not known while "
+                "function: with Feature.LISTS that happens at run time, and its result is not known while "
                 "tracing.\n  Take it out before the call, and pass it as an argument."
             )
 
@@ -103,7 +104,8 @@ class OutsideLists:
         """`StagingError` if this is a container that the program writes when it runs, and its contents are asked for now."""
         if self.journal.pending and id(container) in self.journal.pending and is_recording():
             raise StagingError(
-                f"{user_location()}\n  This reads a {type(container).__name__} that the program writes when it runs (Feature.LISTS): "
-                "what it holds then is not known while tracing.\n  Read it after the call, or collect the values in a list made "
+                f"{user_location()}\n  This reads a {type(container).__name__} that the program writes at run "
+                "time (Feature.LISTS): its contents are not known while tracing.\n  Read it after the call, "
+                "or collect the values in a list made "
                 "in the function."
             )

@@ -76,7 +76,7 @@ def flatten_element(element: Any, is_array: Callable[[Any], bool]) -> tuple[Kind
     """
     if holds_containers(element):
         raise StagingError(
-            f"{user_location()}\n  A list gets lists or dicts as elements, as often as only run time knows.\n  Append tuples or "
+            f"{user_location()}\n  Lists or dicts are appended to a list whose length is traced.\n  Append tuples or "
             "arrays, or write into an array of known size."
         )
     leaves, structure = flatten(element)
@@ -250,7 +250,7 @@ class Padded:
         """The elements, each an array, in one array, with ``beyond`` in the places beyond the length."""
         if len(self.buffers) != 1 or self.kind.structure.treedef != jax.tree_util.tree_structure(0):
             raise StagingError(
-                f"{user_location()}\n  The elements of this list, {self.kind}, are no single arrays.\n  Append each part to its own list."
+                f"{user_location()}\n  The elements of this list, {self.kind}, are not single arrays.\n  Append each part to its own list."
             )
         (buffer,) = self.buffers
         mask = jnp.reshape(self.filled(), (-1, *[1] * (buffer.ndim - 1)))

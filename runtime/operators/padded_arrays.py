@@ -115,8 +115,8 @@ class PaddedArray:
         resolved = self.resolve()
         if resolved is self:
             raise StagingError(
-                f"{user_location()}\n  The length of this array is traced, as it was stacked from elements whose number is only known when "
-                f"the program runs, and {what} is needed here.\n  Use its own methods, as in `a.mean()` for `jnp.mean(a)`; they leave "
+                f"{user_location()}\n  The length of this array is traced, as it was stacked from a list whose "
+                f"length is traced, and {what} is needed here.\n  Use its own methods, as in `a.mean()` for `jnp.mean(a)`; they leave "
                 "out the padding. Or return it from an autograph.function, which makes it exact."
             )
         return resolved

@@ -246,8 +246,9 @@ class Raising:
         """Leave in the program of a block that it raises ``error``."""
         if isinstance(error, StopIteration) and self.journal.is_stepping:
             raise StagingError(
-                f"{user_location()}\n  This iterator ends under a traced condition, and the loop over it runs in Python, while "
-                "tracing: how often is not known.\n  Loop over a range, or with `while`, and call a method for each item."
+                f"{user_location()}\n  This iterator ends under a traced condition, and the loop over it runs in "
+                "Python, while tracing: the number of iterations is not known.\n  Loop over a range, or with "
+                "`while`, and call a method for each item."
             ) from None
         if not isinstance(error, BothRaise):
             self._leave(error, region.tries)
@@ -269,13 +270,13 @@ class Raising:
         text = "" if values or not str(error) else f"\n    {error}"
         if site.is_text_of_tracers:
             raise StagingError(
-                f"{site.where}\n  The text of this {site.name} was put together before the `raise`, from a traced value, "
-                "which is not known while tracing.\n  Put it together in the `raise` statement."
+                f"{site.where}\n  The text of this {site.name} was formatted before the `raise`, from a traced "
+                "value that is not known while tracing.\n  Format it in the `raise` statement."
             ) from None
         if catching(site.kind) is None and not self.can_raise_later():
             raise StagingError(
                 f"{site.where}\n  {site.name} depends on a traced condition here, and a bare jax.jit around converted "
-                f"code has no way to deliver it.{text}\n  Call the function through autograph.function."
+                f"code cannot raise exceptions.{text}\n  Call the function through autograph.function."
             ) from None
         leave(1, [values], [site], 0 if isinstance(error, OutOfRoom) else tries)
 
@@ -317,7 +318,7 @@ def _caught(error: BaseException) -> StagingError:
         return error
     return StagingError(
         f"{_place(error)}\n  {type(error).__name__} is raised here while a block of a staged statement is traced, inside a `try` with "
-        f"handlers: whether this runs, and so which handler does, is only known when the program runs.\n    {error}\n"
+        f"handlers: whether this runs, and so which handler does, is known only at run time.\n    {error}\n"
         "  Move the `try` into the block, or out of the traced function."
     )
 
@@ -385,7 +386,7 @@ def _refuse_large_int(error: OverflowError) -> None:
 def _unbound(error: BaseException) -> StagingError:
     return StagingError(
         f"{_place(error)}\n  {type(error).__name__}: {error}. Whether this is reached depends on a traced condition, and a bare jax.jit "
-        "around converted code has no way to deliver the error.\n  Give the variable a value before, or call the function through "
+        "around converted code cannot raise exceptions.\n  Give the variable a value before, or call the function through "
         "autograph.function."
     )
 

@@ -183,7 +183,7 @@ def array_written() -> StagingError:
     """The error for an array of NumPy's that is written in place in a staged statement."""
     return StagingError(
         f"{user_location()}\n  A NumPy array is written in place inside this staged statement, which would happen "
-        "once, while tracing.\n  Make it a JAX array (jnp.asarray) and assign what the operation gives, or "
+        "once, while tracing.\n  Make it a JAX array (jnp.asarray) and assign what the operation returns, or "
         "write to its items: x[i] = v."
     )
 

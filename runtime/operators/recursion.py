@@ -250,8 +250,9 @@ class Recursion:
         if len(CURRENT.catches) > active.attempts:
             name = getattr(call.function, "__name__", "This function")
             raise StagingError(
-                f"{user_location()}\n  {name!r} calls itself under a traced condition inside a `try`: what it raises is known once "
-                "the function has been traced.\n  Put the `try` around the outermost call, or write the recursion as a loop."
+                f"{user_location()}\n  {name!r} calls itself under a traced condition inside a `try`: what it "
+                "raises is known only after it has been traced.\n  Put the `try` around the outermost call, "
+                "or write the recursion as a loop."
             )
         active.is_called = True
         if known.layout is None:
@@ -353,7 +354,8 @@ class Recursion:
         if any(other.function[0] is code and other.function != signature.function for other, _ in self.calls.found):
             raise StagingError(
                 f"{user_location()}\n  {call.function.__name__!r} and the function that it is defined in both call themselves under a "
-                "traced condition, and the first reads variables of the second, of which each call has its own.\n  Define it outside, "
+                "traced condition, and the first reads variables of the second, and each call has variables of "
+                "its own.\n  Define it outside, "
                 "and pass their values as arguments."
             )
 
@@ -363,7 +365,7 @@ class Recursion:
         if self.backend.closes_over(body.traced, around.place):
             raise StagingError(
                 f"{active.marker.where}\n  {active.marker.name!r} and {around.marker.name!r} call each other under a traced condition, and "
-                "the first reads variables of the second, of which each call has its own.\n  Pass their values as arguments."
+                "the first reads variables of the second, and each call has variables of its own.\n  Pass their values as arguments."
             )
 
 
@@ -402,9 +404,10 @@ class _Bound:
         """
         if self._given is None and not self.can_raise:
             raise StagingError(
-                f"{self._marker.where}\n  {self._marker.name!r} calls itself under a traced condition and has something left to do "
-                "after that, and a bare jax.jit around converted code cannot raise a RecursionError where it goes too deep.\n"
-                f"  Say how deep it may go: decorate it with autograph.recursion_limit({self._limit}), or call it through "
+                f"{self._marker.where}\n  {self._marker.name!r} calls itself under a traced condition and has "
+                "work left after that call, and a bare jax.jit around converted code cannot raise "
+                "RecursionError.\n"
+                f"  Bound its depth: decorate it with autograph.recursion_limit({self._limit}), or call it through "
                 "autograph.function."
             )
         self._depth = self._depth_for(size)

@@ -198,7 +198,8 @@ class Rolling:
     def refusal(self, reason: str) -> StagingError:
         """The error for a loop that was to be one loop, and cannot be."""
         return StagingError(
-            f"{user_location()}\n  This loop is to be one staged loop (unroll=False or a number), and must run in Python: {reason}.\n"
+            f"{user_location()}\n  unroll=False (or a number) asks for one staged loop, and this loop must run "
+            f"in Python: {reason}.\n"
             "  Leave the option out, or change the body."
         )
 

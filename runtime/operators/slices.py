@@ -113,8 +113,9 @@ class Slices:
 
     def _unknown_size(self, part: Span, array: Any) -> StagingError:
         return StagingError(
-            f"{user_location()}\n  The slice [{part}] of a {self.backend.type_of(array)} has a size that is only known when the program "
-            "runs, and XLA needs the shape of every array beforehand.\n  Give it a fixed size (x[i:i + 3]), or keep the whole array "
+            f"{user_location()}\n  The slice [{part}] of a {self.backend.type_of(array)} has a size that is "
+            "known only at run time, and XLA needs the shape of every array while tracing.\n  Give it a fixed "
+            "size (x[i:i + 3]), or keep the whole array "
             "and mask what is outside: jnp.where(jnp.arange(len(x)) < stop, x, 0)."
         )
 
@@ -125,8 +126,8 @@ class Slices:
         if place is not None and (len(shape) < place or shape[-place] == 1):
             return
         raise StagingError(
-            f"{user_location()}\n  Only a value that is the same for all of the slice [{_first_span(key)}] can be written to it, as its "
-            f"size is only known when the program runs; got one of shape {shape}.\n"
+            f"{user_location()}\n  Only a value that is the same for all of the slice [{_first_span(key)}] can be written to it, as "
+            f"its size is known only at run time; got one of shape {shape}.\n"
             "  Write it through a mask: x = jnp.where(mask, values, x)."
         )
 

@@ -156,9 +156,9 @@ class Reading:
         try:
             self._descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         except FileNotFoundError:
-            raise LoadError(f"{path}: there is no such directory") from None
+            raise LoadError(f"{path}: no such directory") from None
         except NotADirectoryError:
-            raise LoadError(f"{path}: it is no directory; a saved model is one") from None
+            raise LoadError(f"{path}: not a directory; a saved model is a directory") from None
         except (OSError, ValueError) as error:
             raise LoadError(f"{path}: it cannot be opened: {error}") from None
 

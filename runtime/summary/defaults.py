@@ -224,7 +224,7 @@ def set_step(step: Any) -> None:
     """
     if LOCAL.in_callback:
         raise StagingError(
-            f"{user_location()}\n  set_step() is called in a function that a program calls (py_function), which may run in any thread.\n"
+            f"{user_location()}\n  set_step() is called in a callback (py_function), which may run in any thread.\n"
             "  Give `step=` to each summary."
         )
     _refuse_mapped("set_step()")
@@ -244,7 +244,7 @@ def get_step() -> Any:
     """
     if is_recording() or LOCAL.in_callback:
         raise StagingError(
-            f"{user_location()}\n  The default step of summaries is known when the program runs, and may be None.\n"
+            f"{user_location()}\n  The default step of summaries is known only at run time, and may be None.\n"
             "  Pass the step to the function as an argument."
         )
     _, has_step, step, linked = (int(part) for part in _state().value)
