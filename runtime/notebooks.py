@@ -87,9 +87,13 @@ def add_magic(
         try:
             _run(ipython, ipython.compile.ast_parse(source, filename=file), file)
         finally:
-            for function in _functions_in(ipython.user_ns, source, file, line.split()):
+            wanted = line.split()
+            for function in _functions_in(ipython.user_ns, source, file, wanted):
                 for listing in listings(function):
                     show(Beside(listing, _refusal(function, convert)))
+            for name in wanted:
+                if not any(_functions_in(ipython.user_ns, source, file, [name])):
+                    print(f"%%autograph {name}: the cell defines no function of this name", file=sys.stderr)
 
     ipython.register_magic_function(autograph, magic_kind="cell", magic_name="autograph")
 

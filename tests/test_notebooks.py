@@ -220,12 +220,13 @@ class TestMagic:
 
     def test_some_functions_only_and_what_is_not_converted(self):
         some, refused, syntax, other = self.executed(
-            "%%autograph g\ndef f(x):\n    return x\n\ndef g(x):\n    return not x",
+            "%%autograph g nosuch\ndef f(x):\n    return x\n\ndef g(x):\n    return not x",
             "%%autograph\ndef ag__(x):\n    ag__ = 1\n    return ag__",
             "%%autograph\n1 +",
             "%%autograph\n%time y = 3\ny",
         )
         assert "# g" in shown(some) and "# f" not in shown(some)
+        assert "nosuch: the cell defines no function" in shown(some)
         assert "Cell In[3], line" in shown(refused) and "reserved for converted code" in shown(refused)
         assert "SyntaxError" in shown(syntax) and "Cell In[4], line 2" in shown(syntax)
         assert "3" in shown(other) and "<section>" not in shown(other, "text/html")
