@@ -367,7 +367,7 @@ def test_derivatives_of_a_higher_order_on_request(tmp_path):
     f = ag.function(lambda x: x**4, [Spec([])])
     once, twice = loaded(f, tmp_path / "1"), loaded(f, tmp_path / "2", derivatives=2)
     assert float(jax.grad(jax.grad(lambda x: twice(x)))(2.0)) == 48
-    with pytest.raises(ag.StagingError, match="saved with derivatives of order 1"):
+    with pytest.raises(ag.StagingError, match="^(?!fun_vjp).* was saved with derivatives of order 1"):
         jax.grad(jax.grad(lambda x: once(x)))(2.0)
     with pytest.raises(ag.StagingError, match="saved with derivatives of order 0"):
         jax.grad(lambda x: loaded(f, tmp_path / "0", derivatives=0)(x))(2.0)

@@ -27,11 +27,13 @@ _NOTHING = jax.dtypes.float0  # the dtype of tangents of integers, which are no 
 class SavedCall:
     """A program of `jax.export`, which may be the derivative of another.
 
-    Attributes: orders (of derivatives that the whole was saved with); taken (of these, how many this one is).
+    Attributes: name (of the function); orders (of derivatives that the whole was saved with); taken (of these, how many this
+    one is).
     """
 
-    def __init__(self, exported: Any, orders: int, taken: int = 0) -> None:
+    def __init__(self, exported: Any, orders: int, taken: int = 0, name: str | None = None) -> None:
         self.exported, self.orders, self.taken = exported, orders, taken
+        self.name = exported.fun_name if name is None else name
 
     def __call__(self, *operands: Any) -> list[Any]:
         results: list[Any] = saved_p.bind(*operands, program=self)
@@ -54,12 +56,14 @@ class SavedCall:
     @cached_property
     def derivative(self) -> SavedCall | None:
         """Of operands and cotangents of results, those of the operands; None where it was not saved."""
-        return SavedCall(self.exported.vjp(), self.orders, self.taken + 1) if self.exported.has_vjp() else None
+        if not self.exported.has_vjp():
+            return None
+        return SavedCall(self.exported.vjp(), self.orders, self.taken + 1, self.name)
 
     def refusal(self, kind: str, more: int) -> StagingError:
         """What to raise where derivatives would be needed that were not saved."""
         return StagingError(
-            f"{self.exported.fun_name} was saved with derivatives of order {self.orders}, and is differentiated {kind} here.\n"
+            f"{self.name} was saved with derivatives of order {self.orders}, and is differentiated {kind} here.\n"
             f"  Save it with derivatives={self.taken + more}, if it has them: see `why_not` in its manifest."
         )
 

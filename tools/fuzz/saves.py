@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import copy
+import enum
 import hashlib
 import json
 import random
@@ -20,8 +21,9 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -31,6 +33,27 @@ import autograph as ag
 
 _BATCH = 500
 _GROWTH = 2**19  # KiB that a process may grow by
+
+
+class Mode(enum.Enum):
+    """A choice."""
+
+    FAST = "fast"
+    SLOW = "slow"
+
+
+class Pair(NamedTuple):
+    """Two values."""
+
+    left: Any
+    right: Any
+
+
+@dataclass(frozen=True)
+class Rate:
+    """A number with a name."""
+
+    value: float
 
 
 def models() -> dict[str, tuple[Any, tuple[Any, ...]]]:
@@ -57,11 +80,28 @@ def models() -> dict[str, tuple[Any, tuple[Any, ...]]]:
             count += 1
         return x, count
 
+    @ag.function
+    def kinds(pair: Any, times: Any, *, mode: Any = Mode.FAST, rate: Any = Rate(0.5)) -> Any:
+        parts, name = [], None
+        for k in ag.range(times):
+            ag.set_loop_options(maximum_length=8)
+            parts.append(pair.left + k)
+        if times > 2:
+            name = "long"
+        chosen = Mode.FAST if times > 1 else Mode.SLOW
+        return parts, name, chosen, Pair({pair.right}, rate), [mode, slice(1, None), b"bytes", 1j, jnp.float32]
+
     x = jnp.ones((2, 3))
     network = Network()
     network(x)
     network(x, 3.0)
-    return {"network": (network, (x,)), "halvings": (halvings, (jnp.arange(5.0),))}
+    pair = Pair(jnp.float32(1), 2)
+    kinds(pair, jnp.int32(3))
+    return {
+        "network": (network, (x,)),
+        "halvings": (halvings, (jnp.arange(5.0),)),
+        "kinds": (kinds, (pair, jnp.int32(3))),
+    }
 
 
 class Case:
