@@ -217,3 +217,16 @@ def test_default_where_there_is_nothing():
 
     assert f(jnp.zeros(0)) == (5.0, None)
     assert [float(v) for v in f(jnp.array([1.0, 2.0]))] == [2.0, 1.0]
+
+
+@pytest.mark.parametrize("points", [([3.0, 4.0], [0.0, 0.0]), ([], []), ([1.0], [1.0, 2.0])])
+def test_the_distance_of_two_points(points):
+    def distance(p, q):
+        try:
+            return math.dist(p, q)
+        except ValueError as error:
+            return str(error)
+
+    found = ag.function(distance)(*(jnp.array(p, jnp.float32) for p in points))
+    assert found == distance(*points)
+    assert ag.function(lambda p, q: math.dist([*p], (*q,)))(*(jnp.ones(2), jnp.ones(2))) == 0

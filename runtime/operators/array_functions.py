@@ -84,6 +84,13 @@ def _isclose(a: Any, b: Any, *, rel_tol: float = 1e-09, abs_tol: float = 0.0) ->
     return (a == b) | (close & jnp.isfinite(a) & jnp.isfinite(b))
 
 
+def _dist(p: Any, q: Any) -> Any:
+    p, q = jnp.asarray(p) * 1.0, jnp.asarray(q) * 1.0
+    if p.ndim != 1 or p.shape != q.shape:
+        raise ValueError("both points must have the same number of dimensions")
+    return jnp.linalg.norm(p - q)
+
+
 def _math_twins() -> dict[Any, Callable[..., Any]]:
     same = (
         *("sqrt", "exp", "expm1", "log1p", "log2", "log10", "sin", "cos", "tan", "sinh", "cosh", "tanh"),
@@ -97,7 +104,8 @@ def _math_twins() -> dict[Any, Callable[..., Any]]:
     }
     twins |= {math.floor: _rounded(jnp.floor), math.ceil: _rounded(jnp.ceil), math.trunc: _rounded(jnp.trunc)}
     twins |= {math.fsum: lambda values: jnp.sum(jnp.asarray(values) * 1.0)}
-    twins |= {math.log: _floating(_log), math.isclose: _isclose, math.gcd: jnp.gcd, math.lcm: jnp.lcm}
+    twins |= {math.log: _floating(_log), math.isclose: _isclose, math.dist: _dist}
+    twins |= {math.gcd: jnp.gcd, math.lcm: jnp.lcm}
     special = {"erf": "erf", "erfc": "erfc", "lgamma": "gammaln", "gamma": "gamma"}
     return twins | {getattr(math, name): _special(twin) for name, twin in special.items()}
 
