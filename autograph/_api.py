@@ -266,6 +266,12 @@ def do_not_convert(f: Any = None) -> Any:
     In a staged statement, what it writes to its arguments is part of the program (see `register_library`). What it writes
     to variables that it closes over, and to globals, happens once, while tracing.
 
+    Args:
+      f: a function; without it, a decorator is returned.
+
+    Returns:
+      ``f`` itself, marked.
+
     >>> @do_not_convert
     ... def plain(x):
     ...     return x if x > 0 else -x
@@ -391,7 +397,8 @@ def function(
       reduce_retracing: whether sizes that are seen to differ are left open in the second trace.
       experimental_implements: the name of what it implements, kept in the manifest of `save`; it changes nothing else.
       experimental_autograph_options: a `Feature` or several.
-      experimental_relax_shapes, experimental_compile: other names of ``reduce_retracing``, ``jit_compile``.
+      experimental_relax_shapes: alias of ``reduce_retracing``.
+      experimental_compile: alias of ``jit_compile``.
       in_shardings, out_shardings, device, compiler_options: as in `jax.jit`; ``in_shardings`` has an entry
         for each argument, or is one for all.
       donate_variables: whether the memory of a Variable's old value may be used for its new one.
@@ -473,6 +480,9 @@ def load_ipython_extension(ipython: Any) -> None:
     """Add the cell magic ``%%autograph`` to IPython, which calls this for ``%load_ext autograph``.
 
     ``%%autograph`` runs a cell, and shows the functions that it defines beside what they are rewritten to; ``%%autograph f g`` only these.
+
+    Args:
+      ipython: the running shell, which IPython passes.
     """
     add_magic(ipython, lambda f: _listings(operators, f, ()), to_code, sys.modules["IPython"].display.display)
 
@@ -524,8 +534,14 @@ def value_and_grad(
 def grad(
     f: Callable[P, Any], variables: Any = None, has_aux: bool = False, argnums: int | Sequence[int] | None = None
 ) -> Callable[P, Any]:
-    """As `value_and_grad`, without the value: the gradient, or with ``has_aux`` a pair of it and what ``f`` gave
-    beside.
+    """Return a function that computes the gradient of ``f``: `value_and_grad` without the value.
+
+    Args:
+      f, variables, argnums, has_aux: as in `value_and_grad`.
+
+    Returns:
+      A function of the arguments of ``f``. It returns the gradient; with ``has_aux`` a pair of the gradient and the
+      auxiliary value.
 
     >>> import autograph as ag
     >>> w = ag.Variable(3.0)

@@ -76,7 +76,10 @@ def log(level: int, message: str) -> None:
 
 
 def trace(*args: Any) -> None:
-    """Print the arguments while tracing: traced values show as such, and compiled calls print nothing.
+    """Print the arguments at trace time. A traced value prints as a tracer; a compiled call prints nothing.
+
+    Args:
+      args: what is printed, as by Python's ``print``.
 
     >>> import autograph as ag, jax.numpy as jnp
     >>> @ag.function

@@ -23,8 +23,10 @@ EAGERNESS = _Eagerness()
 
 
 def run_functions_eagerly(flag: bool) -> None:
-    """Make every `Function` run as plain Python (True), so that ``pdb``, ``print`` and breakpoints work, or
-    compiled (False).
+    """Make every `Function` run as plain Python, so that ``pdb``, ``print`` and breakpoints work, or compiled.
+
+    Args:
+      flag: True for plain Python, False for compiled programs.
 
     >>> import autograph as ag
     >>> ag.run_functions_eagerly(True)

@@ -135,7 +135,14 @@ def py_function(func: Callable[..., Any], inp: Sequence[Any], Tout: Any) -> Any:
 
 
 def numpy_function(func: Callable[..., Any], inp: Sequence[Any], Tout: Any) -> Any:
-    """As `py_function`, with NumPy arrays for ``func``.
+    """Call a Python function of NumPy arrays at run time, on every execution, in program order.
+
+    Args:
+      func: a function; its arguments are NumPy arrays.
+      inp, Tout: as in `py_function`.
+
+    Returns:
+      What ``func`` returns, as arrays of the types ``Tout``.
 
     >>> import autograph as ag, numpy as np, jax.numpy as jnp
     >>> f = ag.function(lambda x: ag.numpy_function(np.sinc, [x], jnp.float32))
