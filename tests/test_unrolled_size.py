@@ -1,6 +1,7 @@
 """Loops that Python could run are one loop where they would make the program large: iterations times operations, nests
 multiplied."""
 
+import types
 import warnings
 
 import jax
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 import autograph as ag
+from autograph.backends.xla import rolled
 from autograph.tools.bench import unrolled
 from tests.jaxprs import Counts
 from tests.long_loops import agree
@@ -366,3 +368,22 @@ def test_what_a_trial_writes_outside_is_taken_back():
         found = ag.function(f)(X)
     assert seen == list(range(20))
     agree(f(X), found)
+
+
+def test_a_test_that_no_iteration_changes_is_not_tried(monkeypatch):
+    """What ends the loop is its `break`, which is not known while tracing."""
+
+    def doubled(x):
+        left = 3
+        while left > 0:
+            x = x * 2
+            if x > 100:
+                break
+        return x
+
+    def few():
+        yield from range(10)
+        pytest.fail("the loop is tried on and on")
+
+    monkeypatch.setattr(rolled, "itertools", types.SimpleNamespace(count=few))
+    assert ag.function(doubled)(jnp.float32(3)) == doubled(3.0)

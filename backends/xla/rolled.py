@@ -298,6 +298,8 @@ class _Numbers:
         tables: list[list[Any]] = [[] for _ in wanted]
         slots, last = self.slots, {}
         count = 0
+        if self.length is None and self._is_always_true(test):
+            raise NotRollable(_TOO_MUCH)
         for index in itertools.count() if self.length is None else range(self.length):
             if self.truth is not None and index > most:
                 raise NotRollable(_TOO_MUCH)
@@ -321,6 +323,12 @@ class _Numbers:
                     slots[place] = last[k]
             count += 1
         return count, tables, last
+
+    def _is_always_true(self, test: Sequence[Any]) -> bool:
+        """Whether the test is a number that no iteration changes, and holds: what ends the loop is not known here."""
+        if test or self.truth is None or any(place == self.truth for _, place, _ in self.carry):
+            return False
+        return bool(self.slots[self.truth])
 
     def _useful(
         self, operations: Sequence[tuple[Callable[..., Any], tuple[int, ...], int, Any]], wanted: set[int]
