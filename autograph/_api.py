@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import os
 import sys
 import types
@@ -33,6 +34,7 @@ from autograph.runtime.explorer.page import refusal_page as page_of_refusal
 from autograph.runtime.explorer.refusals import refusal_of
 from autograph.runtime.features import Feature
 from autograph.runtime.function import Function
+from autograph.runtime.library_table import is_library
 from autograph.runtime.notebooks import add_magic
 from autograph.runtime.operators import Operators
 from autograph.runtime.operators.bounds import takes_positions
@@ -174,6 +176,8 @@ def _convert_with(made: Operators, f: Any, watched: bool = False) -> Any:
     if isinstance(f, types.FunctionType):
         if is_converted(f):
             return f
+        if is_library(f) and not is_library(inspect.unwrap(f)):  # `jax.vmap(g)`, say: it is `g` that is the user's
+            return boundary(made, f, _calling(made, f), watched)
         return boundary(made, f, made.converter.convert(f), watched)
     if isinstance(f, Function):
         return f
@@ -183,8 +187,19 @@ def _convert_with(made: Operators, f: Any, watched: bool = False) -> Any:
     if isinstance(f, type):
         return made.call(f)
     if not isinstance(method, types.FunctionType):
-        return f  # not written in Python: there is nothing to convert
+        return made.transformed.of(f)  # `jax.jit(g)`, say; of what is not written in Python, that itself
     return types.MethodType(_convert_with(made, method, watched), f)
+
+
+def _calling(made: Operators, f: types.FunctionType) -> types.FunctionType:
+    """A function that calls ``f`` as converted code does."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return made.call(f)(*args, **kwargs)
+
+    functools.update_wrapper(call, f)
+    assert isinstance(call, types.FunctionType)
+    return call
 
 
 def is_converted(f: Any) -> bool:

@@ -43,7 +43,7 @@ def _is_function(value: Any, kind: type) -> bool:
     """Whether this is a class or function, with nothing of its own that may change."""
     if kind is types.FunctionType or issubclass(kind, type):
         return True
-    if kind is types.BuiltinFunctionType:  # methods of objects among them
+    if kind is types.BuiltinFunctionType or kind is types.MethodType:  # methods of objects among them
         owner = value.__self__
         return owner is None or isinstance(owner, types.ModuleType) or sort_of_constant(owner) not in (None, "callable")
     is_of_arrays = kind.__module__.partition(".")[0] in _ARRAY_LIBRARIES
@@ -55,7 +55,8 @@ def is_same_constant(one: Any, other: Any) -> bool:
     if one is other or is_same_function(one, other):
         return True
     if type(one) is not type(other) or type(one) not in (str, bytes):
-        return type(one) is types.BuiltinFunctionType and bool(one == other)  # methods of one string, say
+        methods = (types.BuiltinFunctionType, types.MethodType)  # of one string, say, or of one member of an enum
+        return type(one) in methods and bool(one == other)
     return bool(one == other)
 
 

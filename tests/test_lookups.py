@@ -175,7 +175,58 @@ def test_python_indices_read_the_very_objects():
     assert read(names, 1) == ("b", names[1], names)
 
 
-@pytest.mark.parametrize("table", [NAMES, [1.0, jnp.ones(2)], {1: 2}, "abc", []])
+def test_items_that_are_constants_or_none_are_chosen():
+    def read(n):
+        choose = [jnp.sin, jnp.cos]
+        boxes = [{"name": "a", "size": 1.0}, {"name": "b", "size": 2.0}]
+        return NAMES[n], "abc"[n], choose[n](0.0), [None, 2.0][n], boxes[n]["name"]
+
+    for n in (0, 1):
+        assert repr(jax.tree.map(str, ag.function(read)(n))) == repr(jax.tree.map(str, read(n)))
+        found = ag.function(read)(jnp.array(n))
+        assert (found[:2], found[3:]) == (read(n)[:2], read(n)[3:]) and float(found[2]) == n
+
+
+def test_an_object_that_a_traced_index_chose_is_written_where_it_is():
+    class Player:
+        def __init__(self, money):
+            self.money = money
+
+    def play(turns):
+        players = [Player(1.0), Player(2.0)]
+        for turn in turns:
+            player = players[turn]
+            player.money += 5.0 if player.money < 10 else 0.0
+        return [player.money for player in players]
+
+    turns = np.array([1, 1, 0, 1])
+    assert list(map(float, ag.function(play)(turns))) == play(turns) == [6.0, 12.0]
+
+
+def test_an_object_that_a_text_chose_is_not_written_unseen():
+    def read(x):
+        boxes = {"a": [1.0], "b": [2.0]}
+        boxes["a" if x > 0 else "b"][0] += 10.0
+        return boxes["a"][0]
+
+    with pytest.raises(ag.StagingError, match="test_lookups.py"):
+        ag.function(read)(jnp.float32(1.0))
+
+
+def test_an_index_that_may_be_none():
+    def best(x):
+        found = None
+        for k in range(len(x)):
+            if x[k] > 1 and (found is None or x[k] > x[found]):
+                found = k
+        return x[found]
+
+    assert float(ag.function(best)(jnp.array([2.0, 5.0, 3.0]))) == 5.0
+    with pytest.raises(TypeError):
+        ag.function(best)(jnp.zeros(3))
+
+
+@pytest.mark.parametrize("table", [[1.0, jnp.ones(2)], {1: 2}, []])
 def test_items_that_cannot_be_one_array_are_refused_in_words(table):
     def read(n):
         return table[n]

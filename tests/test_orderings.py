@@ -134,14 +134,24 @@ def test_a_modulus_that_is_traced_or_large():
 
 def test_an_order_of_what_is_no_number():
     assert "Give a key that is a number" in refusal(lambda xs: max(xs, [1.0, 2.0]), np.arange(2.0))
-    assert "Choose with if/elif" in refusal(lambda x: len(max({"a": 1, "b": 2}, key=lambda k: x * len(k))), 2.0)
+
+
+def test_the_best_of_what_is_no_number_by_a_key():
+    def f(x):
+        return max({"a": 1, "bc": 2}, key=lambda k: x * len(k))
+
+    assert [ag.function(f)(jnp.float32(x)) for x in (2.0, -2.0)] == [f(2.0), f(-2.0)] == ["bc", "a"]
 
 
 def test_a_key_for_a_list_of_traced_length():
     def f(xs):
-        return max([v for v in xs if v > 0], key=lambda v: -v)
+        return max([v for v in xs if v > 0], key=lambda v: -v), min(
+            [v for v in xs if v > 5], key=lambda v: -v, default=9.0
+        )
 
-    assert "by a key" in refusal(f, np.arange(2.0))
+    assert list(map(float, ag.function(f)(jnp.arange(4.0)))) == list(f(np.arange(4.0))) == [1.0, 9.0]
+    with pytest.raises(ValueError, match="empty"):
+        ag.function(f)(jnp.zeros(2))
 
 
 def test_a_filter_of_elements_that_are_not_traced():

@@ -50,7 +50,8 @@ class LowerOperators(gast.NodeTransformer):
         a += b        →   a = ag__.operate('+=', a, b)
         box.total     →   ag__.get_attr(box, 'total')
 
-    Only those: where no class has a ``__mul__`` with control flow, ``a * b`` stays. An augmented assignment to what may be
+    Only those: where no class has a ``__mul__`` with control flow, ``a * b`` stays. So are comparisons with tuples and lists that
+    are written out, ``(row, column) == (0, 0)``, whose items may be traced. An augmented assignment to what may be
     a list that is known elsewhere too writes to that list:
 
         def extend(items, more):      →   def extend(items, more):
@@ -73,7 +74,7 @@ class LowerOperators(gast.NodeTransformer):
         augmented = [part for part in parts if isinstance(part, gast.AugAssign) and _may_extend(part)]
         names = {part.target.id for part in augmented}
         self.shared = names - _numbers(parts, names, self.context.is_plain_call) if names else set()
-        if self.context.special_methods:
+        if self.context.special_methods or any(map(_is_of_displays, parts)):
             return self.visit(node)
         for part in parts if self.shared else ():
             self._rewrite_augmented(part)
@@ -117,7 +118,8 @@ class LowerOperators(gast.NodeTransformer):
         if len(node.ops) > 1 or type(node.ops[0]) not in _COMPARISONS:
             return node
         symbol, names = _COMPARISONS[type(node.ops[0])]
-        return self._operation(symbol, node, node.left, *node.comparators) if self._has(*names) else node
+        is_operation = self._has(*names) or _is_of_displays(node)
+        return self._operation(symbol, node, node.left, *node.comparators) if is_operation else node
 
     def visit_UnaryOp(self, node: gast.AST) -> gast.AST:
         self.generic_visit(node)
@@ -157,6 +159,13 @@ class LowerOperators(gast.NodeTransformer):
         if all(isinstance(operand, gast.Constant) for operand in operands):
             return like
         return placed(self.context.call("operate", constant(symbol), *operands), like)
+
+
+def _is_of_displays(node: gast.AST) -> bool:
+    """Whether this compares with a tuple or list that is written out: Python asks for the truth of what its items give."""
+    if not isinstance(node, gast.Compare) or len(node.ops) > 1 or type(node.ops[0]) not in _COMPARISONS:
+        return False
+    return any(isinstance(part, gast.Tuple | gast.List) and part.elts for part in (node.left, *node.comparators))
 
 
 def _may_extend(node: gast.AST) -> bool:

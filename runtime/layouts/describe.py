@@ -201,7 +201,7 @@ def _is_node(value: Any) -> bool:
 
 def _is_padded(value: Any, child: Any) -> bool:
     """Whether this child of a list is all of its contents at once, their number traced."""
-    return hasattr(type(value), "set_contents") and child is getattr(value, "padded", None)
+    return child is not None and hasattr(type(value), "set_contents") and child is getattr(value, "padded", None)
 
 
 def describe_variable(

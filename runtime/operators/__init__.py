@@ -91,7 +91,7 @@ class Operators(Conditionals, Loops, Items, Calls, Builtins, Lists):
         self.iteration = Iteration(backend, self.journal, self.call)
         operations = Operations(backend, self.identities, self.journal, self.call)
         self.operate, self.in_place, self.asked = operations.operate, operations.in_place, operations.asked
-        self.get_attr = operations.get_attr
+        self.get_attr, self.equals = operations.get_attr, operations.equals
         nones = Nones(backend, self.facts, self.constants, self.call, self.can_raise_later, self.raise_unless)
         self.is_, self.is_none, self.is_bool = nones.is_, nones.is_none, nones.is_bool
         self.check_optionals = nones.check_optionals
@@ -118,6 +118,7 @@ class Operators(Conditionals, Loops, Items, Calls, Builtins, Lists):
             self.raise_unless,
             self.get_item,
             self.set_item,
+            self.set_attr,
         )
         self.rolling = Rolling(
             backend,

@@ -34,7 +34,7 @@ from autograph.runtime.operators.operations import user_method
 from autograph.runtime.operators.orderings import Orderings, all_scalars_some_traced, better_of, nan_never_better
 from autograph.runtime.operators.padded_arrays import PaddedArray
 from autograph.runtime.operators.reductions import NUMBERS, Generator, Reductions
-from autograph.runtime.operators.state import value_of
+from autograph.runtime.operators.state import holds_traced, value_of
 from autograph.runtime.operators.traced_deques import TracedDeque
 from autograph.runtime.operators.traced_lists import TracedList, is_array_list, is_traced_list
 from autograph.runtime.optional import Optional
@@ -114,6 +114,8 @@ class Builtins:
             **{called: self.with_converted_functions(called) for called in _CALLING},
         }
 
+    equals: Callable[[Any, Any], Any]
+
     def contains(self, item: Any, container: Any) -> Any:
         """``item in container``."""
         if type(item) is OneOf:
@@ -127,11 +129,14 @@ class Builtins:
         if traced(container):
             return (container == item).any()
         if isinstance(container, list | tuple | set | frozenset) and (
-            traced(item) or builtins.any(traced(part) for part in container)
+            holds_traced(item) or holds_traced((*container,))
         ):
             found: Any = False
             for part in container:
-                found = found | jnp.all(jnp.asarray(part == item))
+                same = self.equals(part, item)
+                if same is True:
+                    return True
+                found = same if found is False else found | same
             return found
         if isinstance(container, range) and traced(item):
             container = to_be_staged(container)

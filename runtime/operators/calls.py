@@ -27,6 +27,7 @@ from autograph.runtime.operators.logs import Logs
 from autograph.runtime.operators.loop_options import set_loop_options
 from autograph.runtime.operators.opaque import OpaqueCalls
 from autograph.runtime.operators.operations import class_attribute
+from autograph.runtime.operators.orderings import Orderings
 from autograph.runtime.operators.recursion import Recursion
 from autograph.runtime.operators.reported_writes import ReportedWrites
 from autograph.runtime.operators.rolling import Rolling
@@ -66,6 +67,7 @@ class Calls:
     bars: TqdmBars
     constants: ConstantChoices
     bounds: Bounds | None
+    orderings: Orderings
     transformed: Transformed
     recursion: Recursion
 
@@ -210,9 +212,18 @@ class Calls:
             and not self.backend.is_eager()
         ):
             return getattr(TracedList(called.__self__, self), called.__name__)
+        if called.__name__ == "sort" and type(called.__self__) is list and not self.backend.is_eager():
+            return functools.partial(self._sort, called.__self__)
         if called.__name__ in ("insert", "pop") and type(called.__self__) is list:
             return self.writes.at_any_index(called)
         return called
+
+    def _sort(self, items: list[Any], *, key: Any = None, reverse: bool = False) -> None:
+        found = self.orderings.ordered(tuple(items), key, reverse)
+        if found is None:
+            items.sort(key=key and self.call(key), reverse=reverse)
+        else:
+            items[:] = found
 
     def _class(self, cls: type) -> Any:
         """A user's class, called so that its ``__init__`` is converted; others as they are, but for tqdm's."""

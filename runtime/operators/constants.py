@@ -12,7 +12,7 @@ import jax
 
 from autograph.runtime.library_table import is_library
 from autograph.runtime.one_of import OneOf, candidates_of, each, each_purely, is_one_of, merged, tags_of
-from autograph.runtime.operators.state import NO_SNAPSHOT
+from autograph.runtime.operators.state import Snapshot
 from autograph.runtime.raise_sites import DeferredText
 
 # What puts a value into a container, whichever it is.
@@ -39,11 +39,13 @@ class ConstantChoices:
             if found is not NotImplemented:
                 return found
 
+        snapshot = Snapshot((lambda: function,), [])  # what the results may be of, which may be written later
+
         def chosen(k: int) -> Any:
             if k == len(candidates) - 1:
                 return function(candidates[k])
             on_this, on_others = functools.partial(function, candidates[k]), functools.partial(chosen, k + 1)
-            return self._staged_if(tags[k], on_this, on_others, [], NO_SNAPSHOT)
+            return self._staged_if(tags[k], on_this, on_others, [], snapshot)
 
         return chosen(0)
 

@@ -58,6 +58,7 @@ class Items(Lookups):
             target[key] = value
             return target
         target = used(target)
+        key = self.known_key(target, key)
         if type(key) is OneOf:
             each(key, lambda one: self._set_in_place(target, one, value))
             return target
@@ -103,6 +104,7 @@ class Items(Lookups):
     def del_item(self, target: Any, key: Any) -> None:
         """``del target[key]``."""
         target = used(target)
+        key = self.known_key(target, key)
         if type(key) is OneOf:
             each(key, lambda one: self.del_item(target, one))
             return
@@ -155,6 +157,8 @@ class Items(Lookups):
                 "  Keep what differs in an attribute."
             )
         target = used(target)
+        if self.identities.any and self.list_writes.write_attribute_through(target, name, value):
+            return
         self.identities.check(target, name)
         method = user_method(type(target), "__setattr__")
         if method is not None:

@@ -272,6 +272,11 @@ class Journal(threading.local):
             if outer is not None:
                 outer.update({key: before for key, before in found.items() if key not in outer})
 
+    @property
+    def is_on_trial(self) -> bool:
+        """Whether a statement is being staged that Python could run, and will if that fails."""
+        return self.is_rolling or self._at_once is not None
+
     @contextmanager
     def rolling(self) -> Iterator[None]:
         """Mark the trial of a Python loop as one staged loop: its body runs once in the place of many times."""

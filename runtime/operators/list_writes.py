@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, TypeGuard
 
 import jax.numpy as jnp
 
 from autograph.backends.base import Backend
 from autograph.runtime.errors import StagingError
-from autograph.runtime.operators.identities import Identities
+from autograph.runtime.operators.identities import Choice, Identities
 from autograph.runtime.operators.iterables import UNROLLED_AT_MOST
 from autograph.runtime.operators.journal import ContentsPlace, Journal
 from autograph.runtime.operators.locations import user_location, warn
@@ -25,7 +25,7 @@ class ListWrites:
     Args:
       if_exp: of `Conditionals`.
       can_raise_later, raise_unless: of `Raising`.
-      get_item, set_item: of `Items`.
+      get_item, set_item, set_attr: of `Items`.
     """
 
     def __init__(
@@ -38,6 +38,7 @@ class ListWrites:
         raise_unless: Callable[..., None],
         get_item: Callable[[Any, Any], Any],
         set_item: Callable[[Any, Any, Any], Any],
+        set_attr: Callable[[Any, str, Any], None],
     ) -> None:
         self.backend = backend
         self.journal = journal
@@ -47,6 +48,7 @@ class ListWrites:
         self.raise_unless = raise_unless
         self.get_item = get_item
         self.set_item = set_item
+        self.set_attr = set_attr
 
     def is_chosen_anew(self, target: Any, key: Any, value: Any) -> TypeGuard[list[Any]]:
         """Whether ``target[key] = value`` is for `with_one_replaced`: lists that are carried as one array write that."""
@@ -84,16 +86,12 @@ class ListWrites:
 
         False if it was not chosen so, or outside the block that is being traced.
         """
-        choice = self.identities.choice_of(target)
-        if choice is None or choice.block is not self.journal.block:
+        choice = self._choice_of(target)
+        if choice is None:
             return False
-        place = counted_from_start(choice.key, len(choice.candidates))
-        self._check_range(place, len(choice.candidates), "list index out of range")
-        if len(choice.candidates) > UNROLLED_AT_MOST:
-            _warn_of(len(choice.candidates))
         with self.identities.writing_through(target):
-            for k, candidate in enumerate(choice.candidates):
-                self.set_item(candidate, key, self._either(place == k, value, self.get_item(candidate, key)))
+            for is_that, candidate in self._each(choice):
+                self.set_item(candidate, key, self._either(is_that, value, self.get_item(candidate, key)))
             if self.journal.is_open:
                 self.journal.touch(ContentsPlace(target))
             if self.is_chosen_anew(target, key, value):
@@ -101,6 +99,31 @@ class ListWrites:
             else:
                 target[key] = value
         return True
+
+    def write_attribute_through(self, target: Any, name: str, value: Any) -> bool:
+        """As `write_through`, for ``target.name = value`` of an object that a traced index chose."""
+        choice = self._choice_of(target)
+        if choice is None or not all(hasattr(candidate, name) for candidate in choice.candidates):
+            return False
+        with self.identities.writing_through(target):
+            for is_that, candidate in self._each(choice):
+                self.set_attr(candidate, name, self._either(is_that, value, getattr(candidate, name)))
+            self.set_attr(target, name, value)
+        return True
+
+    def _choice_of(self, target: Any) -> Choice | None:
+        choice = self.identities.choice_of(target)
+        return choice if choice is not None and choice.block is self.journal.block else None
+
+    def _each(self, choice: Choice) -> Iterator[tuple[Any, Any]]:
+        """Whether it is the one that was chosen, and each of those that it was chosen among."""
+        count = len(choice.candidates)
+        place = counted_from_start(choice.key, count)
+        self._check_range(place, count, "list index out of range")
+        if count > UNROLLED_AT_MOST:
+            _warn_of(count)
+        for k, candidate in enumerate(choice.candidates):
+            yield place == k, candidate
 
     def _check_range(self, place: Any, count: int, message: str) -> None:
         if self.can_raise_later():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import collections
 import functools
+import operator
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -17,11 +18,12 @@ from autograph.runtime.errors import StagingError
 from autograph.runtime.operators.array_functions import array_overloads
 from autograph.runtime.operators.journal import Journal
 from autograph.runtime.operators.locations import user_location
-from autograph.runtime.operators.orderings import error_of_empty, nan_never_better
+from autograph.runtime.operators.orderings import error_of_empty, is_better, nan_never_better
 from autograph.runtime.operators.padded import Padded
 from autograph.runtime.operators.padded_arrays import PaddedArray
 from autograph.runtime.operators.traced_deques import TracedDeque
 from autograph.runtime.operators.traced_lists import EmptyListError, TracedList, is_array_list
+from autograph.runtime.optional import Optional, held_in
 from autograph.runtime.recording import JOINT
 
 REDUCTIONS = (
@@ -51,6 +53,12 @@ class Lists:
     raise_unless: Callable[..., None]
     can_raise_later: Callable[[], bool]
     with_converted_functions: Callable[[Any], Any]
+    call: Callable[[Any], Any]
+    for_stmt: Callable[..., None]
+    if_stmt: Callable[..., Any]
+    if_exp: Callable[..., Any]
+    or_: Callable[..., Any]
+    is_none: Callable[[Any], Any]
 
     def new_list(self, values: list[Any]) -> list[Any]:
         """A list that may come to grow: ``values`` itself outside of a trace."""
@@ -124,10 +132,7 @@ class Lists:
     def reduced(self, name: str, values: TracedList, key: Any = None, **default: Any) -> Any:
         """``sum``, ``max`` … of a list of traced length. ``default`` may hold what they give of an empty one."""
         if key is not None:
-            raise StagingError(
-                f"{user_location()}\n  `{name}` by a key is not supported for a list of traced length.\n  Sort or choose among values "
-                "of a known number, and give those that do not count a key that never wins."
-            )
+            return self._best_by_key(name, values, key, **default)
         held: Padded = values.contents()
         if name == "any":
             return jnp.any(held.stacked().astype(bool))
@@ -148,6 +153,31 @@ class Lists:
         reduce = jnp.max if name == "max" else jnp.min
         found = reduce(nan_never_better(jnp.where(held.filled(), rows, first)))
         return jnp.where(held.length > 0, found, default["default"]) if default else found
+
+    def _best_by_key(self, name: str, values: TracedList, key: Any, **default: Any) -> Any:
+        """``max`` or ``min`` by a key, in a loop over the elements: as a user would write it."""
+        compare = operator.gt if name == "max" else operator.lt
+        best: Any = None
+        best_key: Any = None
+
+        def body(value: Any) -> None:
+            nonlocal best, best_key
+            its_key = self.call(key)(value)
+
+            def keep() -> None:
+                nonlocal best, best_key
+                best, best_key = value, its_key
+
+            is_first = self.is_none(best_key)
+            wins = self.or_(is_first, lambda: is_better(its_key, best_key, compare), is_test=True)
+            self.if_stmt(wins, keep, None, ("best", "best_key"))
+
+        if not default and self.can_raise_later():
+            self.raise_unless(values.contents().length > 0, error_of_empty(getattr(builtins, name)))
+        self.for_stmt(values, body, ("best", "best_key"))
+        if default:
+            return self.if_exp(self.is_none(best_key), lambda: default["default"], lambda: best)
+        return held_in(best) if type(best) is Optional else best
 
 
 Make = Callable[[Any], Any]  # the result for an array of all elements, one after another along the first axis

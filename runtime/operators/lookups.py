@@ -13,7 +13,7 @@ import numpy as np
 from autograph.backends.base import Backend
 from autograph.runtime.array_like import plain
 from autograph.runtime.errors import StagingError
-from autograph.runtime.one_of import OneOf, each
+from autograph.runtime.one_of import MOST_CANDIDATES, OneOf, each, each_purely
 from autograph.runtime.operators.bounds import Bounds
 from autograph.runtime.operators.identities import Identities
 from autograph.runtime.operators.iterables import to_be_staged
@@ -25,6 +25,7 @@ from autograph.runtime.operators.parts import parts_of
 from autograph.runtime.operators.slices import Slices, Span, has_span
 from autograph.runtime.operators.state import has_contents
 from autograph.runtime.operators.traced_lists import TracedList
+from autograph.runtime.optional import Optional, held_in, is_known, present_in, resolved, used
 
 _CONTAINERS = frozenset([list, tuple, dict, str, np.ndarray])
 
@@ -47,6 +48,7 @@ class Lookups:
           StagingError: the key is traced, and the target's items cannot be one array.
         """
         self.refuse_pending(target)
+        key = self.known_key(target, key)
         kind = type(key)
         if (kind is int or kind is str) and type(target) in _CONTAINERS:
             return target[key]
@@ -89,28 +91,51 @@ class Lookups:
             self.bounds.check(target, key)
 
     def _looked_up(self, target: Any, key: Any) -> Any:
-        if isinstance(target, deque):
+        if isinstance(target, deque | str):
             target = list(target)
         if not isinstance(target, list | tuple) or not target or np.ndim(key):
             raise self._unsuitable(target)
+        self.check_bounds(target, key)
         leaves, structures = zip(*map(jax.tree.flatten, target), strict=True)
         if any(structure != structures[0] for structure in structures):
-            raise self._unsuitable(target)
-        self.check_bounds(target, key)
+            return self._chosen(target, key)
         columns = list(zip(*leaves, strict=True))
-        found = jax.tree.unflatten(structures[0], [self._column(column, target)[key] for column in columns])
+        if not all(map(self._can_be_array, columns)):
+            return self._chosen(target, key)
+        found = jax.tree.unflatten(structures[0], [_column(column)[key] for column in columns])
         for part in parts_of(found).values():
             self.journal.born(part)
         self.identities.looked_up(found, target, key, self.journal.block)
         return found
 
-    def _column(self, leaves: tuple[Any, ...], target: Any) -> Any:
-        types = [self.backend.type_of(leaf) for leaf in leaves]
-        if any(kind is None or kind.shape != types[0].shape for kind in types if types[0] is not None):
-            raise self._unsuitable(target)
-        if types[0] is None:
-            raise self._unsuitable(target)
-        return jnp.stack([jnp.asarray(leaf) for leaf in leaves])
+    def _can_be_array(self, column: tuple[Any, ...]) -> bool:
+        types = [self.backend.type_of(leaf) for leaf in column]
+        return all(kind is not None and types[0] is not None and kind.shape == types[0].shape for kind in types)
+
+    def _chosen(self, items: Any, key: Any) -> Any:
+        """The item at a traced index of what differ as the branches of an ``if`` may: strings, say, or None and a number."""
+        count = len(items)
+        if count > MOST_CANDIDATES or self.journal.is_on_trial:  # in Python the index may be known
+            raise self._unsuitable(items)
+        place = jnp.clip(counted_from_start(key, count), 0, count - 1)
+        try:
+            found = each_purely(OneOf(range(count), [place == k for k in range(count)]), lambda k: items[k])
+        except StagingError:
+            raise self._unsuitable(items) from None
+        paths = parts_of(found).keys()
+        if all(parts_of(item).keys() == paths for item in items):
+            self.identities.looked_up(found, items, key, self.journal.block)
+        return found
+
+    def known_key(self, target: Any, key: Any) -> Any:
+        """``key`` where an index is needed: one that may be None raises where it is. To a dict None is a key."""
+        if type(key) is Optional:
+            present = present_in(key)
+            is_choice = isinstance(target, dict) and resolved(key) is key and not is_known(present)
+            return OneOf((held_in(key), None), (present, ~present)) if is_choice else used(key)
+        if type(key) is tuple and any(type(part) is Optional for part in key) and not isinstance(target, dict):
+            return tuple(map(used, key))
+        return key
 
     def _unsuitable(self, target: Any) -> StagingError:
         kind = type(target).__name__
@@ -123,6 +148,10 @@ class Lookups:
             f"{user_location()}\n  A {kind} is indexed by a traced value, and its items do not stack into one "
             f"array: which item it is, is known only at run time.\n  {remedy}."
         )
+
+
+def _column(leaves: tuple[Any, ...]) -> Any:
+    return jnp.stack([jnp.asarray(leaf) for leaf in leaves])
 
 
 def _plain(key: Any) -> Any:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from autograph.backends.base import Backend
@@ -20,7 +21,8 @@ from autograph.runtime.operators.locations import user_location
 from autograph.runtime.operators.orderings import all_scalars_some_traced, is_better
 from autograph.runtime.operators.places import MUTABLE_CONTAINERS, ContentsPlace
 from autograph.runtime.operators.reach import array_written
-from autograph.runtime.operators.state import tested
+from autograph.runtime.operators.state import holds_traced, tested
+from autograph.runtime.operators.traced_lists import is_traced_list
 from autograph.runtime.recording import effects_recorded
 
 _OPERATIONS: Mapping[str, tuple[str, Callable[..., Any]]] = types.MappingProxyType(
@@ -80,6 +82,16 @@ def user_method(kind: type, name: str) -> types.FunctionType | None:
     return method if type(method) is types.FunctionType and not is_library(method) else None
 
 
+def _are_alike_containers(left: Any, right: Any) -> bool:
+    """Whether these are two tuples, two lists or two dicts, of lengths that are known."""
+    kind = next((kind for kind in (tuple, list, dict) if isinstance(left, kind)), None)
+    if kind is None or not isinstance(right, kind):
+        return False
+    if any(user_method(type(each), "__eq__") for each in (left, right)):
+        return False
+    return not is_traced_list(left) and not is_traced_list(right)
+
+
 class Operations:
     """The operators for operators and for reads of attributes.
 
@@ -124,9 +136,39 @@ class Operations:
             return _IN_PLACE[symbol](target, value)
         return self.operate(symbol[:-1], target, value)
 
+    def equals(self, left: Any, right: Any) -> Any:
+        """Whether a container that holds one of these finds the other in its place: a bool, traced where parts are."""
+        if left is right:
+            return True
+        truth = self.asked(self._compared("==", left, right))
+        return jnp.all(truth) if self.backend.is_traced(truth) else bool(np.all(truth))
+
+    def _equal_parts(self, left: Any, right: Any) -> Any:
+        """``left == right`` of two tuples, lists or dicts with traced values in them."""
+        if isinstance(left, dict):
+            if left.keys() != right.keys():
+                return False
+            left, right = tuple(left.values()), tuple(map(right.__getitem__, left))
+        if len(left) != len(right):
+            return False
+        found: Any = True
+        for one, other in zip(left, right, strict=True):
+            same = self.equals(one, other)
+            if same is False:
+                return False
+            found = same if found is True else found & same
+        return found
+
     def _compared(self, symbol: str, left: Any, right: Any) -> Any:
         name, reflected, plain = _COMPARISONS[symbol]
         kinds = type(left), type(right)
+        if (
+            symbol in ("==", "!=")
+            and _are_alike_containers(left, right)
+            and (holds_traced(left) or holds_traced(right))
+        ):
+            equal = self._equal_parts(left, right)
+            return equal if symbol == "==" else ~equal if self.backend.is_traced(equal) else not equal
         if kinds == (tuple, tuple) and symbol in "<>" and self._are_traced_keys(left, right):
             return is_better(left, right, plain)
         if symbol == "!=" and not any(user_method(kind, "__ne__") for kind in kinds):

@@ -12,6 +12,7 @@ from jax.sharding import SingleDeviceSharding
 
 from autograph.backends.base import LeafType
 from autograph.runtime.errors import StagingError
+from autograph.runtime.layouts.objects import is_plain_object
 from autograph.runtime.list_room import Room
 from autograph.runtime.operators.extents import Extent, exactly
 from autograph.runtime.operators.locations import user_location
@@ -43,7 +44,8 @@ class Kind:
         return (
             isinstance(other, Kind)
             and self.structure.treedef == other.structure.treedef
-            and all(a is b or (type(a) is type(b) and a == b) for a, b in zip(self.statics, other.statics, strict=True))
+            and len(self.statics) == len(other.statics)
+            and all(map(_is_same_static, self.statics, other.statics))
         )
 
     def __hash__(self) -> int:
@@ -289,6 +291,11 @@ def are_alike(elements: Iterable[Any]) -> bool:
         return False
     found = [(kind, list(map(np.shape, leaves))) for kind, leaves in taken]
     return all(each == found[0] for each in found)
+
+
+def _is_same_static(one: Any, other: Any) -> bool:
+    """Whether the leaves may stand for each other: objects that can be told apart may not, though they are equal."""
+    return one is other or (type(one) is type(other) and not is_plain_object(one) and one == other)
 
 
 def check_kinds(one: Kind, other: Kind) -> None:

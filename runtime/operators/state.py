@@ -19,7 +19,9 @@ import jax
 import jax.numpy as jnp
 
 from autograph.runtime.layouts.objects import attributes_of, is_plain_object, is_state
+from autograph.runtime.one_of import OneOf
 from autograph.runtime.operators.loop_bodies import LoopBody
+from autograph.runtime.optional import Optional
 
 
 class _Unbound:
@@ -451,3 +453,12 @@ class Marks:
         """True, or the condition under which ``value`` is bound."""
         mark = self.find(value)
         return True if mark is None else mark[0]
+
+
+def holds_traced(value: Any) -> bool:
+    """Whether something in a container is traced, or may be one of several."""
+    if isinstance(value, tuple | list):
+        return any(map(holds_traced, value))
+    if isinstance(value, dict):
+        return any(map(holds_traced, value.values()))
+    return isinstance(value, jax.core.Tracer) or type(value) in (OneOf, Optional)

@@ -17,6 +17,7 @@ from autograph.runtime.list_room import Room
 from autograph.runtime.operators.extents import exactly, is_traced_key, most_of_slice
 from autograph.runtime.operators.locations import user_location
 from autograph.runtime.operators.padded import ELSEWHERE, Padded, are_alike, as_padded
+from autograph.runtime.operators.state import holds_traced
 
 
 def _unknown() -> StagingError:
@@ -399,19 +400,26 @@ class TracedList(list[Any]):
         is_traced = any(isinstance(leaf, jax.core.Tracer) for leaf in leaves)
         return self.as_padded() if is_traced and are_alike((*self, value)) else None
 
+    def _compared_with(self, value: Any) -> list[Any] | None:
+        """For each element whether it is this value; None if Python can compare."""
+        if self.checks is None or not (holds_traced(value) or holds_traced(tuple(self))):
+            return None
+        return [self.checks.equals(each, value) for each in self]
+
     def count(self, value: Any) -> Any:
         searched = self._searched(value)
         if searched is None:
-            return list.count(self, value)
+            return list.count(self, value) if (same := self._compared_with(value)) is None else sum(same)
         return jnp.sum(searched.filled() & (searched.stacked() == value))
 
     def index(self, value: Any, *bounds: Any) -> Any:
         searched = self._searched(value)
-        if searched is None:
+        same = self._compared_with(value) if searched is None else None
+        if searched is None and same is None:
             return list.index(self, value, *bounds)
         if bounds:
             raise self._refused("`index` between bounds")
-        found = searched.filled() & (searched.stacked() == value)
+        found = jnp.array(same) if searched is None else searched.filled() & (searched.stacked() == value)
         if self.checks is not None and self.checks.can_raise_later():
             self.checks.raise_unless(jnp.any(found), ValueError("the value is not in list"))
         return jnp.argmax(found)
