@@ -191,7 +191,7 @@ MOVES = {"healthy": {"healthy": 0.7, "fever": 0.3}, "fever": {"healthy": 0.4, "f
 SHOWS = {"healthy": [0.5, 0.4, 0.1], "fever": [0.1, 0.3, 0.6]}
 
 
-@program((np.array([0, 1, 2]),), (np.array([2, 2, 0]),), (np.array([1, 0, 0]),))
+@program((np.array([0, 1, 2]),), (np.array([2, 2, 0]),), (np.array([1, 0, 0]),), bare="`origin` may be None")
 def viterbi(symptoms):
     chance = {}
     for state in STATES:
