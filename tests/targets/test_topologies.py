@@ -174,7 +174,7 @@ def test_calls_of_python_are_refused_with_their_line(user_folder, monkeypatch, n
     import calling
 
     lowered = calling.called.lower(Spec((), jnp.float32), N)
-    with pytest.raises(ag.StagingError, match=r"calling.py:5\b(?s:.*)Python is called here"):
+    with pytest.raises(ag.StagingError, match=r"calling.py:5\b(?s:.*)Python is called at run time here"):
         lowered.compile(ONE)
 
 
