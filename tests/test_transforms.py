@@ -145,6 +145,30 @@ def test_filter_jit_of_a_converted_method():
     assert_equal(gradient.weight, XS[0] / 10)
 
 
+def steps_to_one_of_every_third(x):
+    steps = 0
+    while x > 0:
+        value = x
+        while value != 1:
+            if value % 2 == 0:
+                value = value // 2
+            else:
+                value = 3 * value + 1
+            steps += 1
+        x = x - 3
+    return steps
+
+
+def test_lanes_that_have_ended_begin_no_loop_without_an_end():
+    """Where a lane has ended, `x` is 0 or less: from there the inner loop never comes to one."""
+    numbers = [7, 3, 12, 0]
+    wanted = [steps_to_one_of_every_third(x) for x in numbers]
+    converted = ag.convert(steps_to_one_of_every_third)
+    assert jax.jit(jax.vmap(converted))(jnp.array(numbers)).tolist() == wanted
+    in_pairs = jax.vmap(jax.vmap(converted))(jnp.array(numbers).reshape(2, 2))
+    assert in_pairs.reshape(-1).tolist() == wanted
+
+
 def test_eval_shape_and_make_jaxpr():
     converted = ag.convert(halvings)
     assert jax.eval_shape(converted, XS[0]).shape == ()

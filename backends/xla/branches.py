@@ -21,7 +21,7 @@ import jax.numpy as jnp
 
 from autograph.backends.xla import jax_compat
 from autograph.backends.xla.dependence import dependents, is_smooth, moving_of, split
-from autograph.backends.xla.jax_compat import ClosedJaxpr, Kind, no_tangent, replay, strong
+from autograph.backends.xla.jax_compat import ClosedJaxpr, no_tangent, replay, strong
 from autograph.backends.xla.linear import LinearMap, linear_p
 from autograph.backends.xla.optimize.selects import runs_both
 from autograph.backends.xla.platforms import choices_on
@@ -29,6 +29,7 @@ from autograph.backends.xla.tracing import (
     choose,
     close_all,
     conform,
+    has_loop,
     jvp,
     leading,
     lifted,
@@ -362,11 +363,7 @@ class Lanes:
         keys = any(jnp.issubdtype(aval.dtype, jax.dtypes.prng_key) for aval in results)
         if keys:
             return cls(plain, plain, results)
-        return cls(smooth if any(map(_has_loop, branches.pair)) else plain, smooth, results)
-
-
-def _has_loop(program: ClosedJaxpr) -> bool:
-    return any(jax_compat.kind(equation) is Kind.WHILE for equation in jax_compat.all_equations(program.jaxpr))
+        return cls(smooth if any(map(has_loop, branches.pair)) else plain, smooth, results)
 
 
 def _run_lanes(*operands: Any, lanes: Lanes) -> list[Any]:

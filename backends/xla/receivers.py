@@ -18,7 +18,7 @@ import numpy as np
 from autograph.backends.exceptions import RaiseSite
 from autograph.backends.xla import jax_compat
 from autograph.backends.xla.errors import Errors
-from autograph.backends.xla.tracing import zeros
+from autograph.backends.xla.tracing import has_loop, zeros
 
 
 class Receiver(Errors):
@@ -100,8 +100,4 @@ def written_unless_thrown(new: Any, old: Callable[[], Any]) -> Any:
 
 def _is_felt(program: Any) -> bool:
     """Whether running this program for nothing may be seen."""
-    if program.effects:
-        return True
-    return any(
-        jax_compat.kind(equation) is jax_compat.Kind.WHILE for equation in jax_compat.all_equations(program.jaxpr)
-    )
+    return bool(program.effects) or has_loop(program)

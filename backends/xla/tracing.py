@@ -11,7 +11,7 @@ import numpy as np
 from jax.sharding import AxisType, NamedSharding, PartitionSpec
 
 from autograph.backends.xla import jax_compat
-from autograph.backends.xla.jax_compat import ClosedJaxpr
+from autograph.backends.xla.jax_compat import ClosedJaxpr, Kind
 
 
 def trace(function: Callable[..., Sequence[Any]], avals: Sequence[Any]) -> ClosedJaxpr:
@@ -160,6 +160,11 @@ def laid(value: Any, sharding: Any) -> Any:
 def choose(active: Any, taken: Sequence[Any], other: Sequence[Any]) -> list[Any]:
     """Lane by lane, one of two lists of batched values."""
     return [jnp.where(_beside(active, new), new, old) for new, old in zip(taken, other, strict=True)]
+
+
+def has_loop(program: ClosedJaxpr) -> bool:
+    """Whether there is a loop in it that ends by a test: from a state that it was never meant for it may not end."""
+    return any(jax_compat.kind(equation) is Kind.WHILE for equation in jax_compat.all_equations(program.jaxpr))
 
 
 def one_for_all(active: Any, operands: Sequence[Any], batched: Sequence[bool]) -> list[Any]:

@@ -169,12 +169,7 @@ def hash_of(data):
     return a ^ b ^ c, collisions
 
 
-@program(
-    (48, 180),
-    (17, 5),
-    (1071, 462),
-    batch="a lane that has ended runs on while another lasts, and its inner loop has no end",
-)
+@program((48, 180), (17, 5), (1071, 462))
 def euclid_three_ways(a, b):
     def by_remainders(a, b):
         while b:

@@ -212,7 +212,7 @@ def robot(commands):
     return x, y, farthest, axis
 
 
-@program((0,), (2,), (5,), batch="a lane that has ended runs on while another lasts, and its inner loop has no end")
+@program((0,), (2,), (5,))
 def first_queens(start):
     """The first solution of six queens whose first stands at ``start`` or after it, by backtracking without recursion."""
     n = 6

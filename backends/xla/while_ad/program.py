@@ -19,6 +19,7 @@ from autograph.backends.xla.tracing import (
     choose,
     close_all,
     conform,
+    has_loop,
     jvp,
     lifted,
     mapped,
@@ -198,7 +199,8 @@ class LoopProgram:
         """This loop for a batch, its marked consts and carry with a leading axis; ``tested``: lanes end by themselves.
 
         A lane that has ended stands still while others go on. Nothing may come of evaluating the body there, not even a
-        NaN times a zero cotangent, so derivatives see a body that gives such lanes the inputs of one that does go on.
+        NaN times a zero cotangent, so derivatives see a body that gives such lanes the inputs of one that does go on. So does
+        all else where there is a loop in the body, which may have no end for a lane that has.
         """
         flags = (*consts, *carry)
         step = mapped(lambda *operands: replay(self.body, *operands), axis, flags, carry)
@@ -208,7 +210,9 @@ class LoopProgram:
         def body(*operands: Any) -> list[Any]:
             if not tested:
                 return step(*operands)
-            return choose(test(*operands)[0], step(*operands), operands[self.consts :])
+            active = test(*operands)[0]
+            inputs = one_for_all(active, operands, flags) if has_loop(self.body) else operands
+            return choose(active, step(*inputs), operands[self.consts :])
 
         def smooth_body(*operands: Any) -> list[Any]:
             smooth = mapped(lambda *operands: replay(self.smooth, *operands), axis, flags, carry)
