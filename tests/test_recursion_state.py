@@ -355,5 +355,5 @@ def test_functions_that_call_each_other_and_share_variables():
 
         return 1 if n <= 0 else n + inner(n - 1)
 
-    with pytest.raises(ag.StagingError, match="reads variables of the second, of which each call has its own"):
+    with pytest.raises(ag.StagingError, match="reads variables of the second, and each call has variables of its own"):
         ag.function(each_has_its_own)(jnp.array(4))

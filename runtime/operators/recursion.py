@@ -354,9 +354,8 @@ class Recursion:
         if any(other.function[0] is code and other.function != signature.function for other, _ in self.calls.found):
             raise StagingError(
                 f"{user_location()}\n  {call.function.__name__!r} and the function that it is defined in both call themselves under a "
-                "traced condition, and the first reads variables of the second, and each call has variables of "
-                "its own.\n  Define it outside, "
-                "and pass their values as arguments."
+                "traced condition. The first reads variables of the second, and each call has variables of its own.\n"
+                "  Define it outside, and pass their values as arguments."
             )
 
     def _refuse_closure(self, active: Activation, body: FunctionBody, reached: set[Marker]) -> None:
@@ -364,8 +363,8 @@ class Recursion:
         around = next(each for each in self.calls.active if each.marker in reached)
         if self.backend.closes_over(body.traced, around.place):
             raise StagingError(
-                f"{active.marker.where}\n  {active.marker.name!r} and {around.marker.name!r} call each other under a traced condition, and "
-                "the first reads variables of the second, and each call has variables of its own.\n  Pass their values as arguments."
+                f"{active.marker.where}\n  {active.marker.name!r} and {around.marker.name!r} call each other under a traced condition. "
+                "The first reads variables of the second, and each call has variables of its own.\n  Pass their values as arguments."
             )
 
 

@@ -114,7 +114,7 @@ def compiled_function_in_shard_map(world: World):
     return mapped(world.array(ROWS, "data"))
 
 
-@refused("inside a JAX 'shard_map', through which no error can be carried")
+@refused("inside a JAX 'shard_map', which cannot carry exceptions")
 def raise_on_one_shard(world: World):
     @ag.function
     def f(x):
