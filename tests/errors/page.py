@@ -61,6 +61,9 @@ def says(program: str) -> str:
     name = f"<{program[:40]!r}>"
     source = program + "\n"
     linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
+    linecache.cache.pop(
+        "<string>", None
+    )  # from Python 3.13 on the source of `python -c`, which pytest's workers run by
     scope = {"ag": ag, "jax": jax, "jnp": jnp, "np": np, "__name__": "example"}
     before = Path.cwd()
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings(record=True) as caught:
