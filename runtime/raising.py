@@ -79,11 +79,11 @@ class Managed:
     """A ``with`` of the user's around what runs.
 
     Attributes:
-      swallows: whether it may keep an exception from going on.
+      swallows: tells whether it may keep an exception from going on; asked only where one is raised.
       passed: an exception of the program that its `__exit__` would have to be told of.
     """
 
-    def __init__(self, swallows: bool) -> None:
+    def __init__(self, swallows: Callable[[], bool]) -> None:
         self.depth = len(CURRENT.catches)
         self.swallows = swallows
         self.passed: RaiseSite | None = None
@@ -301,7 +301,7 @@ def leave(code: Any, payloads: Sequence[Sequence[Any]], sites: Sequence[RaiseSit
         raise _met_handlers(sites[0]) from None
     check_finally(lambda: sites[0].where, f"raises {sites[0].name}")
     for each in CURRENT.managers:
-        if each.swallows:
+        if each.swallows():
             each.passed = next(site for site in sites if not site.is_caught)
     if scope is not None:
         scope.has_raised = True

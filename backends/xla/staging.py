@@ -76,25 +76,24 @@ class XlaStaging:
         return around is not None and (self.is_plain(around) if outer is None else around is outer)
 
     def row_type(self, type: LeafType) -> LeafType:
-        lies = type.sharding and NamedSharding(type.sharding.mesh, PartitionSpec(*type.sharding.spec[1:]))
-        return LeafType(type.shape[1:], type.dtype, type.weak_type, lies)
+        return LeafType(type.shape[1:], type.dtype, type.weak_type, type.sharding and _of_one_row(type.sharding))
 
     def with_whole_rows(self, array: Any) -> Any:
         lies = explicit_sharding(jax.typeof(array))
-        return laid(array, lies and NamedSharding(lies.mesh, PartitionSpec(None, *lies.spec[1:])))
+        return laid(array, lies and _of_rows(_of_one_row(lies)))
 
     def room_of(self, count: Any, type: LeafType) -> Any:
-        return _room(count, type.shape, type.dtype, type.sharding, type.sharding and type.sharding.spec)
+        return _room(count, type.shape, type.dtype, type.sharding)
 
     def more_room(self, count: Any, buffer: Any) -> Any:
         lies = explicit_sharding(jax.typeof(buffer))
-        return _room(count, buffer.shape[1:], buffer.dtype, lies, lies and lies.spec[1:])
+        return _room(count, buffer.shape[1:], buffer.dtype, lies and _of_one_row(lies))
 
     def in_rows_of(self, buffer: Any, type: LeafType) -> Any:
         lies = type.sharding
         if lies is None or is_whole(lies):
             return buffer
-        return laid(buffer, NamedSharding(lies.mesh, PartitionSpec(None, *lies.spec)))
+        return laid(buffer, _of_rows(lies))
 
     def type_of(self, value: Any) -> LeafType:
         found = type_of(value)
@@ -245,9 +244,18 @@ class XlaStaging:
         unless_thrown(call)
 
 
-def _room(count: Any, shape: Sequence[Any], dtype: Any, sharding: Any, spec: Any) -> Any:
-    lies = None if sharding is None else NamedSharding(sharding.mesh, PartitionSpec(None, *spec))
-    return jnp.zeros((count, *shape), dtype, out_sharding=lies)
+def _room(count: Any, shape: Sequence[Any], dtype: Any, sharding: Any) -> Any:
+    return jnp.zeros((count, *shape), dtype, out_sharding=sharding and _of_rows(sharding))
+
+
+def _of_rows(sharding: NamedSharding) -> NamedSharding:
+    """How an array lies whose rows lie so, and all of which are where one is."""
+    return NamedSharding(sharding.mesh, PartitionSpec(None, *sharding.spec))
+
+
+def _of_one_row(sharding: NamedSharding) -> NamedSharding:
+    """How each row of an array lies that lies so."""
+    return NamedSharding(sharding.mesh, PartitionSpec(*sharding.spec[1:]))
 
 
 def _traces(place: Any) -> Iterable[Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dis
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -29,24 +30,24 @@ class ContextManagers:
         """What to enter in place of ``manager``: Python calls its methods by itself, unconverted."""
         kind = type(manager)
         if kind is _OF_GENERATOR:  # what runs in it is converted by now
-            return _Manager(manager, kind.__enter__, kind.__exit__, False)
+            return _Manager(manager, kind.__enter__, kind.__exit__)
         if not (hasattr(kind, "__enter__") and hasattr(kind, "__exit__")):
             return manager
         enter, leave = kind.__enter__, kind.__exit__
         if CURRENT.catches and kind in _CALLING:
-            return _Manager(manager, enter, leave, False)
+            return _Manager(manager, enter, leave)
         if is_library(kind):
             return manager
         called = self.call(enter), self.call(leave)
         if called == (enter, leave) and not CURRENT.catches:
             return manager
-        return _Manager(manager, *called, _may_swallow(leave))
+        return _Manager(manager, *called)
 
 
-def _may_swallow(leave: Any) -> bool:
-    """Whether a user's ``__exit__`` may return what is true."""
-    code = getattr(leave, "__code__", None)
-    if code is None:
+def _may_swallow(kind: Any) -> bool:
+    """Whether the ``__exit__`` of a user's class may return what is true."""
+    code = getattr(kind.__exit__, "__code__", None)
+    if code is None or is_library(kind):
         return False
     before: Any = None
     for instruction in dis.get_instructions(code):
@@ -61,12 +62,12 @@ def _may_swallow(leave: Any) -> bool:
 class _Manager:
     """A context manager that does what the converted methods of another do."""
 
-    def __init__(self, manager: Any, enter: Callable[..., Any], leave: Callable[..., Any], swallows: bool) -> None:
-        self._manager, self._enter, self._leave, self._swallows = manager, enter, leave, swallows
+    def __init__(self, manager: Any, enter: Callable[..., Any], leave: Callable[..., Any]) -> None:
+        self._manager, self._enter, self._leave = manager, enter, leave
 
     def __enter__(self) -> Any:
         found = self._enter(self._manager)
-        self._tried, self._managed = Tried(), Managed(self._swallows)
+        self._tried, self._managed = Tried(), Managed(functools.partial(_may_swallow, type(self._manager)))
         CURRENT.managers.append(self._managed)
         return found
 
@@ -74,7 +75,7 @@ class _Manager:
         CURRENT.managers.remove(self._managed)
         passed = self._managed.passed
         if passed is not None:
-            why = ", which may swallow it" if self._swallows else ", and caught outside of it"
+            why = ", which may swallow it" if self._managed.swallows() else ", and caught outside of it"
             raise StagingError(
                 f"{passed.where}\n  {passed.name} is raised under a traced condition here, inside a `with` of "
                 f"{type(self._manager).__name__}{why}: its `__exit__` is not told.\n"
