@@ -38,7 +38,7 @@ class Orderings:
         if len(widths) > 1 or any(not _is_number(leaf) for each in keys for leaf in _columns(each)):
             raise StagingError(
                 f"{user_location()}\n  Values are sorted here by traced keys that are neither numbers nor tuples "
-                "of numbers of one length: {', '.join(map(_shown, keys[:3]))} …\n  Give a key that is a number (`key=lambda v: …`)."
+                f"of numbers of one length: {', '.join(map(_shown, keys[:3]))} …\n  Give a key that is a number (`key=lambda v: …`)."
             )
         return keys
 
