@@ -48,10 +48,11 @@ class Lookups:
           StagingError: the key is traced, and the target's items cannot be one array.
         """
         self.refuse_pending(target)
-        key = self.known_key(target, key)
         kind = type(key)
         if (kind is int or kind is str) and type(target) in _CONTAINERS:
             return target[key]
+        key = self.known_key(target, key)
+        kind = type(key)
         if kind is OneOf:
             return each(key, lambda one: self.get_item(target, one), is_pure=type(target) in _CONTAINERS)
         if has_contents(target):
