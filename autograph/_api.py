@@ -116,19 +116,22 @@ def convert(
 def convert(f: Any = None, *, recursive: bool = True, optional_features: Any = ()) -> Any:
     """Return ``f`` rewritten so that control flow on traced values is staged.
 
-    The result behaves as ``f`` does in plain Python, and composes with every JAX transform: in
-    ``jax.jit(convert(f))`` an ``if`` on a traced value becomes one ``lax.cond``, a loop one ``lax.while_loop`` or
-    ``lax.scan``.
+    The result behaves as ``f`` does in plain Python and composes with every JAX transform: in
+    ``jax.jit(convert(f))``, an ``if`` on a traced value becomes one ``lax.cond``, and a loop becomes one
+    ``lax.while_loop`` or ``lax.scan``.
 
     Args:
-      f: a function, lambda, bound method, static or class method, `functools.partial` or callable object. Without it, a
+      f: a function, lambda, bound method, static or class method, `functools.partial` or callable object. If None, a
         decorator is returned.
-      recursive: whether functions that ``f`` calls are converted as they are called.
-      optional_features: a `Feature` or several.
+      recursive: whether the functions that ``f`` calls are converted as well, when they are called.
+      optional_features: a `Feature`, or an iterable of them.
+
+    Returns:
+      The converted callable, with the parameters and the result of ``f``; a decorator if ``f`` is None.
 
     Raises:
-      ConversionError: the source is missing, has changed since import, or holds unsupported syntax.
-      TypeError: ``f`` is not callable.
+      ConversionError: the source is not available, has changed since import, or contains unsupported syntax.
+      TypeError: ``f`` is not callable, or ``optional_features`` contains something other than a `Feature`.
 
     >>> import jax, jax.numpy as jnp
     >>> @jax.jit
@@ -276,16 +279,16 @@ def do_not_convert(f: None = None) -> Callable[[F], F]: ...
 
 
 def do_not_convert(f: Any = None) -> Any:
-    """Mark ``f`` so that it, and what it calls, runs unconverted when converted code calls it.
+    """Mark ``f`` so that ``f``, and the functions that it calls, run unconverted when converted code calls ``f``.
 
-    In a staged statement, what it writes to its arguments is part of the program (see `register_library`). What it writes
-    to variables that it closes over, and to globals, happens once, while tracing.
+    In a staged statement, writes of ``f`` to its arguments are part of the program (see `register_library`). Writes
+    to closure variables and globals happen once, at trace time.
 
     Args:
-      f: a function; without it, a decorator is returned.
+      f: a function or another callable. If None, a decorator is returned.
 
     Returns:
-      ``f`` itself, marked.
+      ``f`` itself, marked; for a callable that is not a Python function, a marked wrapper.
 
     >>> @do_not_convert
     ... def plain(x):
@@ -308,13 +311,19 @@ def do_not_convert(f: Any = None) -> Any:
 
 
 def range(*args: Any) -> Any:
-    """Like ``range``, but always staged inside a trace: the index is traced and the loop is rolled.
+    """Return an iterable like ``range``; inside a trace, the loop over it is always staged and its index is traced.
+
+    Outside of a trace it is Python's ``range``.
 
     Args:
-      *args: ``stop``, or ``start, stop[, step]``: Python or traced integer scalars.
+      *args: ``stop``, or ``start, stop``, or ``start, stop, step``: integer scalars, Python's or traced.
+
+    Returns:
+      An iterable of int32 scalars inside a trace, a ``range`` outside.
 
     Raises:
-      TypeError: not integers, or not scalars. ValueError: a step of zero.
+      TypeError: an argument is not an integer scalar.
+      ValueError: ``step`` is zero.
 
     >>> import autograph as ag, jax.numpy as jnp
     >>> @ag.function
@@ -401,34 +410,43 @@ def function(
     donate_argnums: Any = (),
     check_bounds: bool = False,
 ) -> Any:
-    """Return ``func`` as a `Function`: traced once for each signature, then run as one compiled XLA program.
+    """Return ``func`` as a `Function`, which is traced once for each signature and then runs as a compiled XLA
+    program.
 
     Args:
-      func: the function; without it, a decorator is returned.
-      input_signature: a sequence of `TensorSpec`, nested as the arguments are: one trace serves every call,
-        and what does not fit is refused.
-      autograph: whether control flow on traced values is converted; without, JAX's own error meets it.
-      jit_compile: False stages the function and evaluates it operation by operation.
-      reduce_retracing: whether sizes that are seen to differ are left open in the second trace.
-      experimental_implements: the name of what it implements, kept in the manifest of `save`; it changes nothing else.
-      experimental_autograph_options: a `Feature` or several.
+      func: the Python function. If None, a decorator is returned.
+      input_signature: a sequence of `TensorSpec`, nested like the arguments. There is then one trace for all calls,
+        and an argument that does not match its spec is refused.
+      autograph: whether control flow on traced values is converted. If False, such control flow raises JAX's own
+        error.
+      jit_compile: whether XLA compiles the program as a whole. If False, its operations are evaluated one by one.
+      reduce_retracing: whether the second trace leaves open the sizes that differed between calls.
+      experimental_implements: a name that `save` writes to the manifest. It has no other effect.
+      experimental_autograph_options: a `Feature`, or an iterable of them.
       experimental_relax_shapes: alias of ``reduce_retracing``.
       experimental_compile: alias of ``jit_compile``.
-      in_shardings, out_shardings, device, compiler_options: as in `jax.jit`; ``in_shardings`` has an entry
-        for each argument, or is one for all.
-      donate_variables: whether the memory of a Variable's old value may be used for its new one.
-      cache_limit: how many signatures' programs are kept; of more, the one unused for longest is dropped,
-        with a warning.
-      static_argnums, static_argnames: as in `jax.jit`: arguments, by number (a method's instance has number 0) or by name, whose
-        values are part of the program, told apart by type, hash and equality. Python numbers, strings and plain objects are that
-        without being named.
-      donate_argnums: as in `jax.jit`: arguments, by number, whose arrays a call may use up.
-      check_bounds: whether an index that is out of range raises `IndexError` when the program runs, in ``func`` and in what it
-        calls, converted: at ``x[i]``, ``x[i] = v``, ``x.at[i]``, ``jnp.take`` and its like. Without, XLA clamps an index that is
-        read at, and leaves out a write.
+      in_shardings: one sharding for all arguments, or one for each, as in `jax.jit`.
+      out_shardings: shardings of the results, as in `jax.jit`.
+      donate_variables: whether a call may reuse the memory of a Variable's old value for its new value.
+      device: the device to run on. It excludes ``in_shardings``.
+      compiler_options: XLA's options by name, as in `jax.jit`.
+      cache_limit: the number of signatures whose programs are kept. Beyond it, the least recently used program is
+        dropped, with a warning.
+      static_argnums: positions of static arguments, as in `jax.jit`; a method's instance has position 0. A static
+        argument is part of the program; its type, hash and equality tell it apart. Python numbers, strings and plain
+        objects are static without being named.
+      static_argnames: names of static arguments.
+      donate_argnums: positions of the arguments whose arrays a call may reuse, as in `jax.jit`.
+      check_bounds: whether an index that is out of range raises `IndexError` at run time: at ``x[i]``, ``x[i] = v``,
+        ``x.at[i]``, ``jnp.take`` and the like, in ``func`` and in the converted functions that it calls. If False,
+        XLA clamps an index that is read and drops a write.
+
+    Returns:
+      A `Function` with the parameters and the result of ``func``; a decorator if ``func`` is None.
 
     Raises:
-      TypeError, ValueError: an option cannot be meant; a static argument has no hash.
+      TypeError: an option has the wrong type, ``func`` is not callable, or a static argument is not hashable.
+      ValueError: an option has a value that is not allowed.
 
     >>> import jax.numpy as jnp
     >>> @function
@@ -492,12 +510,19 @@ def refusal_page(f: Function[..., Any], error: Exception) -> str:
 
 
 def load_ipython_extension(ipython: Any) -> None:
-    """Add the cell magic ``%%autograph`` to IPython, which calls this for ``%load_ext autograph``.
+    """Add the cell magic ``%%autograph`` to IPython, which calls this function for ``%load_ext autograph``.
 
-    ``%%autograph`` runs a cell, and shows the functions that it defines beside what they are rewritten to; ``%%autograph f g`` only these.
+    ``%%autograph`` runs a cell and shows the converted source of each function that the cell defines beside its
+    source; ``%%autograph f g`` shows only ``f`` and ``g``.
 
     Args:
-      ipython: the running shell, which IPython passes.
+      ipython: the running shell. IPython passes it.
+
+    >>> class Shell:
+    ...     def register_magic_function(self, function, magic_kind, magic_name):
+    ...         print(magic_kind, magic_name)
+    >>> load_ipython_extension(Shell())
+    cell autograph
     """
     add_magic(ipython, lambda f: _listings(operators, f, ()), to_code, sys.modules["IPython"].display.display)
 
@@ -521,18 +546,28 @@ use_data(XlaData(), operators, _compiled, loop_of)
 def value_and_grad(
     f: Callable[P, Any], variables: Any = None, has_aux: bool = False, argnums: int | Sequence[int] | None = None
 ) -> Callable[P, tuple[Any, Any]]:
-    """A function of ``f``'s arguments that gives ``f``'s value and its gradient with respect to Variables, or arguments.
+    """Return a function that computes the value of ``f`` and its gradient with respect to Variables, arguments, or
+    both.
 
-    What ``f`` writes to Variables is written once, as by a call of ``f``, and derivatives go through it. Inside a
-    `Function` the whole is part of the program; outside, ``f`` is traced on each call.
+    Variables that ``f`` assigns are assigned once, as by a call of ``f``, and derivatives flow through the
+    assignments. Inside a `Function` the whole computation is part of the program; outside, ``f`` is traced on each
+    call.
 
     Args:
-      f: gives a scalar; with ``has_aux`` a pair of it and anything else.
-      variables: a Variable, or a list, tuple or dict of them; the gradient has the same structure. By default, and
-        without ``argnums``, a list for the trainable Variables that ``f`` reads, in the order in which they were created.
-      has_aux: whether ``f`` gives a pair.
-      argnums: the arguments by position to differentiate with respect to, as `jax.grad` has it: an int, or ints for a tuple.
-        With ``variables`` as well the gradient is a pair: by the arguments, and by the Variables.
+      f: returns a scalar of a floating-point dtype; with ``has_aux``, a pair of the scalar and auxiliary data.
+      variables: a Variable, or a list, tuple or dict of Variables; the gradient has the same structure. By default,
+        and without ``argnums``: a list of the trainable Variables that ``f`` reads, in the order of their creation.
+      has_aux: whether ``f`` returns a pair.
+      argnums: positions of the arguments to differentiate with respect to, as in `jax.grad`: an int, or a sequence of
+        ints for a tuple of gradients. If ``variables`` is given too, the gradient is a pair: by arguments, by
+        Variables.
+
+    Returns:
+      A function of the arguments of ``f`` that returns ``(value, gradient)``; with ``has_aux``,
+      ``((value, aux), gradient)``. Each gradient has the shape and dtype of what it is taken with respect to.
+
+    Raises:
+      TypeError: ``f`` is not callable.
 
     >>> import autograph as ag
     >>> w = ag.Variable(3.0)
@@ -552,11 +587,17 @@ def grad(
     """Return a function that computes the gradient of ``f``: `value_and_grad` without the value.
 
     Args:
-      f, variables, argnums, has_aux: as in `value_and_grad`.
+      f: as in `value_and_grad`.
+      variables: as in `value_and_grad`.
+      has_aux: whether ``f`` returns a pair.
+      argnums: as in `value_and_grad`.
 
     Returns:
-      A function of the arguments of ``f``. It returns the gradient; with ``has_aux`` a pair of the gradient and the
-      auxiliary value.
+      A function of the arguments of ``f``. It returns the gradient; with ``has_aux``, a pair of the gradient and the
+      auxiliary data.
+
+    Raises:
+      TypeError: ``f`` is not callable.
 
     >>> import autograph as ag
     >>> w = ag.Variable(3.0)
@@ -567,11 +608,11 @@ def grad(
 
 
 def Assert(condition: Any, data: Any = ()) -> None:  # noqa: N802  the name is the contract's
-    """Raise `AssertionError` unless all of ``condition`` is true: at run time, if it is traced.
+    """Raise `AssertionError` unless every element of ``condition`` is true; at run time if ``condition`` is traced.
 
     Args:
-      condition: a truth value, or an array of them.
-      data: what the message shows: a list of arrays and other things, or one.
+      condition: a bool, or a bool array of any shape.
+      data: a value, or a list of values, that the message shows.
 
     Raises:
       AssertionError: with ``data`` as its text.

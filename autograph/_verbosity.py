@@ -40,17 +40,17 @@ _HANDLER = _ToStandardError()
 
 
 def set_verbosity(level: int, alsologtostdout: bool = False) -> None:
-    """Say how much is logged about conversion, by the logger ``autograph`` of the standard library.
+    """Set how much is logged about conversion, by the logger ``autograph`` of the standard library.
 
-    Without a call of this, the environment variable ``AUTOGRAPH_VERBOSITY`` says it. If the program has set up no
+    The environment variable ``AUTOGRAPH_VERBOSITY`` sets the initial level. If the program has not configured
     logging, messages go to standard error.
 
     Args:
-      level: 0 for nothing, 1 for what is converted, 3 for the converted code as well.
-      alsologtostdout: whether messages are printed on standard output too.
+      level: 0 for nothing, 1 for the functions that are converted, 3 for the converted source as well.
+      alsologtostdout: whether messages are printed to standard output too.
 
     Raises:
-      TypeError: not an int.
+      TypeError: ``level`` is not an int.
 
     >>> import autograph as ag
     >>> ag.set_verbosity(0)
@@ -79,7 +79,7 @@ def trace(*args: Any) -> None:
     """Print the arguments at trace time. A traced value prints as a tracer; a compiled call prints nothing.
 
     Args:
-      args: what is printed, as by Python's ``print``.
+      *args: the values, as for Python's ``print``.
 
     >>> import autograph as ag, jax.numpy as jnp
     >>> @ag.function

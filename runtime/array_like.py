@@ -37,7 +37,7 @@ def in_place(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
 
 
 class ArrayLike:
-    """NumPy's operators and an array's methods, on ``value``."""
+    """Base class with NumPy's operators and the methods of an array, applied to ``value``."""
 
     __slots__ = ()
     __array_priority__ = 1000  # so that a NumPy array on the left leaves the operation to us
@@ -61,7 +61,7 @@ class ArrayLike:
         return getattr(self.value, name)
 
     def numpy(self) -> np.ndarray[Any, Any]:
-        """The value as a NumPy array of its own."""
+        """Return the value as a NumPy array of its own."""
         return np.array(on_host(self.value, self._described()))
 
     def _described(self) -> str:

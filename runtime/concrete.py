@@ -23,14 +23,18 @@ from autograph.runtime.tensor_spec import TensorSpec
 
 
 class ConcreteFunction:
-    """One signature's program. Called with arrays of that signature, by position or by name.
+    """The compiled program of one signature.
 
-    The Python values that it was made for are part of it: they may be given again, or left out.
+    It is called with arrays of that signature, by position or by name. Python values of the signature are part of the
+    program: a call may pass them again, with the same values, or omit them.
 
     Attributes:
-      name: the function's name.
+      name: the name of the function.
       implements: ``experimental_implements`` of `autograph.function`.
       trace_with_state: see `Program.trace_with_state`.
+
+    Raises:
+      InvalidArgumentError: a call passes another shape, dtype, number of arguments or Python value.
 
     >>> import autograph as ag, jax.numpy as jnp
     >>> @ag.function
@@ -75,36 +79,36 @@ class ConcreteFunction:
 
     @property
     def graph(self) -> Graph:
-        """What was traced."""
+        """The `Graph` of the traced program."""
         if self._made_graph is None:
             self._made_graph = Graph(self.name, self._inspected(), self._view, self.pretty_printed_signature())
         return self._made_graph
 
     @property
     def variables(self) -> list[Any]:
-        """The Variables that the program reads or writes."""
+        """The Variables that the program reads or assigns, a tuple."""
         self._inspected()
         return list(self._variables())
 
     @property
     def trainable_variables(self) -> list[Any]:
-        """Those of `variables` that are trainable."""
+        """The trainable Variables among `variables`, a tuple."""
         return [variable for variable in self.variables if variable.trainable]
 
     @property
     def inputs(self) -> list[TensorSpec]:
-        """The array inputs, in order, named."""
+        """The `TensorSpec` of each array input, in order, with its name."""
         labels = self._signature.array_labels()
         return [TensorSpec(s.shape, s.dtype, s.name or n) for s, n in zip(self._specs, labels, strict=True)]
 
     @property
     def structured_input_signature(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """The positional and the keyword arguments, a `TensorSpec` in the place of each array."""
+        """The pair of positional and keyword arguments, with a `TensorSpec` in the place of each array."""
         return self._signature.arguments(self.inputs)
 
     @property
     def structured_outputs(self) -> Any:
-        """The structure of the results, a `TensorSpec` in the place of each array."""
+        """The structure of the results, with a `TensorSpec` in the place of each array."""
         results = self._inspected().out_info
         if self._has_state():  # new values of Variables come with the results
             results, _ = results
@@ -117,7 +121,14 @@ class ConcreteFunction:
         return self._run(*self._arrays(args, kwargs))
 
     def pretty_printed_signature(self, verbose: bool = True) -> str:
-        """The signature as text: one line, and where ``verbose`` each argument's and result's type."""
+        """Return the signature as text.
+
+        Args:
+          verbose: whether the types of arguments and results are listed.
+
+        Returns:
+          One line; with ``verbose``, followed by one line for each argument and result.
+        """
         names, values = self._parameters(self.inputs)
         shown, described = [], []
         for name, value in zip(names, values, strict=True):
@@ -242,7 +253,7 @@ def concrete_function(
     view: View,
     implements: str | None,
 ) -> ConcreteFunction:
-    """The concrete function of a signature's program."""
+    """Return the concrete function of a signature's program."""
 
     def types() -> Sequence[Any]:
         return stand_ins(specs, tools.symbolic_types)

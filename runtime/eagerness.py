@@ -23,7 +23,7 @@ EAGERNESS = _Eagerness()
 
 
 def run_functions_eagerly(flag: bool) -> None:
-    """Make every `Function` run as plain Python, so that ``pdb``, ``print`` and breakpoints work, or compiled.
+    """Set whether every `Function` runs as plain Python, so that ``pdb``, ``print`` and breakpoints work.
 
     Args:
       flag: True for plain Python, False for compiled programs.
@@ -38,7 +38,10 @@ def run_functions_eagerly(flag: bool) -> None:
 
 
 def functions_run_eagerly() -> bool:
-    """Whether `run_functions_eagerly` is on.
+    """Return whether `run_functions_eagerly` is on.
+
+    Returns:
+      A bool.
 
     >>> functions_run_eagerly()
     False

@@ -50,11 +50,11 @@ R = TypeVar("R", covariant=True)
 
 
 class Function(Made, Generic[P, R]):
-    """A function that is traced once for each signature and then runs as a compiled XLA program.
+    """A Python function that is traced once for each signature and then runs as a compiled XLA program.
 
-    Made by `autograph.function`. Arrays are told apart by shape, dtype, weak type and sharding; Python
-    values, by type and value, are part of the signature, each its own program; other objects by identity, and
-    held weakly.
+    Made by `autograph.function`. The signature of a call consists of the shape, dtype, weak type and sharding of each
+    array, the type and value of each Python value, and the identity of each other object, which is held weakly. A
+    call with a new signature traces and compiles; a call with a known one runs the compiled program.
 
     >>> import autograph as ag, jax.numpy as jnp
     >>> @ag.function
@@ -66,6 +66,8 @@ class Function(Made, Generic[P, R]):
     ...     return n
     >>> int(halvings(jnp.array(40.0)))
     6
+    >>> halvings.experimental_get_tracing_count()
+    1
     """
 
     if TYPE_CHECKING:
@@ -112,16 +114,18 @@ class Function(Made, Generic[P, R]):
 
     @property
     def python_function(self) -> Callable[P, R]:
-        """The function as it was written; of a method, bound to its instance."""
+        """The undecorated Python function; for a method, bound to its instance."""
         return self._function if self._instance is None else types.MethodType(self._function, self._instance())
 
     @property
     def input_signature(self) -> Any:
-        """The specs that every call must fit, or None."""
+        """The ``input_signature`` that the function was made with, or None."""
         return self._options.input_signature
 
     def clear_cache(self) -> None:
-        """Forget all traces and compiled programs, of every instance as well. The next call may create Variables again."""
+        """Drop all traces and compiled programs, those of all instances included. The next call may create Variables
+        again.
+        """
         with self._lock:
             self._first_call = FirstCall()
             self._cache = Cache(
@@ -161,11 +165,19 @@ class Function(Made, Generic[P, R]):
         return bound
 
     def experimental_get_tracing_count(self) -> int:
-        """How many times the Python function was traced."""
+        """Return how many times the Python function was traced.
+
+        Returns:
+          An int.
+        """
         return self._log.count
 
     def explain_retraces(self) -> str:
-        """For every trace after the first: which argument changed, from what to what, and how to avoid it.
+        """Return, for each trace after the first, which argument changed, from what to what, and how to avoid the
+        retrace.
+
+        Returns:
+          Text with one paragraph for each retrace.
 
         >>> import autograph as ag
         >>> power = ag.function(lambda x, n: x**n)
@@ -178,11 +190,24 @@ class Function(Made, Generic[P, R]):
         return self._log.explain()
 
     def get_concrete_function(self, *args: Any, **kwargs: Any) -> ConcreteFunction:
-        """The program for the signature of these arguments: the same object for the same signature.
+        """Return the `ConcreteFunction` for the signature of these arguments, tracing it if necessary.
 
         Args:
-          args, kwargs: arrays; `TensorSpec` or `jax.ShapeDtypeStruct` in their place; Python values. Under
-            an ``input_signature`` they may be left out.
+          *args: arrays, or `TensorSpec` or `jax.ShapeDtypeStruct` in their place; Python values. All may be omitted
+            if the function has an ``input_signature``.
+          **kwargs: keyword arguments, in the same way.
+
+        Returns:
+          The same object for the same signature.
+
+        Raises:
+          TypeError: an argument does not match the ``input_signature``, or the parameters of the function.
+
+        >>> import autograph as ag, jax.numpy as jnp
+        >>> double = ag.function(lambda x: 2 * x)
+        >>> concrete = double.get_concrete_function(ag.TensorSpec([None]))
+        >>> concrete(jnp.array([1.0, 2.0])).tolist()
+        [2.0, 4.0]
         """
         key, specs, entry = self._look_up(args, kwargs)
         with self._lock:
@@ -201,18 +226,37 @@ class Function(Made, Generic[P, R]):
         return concrete
 
     def concrete_functions(self) -> list[ConcreteFunction]:
-        """The concrete functions there are, in the order of their traces; of a loaded function, all that were saved."""
+        """Return the concrete functions made so far.
+
+        Returns:
+          A list in the order of their traces; for a loaded function, all that were saved.
+        """
         for args, kwargs in getattr(self._function, "saved_calls", ()):
             self.get_concrete_function(*args, **kwargs)
         return list(self._concrete.values())
 
     def pretty_printed_concrete_signatures(self, verbose: bool = True) -> str:
-        """The signature of each concrete function, in the order of their traces."""
+        """Return the signature of each concrete function as text.
+
+        Args:
+          verbose: whether the types of arguments and results are listed.
+
+        Returns:
+          Text with one block for each concrete function, in the order of their traces.
+        """
         blocks = [concrete.pretty_printed_signature(verbose) for concrete in self.concrete_functions()]
         return ("\n\n" if verbose else "\n").join(blocks)
 
     def experimental_get_compiler_ir(self, *args: Any, **kwargs: Any) -> Callable[..., str]:
-        """A function of ``stage`` (`Graph.as_text`) for the program of these arguments."""
+        """Return a function of ``stage`` that returns the program for these arguments as text.
+
+        Args:
+          *args: as in `get_concrete_function`.
+          **kwargs: as in `get_concrete_function`.
+
+        Returns:
+          A function like `Graph.as_text`, whose default stage is ``"hlo"``.
+        """
         graph = self.get_concrete_function(*args, **kwargs).graph
         return lambda stage="hlo": graph.as_text(stage)
 
@@ -267,7 +311,7 @@ class Function(Made, Generic[P, R]):
             SHORTCUTS.use(referred(self._reference))
 
     def forget_blocks(self) -> None:
-        """Leave calls to the cache again, and the first of each kind."""
+        """Drop the generated dispatch code: each call goes through the cache again."""
         with self._lock:
             self._dispatcher = Dispatcher(
                 self._arguments,
@@ -463,8 +507,10 @@ class Function(Made, Generic[P, R]):
 
 
 class BoundFunction(Function[P, R]):
-    """A `Function` of an instance, as it is looked up there: its state is that of the instance's `Function`, which does not
-    keep the instance; this one does, as a bound method.
+    """A `Function` bound to an instance, as attribute lookup returns it.
+
+    It shares the state of the instance's `Function`, which does not keep the instance alive. A `BoundFunction` does,
+    as a bound method does.
     """
 
     __slots__ = ("instance", "state")

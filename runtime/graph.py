@@ -14,7 +14,7 @@ class Operation:
     """One operation of a program.
 
     Attributes:
-      name: the primitive's name.
+      name: the name of the primitive.
       location: the user's ``file:line:column (function)``.
     """
 
@@ -26,7 +26,9 @@ class Operation:
 
 
 class Graph:
-    """What was traced for one signature.
+    """The traced program of one signature.
+
+    In a notebook it is displayed as the page of `to_html`.
 
     >>> import autograph as ag, jax.numpy as jnp
     >>> graph = ag.function(lambda x: x + 1).get_concrete_function(jnp.array(1)).graph
@@ -42,21 +44,26 @@ class Graph:
 
     @property
     def jaxpr(self) -> Any:
-        """The closed jaxpr."""
+        """The program as a `jax.extend.core.ClosedJaxpr`."""
         return self._inspection.jaxpr
 
     @property
     def operations(self) -> list[Operation]:
-        """Every operation in order, those in branches and loop bodies after the statement they belong to."""
+        """All operations in order; those of branches and loop bodies follow the statement that they belong to."""
         return [Operation(*found) for found in self._inspection.operations()]
 
     def as_text(self, stage: str = "jaxpr") -> str:
-        """The program at a stage: ``jaxpr``, ``stablehlo``, ``hlo``, ``optimized_hlo`` or
-        ``optimized_hlo_dot``.
+        """Return the program as text.
+
+        Args:
+          stage: ``"jaxpr"``, ``"stablehlo"``, ``"hlo"``, ``"optimized_hlo"`` or ``"optimized_hlo_dot"``.
+
+        Returns:
+          The text of the program at that stage.
 
         Raises:
-          ValueError: no such stage; or one that XLA reaches only when sizes are known, of a program with open
-            sizes.
+          ValueError: the stage does not exist, or the program has open sizes, for which XLA has no program at that
+            stage.
         """
         if stage not in self._inspection.stages:
             raise ValueError(f"stage must be one of {', '.join(self._inspection.stages)}; got {stage!r}")
@@ -64,18 +71,22 @@ class Graph:
         return text
 
     def to_dot(self) -> str:
-        """The jaxpr as a drawing in Graphviz's language, statements with bodies as clusters."""
+        """Return the jaxpr as a drawing in Graphviz's DOT language.
+
+        Returns:
+          DOT text, in which each statement with blocks is a cluster.
+        """
         text: str = self._inspection.dot()
         return text
 
     def to_html(self) -> str:
-        """A page to look at the program with, in one file that loads nothing: the source, the converted source, the
-        jaxpr and the optimised HLO, linked line by line; what each loop carries and why; costs, retraces, remarks.
+        """Return an HTML page that shows the program, in one file without external resources.
 
-        The program is compiled for it, if it has not been.
+        The page shows the source, the converted source, the jaxpr and the optimised HLO, linked line by line; what
+        each loop carries, and why; costs and retraces. The program is compiled if it has not been.
 
         Returns:
-          HTML. All that comes from the program and its source is escaped.
+          HTML. Text from the program and its source is escaped.
 
         >>> import autograph as ag, jax.numpy as jnp
         >>> graph = ag.function(lambda x: x + 1).get_concrete_function(jnp.array(1)).graph
@@ -94,12 +105,20 @@ class Graph:
         return program_page(self.name, contents, self._view)
 
     def cost_analysis(self) -> dict[str, float]:
-        """XLA's estimates for the compiled program: ``flops``, ``bytes accessed`` …"""
+        """Return XLA's cost estimates for the compiled program.
+
+        Returns:
+          A dict from names such as ``flops`` and ``bytes accessed`` to numbers.
+        """
         costs: dict[str, float] = self._inspection.cost()
         return costs
 
     def memory_analysis(self) -> Any:
-        """XLA's account of the compiled program's memory: arguments, results, temporaries, in bytes."""
+        """Return the memory that the compiled program needs, as XLA reports it.
+
+        Returns:
+          An object with the sizes of arguments, results and temporaries in bytes.
+        """
         return self._inspection.memory()
 
     def _repr_html_(self) -> str:

@@ -19,8 +19,12 @@ class _NameByClass:
 class Module:
     """Base class of objects that hold Variables and other modules.
 
-    They are found in attributes, and in lists, tuples and dicts there, nested as may be: attributes in the order of
-    their names, dicts in the order of their keys where those can be sorted, each object once.
+    Variables and modules are found in attributes, and in lists, tuples and dicts in attributes, at any depth. The
+    order is that of the attribute names and of the dict keys, if they can be sorted; each object is listed once.
+
+    Args:
+      name: an identifier for messages. By default, or if ``__init__`` is not called, the name of the class in lower
+        case: ``dense_layer`` for ``DenseLayer``. A class may assign ``self.name`` itself.
 
     >>> import autograph as ag, jax.numpy as jnp
     >>> class Dense(ag.Module):
@@ -41,10 +45,6 @@ class Module:
     (4, 2)
     >>> ag.Module(name="encoder").name, network.name
     ('encoder', 'network')
-
-    Args:
-      name: an identifier, for messages and the user's own names; without it, or where ``__init__`` is not called, the class' name, as
-        ``dense_layer`` of ``DenseLayer``. A class may set ``self.name`` itself.
     """
 
     name: Any = _NameByClass()
@@ -59,22 +59,22 @@ class Module:
 
     @property
     def variables(self) -> tuple[Variable, ...]:
-        """All Variables of this module and of those in it."""
+        """All Variables of this module and of its submodules, a tuple."""
         return tuple(part for part in _walk(self, set()) if isinstance(part, Variable))
 
     @property
     def trainable_variables(self) -> tuple[Variable, ...]:
-        """Those of `variables` that are trainable."""
+        """The trainable Variables among `variables`, a tuple."""
         return tuple(variable for variable in self.variables if variable.trainable)
 
     @property
     def submodules(self) -> tuple[Module, ...]:
-        """The modules in this one, at any depth, without itself."""
+        """The modules in this one, at any depth, without itself: a tuple."""
         return tuple(part for part in _walk(self, set()) if isinstance(part, Module) and part is not self)
 
 
 def named_parts(value: Any) -> list[tuple[str, Any]]:
-    """What a module, a list, a tuple or a dict holds, with names, in the order in which it is looked through."""
+    """Return the parts of a module, list, tuple or dict with their names, in the order in which they are searched."""
     if isinstance(value, list | tuple):
         return [(str(k), part) for k, part in enumerate(value)]
     if isinstance(value, dict):

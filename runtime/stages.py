@@ -21,18 +21,26 @@ from autograph.runtime.tensor_spec import TensorSpec
 
 
 def lower(function: Any, *args: Any, platforms: Sequence[str] | None = None, **kwargs: Any) -> Any:
-    """The program for these arguments, lowered, as `jax.stages.Lowered`.
+    """Trace and lower the function for these arguments, as `jax.jit`'s ``lower`` does.
 
     Args:
-      args, kwargs: as of a call; types (`TensorSpec`, `jax.ShapeDtypeStruct`) stand for arrays.
-      platforms: what it is lowered for, as in ``["cpu", "cuda", "tpu"]``; by default the platform that is here.
+      *args: as for a call; `TensorSpec` and `jax.ShapeDtypeStruct` may replace arrays.
+      platforms: the platforms to lower for, such as ``["cpu", "cuda", "tpu"]``; by default the one that is attached.
+      **kwargs: keyword arguments, in the same way.
 
     Returns:
-      An object whose ``compile(target=None)`` gives the program compiled, with ``cost_analysis()`` and
-      ``memory_analysis()``; a target may be a topology that is not here, as in ``"tpu:v5e:2x2"``.
+      A `jax.stages.Lowered`-like object. Its ``compile(target=None)`` returns the compiled program, with
+      ``cost_analysis()`` and ``memory_analysis()``. A target may be a topology that is not attached:
+      ``"tpu:v5e:2x2"``.
 
     Raises:
-      StagingError: the program does what a platform cannot do.
+      StagingError: the program contains an operation that a platform does not support.
+      TargetError: a platform does not exist.
+
+    >>> import autograph as ag, jax, jax.numpy as jnp
+    >>> lowered = ag.function(lambda x: x + 1).lower(jax.ShapeDtypeStruct((3,), jnp.float32))
+    >>> "stablehlo.add" in lowered.as_text()
+    True
     """
     signature, arrays = function._given(args, kwargs)
     types = placed_types(function.__name__, signature, arrays, function._options.in_shardings)
@@ -41,18 +49,22 @@ def lower(function: Any, *args: Any, platforms: Sequence[str] | None = None, **k
 
 
 def trace(function: Any, *args: Any, **kwargs: Any) -> Any:
-    """The program for these arguments, as `jax.stages.Traced`: a function of the arrays among them, which `jax.export` exports.
+    """Trace the function for these arguments, as `jax.jit`'s ``trace`` does.
 
-    Variables that the function reads are constants of their present values. Python values are part of the program, so
-    arguments without arrays are left out of its calls, as static arguments are; inside of a container None stands in their
-    place, and a dataclass that is no pytree is a tuple of its fields.
+    `jax.export.export` calls it. Variables that the function reads become constants. Python values are part of the
+    program and are omitted from its arguments, as static arguments are; inside of a container, None takes their
+    place, and a dataclass that is not a pytree becomes a tuple of its fields.
 
     Args:
-      args, kwargs: as of a call; types (`TensorSpec`, `jax.ShapeDtypeStruct`) stand for arrays, sizes may be open. Under an
-        ``input_signature`` they may be left out.
+      *args: as for a call; `TensorSpec` and `jax.ShapeDtypeStruct` may replace arrays, and their sizes may be open.
+        All may be omitted if the function has an ``input_signature``.
+      **kwargs: keyword arguments, in the same way.
+
+    Returns:
+      A `jax.stages.Traced`: a function of the arrays among the arguments.
 
     Raises:
-      StagingError: the function writes Variables, and that program would have no place for them.
+      StagingError: the function assigns Variables.
 
     >>> import autograph as ag, jax, jax.numpy as jnp
     >>> @ag.function
@@ -68,12 +80,16 @@ def trace(function: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def eval_shape(function: Any, *args: Any, **kwargs: Any) -> Any:
-    """The types of what the function gives for these arguments, each a `jax.ShapeDtypeStruct`, as `jax.eval_shape` has it.
+    """Return the shapes and dtypes of the results for these arguments, as `jax.eval_shape` does.
 
-    Nothing is computed, and Variables are left as they are.
+    Nothing is computed, and Variables keep their values.
 
     Args:
-      args, kwargs: as of `trace`.
+      *args: as in `trace`.
+      **kwargs: as in `trace`.
+
+    Returns:
+      The result's structure, with a `jax.ShapeDtypeStruct` in the place of each array.
 
     >>> import autograph as ag, jax, jax.numpy as jnp
     >>> ag.function(lambda x: x @ x.T).eval_shape(jax.ShapeDtypeStruct((3, 4), jnp.float32))

@@ -22,22 +22,22 @@ from autograph.runtime.recording import JOINT
 
 
 class TensorArray:
-    """A sequence of elements of one shape and dtype, written and read by index.
+    """A sequence of arrays of one shape and dtype that is written and read by index.
 
-    Operations that write return a new array and leave this one as it was: ``ta = ta.write(i, value)``. Elements
-    that were never written read as zeros.
+    It is functional: methods that write return a new TensorArray and leave this one unchanged, as in
+    ``ta = ta.write(i, value)``. It is a pytree. Elements that were never written read as zeros.
 
-    Inside a staged loop an array that grows has room for as many more elements as the loop has iterations, or for
-    ``max_size``; `stack` then gives all the room there is unless the number of elements is known while tracing, and
-    `size` says how many of them count. Writes at a traced index past the room are dropped, as XLA does.
+    In a staged loop, a dynamic array has capacity for one more element per iteration, or for ``max_size`` elements.
+    If the number of elements is traced, `stack` returns an array of traced length. A write at a traced index beyond
+    the capacity is dropped.
 
     Args:
-      dtype: of the elements.
-      size: how many there are, or are at first if it grows.
-      dynamic_size: whether it grows when written past its end.
-      clear_after_read: accepted, without effect: nothing is cleared.
-      element_shape: the shape of the elements; without, that of the first one written.
-      max_size: how far it may grow.
+      dtype: the dtype of the elements.
+      size: the number of elements; with ``dynamic_size``, the initial number.
+      dynamic_size: whether a write past the end makes the array longer.
+      clear_after_read: accepted for TensorFlow's sake; it has no effect.
+      element_shape: the shape of an element; by default that of the first one written.
+      max_size: the greatest number of elements of a dynamic array.
 
     >>> import autograph as ag, jax.numpy as jnp
     >>> @ag.function
@@ -85,27 +85,39 @@ class TensorArray:
 
     @property
     def element_shape(self) -> tuple[int, ...] | None:
-        """The shape of the elements, None while it is not known."""
+        """The shape of the elements, or None if it is not known yet."""
         return self._element_shape if self._buffer is None else tuple(self._buffer.shape[1:])
 
     @property
     def dynamic_size(self) -> bool:
-        """Whether it grows when written past its end."""
+        """Whether a write past the end makes the array longer."""
         return self._dynamic
 
     def size(self) -> Any:
-        """The number of elements."""
+        """Return the number of elements.
+
+        Returns:
+          An int, or an integer scalar array if the number is traced.
+        """
         return self._count
 
     def __len__(self) -> int:
         return operator.index(self._count)
 
     def write(self, index: Any, value: Any) -> TensorArray:
-        """A new array with ``value`` at ``index``.
+        """Return a new array with ``value`` at ``index``.
+
+        Args:
+          index: an int, or an integer scalar array.
+          value: an array of the element shape and dtype.
+
+        Returns:
+          A TensorArray.
 
         Raises:
-          IndexError: a known index that is out of range. ValueError: an element of another shape or dtype.
-          StagingError: a traced index, and no known room to grow into.
+          IndexError: a known index is out of range.
+          ValueError: the shape or the dtype of ``value`` differs.
+          StagingError: the index is traced, and the capacity is not known.
         """
         element = self._element(value)
         index = _index(index)
@@ -120,17 +132,28 @@ class TensorArray:
         return after._replaced(buffer, count)
 
     def read(self, index: Any) -> Any:
-        """The element at ``index``."""
+        """Return the element at ``index``.
+
+        Args:
+          index: an int, or an integer scalar array.
+
+        Returns:
+          An array of the element shape and dtype.
+
+        Raises:
+          IndexError: a known index is out of range.
+        """
         index = _index(index)
         if isinstance(index, int) and isinstance(self._count, int) and not 0 <= index < self._count:
             raise IndexError(f"read at index {index} of a TensorArray with {self._count} elements")
         return self._filled()[index]
 
     def stack(self) -> Any:
-        """All elements as one array, along a new first axis.
+        """Return all elements as one array, stacked along a new first axis.
 
-        Where their number is traced, a `PaddedArray`: an array of that length in the room of more, which `autograph.function`
-        returns exact.
+        Returns:
+          An array of shape ``(size, *element_shape)``. If the size is traced, an array of traced length, which
+          `autograph.function` returns exact.
         """
         buffer = self._filled()
         self._check_written()
@@ -144,7 +167,14 @@ class TensorArray:
         return buffer if _same_size(count, buffer.shape[0]) else buffer[:count]
 
     def unstack(self, value: Any) -> TensorArray:
-        """A new array whose elements are the parts of ``value`` along its first axis."""
+        """Return a new array whose elements are the slices of ``value`` along its first axis.
+
+        Args:
+          value: an array of shape ``(n, *element_shape)``.
+
+        Returns:
+          A TensorArray of size ``n``.
+        """
         value = self._cast(value)
         if not self._dynamic and isinstance(self._count, int) and value.shape[0] != self._count:
             raise ValueError(f"unstack of {value.shape[0]} elements into a TensorArray of {self._count}")
@@ -152,11 +182,26 @@ class TensorArray:
         return after._replaced(value, value.shape[0])
 
     def gather(self, indices: Any) -> Any:
-        """The elements at ``indices``, as one array."""
+        """Return the elements at ``indices``, stacked.
+
+        Args:
+          indices: a vector of integers of length ``n``.
+
+        Returns:
+          An array of shape ``(n, *element_shape)``.
+        """
         return self._filled()[jnp.asarray(plain(indices))]
 
     def scatter(self, indices: Any, value: Any) -> TensorArray:
-        """A new array with the parts of ``value`` along its first axis at ``indices``."""
+        """Return a new array with the slices of ``value`` along its first axis at ``indices``.
+
+        Args:
+          indices: a vector of integers of length ``n``.
+          value: an array of shape ``(n, *element_shape)``.
+
+        Returns:
+          A TensorArray.
+        """
         value = self._cast(value)
         indices = plain(indices)
         if isinstance(indices, jax.core.Tracer) or isinstance(self._count, jax.Array):
@@ -175,7 +220,11 @@ class TensorArray:
         return after._replaced(buffer, _larger(after._count, last) if after._dynamic else after._count)
 
     def concat(self) -> Any:
-        """All elements as one array, end to end along their first axis."""
+        """Return all elements as one array, concatenated along their first axis.
+
+        Returns:
+          An array of shape ``(size * element_shape[0], *element_shape[1:])``.
+        """
         stacked = self.stack()
         if stacked.ndim < 2:
             raise ValueError("concat needs elements with a first axis; stack joins scalars")
@@ -185,7 +234,18 @@ class TensorArray:
         return stacked.reshape(-1, *stacked.shape[2:])
 
     def split(self, value: Any, lengths: Sequence[int]) -> TensorArray:
-        """A new array whose elements are successive parts of ``value``, all of one length."""
+        """Return a new array whose elements are consecutive pieces of ``value``.
+
+        Args:
+          value: an array.
+          lengths: the lengths of the pieces along the first axis, all the same.
+
+        Returns:
+          A TensorArray of size ``len(lengths)``.
+
+        Raises:
+          ValueError: the lengths differ, or do not add up to the length of ``value``.
+        """
         value = self._cast(value)
         sizes = {operator.index(length) for length in np.asarray(lengths).tolist()}
         if len(sizes) != 1:
@@ -216,7 +276,9 @@ class TensorArray:
         return made
 
     def before_loop(self, bound: Any) -> TensorArray:
-        """The same elements, with room for ``bound`` more (None: not known) that a staged loop may write."""
+        """Return the same elements with capacity for ``bound`` more writes in a staged loop. None: the bound is not
+        known.
+        """
         if not self._dynamic or self._max_size is not None or bound is None:
             return self
         present = self._known_room() if isinstance(self._count, jax.Array) else self._count

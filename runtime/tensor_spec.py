@@ -11,13 +11,13 @@ import jax.numpy as jnp
 
 
 class TensorSpec:
-    """What an array argument must be like.
+    """The shape and dtype that an array argument must have.
 
-    Attributes:
-      shape: a tuple of sizes: an int; None for any size; a str for any size under that name, equal names
-        being equal sizes. Or None for any rank.
-      dtype: the dtype.
-      name: what messages call the argument.
+    Args:
+      shape: a tuple of sizes, or None for any rank. A size is an int, None (any size), or a str that names an open
+        size; sizes of one name are equal.
+      dtype: the dtype, float32 by default.
+      name: the name of the argument in messages and signatures.
 
     >>> import autograph as ag, jax.numpy as jnp
     >>> ag.TensorSpec([None, 3])
@@ -42,7 +42,14 @@ class TensorSpec:
 
     @classmethod
     def from_array(cls, array: Any, name: str | None = None) -> TensorSpec:
-        """The spec of just this array (anything with a shape and a dtype will do, a Python number too).
+        """Return the spec with the shape and dtype of an array.
+
+        Args:
+          array: an array, a Python number, or another object with a shape and a dtype.
+          name: the name of the argument.
+
+        Returns:
+          A `TensorSpec` without open sizes.
 
         >>> import numpy as np
         >>> TensorSpec.from_array(np.zeros((2, 3), np.float32))
@@ -61,11 +68,17 @@ class TensorSpec:
 
     @property
     def is_fixed(self) -> bool:
-        """Whether no size is left open."""
+        """Whether all sizes are known."""
         return self.shape is not None and all(isinstance(size, int) for size in self.shape)
 
     def is_compatible_with(self, value: Any) -> bool:
-        """Whether an array or another spec fits this one: the same dtype, and no size that contradicts.
+        """Return whether an array, or another spec, has this dtype and a shape that this shape admits.
+
+        Args:
+          value: an array, a Python number, or a `TensorSpec`.
+
+        Returns:
+          A bool.
 
         >>> TensorSpec([None]).is_compatible_with(TensorSpec([3]))
         True
@@ -78,7 +91,13 @@ class TensorSpec:
         return len(self.shape) == len(other.shape) and _sizes_agree(self.shape, other.shape)
 
     def most_general_compatible(self, other: TensorSpec) -> TensorSpec:
-        """The narrowest spec that admits what either admits.
+        """Return the narrowest spec that admits all arrays that this spec or ``other`` admits.
+
+        Args:
+          other: a spec of the same dtype.
+
+        Returns:
+          A `TensorSpec`; its shape is None if the ranks differ.
 
         Raises:
           ValueError: the dtypes differ.

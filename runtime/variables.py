@@ -33,14 +33,15 @@ _ORDER = itertools.count()
 
 
 class Frame:
-    """One recording of a user's function, within which Variables are read and written through their stand-ins.
+    """One recording of a user's function, in which Variables are read and assigned through stand-ins.
 
     Attributes:
-      may_create: whether the function may make Variables now.
-      rooms: how much room its lists have; None if it cannot be run again with more.
-      created: the Variables that it made, each with the recorded value that it starts with, or None if that is known.
-      statements: what is staged in it.
-      touched: the Variables that it read or wrote, by identity; the program needs them, whatever becomes of them meanwhile.
+      may_create: whether the function may create Variables now.
+      rooms: the capacities of its lists; None if the function cannot run again with larger ones.
+      created: the Variables that it created, each with its recorded initial value, or None if that is known.
+      statements: the staged statements recorded in it.
+      touched: the Variables that it read or assigned, by identity. The program needs them even if they are dropped
+        later.
     """
 
     def __init__(
@@ -57,7 +58,7 @@ class Frame:
     def record(self, block: Callable[..., Sequence[Any]], arrays: Sequence[Any]) -> Any:
         """Run ``block`` once on stand-ins of ``arrays``.
 
-        Its results are followed by the start values of Variables it made.
+        The initial values of the Variables that it created follow its results.
         """
 
         def run(*operands: Any) -> list[Any]:
@@ -84,19 +85,19 @@ _BY_STAND_IN: weakref.WeakValueDictionary[int, Variable] = weakref.WeakValueDict
 
 
 def staging() -> Staging:
-    """How programs are recorded."""
+    """Return the object that records programs."""
     return JOINT.staging
 
 
 def current_frame() -> Frame | None:
-    """The recording that runs in this thread now."""
+    """Return the recording that runs in this thread now."""
     frame: Frame | None = LOCAL.frame
     return frame
 
 
 @contextmanager
 def outside_recordings() -> Iterator[None]:
-    """Run a block as if nothing were being recorded: for state of our own that is made when it is first needed."""
+    """Run a block outside of all recordings, for internal state that is made on first use."""
     outer, LOCAL.frame = LOCAL.frame, None
     try:
         with jax.core.eval_context():
@@ -106,24 +107,27 @@ def outside_recordings() -> Iterator[None]:
 
 
 def touched_by(program: Any) -> list[tuple[Variable, bool]]:
-    """The Variables that a recorded program touches, and whether it writes each."""
+    """Return the Variables that a recorded program uses, and whether it assigns each."""
     return [(_BY_STAND_IN[id(ref)], written) for ref, written in JOINT.staging.stand_ins(program)]
 
 
 class Variable(ArrayLike, AssignedDerivatives):
-    """A mutable array, in and out of functions.
+    """A mutable array that compiled functions can read and assign.
 
-    A `Function` takes the Variables it uses as implicit inputs and gives back what it wrote, so assignments in
-    branches, loops, ``lax.scan`` bodies and nested functions happen in program order, once for each execution; a
-    call that fails leaves them as they were. Shape and dtype are fixed. NumPy's operators, indexing and an array's
-    methods work on the value; in-place operators assign.
+    A `Function` takes the Variables that it uses as implicit inputs and returns their new values as implicit outputs.
+    Assignments in branches, loops, ``lax.scan`` bodies and nested functions happen in program order, once for each
+    execution; a call that raises leaves Variables unchanged. The shape and the dtype are fixed at creation. NumPy's
+    operators, indexing and the methods of an array apply to the value; in-place operators assign.
 
     Args:
-      initial_value: an array, a number, a nested list, or a function without arguments that gives one.
-      trainable: whether gradients are taken with respect to it unless others are named.
-      name: what messages call it.
-      dtype: the dtype, if not that of the initial value.
-      sharding: where it is kept, a `jax.sharding.Sharding`.
+      initial_value: an array, a number, a nested list, or a function without arguments that returns one of these.
+      trainable: whether `grad` and `Module.trainable_variables` include it by default.
+      name: its name in messages.
+      dtype: the dtype; by default that of the initial value.
+      sharding: a `jax.sharding.Sharding` that its value is kept in.
+
+    Raises:
+      ValueError: it is created inside a `Function` after the first call.
 
     >>> import autograph as ag, jax.numpy as jnp
     >>> total = ag.Variable(0.0, name="total")
@@ -210,7 +214,7 @@ class Variable(ArrayLike, AssignedDerivatives):
 
     @property
     def value(self) -> Any:
-        """The present value, a `jax.Array`."""
+        """The current value, a `jax.Array`."""
         staging = JOINT.staging
         place = staging.place()
         frame: Frame | None = LOCAL.frame
@@ -238,7 +242,11 @@ class Variable(ArrayLike, AssignedDerivatives):
         return value
 
     def read_value(self) -> Any:
-        """The present value; what ``value`` gives."""
+        """Return the current value.
+
+        Returns:
+          A `jax.Array`, the same as `value`.
+        """
         return self.value
 
     @property
@@ -258,19 +266,26 @@ class Variable(ArrayLike, AssignedDerivatives):
 
     @property
     def trainable(self) -> bool:
-        """Whether gradients are taken with respect to it unless others are named."""
+        """Whether `grad` and `Module.trainable_variables` include it by default."""
         return self._trainable
 
     @property
     def name(self) -> str:
-        """The name it was given, else ``'Variable'``."""
+        """The name that it was created with; ``'Variable'`` by default."""
         return self._name or "Variable"
 
     def assign(self, value: Any) -> Variable:
-        """Take a new value. Returns the variable.
+        """Assign a new value.
+
+        Args:
+          value: an array, a number or a nested list of the Variable's shape, in a dtype that converts to the
+            Variable's.
+
+        Returns:
+          The Variable.
 
         Raises:
-          ValueError: another shape or dtype.
+          ValueError: the shape or the dtype differs.
           StagingError: inside a ``vmap``, or in a trace that autograph does not own.
 
         >>> Variable([1, 2]).assign([3, 4]).numpy().tolist()
@@ -282,11 +297,31 @@ class Variable(ArrayLike, AssignedDerivatives):
         return self
 
     def assign_add(self, value: Any) -> Variable:
-        """Add ``value``. Returns the variable."""
+        """Add ``value`` to the value.
+
+        Args:
+          value: an array or a number that broadcasts to the Variable's shape.
+
+        Returns:
+          The Variable.
+
+        Raises:
+          ValueError: the shape or the dtype of the sum differs.
+        """
         return self._update(operator.add, value)
 
     def assign_sub(self, value: Any) -> Variable:
-        """Subtract ``value``. Returns the variable."""
+        """Subtract ``value`` from the value.
+
+        Args:
+          value: an array or a number that broadcasts to the Variable's shape.
+
+        Returns:
+          The Variable.
+
+        Raises:
+          ValueError: the shape or the dtype of the difference differs.
+        """
         return self._update(operator.sub, value)
 
     def _update(self, function: Callable[[Any, Any], Any], other: Any) -> Variable:
@@ -363,7 +398,7 @@ class Variable(ArrayLike, AssignedDerivatives):
         count_effect()
 
     def check_writable(self, value: Any) -> None:
-        """Raise unless ``value`` can be stored here and now, outside all recordings of ours."""
+        """Raise unless ``value`` can be assigned here, outside of all recordings."""
         staging = JOINT.staging
         place = staging.place()
         if staging.is_recording(place):
@@ -413,7 +448,7 @@ class Variable(ArrayLike, AssignedDerivatives):
 
 
 class VariableItem(ArrayLike):
-    """``v[i]``: the part of a Variable, as an array, or to be assigned.
+    """``v[i]``: a slice of a Variable, which is read as an array and can be assigned.
 
     >>> v = Variable([1, 2, 3])
     >>> int(v[0] + 1)
@@ -430,11 +465,11 @@ class VariableItem(ArrayLike):
 
     @property
     def value(self) -> Any:
-        """The part's present value."""
+        """The current value of the slice."""
         return self._variable.value[self._key]
 
     def assign(self, value: Any) -> Variable:
-        """Assign to this part. Returns the whole variable."""
+        """Assign to this slice. Returns the whole Variable."""
         variable = self._variable
         variable._check_free()
         with variable._lock:
@@ -446,11 +481,11 @@ class VariableItem(ArrayLike):
         return variable
 
     def assign_add(self, value: Any) -> Variable:
-        """Add to this part. Returns the whole variable."""
+        """Add to this slice. Returns the whole Variable."""
         return self._update(operator.add, value)
 
     def assign_sub(self, value: Any) -> Variable:
-        """Subtract from this part. Returns the whole variable."""
+        """Subtract from this slice. Returns the whole Variable."""
         return self._update(operator.sub, value)
 
     def _update(self, function: Callable[[Any, Any], Any], other: Any) -> Variable:
@@ -482,7 +517,7 @@ jax.tree_util.register_pytree_node(VariableItem, lambda item: ((item.value,), No
 
 
 def accept_variables() -> None:
-    """Let JAX's functions take Variables for their values: each call reads the value anew."""
+    """Make JAX's functions accept Variables as arrays; each call reads the current value."""
     JOINT.staging.accept(Variable, lambda variable: variable.value, lambda variable: variable._type)
 
 
