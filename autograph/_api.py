@@ -517,12 +517,6 @@ def load_ipython_extension(ipython: Any) -> None:
 
     Args:
       ipython: the running shell. IPython passes it.
-
-    >>> class Shell:
-    ...     def register_magic_function(self, function, magic_kind, magic_name):
-    ...         print(magic_kind, magic_name)
-    >>> load_ipython_extension(Shell())
-    cell autograph
     """
     add_magic(ipython, lambda f: _listings(operators, f, ()), to_code, sys.modules["IPython"].display.display)
 
