@@ -25,31 +25,31 @@ from autograph.backends.xla.data import XlaData
 from autograph.backends.xla.inspection import Inspection
 from autograph.backends.xla.open_sizes import OpenSizes, symbolic_types
 from autograph.backends.xla.staging import XlaStaging
-from autograph.runtime import derivatives
-from autograph.runtime.chosen_arguments import ArgumentOptions
-from autograph.runtime.converted import boundary
-from autograph.runtime.dataset import loop_of
+from autograph.runtime.code.library_table import is_library
+from autograph.runtime.containers.iterables import make_range
+from autograph.runtime.data.dataset import loop_of
 from autograph.runtime.errors import ConversionError
 from autograph.runtime.explorer.page import refusal_page as page_of_refusal
 from autograph.runtime.explorer.refusals import refusal_of
-from autograph.runtime.features import Feature
-from autograph.runtime.function import Function
-from autograph.runtime.library_table import is_library
-from autograph.runtime.notebooks import add_magic
-from autograph.runtime.operators import Operators
-from autograph.runtime.operators.bounds import takes_positions
-from autograph.runtime.operators.calls import is_plain, mark_unconverted
-from autograph.runtime.operators.context import Context
-from autograph.runtime.operators.iterables import make_range
-from autograph.runtime.operators.locations import is_internal
-from autograph.runtime.operators.logs import is_logging
-from autograph.runtime.operators.loop_options import set_loop_options
-from autograph.runtime.operators.tqdm_bars import is_writing
-from autograph.runtime.operators.user_classes import operator_methods, writes_unseen
-from autograph.runtime.options import Options, Tools, check_options
-from autograph.runtime.recording import use_data, use_staging
+from autograph.runtime.function.converted import boundary
+from autograph.runtime.function.features import Feature
+from autograph.runtime.function.function import Function
+from autograph.runtime.function.notebooks import add_magic
+from autograph.runtime.function.options import Options, Tools, check_options
+from autograph.runtime.gradients import derivatives
 from autograph.runtime.saving.loaded import loader
-from autograph.runtime.variables import accept_variables
+from autograph.runtime.signatures.chosen_arguments import ArgumentOptions
+from autograph.runtime.staging.access.bounds import takes_positions
+from autograph.runtime.staging.builtins.logs import is_logging
+from autograph.runtime.staging.builtins.tqdm_bars import is_writing
+from autograph.runtime.staging.calls.calls import is_plain, mark_unconverted
+from autograph.runtime.staging.context import Context
+from autograph.runtime.staging.operators import Operators
+from autograph.runtime.staging.policy.loop_options import set_loop_options
+from autograph.runtime.staging.policy.user_classes import operator_methods, writes_unseen
+from autograph.runtime.state.variables import accept_variables
+from autograph.runtime.tracing.locations import is_internal
+from autograph.runtime.tracing.recording import use_data, use_staging
 
 F = TypeVar("F", bound=Callable[..., Any])
 P = ParamSpec("P")

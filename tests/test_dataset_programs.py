@@ -178,7 +178,7 @@ def test_a_source_that_is_no_dataset():
 
 
 def test_arrays_too_large_for_the_device_stay_with_the_host(monkeypatch):
-    import autograph.runtime.dataset as module
+    import autograph.runtime.data.dataset as module
 
     monkeypatch.setattr(module, "_ON_DEVICE_AT_MOST", 8)
     data = pairs().shuffle(seed=3).batch(3)

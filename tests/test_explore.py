@@ -17,7 +17,7 @@ import autograph as ag
 from autograph._listing import lines_with_origins
 from autograph.backends.described import Role
 from autograph.runtime.explorer.lines import COND, LOWERED, SELECT, boxes_of, facts_by_line, statements_of
-from autograph.runtime.statements import Remark, StagedBranch, StagedLoop
+from autograph.runtime.tracing.statements import Remark, StagedBranch, StagedLoop
 from autograph.tools.cli import main
 from tests import explored
 

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from autograph.runtime.operators.extents import Extent, exactly
+from autograph.runtime.containers.extents import Extent, exactly
 
 
 def steps(seed):

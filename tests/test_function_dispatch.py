@@ -323,7 +323,7 @@ def test_a_concrete_function_outlives_its_function():
 
 def test_calls_like_one_before_go_to_the_compiled_function_directly(monkeypatch):
     """What a call costs beyond `jax.jit`'s is what it passes on its way, of which a `Program` is the slow part."""
-    from autograph.runtime.program import Program
+    from autograph.runtime.function.program import Program
 
     count = ag.Variable(0.0)
 

@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from autograph.runtime.operators.holders import holder, reached
-from autograph.runtime.operators.liveness import read_anywhere, read_from
+from autograph.runtime.heap.holders import holder, reached
+from autograph.runtime.heap.liveness import read_anywhere, read_from
 
 
 def here():

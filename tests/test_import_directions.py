@@ -36,20 +36,20 @@ MAY_IMPORT = {
     "tools": {"face"},
 }
 STAGING = ("lax", "jit", "export", "extend")
-# The sub-packages of the runtime, lowest first: none imports a higher one. What a sub-package may import of the modules beside it.
-LAYERS = ("autograph.runtime.layouts", "autograph.runtime.operators")
-BESIDE = {
-    "autograph.runtime.layouts": (
-        "autograph.runtime.library_table",
-        "autograph.runtime.one_of",
-        "autograph.runtime.optional",
+# The sub-packages of the runtime, lowest first: none imports a higher one.
+LAYERS = tuple(
+    f"autograph.runtime.{name}"
+    for name in (
+        *("code", "tracing", "layouts", "state", "containers", "heap", "effects"),
+        *("staging.access", "staging.policy", "staging.statements", "staging.builtins", "staging.calls", "staging"),
+        *("signatures", "data", "explorer", "function", "gradients", "saving", "summary"),
     )
-}
+)
 COMPAT = "autograph.backends.xla.jax_compat"
 INTERNAL = ("jax.interpreters", "jax.extend", "jax.core", "jax.experimental.hijax")
 DOCUMENTED = ("jax.core.Tracer",)
 # What is to go: no line is added here.
-NOT_YET = {("autograph.runtime.variables", "jax.core.eval_context")}
+NOT_YET = {("autograph.runtime.state.variables", "jax.core.eval_context")}
 # The parameters of our own primitives.
 OWN_PARAMETERS = {"callee", "choice", "program", "rows", "sites", "sweep"}
 # Private by their spelling only: the interface of named tuples.
@@ -125,16 +125,15 @@ def _complaint_about_jax(module: str, here: str, target: str) -> str | None:
 
 
 def _complaint_about_layers(module: str, target: str) -> str | None:
-    layer = next((each for each in LAYERS if within(module, each)), None)
-    if layer is None or within(target, layer):
+    here, there = layer(module), layer(target)
+    if here is None or there is None or LAYERS.index(there) <= LAYERS.index(here):
         return None
-    above = LAYERS[LAYERS.index(layer) + 1 :]
-    if any(within(target, each) for each in above):
-        return f"{layer} is below it"
-    is_beside = within(target, "autograph.runtime") and not any(within(target, each) for each in LAYERS)
-    if is_beside and layer in BESIDE and not any(within(target, each) for each in BESIDE[layer]):
-        return f"{layer} knows {', '.join(BESIDE[layer])} only"
-    return None
+    return f"{here} is below it"
+
+
+def layer(module: str) -> str | None:
+    """The sub-package of the runtime that a module belongs to; None where it belongs to none."""
+    return max((each for each in LAYERS if within(module, each)), key=len, default=None)
 
 
 def violations(root: Path = ROOT) -> list[str]:
@@ -250,24 +249,27 @@ def test_every_room_is_looked_at():
     ("file", "statement"),
     [
         ("autograph/_convert.py", "import jax.numpy as jnp"),
-        ("autograph/_passes/loops.py", "from autograph.runtime import operators"),
+        ("autograph/_passes/loops.py", "from autograph.runtime import staging"),
         ("autograph/_passes/loops.py", "from ...autograph.backends import base"),
         ("autograph/_passes/loops.py", "from .. import backends"),
         ("autograph/_source.py", "def f():\n    from ._api import convert"),
         ("autograph/_api.py", "from autograph.tools import cli"),
-        ("runtime/function.py", "from autograph import _convert"),
-        ("runtime/function.py", "from autograph.backends.xla import compiler"),
-        ("runtime/function.py", "from autograph.backends.xla.compiler import compile"),
-        ("runtime/function.py", "import autograph"),
-        ("runtime/operators/calls.py", "from jax._src import core"),
-        ("runtime/operators/calls.py", "from jax import _src"),
-        ("runtime/operators/calls.py", "import jax\njax.lax.cond"),
-        ("runtime/function.py", "from jax import jit"),
-        ("runtime/layouts/join.py", "from autograph.runtime.operators import if_stmt"),
-        ("runtime/layouts/join.py", "from autograph.runtime.variables import Variable"),
+        ("runtime/function/function.py", "from autograph import _convert"),
+        ("runtime/function/function.py", "from autograph.backends.xla import compiler"),
+        ("runtime/function/function.py", "from autograph.backends.xla.compiler import compile"),
+        ("runtime/function/function.py", "import autograph"),
+        ("runtime/staging/calls/calls.py", "from jax._src import core"),
+        ("runtime/staging/calls/calls.py", "from jax import _src"),
+        ("runtime/staging/calls/calls.py", "import jax\njax.lax.cond"),
+        ("runtime/function/function.py", "from jax import jit"),
+        ("runtime/layouts/join.py", "from autograph.runtime.staging import operators"),
+        ("runtime/layouts/join.py", "from autograph.runtime.state.variables import Variable"),
+        ("runtime/heap/journal.py", "from autograph.runtime.staging.statements import conditionals"),
+        ("runtime/staging/access/items.py", "from autograph.runtime.staging.statements import conditionals"),
+        ("runtime/staging/statements/conditionals.py", "from autograph.runtime.staging.operators import Operators"),
         ("runtime/errors.py", "import numpy"),
         ("runtime/errors.py", "from .variables import Variable"),
-        ("backends/xla/leaf_types.py", "from autograph.runtime.variables import Variable"),
+        ("backends/xla/leaf_types.py", "from autograph.runtime.state.variables import Variable"),
         ("backends/xla/leaf_types.py", "import jax._src.core"),
         ("backends/xla/leaf_types.py", "from tests import helpers"),
         ("backends/xla/leaf_types.py", "import runtime.errors"),
@@ -275,7 +277,7 @@ def test_every_room_is_looked_at():
         ("backends/xla/leaf_types.py", "import jax\njax.extend.core.Literal"),
         ("backends/xla/leaf_types.py", "import jax\njax.core.eval_jaxpr"),
         ("backends/xla/leaf_types.py", "from jax.core import eval_jaxpr"),
-        ("runtime/function.py", "import jax\njax.core.eval_context"),
+        ("runtime/function/function.py", "import jax\njax.core.eval_context"),
         ("tools/cli.py", "from autograph import _convert"),
     ],
 )
@@ -291,14 +293,14 @@ def test_a_wrong_import_is_found(tmp_path, file, statement):
         ("autograph/_convert.py", "import gast\nfrom autograph.runtime.errors import ConversionError"),
         ("autograph/_passes/loops.py", "from .._analysis import liveness\nfrom . import breaks"),
         ("runtime/errors.py", "from __future__ import annotations\nimport traceback"),
-        ("runtime/function.py", "import jax.numpy as jnp\nfrom autograph.backends.base import Backend"),
-        ("runtime/function.py", "from autograph.runtime import errors\nfrom .operators import if_stmt"),
+        ("runtime/function/function.py", "import jax.numpy as jnp\nfrom autograph.backends.base import Backend"),
+        ("runtime/function/function.py", "from autograph.runtime import errors\nfrom ..staging import operators"),
         ("runtime/layouts/join.py", "from autograph.runtime.errors import StagingError\nimport jax"),
         (
             "runtime/layouts/join.py",
-            "from autograph.runtime.layouts import kinds\nfrom autograph.runtime.optional import Optional",
+            "from autograph.runtime.layouts import kinds\nfrom autograph.runtime.layouts.optional import Optional",
         ),
-        ("runtime/operators/if_stmt.py", "from autograph.runtime.layouts import kinds"),
+        ("runtime/staging/statements/conditionals.py", "from autograph.runtime.layouts import kinds"),
         ("backends/xla/leaf_types.py", "from jax import lax\nfrom .base import Backend"),
         ("backends/xla/jax_compat.py", "from jax.interpreters import ad\nfrom jax.extend.core import Literal"),
         ("backends/xla/leaf_types.py", "import jax\nisinstance(x, jax.core.Tracer)"),
@@ -312,17 +314,18 @@ def test_a_right_import_is_not(tmp_path, file, statement):
 def _violations_of(root: Path, file: str, statement: str) -> list[str]:
     """What the check says of a small package in which `file` says `statement`."""
     others = ["autograph/_api.py", "autograph/_convert.py", "autograph/_analysis/liveness.py"]
-    others += ["autograph/_passes/breaks.py", "runtime/errors.py", "runtime/variables.py", "tools/cli.py"]
+    others += ["autograph/_passes/breaks.py", "runtime/errors.py", "runtime/state/variables.py", "tools/cli.py"]
     others += [
         "runtime/layouts/kinds.py",
-        "runtime/library_table.py",
-        "runtime/optional.py",
-        "runtime/operators/if_stmt.py",
+        "runtime/code/library_table.py",
+        "runtime/layouts/optional.py",
+        "runtime/staging/operators.py",
+        "runtime/staging/statements/conditionals.py",
         "backends/base.py",
         "backends/xla/compiler.py",
         "tools/targets.py",
     ]
-    for other in others:
+    for other in [*others, file]:
         path = root / other
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()

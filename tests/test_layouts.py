@@ -20,8 +20,8 @@ from autograph.runtime.layouts.describe import anonymous, describe, describe_var
 from autograph.runtime.layouts.join import Joiner, injected
 from autograph.runtime.layouts.kinds import ABSENT, NEVER, NOTHING, Array, Maybe, Nothing, Object, Static, leaves_of
 from autograph.runtime.layouts.mismatches import shown, sides
-from autograph.runtime.operators.reductions import Total
-from autograph.runtime.optional import Optional
+from autograph.runtime.layouts.optional import Optional
+from autograph.runtime.staging.builtins.reductions import Total
 
 Pair = collections.namedtuple("Pair", "x y")
 
@@ -220,7 +220,7 @@ def test_two_lists_of_which_one_has_a_traced_length_are_chosen_after():
 
 
 def _traced_list(values):
-    from autograph.runtime.operators.traced_lists import TracedList
+    from autograph.runtime.containers.traced_lists import TracedList
 
     return TracedList(values)
 

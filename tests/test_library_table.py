@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import autograph as ag
-from autograph.runtime import library_table
-from autograph.runtime.library_table import Entry, LibraryTable, full_name, is_library
+from autograph.runtime.code import library_table
+from autograph.runtime.code.library_table import Entry, LibraryTable, full_name, is_library
 
 
 def test_the_longest_prefix_counts():
@@ -44,7 +44,7 @@ def test_what_is_registered_goes_before_what_was_known():
         (np.random.shuffle, "numpy.random.mtrand.RandomState.shuffle"),
         (np.copyto, "numpy.copyto"),
         (types.SimpleNamespace, "types.SimpleNamespace"),
-        (full_name, "autograph.runtime.library_table.full_name"),
+        (full_name, "autograph.runtime.code.library_table.full_name"),
     ],
 )
 def test_names(called, name):

@@ -15,8 +15,8 @@ LIMIT = 500
 # File: why it is better in one piece.
 LONG: dict[str, str] = {
     "backends/xla/jax_compat.py": "one file holds all that a release of JAX may break",
-    "runtime/dataset.py": "one class, each of whose methods comes with its arguments and an example",
-    "runtime/pipeline.py": "the steps of datasets, a few lines each, and questions to all of them, which name each",
+    "runtime/data/dataset.py": "one class, each of whose methods comes with its arguments and an example",
+    "runtime/data/pipeline.py": "the steps of datasets, a few lines each, and questions to all of them, which name each",
     "tests/generator_programs.py": "programs to run, one after the other",
     "tests/handled_programs.py": "programs to run, one after the other",
     "tests/test_jax_compat.py": "a test for each of its functions",

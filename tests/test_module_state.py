@@ -30,12 +30,12 @@ from tests.rooms import modules
 
 # The state of a thread: what it traces, runs and records.
 THREAD = {
-    "autograph.runtime.operators.journal:Journal",
-    "autograph.runtime.operators.calls_under_way:CallsUnderWay",
-    "autograph.runtime.operators.identities:Identities",
+    "autograph.runtime.heap.journal:Journal",
+    "autograph.runtime.staging.calls.calls_under_way:CallsUnderWay",
+    "autograph.runtime.heap.identities:Identities",
     "autograph.backends.xla.receivers:_Active",
-    "autograph.runtime.raising:_Current",
-    "autograph.runtime.recording:_Recording",
+    "autograph.runtime.effects.raising:_Current",
+    "autograph.runtime.tracing.recording:_Recording",
 }
 # What else may change, for the whole process, and why it is no trace's and no function's.
 PROCESS = {
@@ -44,52 +44,52 @@ PROCESS = {
     "autograph._api:operators": "what `from autograph import operators` in converted source means",
     "autograph._api:_PYTHON": "the operators of plain Python",
     "autograph._api:_SOURCES": "parsed files, each again where its text has changed",
-    "autograph.runtime.recording:JOINT": "what backend and runtime are to each other",
-    "autograph.runtime.optional:CHECKS": "what a value that may be None asks of the operators",
-    "autograph.runtime.one_of:CHOICES": "what one of several constants asks of the operators",
+    "autograph.runtime.tracing.recording:JOINT": "what backend and runtime are to each other",
+    "autograph.runtime.layouts.optional:CHECKS": "what a value that may be None asks of the operators",
+    "autograph.runtime.layouts.one_of:CHOICES": "what one of several constants asks of the operators",
     # What users set for the process.
     "autograph._verbosity:_VERBOSITY": "set_verbosity",
     "autograph._verbosity:_HANDLER": "set_verbosity",
-    "autograph.runtime.eagerness:EAGERNESS": "run_functions_eagerly",
-    "autograph.runtime.library_table:TABLE": "register_library",
-    "autograph.runtime.random:_DEFAULT": "set_seed",
-    "autograph.runtime.collecting:COLLECTION": "summary.trace_on",
-    "autograph.runtime.shortcuts:SHORTCUTS": "which of these calls have to look at",
-    "autograph.runtime.program:_DONATION": "whether a function was made with donate_variables",
+    "autograph.runtime.function.eagerness:EAGERNESS": "run_functions_eagerly",
+    "autograph.runtime.code.library_table:TABLE": "register_library",
+    "autograph.runtime.state.random:_DEFAULT": "set_seed",
+    "autograph.runtime.function.collecting:COLLECTION": "summary.trace_on",
+    "autograph.runtime.function.shortcuts:SHORTCUTS": "which of these calls have to look at",
+    "autograph.runtime.function.program:_DONATION": "whether a function was made with donate_variables",
     "autograph.runtime.summary.tracing:_CURRENT": "summary.trace_on",
     "autograph.runtime.summary.defaults:experimental": "a name space of tf.summary's",
     "autograph.runtime.summary.defaults:_MADE": "the Variable that holds the default writer",
     "autograph.runtime.summary.defaults:_STEPS": "the Variables that programs know by number as default steps",
     # What compiled programs know by number: XLA hands numbers back, in any thread.
-    "autograph.runtime.streams:_OPEN": "iterators that programs have opened",
-    "autograph.runtime.failed_calls:FAILURES": "exceptions that end programs",
+    "autograph.runtime.data.streams:_OPEN": "iterators that programs have opened",
+    "autograph.runtime.effects.failed_calls:FAILURES": "exceptions that end programs",
     "autograph.runtime.summary.writers:_FILES": "files that programs write to",
     "autograph.runtime.summary.writers:_NUMBERS": "their numbers",
     "autograph.runtime.summary.event_files:_NUMBERS": "in the names of files: two of a process differ",
     # What is known of objects that others made, for as long as they live.
-    "autograph.runtime.recording:HELD": "the Variables that programs hold which call Python",
-    "autograph.runtime.variables:_BY_STAND_IN": "the Variable that a Ref stands for: JAX gives the Ref",
-    "autograph.runtime.variables:_ORDER": "which Variable is older",
-    "autograph.runtime.commits:COMMITS": "one lock for the values of several Variables",
-    "autograph.runtime.linked_state:_LINKED": "variables of libraries that functions have met",
-    "autograph.runtime.linked_state:_IN_USE": "those of them that have another class while a function is recorded",
-    "autograph.runtime.pickling:_FUNCTION_OF": "the Function that an anchor, which pickle can name, is of",
+    "autograph.runtime.tracing.recording:HELD": "the Variables that programs hold which call Python",
+    "autograph.runtime.state.variables:_BY_STAND_IN": "the Variable that a Ref stands for: JAX gives the Ref",
+    "autograph.runtime.state.variables:_ORDER": "which Variable is older",
+    "autograph.runtime.state.commits:COMMITS": "one lock for the values of several Variables",
+    "autograph.runtime.state.linked_state:_LINKED": "variables of libraries that functions have met",
+    "autograph.runtime.state.linked_state:_IN_USE": "those of them that have another class while a function is recorded",
+    "autograph.runtime.function.pickling:_FUNCTION_OF": "the Function that an anchor, which pickle can name, is of",
     "autograph.runtime.layouts.objects:_KINDS": "what is known of users' classes",
     # The rest is no state.
     "autograph.backends.xla.raising:RAISES": "an effect, of which JAX asks only which it is",
     "autograph.backends.xla.recursive_calls:CALLS": "an effect",
-    "autograph.runtime.operators.object_graph:_EMPTY": "a cell that nobody fills",
-    "autograph.runtime.commits:_NAME": "an iterator that does not end",
-    "autograph.runtime.program:_AT_ONCE": "an iterator that does not end",
+    "autograph.runtime.heap.object_graph:_EMPTY": "a cell that nobody fills",
+    "autograph.runtime.state.commits:_NAME": "an iterator that does not end",
+    "autograph.runtime.function.program:_AT_ONCE": "an iterator that does not end",
 }
 # Who reads the interpreter's frames, its counts of references or its collector, and what for.
 INTERPRETER = {
-    ("autograph.runtime.operators.locations", "sys._getframe"): "the user's line that is running, for messages",
-    ("autograph.runtime.notebooks", "sys._getframe"): "the number of the cell that is running",
+    ("autograph.runtime.tracing.locations", "sys._getframe"): "the user's line that is running, for messages",
+    ("autograph.runtime.function.notebooks", "sys._getframe"): "the number of the cell that is running",
     ("autograph._convert", "gc"): "no collection while a tree is built, which makes no garbage",
     # What is to go.
-    ("autograph.runtime.operators.holders", "sys._getframe"): "which variables may be read that lead to a container",
-    ("autograph.runtime.operators.holders", "sys.getrefcount"): "whether the dict of a frame's variables is the user's",
+    ("autograph.runtime.heap.holders", "sys._getframe"): "which variables may be read that lead to a container",
+    ("autograph.runtime.heap.holders", "sys.getrefcount"): "whether the dict of a frame's variables is the user's",
 }
 # Dicts that are written as the JSON that they describe.
 SCHEMAS = "autograph.runtime.saving.manifest"

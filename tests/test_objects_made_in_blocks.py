@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import autograph as ag
-from autograph.runtime.operators.holders import within_reach
+from autograph.runtime.heap.holders import within_reach
 
 VARIABLE = contextvars.ContextVar("VARIABLE", default=[0.0])  # noqa: B039
 MODULE = types.ModuleType("module_with_state")

@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 import autograph as ag
-from autograph.runtime.signature import Arguments
+from autograph.runtime.signatures.signature import Arguments
 
 pytestmark = pytest.mark.filterwarnings("ignore:(?s).*was traced 6 times")
 

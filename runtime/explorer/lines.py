@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from autograph.backends.described import Block, Operation, Role
 from autograph.runtime.explorer.view import Listing
-from autograph.runtime.statements import Record, Remark, StagedBranch, StagedLoop
+from autograph.runtime.tracing.statements import Record, Remark, StagedBranch, StagedLoop
 
 Line = tuple[str, int]  # file and number
 Staged = TypeVar("Staged", StagedLoop, StagedBranch)

@@ -35,7 +35,7 @@ from autograph.runtime.explorer.lines import (
     statements_of,
 )
 from autograph.runtime.explorer.view import Listing, View
-from autograph.runtime.statements import CarriedVariable, StagedLoop
+from autograph.runtime.tracing.statements import CarriedVariable, StagedLoop
 
 _WORD = re.compile(r"[^\W\d]\w*")
 _NOTHING = Block("program", "", (), "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from autograph.runtime.explorer.page import Refusal
-from autograph.runtime.operators.locations import user_position
+from autograph.runtime.tracing.locations import user_position
 
 _PLACE = re.compile(r"(.+?):(\d+):? ?")
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from autograph.runtime.retrace import Difference
-from autograph.runtime.statements import Record
+from autograph.runtime.signatures.retrace import Difference
+from autograph.runtime.tracing.statements import Record
 
 
 class Listing(Protocol):

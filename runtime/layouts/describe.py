@@ -31,8 +31,8 @@ from autograph.runtime.layouts.kinds import (
     Tree,
 )
 from autograph.runtime.layouts.objects import attributes_of, is_plain_object, is_state
-from autograph.runtime.one_of import OneOf, candidates_of, one_of, tags_of
-from autograph.runtime.optional import Optional, held_in, present_in
+from autograph.runtime.layouts.one_of import OneOf, candidates_of, one_of, tags_of
+from autograph.runtime.layouts.optional import Optional, held_in, present_in
 
 _LEAVES = (jax.Array, np.ndarray, np.generic, str, bytes, bool, int, float, complex, type)
 

@@ -28,7 +28,7 @@ from autograph.runtime.layouts.kinds import (
     is_one_value,
 )
 from autograph.runtime.layouts.mismatches import Mismatch
-from autograph.runtime.one_of import MOST_CANDIDATES, sort_of_constant
+from autograph.runtime.layouts.one_of import MOST_CANDIDATES, sort_of_constant
 
 
 class Types(Protocol):

@@ -27,7 +27,7 @@ from typing import Any
 
 from autograph.backends.base import LeafType, Output
 from autograph.runtime.layouts.functions import is_same_function
-from autograph.runtime.one_of import is_same_constant
+from autograph.runtime.layouts.one_of import is_same_constant
 
 
 class Layout:

@@ -22,8 +22,8 @@ from autograph.runtime.layouts.kinds import (
     Static,
     Tree,
 )
-from autograph.runtime.one_of import MOST_CANDIDATES
-from autograph.runtime.one_of import listed as constants_listed
+from autograph.runtime.layouts.one_of import MOST_CANDIDATES
+from autograph.runtime.layouts.one_of import listed as constants_listed
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import enum
 import weakref
 from typing import Any
 
-from autograph.runtime.library_table import is_library
+from autograph.runtime.code.library_table import is_library
 
 _NOT_STATE = ("__next__", "__get__", "__del__", "__array__", "__jax_array__", "__autograph_value__", "__wrapped__")
 _KINDS: weakref.WeakKeyDictionary[type, bool] = weakref.WeakKeyDictionary()

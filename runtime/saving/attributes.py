@@ -18,13 +18,13 @@ from typing import Any
 import jax
 import numpy as np
 
-from autograph.runtime.concrete import ConcreteFunction
-from autograph.runtime.function import Function
-from autograph.runtime.module import Module
-from autograph.runtime.random import Generator
+from autograph.runtime.function.concrete import ConcreteFunction
+from autograph.runtime.function.function import Function
 from autograph.runtime.saving.dtypes import dtype_of, name_of
 from autograph.runtime.saving.structures import Encoder, Node, NoForm, Slot, is_name
-from autograph.runtime.variables import Variable
+from autograph.runtime.state.module import Module
+from autograph.runtime.state.random import Generator
+from autograph.runtime.state.variables import Variable
 
 ARRAYS = ("jax", "numpy", "scalar")
 Part = list[Any]

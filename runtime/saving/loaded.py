@@ -13,10 +13,7 @@ import numpy as np
 
 from autograph.backends.base import Artifact, LeafType
 from autograph.runtime.errors import LoadError
-from autograph.runtime.function import Function
-from autograph.runtime.held import Held
-from autograph.runtime.random import Generator
-from autograph.runtime.recording import JOINT
+from autograph.runtime.function.function import Function
 from autograph.runtime.saving import manifest, tensors
 from autograph.runtime.saving.attributes import Part, array_of
 from autograph.runtime.saving.directory import MANIFEST, Reading, found
@@ -25,8 +22,11 @@ from autograph.runtime.saving.loaded_module import LoadedModule
 from autograph.runtime.saving.programs import LoadedFunction, LoadedProgram, spec_of
 from autograph.runtime.saving.shardings import sharding_of
 from autograph.runtime.saving.structures import Decoder, Records
-from autograph.runtime.signature import Arguments
-from autograph.runtime.variables import Variable, outside_recordings
+from autograph.runtime.signatures.signature import Arguments
+from autograph.runtime.state.held import Held
+from autograph.runtime.state.random import Generator
+from autograph.runtime.state.variables import Variable, outside_recordings
+from autograph.runtime.tracing.recording import JOINT
 
 _LARGE = 2**20  # bytes from which on an array stays in its file
 

@@ -6,9 +6,9 @@ import types
 from collections.abc import Mapping
 from typing import Any
 
-from autograph.runtime.concrete import ConcreteFunction
-from autograph.runtime.module import Module
-from autograph.runtime.variables import Variable
+from autograph.runtime.function.concrete import ConcreteFunction
+from autograph.runtime.state.module import Module
+from autograph.runtime.state.variables import Variable
 
 # What an instance has of its own. Names of this form are not saved of a module, so that no attribute meets them.
 _OWN = frozenset(["__kind__", "__signatures__", "__captured__"])

@@ -9,17 +9,17 @@ from typing import Any
 import jax
 
 from autograph.backends.base import Artifact
+from autograph.runtime.effects.raising import Guarded
 from autograph.runtime.errors import InvalidArgumentError, StagingError
-from autograph.runtime.input_signature import as_input, check
-from autograph.runtime.inputs import WeakSpec
-from autograph.runtime.raising import Guarded
-from autograph.runtime.recording import JOINT
 from autograph.runtime.saving.dtypes import dtype_of
 from autograph.runtime.saving.raised import SavedSite
 from autograph.runtime.saving.structures import Decoder, Node, NoForm, Records, Slot, encode
-from autograph.runtime.signature import Arguments, is_array_leaf, is_array_like
-from autograph.runtime.tensor_spec import TensorSpec
-from autograph.runtime.variables import Variable
+from autograph.runtime.signatures.input_signature import as_input, check
+from autograph.runtime.signatures.inputs import WeakSpec
+from autograph.runtime.signatures.signature import Arguments, is_array_leaf, is_array_like
+from autograph.runtime.signatures.tensor_spec import TensorSpec
+from autograph.runtime.state.variables import Variable
+from autograph.runtime.tracing.recording import JOINT
 
 _NUMBERS = frozenset(["bool", "int", "float", "complex"])
 

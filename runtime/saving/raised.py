@@ -13,8 +13,8 @@ from typing import Any
 import jax
 
 from autograph.runtime import errors
+from autograph.runtime.effects.raise_sites import as_number, unheard
 from autograph.runtime.errors import SavedError, StagingError
-from autograph.runtime.raise_sites import as_number, unheard
 from autograph.runtime.saving.dtypes import dtype_of, name_of
 from autograph.runtime.saving.schema import Maybe, check, dtype, identifier, line, natural, node
 from autograph.runtime.saving.structures import Decoder, NoForm, Records, Slot, canonical, encode

@@ -14,18 +14,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from autograph.runtime.commits import values_of
-from autograph.runtime.concrete import ConcreteFunction
+from autograph.runtime.effects.raising import Guarded
 from autograph.runtime.errors import StagingError
-from autograph.runtime.function import Function
-from autograph.runtime.held import Constant, Held
-from autograph.runtime.inputs import WeakSpec
-from autograph.runtime.module import Module
-from autograph.runtime.operators.locations import user_location
-from autograph.runtime.processes import on_host
-from autograph.runtime.raising import Guarded
-from autograph.runtime.random import Generator
-from autograph.runtime.recording import JOINT, is_recording
+from autograph.runtime.function.concrete import ConcreteFunction
+from autograph.runtime.function.function import Function
 from autograph.runtime.saving import manifest, tensors
 from autograph.runtime.saving.attributes import Attribute, Part, array_kind, check_names, saved_attributes
 from autograph.runtime.saving.directory import MANIFEST, replacing
@@ -35,9 +27,17 @@ from autograph.runtime.saving.loaded_module import LoadedModule
 from autograph.runtime.saving.raised import entry_of
 from autograph.runtime.saving.shardings import entry_of as sharding_entry
 from autograph.runtime.saving.structures import Node, NoForm, Slot, encode
-from autograph.runtime.signature import Arguments
-from autograph.runtime.tensor_spec import TensorSpec
-from autograph.runtime.variables import Variable
+from autograph.runtime.signatures.inputs import WeakSpec
+from autograph.runtime.signatures.signature import Arguments
+from autograph.runtime.signatures.tensor_spec import TensorSpec
+from autograph.runtime.state.commits import values_of
+from autograph.runtime.state.held import Constant, Held
+from autograph.runtime.state.module import Module
+from autograph.runtime.state.processes import on_host
+from autograph.runtime.state.random import Generator
+from autograph.runtime.state.variables import Variable
+from autograph.runtime.tracing.locations import user_location
+from autograph.runtime.tracing.recording import JOINT, is_recording
 
 
 def save(

@@ -35,13 +35,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from autograph.runtime.one_of import OneOf
-from autograph.runtime.operators.list_outputs import CountedList
-from autograph.runtime.operators.padded import Padded, flatten_element
-from autograph.runtime.operators.padded_arrays import PaddedArray
-from autograph.runtime.operators.traced_lists import TracedList
-from autograph.runtime.optional import Optional
-from autograph.runtime.results import MadeOutput, StaticOutput
+from autograph.runtime.containers.padded import Padded, flatten_element
+from autograph.runtime.containers.padded_arrays import PaddedArray
+from autograph.runtime.containers.traced_lists import TracedList
+from autograph.runtime.function.results import MadeOutput, StaticOutput
+from autograph.runtime.heap.list_outputs import CountedList
+from autograph.runtime.layouts.one_of import OneOf
+from autograph.runtime.layouts.optional import Optional
 from autograph.runtime.saving.texts import SlotText, parts_of
 
 Node = list[Any]

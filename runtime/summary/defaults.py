@@ -19,10 +19,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from autograph.runtime.errors import StagingError
-from autograph.runtime.held import Held
-from autograph.runtime.operators.locations import user_location
-from autograph.runtime.recording import JOINT, LOCAL, is_recording
-from autograph.runtime.variables import Variable, current_frame, outside_recordings
+from autograph.runtime.state.held import Held
+from autograph.runtime.state.variables import Variable, current_frame, outside_recordings
+from autograph.runtime.tracing.locations import user_location
+from autograph.runtime.tracing.recording import JOINT, LOCAL, is_recording
 
 # What the default state holds, by position.
 WRITER, HAS_STEP, STEP, VARIABLE = range(4)

@@ -11,11 +11,11 @@ from typing import Any
 import jax
 
 from autograph.backends.described import Node
-from autograph.runtime.collecting import Collected
+from autograph.runtime.effects.raising import Guarded
 from autograph.runtime.errors import place_of
-from autograph.runtime.held import Held
-from autograph.runtime.raising import Guarded
-from autograph.runtime.recording import JOINT
+from autograph.runtime.function.collecting import Collected
+from autograph.runtime.state.held import Held
+from autograph.runtime.tracing.recording import JOINT
 
 _DTYPES = MappingProxyType(
     {  # those that tensorboardX knows

@@ -11,14 +11,14 @@ from typing import Any
 
 import jax
 
-from autograph.runtime.collecting import COLLECTION
 from autograph.runtime.errors import StagingError
-from autograph.runtime.operators.locations import user_location, warn
-from autograph.runtime.recording import LOCAL, is_recording
+from autograph.runtime.function.collecting import COLLECTION
 from autograph.runtime.summary.defaults import checked_step, now
 from autograph.runtime.summary.event_files import EventFile, graph_value, protos
 from autograph.runtime.summary.graph_files import graph_of
 from autograph.runtime.summary.writers import file_of
+from autograph.runtime.tracing.locations import user_location, warn
+from autograph.runtime.tracing.recording import LOCAL, is_recording
 
 
 @dataclass(frozen=True)

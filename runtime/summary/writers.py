@@ -11,10 +11,10 @@ from typing import Any
 
 import jax
 
-from autograph.runtime.effects import perform
-from autograph.runtime.recording import LOCAL, is_recording
+from autograph.runtime.effects.callbacks import perform
 from autograph.runtime.summary.defaults import entered
 from autograph.runtime.summary.event_files import EventFile
+from autograph.runtime.tracing.recording import LOCAL, is_recording
 
 _NUMBERS = itertools.count(1)
 _FILES: dict[int, EventFile] = {}

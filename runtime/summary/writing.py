@@ -8,8 +8,8 @@ from typing import Any
 import jax
 import numpy as np
 
-from autograph.runtime.effects import perform
-from autograph.runtime.one_of import OneOf
+from autograph.runtime.effects.callbacks import perform
+from autograph.runtime.layouts.one_of import OneOf
 from autograph.runtime.summary.defaults import WRITER, checked_step, resolved, target
 from autograph.runtime.summary.event_files import EventFile, histogram_value, scalar_value, text_value
 from autograph.runtime.summary.writers import SummaryWriter, at_once_or_later, file_of

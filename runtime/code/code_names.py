@@ -1,0 +1,180 @@
+"""The names by which functions read what is outside of them: globals, closure variables and attributes."""
+
+from __future__ import annotations
+
+import dis
+import functools
+import types
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+
+from autograph.runtime.code.library_table import is_library
+
+# Functions that are handed an object, and read attributes of it that the code does not name.
+_OF_WHOLE_OBJECTS = frozenset(
+    ["__dict__", "vars", "dir", "getmembers", "asdict", "astuple", "replace", "copy", "deepcopy", "tree_map", "tree"]
+)
+_BY_TEXT = frozenset(["getattr", "hasattr", "attrgetter", "methodcaller"])
+
+
+@dataclass(frozen=True)
+class Names:
+    """The names that a piece of code takes from outside, by where from and whether it assigns them.
+
+    Attributes: texts (its constants that could be names), globals_read, globals_stored, free_read, free_stored,
+      attributes_read, attributes_stored.
+    """
+
+    globals_read: frozenset[str]
+    globals_stored: frozenset[str]
+    free_read: frozenset[str]
+    free_stored: frozenset[str]
+    attributes_read: frozenset[str]
+    attributes_stored: frozenset[str]
+    texts: frozenset[str]
+
+
+_OPERATIONS = types.MappingProxyType(
+    {
+        "globals_read": ("LOAD_GLOBAL", "LOAD_NAME"),
+        "globals_stored": ("STORE_GLOBAL", "DELETE_GLOBAL"),
+        "free_read": ("LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"),
+        "free_stored": ("STORE_DEREF", "DELETE_DEREF"),
+        "attributes_read": ("LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR"),
+        "attributes_stored": ("STORE_ATTR", "DELETE_ATTR"),
+    }
+)
+_KIND_OF = types.MappingProxyType(
+    {operation: kind for kind, operations in _OPERATIONS.items() for operation in operations}
+)
+
+
+def codes_in(code: types.CodeType) -> Iterator[types.CodeType]:
+    """The code, and that of the functions and expressions in it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from codes_in(constant)
+
+
+@functools.lru_cache(maxsize=1024)
+def names_in(code: types.CodeType) -> frozenset[str]:
+    """The names of globals and attributes in the code, and in that within it, whatever is done with them."""
+    return frozenset(name for part in codes_in(code) for name in part.co_names)
+
+
+@functools.lru_cache(maxsize=1024)
+def names_of(code: types.CodeType) -> Names:
+    """The names of a code object and of those within it."""
+    found: dict[str, set[str]] = {kind: set() for kind in _OPERATIONS}
+    for instruction in dis.get_instructions(code):
+        kind = _KIND_OF.get(instruction.opname)
+        if kind is not None:
+            found[kind].add(instruction.argval)
+    found["texts"] = set(_texts(code.co_consts))
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            inner = names_of(constant)
+            for kind, names in found.items():
+                names |= getattr(inner, kind)
+    # What is local to the function, or to one within it, is not from outside.
+    for kind in ("free_read", "free_stored"):
+        found[kind] &= set(code.co_freevars)
+    return Names(**{kind: frozenset(names) for kind, names in found.items()})
+
+
+def _texts(constants: tuple[Any, ...]) -> Iterator[str]:
+    for constant in constants:
+        if isinstance(constant, str) and constant.isidentifier():
+            yield constant
+        elif isinstance(constant, tuple | frozenset):
+            yield from _texts(tuple(constant))
+
+
+class Readers:
+    """Functions that a call may run, as far as they are the user's, and the names that they read together.
+
+    Attributes:
+      globals: by identity, each namespace with the names read of it.
+      stored_globals: each name that is assigned, with the identity of its namespace.
+      cells: by identity, each closure variable that is read, with its name.
+      stored_cells: the identities of those that are assigned.
+      stored_attributes: the names of the attributes that are assigned.
+    """
+
+    def __init__(self, base: Readers | None = None) -> None:
+        """Start with the names, not the globals and closure variables, of ``base``."""
+        self.globals: dict[int, tuple[dict[str, Any], set[str]]] = {}
+        self.cells: dict[int, tuple[types.CellType, str]] = {}
+        self.stored_globals: set[tuple[int, str]] = set() if base is None else set(base.stored_globals)
+        self.stored_cells: set[int] = set() if base is None else set(base.stored_cells)
+        self.stored_attributes: set[str] = set() if base is None else set(base.stored_attributes)
+        self._attributes: set[str] = set() if base is None else set(base._attributes)
+        self._globals: set[str] = set() if base is None else set(base._globals)
+        self._texts: set[str] = set() if base is None else set(base._texts)
+        self._seen: set[Any] = set() if base is None else set(base._seen)
+
+    def __len__(self) -> int:
+        return len(self._seen)
+
+    @property
+    def reads_all(self) -> bool:
+        """Whether attributes are read that no function names."""
+        used = self._attributes | self._globals
+        return not used.isdisjoint(_OF_WHOLE_OBJECTS) or (not used.isdisjoint(_BY_TEXT) and not self._texts)
+
+    @property
+    def attributes(self) -> set[str]:
+        """The names of the attributes that are read, of whatever object."""
+        by_text = not _BY_TEXT.isdisjoint(self._attributes) or not _BY_TEXT.isdisjoint(self._globals)
+        return self._attributes | self._texts if by_text else self._attributes
+
+    def add(self, value: Any) -> None:
+        """Take in the functions that calling this object runs."""
+        for function in user_functions(value):
+            cells = function.__closure__ or ()
+            key = (function.__code__, *map(id, cells))
+            if key not in self._seen:
+                self._seen.add(key)
+                self._add(function, names_of(function.__code__), cells)
+
+    def _add(self, function: types.FunctionType, names: Names, cells: tuple[types.CellType, ...]) -> None:
+        namespace = function.__globals__
+        _, reads = self.globals.setdefault(id(namespace), (namespace, set()))
+        reads |= names.globals_read
+        self.stored_globals |= {(id(namespace), name) for name in names.globals_stored}
+        for name, cell in zip(function.__code__.co_freevars, cells, strict=True):
+            if name in names.free_read:
+                self.cells[id(cell)] = cell, name
+            if name in names.free_stored:
+                self.stored_cells.add(id(cell))
+        self.stored_attributes |= names.attributes_stored
+        self._attributes |= names.attributes_read
+        self._globals |= names.globals_read
+        self._texts |= names.texts
+
+
+def user_functions(value: Any) -> Iterator[types.FunctionType]:
+    """The functions of the user's that calling this object runs, or reading it as an attribute of a class."""
+    for _ in range(16):  # a chain of wrappers, which might be a ring
+        if isinstance(value, types.FunctionType) and not is_library(value):
+            yield value
+        elif isinstance(value, types.MethodType | classmethod | staticmethod):
+            value = value.__func__
+            continue
+        elif isinstance(value, functools.partial | functools.cached_property):
+            value = value.func
+            continue
+        elif isinstance(value, property):
+            for function in (value.fget, value.fset):
+                yield from user_functions(function)
+            return
+        elif not callable(value) or isinstance(value, type | jax.Array):
+            return
+        elif not hasattr(value, "__wrapped__") and not is_library(value):
+            value = getattr(type(value), "__call__", None)  # noqa: B004  the function itself is wanted
+            continue
+        value = getattr(value, "__dict__", {}).get("__wrapped__")

@@ -1,0 +1,118 @@
+"""Functions of NumPy and of `math` where they meet traced values: JAX's function of the same name and meaning."""
+
+from __future__ import annotations
+
+import functools
+import math
+import types
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from autograph.runtime.containers.traced_lists import TracedList
+
+# They call functions of the user's, or read and write files.
+_NOT_ARRAY_FUNCTIONS = frozenset(
+    ["apply_along_axis", "apply_over_axes", "frompyfunc", "fromfunction", "fromiter", "piecewise", "vectorize"]
+    + ["fromfile", "load", "save", "savez", "printoptions", "set_printoptions", "get_printoptions", "iterable"]
+)
+
+
+def array_overloads() -> Mapping[Any, Callable[..., Any]]:
+    """For each function of NumPy's and of `math` that JAX has too, one that is JAX's on traced arguments."""
+    return _OVERLOADS
+
+
+def has_twin(function: Any) -> bool:
+    """Whether JAX has this function of NumPy's or of `math`."""
+    try:
+        return function in _TWINS
+    except TypeError:
+        return False
+
+
+def _overload(function: Any, twin: Callable[..., Any]) -> Callable[..., Any]:
+    def call(*args: Any, **kwargs: Any) -> Any:
+        traced = any(map(_has_tracer, args)) or (kwargs and any(map(_has_tracer, kwargs.values())))
+        return (twin if traced else function)(*args, **kwargs)
+
+    return functools.update_wrapper(call, function, assigned=("__name__", "__qualname__", "__doc__"), updated=())
+
+
+def _has_tracer(value: Any) -> bool:
+    if isinstance(value, TracedList):
+        return True
+    if type(value) in (list, tuple):
+        return any(map(_has_tracer, value))
+    return isinstance(value, jax.core.Tracer)
+
+
+def _numpy_twins() -> dict[Any, Callable[..., Any]]:
+    twins: dict[Any, Callable[..., Any]] = {}
+    for theirs, ours in ((np, jnp), (np.linalg, jnp.linalg), (np.fft, jnp.fft)):
+        members = vars(ours)
+        for name, function in vars(theirs).items():
+            twin = members.get(name)
+            is_type = isinstance(function, type)
+            if name.startswith("_") or name in _NOT_ARRAY_FUNCTIONS or not callable(function) or not callable(twin):
+                continue
+            if is_type and not issubclass(function, np.generic):
+                continue
+            twins[function] = twin
+    twins.update({np.asarray: jnp.asarray, np.ascontiguousarray: jnp.asarray})
+    return twins
+
+
+def _rounded(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda x: function(x).astype(int)
+
+
+def _floating(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`math`'s functions take real numbers, and give floats."""
+    return lambda *args: function(*(jnp.asarray(arg) * 1.0 for arg in args))
+
+
+def _log(x: Any, base: Any = None) -> Any:
+    return jnp.log(x) if base is None else jnp.log(x) / jnp.log(base)
+
+
+def _isclose(a: Any, b: Any, *, rel_tol: float = 1e-09, abs_tol: float = 0.0) -> Any:
+    close = jnp.abs(a - b) <= jnp.maximum(rel_tol * jnp.maximum(jnp.abs(a), jnp.abs(b)), abs_tol)
+    return (a == b) | (close & jnp.isfinite(a) & jnp.isfinite(b))
+
+
+def _dist(p: Any, q: Any) -> Any:
+    p, q = jnp.asarray(p) * 1.0, jnp.asarray(q) * 1.0
+    if p.ndim != 1 or p.shape != q.shape:
+        raise ValueError("both points must have the same number of dimensions")
+    return jnp.linalg.norm(p - q)
+
+
+def _math_twins() -> dict[Any, Callable[..., Any]]:
+    same = (
+        *("sqrt", "exp", "expm1", "log1p", "log2", "log10", "sin", "cos", "tan", "sinh", "cosh", "tanh"),
+        *("hypot", "degrees", "radians", "copysign", "fmod", "isnan", "isinf", "isfinite"),
+    )
+    renamed = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2", "asinh": "arcsinh"}
+    renamed |= {"acosh": "arccosh", "atanh": "arctanh", "fabs": "abs", "pow": "power", "exp2": "exp2", "cbrt": "cbrt"}
+    names = {name: name for name in same} | renamed
+    twins: dict[Any, Callable[..., Any]] = {
+        getattr(math, name): _floating(getattr(jnp, twin)) for name, twin in names.items() if hasattr(math, name)
+    }
+    twins |= {math.floor: _rounded(jnp.floor), math.ceil: _rounded(jnp.ceil), math.trunc: _rounded(jnp.trunc)}
+    twins |= {math.fsum: lambda values: jnp.sum(jnp.asarray(values) * 1.0)}
+    twins |= {math.log: _floating(_log), math.isclose: _isclose, math.dist: _dist}
+    twins |= {math.gcd: jnp.gcd, math.lcm: jnp.lcm}
+    special = {"erf": "erf", "erfc": "erfc", "lgamma": "gammaln", "gamma": "gamma"}
+    return twins | {getattr(math, name): _special(twin) for name, twin in special.items()}
+
+
+def _special(name: str) -> Callable[..., Any]:
+    return lambda x: getattr(jax.scipy.special, name)(jnp.asarray(x) * 1.0)  # importing it takes a while
+
+
+_TWINS: Mapping[Any, Callable[..., Any]] = types.MappingProxyType(_numpy_twins() | _math_twins())
+_OVERLOADS = types.MappingProxyType({function: _overload(function, twin) for function, twin in _TWINS.items()})

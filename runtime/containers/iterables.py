@@ -1,0 +1,296 @@
+"""What a staged ``for`` runs over: a length, arrays to take slices of, and the item those make."""
+
+from __future__ import annotations
+
+import builtins
+import dataclasses
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from autograph.backends.base import Backend, LeafType
+from autograph.runtime.containers.padded_arrays import PaddedArray
+from autograph.runtime.containers.traced_lists import TracedList, is_array_list, is_traced_list
+from autograph.runtime.errors import StagingError
+from autograph.runtime.tracing.locations import user_location
+from autograph.runtime.tracing.recording import JOINT
+
+# A loop in Python of more iterations is rolled if that can be done, and warned of if not.
+UNROLLED_AT_MOST = 64
+
+
+@dataclass(frozen=True)
+class StagedIterable:
+    """A sequence whose items are made inside the staged loop.
+
+    Attributes:
+      length: how many items, an int or a traced integer; None for no end.
+      arrays: what each iteration gets one slice of, along the first axis.
+      item: makes the item from the iteration's index and slices.
+      surely: whether there is at least one item where the length is traced.
+      limit: the length as a size of arrays, where it is symbolic; a bound of it, where it is traced.
+      stride: the step of a range.
+    """
+
+    length: Any
+    arrays: tuple[Any, ...]
+    item: Callable[[Any, Sequence[Any]], Any]
+    surely: bool = False
+    limit: Any = None
+    stride: Any = None
+
+    @property
+    def is_peelable(self) -> bool:
+        """Whether the items after the first can be taken. JAX cannot tell of arrays of a symbolic size less one if they have any."""
+        return not (self.arrays and is_symbolic_size(self.length))
+
+    def first(self) -> Any:
+        """The first item."""
+        return self.item(0, [array[0] for array in self.arrays])
+
+    def rest(self) -> StagedIterable:
+        """The items after the first."""
+        return StagedIterable(
+            self.length - 1,
+            tuple(array[1:] for array in self.arrays),
+            lambda index, slices: self.item(index + 1, slices),
+            limit=self.limit - 1 if isinstance(self.limit, int) else None,
+        )
+
+    def reporting(self, report: Callable[[Any], None]) -> StagedIterable:
+        """The same items; ``report`` is told the index of each when its iteration begins."""
+
+        def item(index: Any, slices: Sequence[Any]) -> Any:
+            report(index)
+            return self.item(index, slices)
+
+        return dataclasses.replace(self, item=item)
+
+    def at_most(self, count: Any) -> StagedIterable:
+        """The first ``count`` items, an int or a traced integer; None for all."""
+        if count is None:
+            return self
+        if self.length is None:
+            return dataclasses.replace(self, length=count)
+        if isinstance(self.length, int) and isinstance(count, int):
+            shorter = min(self.length, count)
+            arrays = tuple(array[:shorter] for array in self.arrays)
+            return dataclasses.replace(self, length=shorter, arrays=arrays)
+        known = next((size for size in (count, self.length) if isinstance(size, int)), self.limit)
+        return dataclasses.replace(self, length=jnp.minimum(self.length, count), limit=known)
+
+
+class StagedRange:
+    """`range` whose index is traced: what ``ag.range`` gives, and ``range`` of traced bounds."""
+
+    def __init__(self, start: Any, stop: Any, step: Any, limit: Any = None) -> None:
+        self.start, self.stop, self.step = start, stop, step
+        self.limit = limit  # its length as a symbolic size, if it is one
+
+    def __repr__(self) -> str:
+        return f"autograph.range({self.start}, {self.stop}, {self.step})"
+
+    def __iter__(self) -> Any:
+        """Plain Python's iteration, for code that is not converted. `StagingError` if a bound is traced."""
+        return iter(self._as_python())
+
+    def __len__(self) -> int:
+        return len(self._as_python())
+
+    def _as_python(self) -> range:
+        if self.is_traced():
+            raise StagingError(
+                f"{user_location()}\n  A range with traced bounds is used here where its length must be known: "
+                "in a list, or in code that is not converted.\n  Loop over it with `for`, or with sum, max, min, any, all or next of a "
+                "generator expression; for the items themselves, use an autograph.TensorArray(max_size=…)."
+            )
+        return builtins.range(*(bound.__index__() for bound in (self.start, self.stop, self.step)))
+
+    def __getitem__(self, index: Any) -> Any:
+        """An item, at an index that may be traced. One out of range is clamped then, as by JAX."""
+        if isinstance(index, slice) or not (self.is_traced() or isinstance(index, jax.core.Tracer)):
+            return self._as_python()[index]
+        size = self.size()
+        counted = jnp.clip(jnp.where(index < 0, index + size, index), 0, size - 1)
+        return _arithmetic(self.start, counted, self.step)
+
+    def __contains__(self, item: Any) -> bool:
+        return item in self._as_python()
+
+    def is_traced(self) -> bool:
+        """Whether a bound is traced."""
+        return any(isinstance(bound, jax.core.Tracer) for bound in (self.start, self.stop, self.step))
+
+    def size(self) -> Any:
+        """How many items there are, an int or a traced integer."""
+        if not self.is_traced():
+            return len(self)
+        return jnp.maximum(_traced_length(self.start, self.stop, self.step), 0)
+
+    def has(self, item: Any) -> Any:
+        """Whether ``item`` is one of these."""
+        steps = item - self.start
+        return (steps % self.step == 0) & (steps // self.step >= 0) & (steps // self.step < self.size())
+
+    def total(self) -> Any:
+        """The sum of all. No product is taken that wraps around where the sum does not, but for the ends'."""
+        size = self.size()
+        ends = 2 * self.start + (size - 1) * self.step
+        return jnp.where(size % 2 == 0, size // 2 * ends, size * (ends // 2))
+
+
+def is_symbolic_size(value: Any) -> bool:
+    """Whether this is a size that only the run knows (`jax.export`'s symbolic dimensions): no array, but JAX
+    makes one of it.
+    """
+    return (
+        hasattr(type(value), "__jax_array__") and not hasattr(value, "shape") and hasattr(type(value), "__floordiv__")
+    )
+
+
+def make_range(*arguments: Any) -> StagedRange:
+    """A `StagedRange` from the arguments of `range`. A symbolic size is a traced integer here."""
+    limit = arguments[0] if len(arguments) == 1 and is_symbolic_size(arguments[0]) else None
+    arguments = tuple(jnp.asarray(part) if is_symbolic_size(part) else part for part in arguments)
+    if not 1 <= len(arguments) <= 3:
+        raise TypeError(f"range expected 1 to 3 arguments, got {len(arguments)}")
+    for argument in arguments:
+        if not hasattr(argument, "__index__") and not hasattr(argument, "dtype"):
+            raise TypeError(f"'{type(argument).__name__}' object cannot be interpreted as an integer")
+        kind = getattr(getattr(argument, "dtype", None), "kind", "i")
+        if kind not in "iub" or getattr(argument, "shape", ()) != ():
+            raise TypeError(f"range needs integer scalars, got {argument.dtype}{list(argument.shape)}")
+    start, stop, step = (0, *arguments, 1) if len(arguments) == 1 else (*arguments, 1)[:3]
+    if isinstance(step, int) and step == 0:
+        raise ValueError("range() arg 3 must not be zero")
+    return StagedRange(start, stop, step, limit)
+
+
+def to_be_staged(iterable: range | StagedRange) -> StagedRange:
+    """A Python `range` to be staged."""
+    return StagedRange(iterable.start, iterable.stop, iterable.step)
+
+
+@dataclass(frozen=True)
+class StagedItems:
+    """`enumerate`, `zip` or `reversed` of what stages: iterated in Python outside a loop that can stage it."""
+
+    parts: tuple[Any, ...]
+    kind: str
+    start: Any = 0
+
+    def __iter__(self) -> Any:
+        makers: dict[str, Callable[[], Any]] = {
+            "zip": lambda: builtins.zip(*self.parts, strict=False),
+            "enumerate": lambda: builtins.enumerate(self.parts[0], self.start),
+            "reversed": lambda: builtins.reversed(self.parts[0]),
+        }
+        return makers[self.kind]()
+
+
+def as_staged(iterable: Any, backend: Backend, force: bool = False) -> StagedIterable | None:
+    """How to stage a loop over ``iterable`` here, or None if it runs in Python.
+
+    ``force`` stages concrete ranges too.
+    """
+    if isinstance(iterable, StagedRange):
+        return _staged_range(iterable, backend, force)
+    if isinstance(iterable, StagedItems):
+        return _staged_items(iterable, backend)
+    if is_traced_list(iterable) or (is_array_list(iterable) and len(iterable) > UNROLLED_AT_MOST):
+        iterable.note_read()
+        held = iterable.contents()
+        return StagedIterable(
+            held.length, held.buffers, lambda index, slices: held.kind.build(slices), limit=held.capacity
+        )
+    if isinstance(iterable, PaddedArray) and iterable.resolve() is iterable:
+        rows = iterable.values
+        return StagedIterable(iterable.length, (rows,), lambda index, slices: slices[0], limit=rows.shape[0])
+    if not backend.is_array(iterable) or not (backend.is_traced(iterable) or backend.is_tracing()):
+        return None
+    if iterable.ndim == 0:
+        raise TypeError("iteration over a 0-d array")
+    rows = JOINT.staging.with_whole_rows(iterable)
+    return StagedIterable(iterable.shape[0], (rows,), lambda index, slices: slices[0])
+
+
+def _staged_range(iterable: StagedRange, backend: Backend, force: bool) -> StagedIterable | None:
+    bounds = (iterable.start, iterable.stop, iterable.step)
+    if not any(backend.is_traced(bound) for bound in bounds):
+        if not force and not backend.is_tracing():
+            return None
+        start, stop, step = (bound.__index__() for bound in bounds)
+        length: Any = len(builtins.range(start, stop, step))
+    else:
+        start, stop, step = bounds
+        length = _traced_length(start, stop, step)
+    return StagedIterable(
+        length, (), lambda index, slices: _arithmetic(start, index, step), limit=iterable.limit, stride=step
+    )
+
+
+def _arithmetic(start: Any, index: Any, step: Any) -> Any:
+    value = index if isinstance(step, int) and step == 1 else index * step
+    return value if isinstance(start, int) and start == 0 else start + value
+
+
+def _traced_length(start: Any, stop: Any, step: Any) -> Any:
+    """How many steps lead from start to stop; negative where there is none, which ends a loop as zero does."""
+    span = stop if isinstance(start, int) and start == 0 else stop - start
+    if isinstance(step, int) and step == 1:
+        return span
+    return -(-span // step)  # rounded up, for a step of either sign
+
+
+def _staged_items(iterable: StagedItems, backend: Backend) -> StagedIterable | None:
+    parts = [as_staged(part, backend) for part in iterable.parts]
+    if any(part is None for part in parts):
+        return None
+    staged = [part for part in parts if part is not None]
+    if iterable.kind == "reversed":
+        if isinstance(iterable.parts[0], TracedList):
+            return as_staged(iterable.parts[0].as_list()[::-1], backend)
+        (inner,) = staged
+        flipped = tuple(array[::-1] for array in inner.arrays)
+        return StagedIterable(inner.length, flipped, lambda index, slices: inner.item(inner.length - 1 - index, slices))
+    if iterable.kind == "enumerate":
+        (inner,) = staged
+        return StagedIterable(
+            inner.length,
+            inner.arrays,
+            lambda index, slices: (_arithmetic(iterable.start, index, 1), inner.item(index, slices)),
+            limit=inner.limit,
+        )
+    length = functools.reduce(_shorter, (part.length for part in staged))
+    arrays = tuple(array[:length] if isinstance(length, int) else array for part in staged for array in part.arrays)
+
+    def item(index: Any, slices: Sequence[Any]) -> Any:
+        values, position = [], 0
+        for part in staged:
+            values.append(part.item(index, slices[position : position + len(part.arrays)]))
+            position += len(part.arrays)
+        return tuple(values)
+
+    limits = [part.limit if isinstance(part.limit, int) else part.length for part in staged]
+    bounds = [limit for limit in limits if isinstance(limit, int)]
+    return StagedIterable(length, arrays, item, limit=min(bounds) if bounds and not isinstance(length, int) else None)
+
+
+def _shorter(a: Any, b: Any) -> Any:
+    return min(a, b) if isinstance(a, int) and isinstance(b, int) else jnp.minimum(a, b)
+
+
+def can_stage(iterable: Any, backend: Backend) -> bool:
+    """Whether a loop over ``iterable`` would be staged here."""
+    return as_staged(iterable, backend) is not None
+
+
+def slice_type(array: Any, backend: Backend) -> LeafType:
+    """The type of one slice of ``array`` along its first axis."""
+    whole = backend.type_of(array)
+    assert whole is not None
+    return JOINT.staging.row_type(whole)

@@ -1,0 +1,121 @@
+"""Order among traced values: ``sorted``, ``max`` and ``min`` with keys, tuples and defaults."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from autograph.backends.base import Backend
+from autograph.runtime.containers.iterables import is_symbolic_size
+from autograph.runtime.errors import StagingError
+from autograph.runtime.layouts.statement_variables import value_of
+from autograph.runtime.tracing.locations import user_location
+
+
+class Orderings:
+    """What compares values to choose among them.
+
+    Args:
+      call: what to call in place of a function.
+      get_item: of `Lookups`.
+    """
+
+    def __init__(self, backend: Backend, call: Callable[[Any], Any], get_item: Callable[[Any, Any], Any]) -> None:
+        self.backend = backend
+        self.call = call
+        self.get_item = get_item
+
+    def keys_of(self, values: Sequence[Any], key: Any) -> list[Any] | None:
+        """What the values are compared by, if that is traced: numbers, or tuples of numbers; None if Python can compare."""
+        keys = list(values) if key is None else [self.call(key)(value) for value in values]
+        keys = [value_of(each) for each in keys]
+        if len(keys) < 2 or not any(self.backend.is_traced(leaf) for each in keys for leaf in _columns(each)):
+            return None
+        widths = {len(each) if isinstance(each, tuple) else -1 for each in keys}
+        if len(widths) > 1 or any(not _is_number(leaf) for each in keys for leaf in _columns(each)):
+            raise StagingError(
+                f"{user_location()}\n  Values are sorted here by traced keys that are neither numbers nor tuples "
+                f"of numbers of one length: {', '.join(map(_shown, keys[:3]))} …\n  Give a key that is a number (`key=lambda v: …`)."
+            )
+        return keys
+
+    def ordered(self, values: Sequence[Any], key: Any, reverse: bool) -> list[Any] | None:
+        """The values sorted, equal ones in the order they have; None if Python can compare them."""
+        keys = self.keys_of(values, key)
+        if keys is None:
+            return None
+        if reverse:  # equal ones keep their order all the same
+            keys.reverse()
+        columns = zip(*map(_columns, keys), strict=True)
+        order = jnp.lexsort([jnp.stack([*map(jnp.asarray, column)]) for column in columns][::-1])
+        if reverse:
+            order = len(keys) - 1 - order[::-1]
+        return [self.get_item(list(values), place) for place in order]
+
+    def best(self, values: Sequence[Any], key: Any, compare: Callable[[Any, Any], Any]) -> tuple[bool, Any]:
+        """Whether the comparisons are traced; if so, the first of the values that none is better than."""
+        keys = self.keys_of(values, key)
+        if keys is None:
+            return False, None
+        best, place = keys[0], jnp.int32(0)
+        for k, other in enumerate(keys[1:], 1):
+            better = is_better(other, best, compare)
+            best = jax.tree.map(lambda a, b, better=better: jnp.where(better, a, b), other, best)
+            place = jnp.where(better, k, place)
+        return True, best if key is None else self.get_item(list(values), place)
+
+
+def all_scalars_some_traced(values: Sequence[Any], backend: Backend) -> bool:
+    """Whether these are numbers, and one of them is traced."""
+    return all(map(_is_number, values)) and any(map(backend.is_traced, values))
+
+
+def better_of(pairwise: Callable[[Any, Any], Any], compare: Callable[[Any, Any], Any], one: Any, other: Any) -> Any:
+    """The better of two numbers, the first if neither is: Python's comparisons with nan are false, both ways round."""
+    if jnp.issubdtype(jnp.result_type(one, other), jnp.inexact):
+        return jnp.where(compare(other, one), other, one)
+    return pairwise(one, other)
+
+
+def nan_never_better(values: Any) -> Any:
+    """An array whose greatest element, as JAX has it, is the one that Python finds: nan if nan is the first, only then."""
+    return jnp.where(jnp.isnan(values), values[0], values) if jnp.issubdtype(values.dtype, jnp.inexact) else values
+
+
+def is_better(one: Any, other: Any, compare: Callable[[Any, Any], Any]) -> Any:
+    """``compare(one, other)`` of two numbers, or of two tuples of numbers."""
+    return _decided(_columns(one), _columns(other), compare)
+
+
+def error_of_empty(function: Callable[..., Any]) -> Exception:
+    """What a builtin that chooses one of what it is given raises if that is nothing."""
+    try:
+        function(iter(()))
+    except (ValueError, StopIteration) as error:
+        return type(error)(*error.args)
+    raise AssertionError(function)
+
+
+def _columns(key: Any) -> tuple[Any, ...]:
+    return key if isinstance(key, tuple) else (key,)
+
+
+def _is_number(value: Any) -> bool:
+    if isinstance(value, bool | int | float) or is_symbolic_size(value):
+        return True
+    return hasattr(value, "dtype") and not jnp.ndim(value)
+
+
+def _shown(key: Any) -> str:
+    return str(jax.tree.map(lambda leaf: str(jax.typeof(leaf)) if isinstance(leaf, jax.Array) else leaf, key))
+
+
+def _decided(one: tuple[Any, ...], other: tuple[Any, ...], compare: Callable[[Any, Any], Any]) -> Any:
+    """Whether the first that differs is better."""
+    if len(one) == 1:
+        return compare(one[0], other[0])
+    first = compare(one[0], other[0])
+    return first | ((one[0] == other[0]) & _decided(one[1:], other[1:], compare))

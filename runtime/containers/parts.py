@@ -1,0 +1,140 @@
+"""The lists, dicts and objects that a value is built of, each with the way that leads to it, and values built of given ones."""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import jax
+import numpy as np
+
+from autograph.runtime.code.library_table import is_library
+from autograph.runtime.containers.iterables import UNROLLED_AT_MOST
+from autograph.runtime.containers.traced_lists import is_array_list, is_traced_list
+from autograph.runtime.layouts.objects import attributes_of, is_plain_object, is_state
+from autograph.runtime.layouts.optional import Optional, held_in, present_in
+from autograph.runtime.layouts.statement_variables import has_contents, write_into
+
+Path = tuple[Any, ...]
+WHOLE = (set, collections.deque, bytearray)  # which are one leaf to JAX
+_NO_PARTS = (jax.Array, np.ndarray, np.generic, str, bytes, int, float, complex, type(None), type)
+
+
+def parts_of(value: Any) -> dict[Path, Any]:
+    """What is mutable in a value: containers and objects, outer ones first. An `Optional` is what it may hold."""
+    return dict(_parts(value, (), frozenset()))
+
+
+def lists_in_arrays(values: Iterable[Any]) -> set[int]:
+    """The identities of the lists in these values whose elements one array holds."""
+    return {id(part) for value in values for part in parts_of(value).values() if is_array_list(part)}
+
+
+def unstack_lists(value: Any, in_arrays: set[int], writes: Callable[[Any], bool]) -> None:
+    """Let lists inside a value hold their elements one by one, as on paths where no traced index has been written.
+
+    Those that the block ``writes``, and that were not ``in_arrays`` when it began.
+    """
+    for part in parts_of(value).values():
+        if part is value or not is_array_list(part) or is_traced_list(part) or len(part) > UNROLLED_AT_MOST:
+            continue
+        if id(part) not in in_arrays and writes(part):
+            part.set_contents(tuple(part))
+
+
+def _parts(value: Any, path: Path, around: frozenset[int]) -> Iterator[tuple[Path, Any]]:
+    if isinstance(value, _NO_PARTS) or id(value) in around:
+        return
+    if isinstance(value, Optional):
+        yield from _parts(held_in(value), path, around)
+        return
+    if isinstance(value, WHOLE):
+        yield path, value
+        return
+    children = _children(value)
+    if children is None:
+        return
+    if not isinstance(value, tuple) and (isinstance(value, list | dict) or not is_library(type(value))):
+        yield path, value
+    around |= {id(value)}
+    for key, child in children:
+        yield from _parts(child, (*path, key), around)
+
+
+def _children(value: Any) -> list[tuple[Any, Any]] | None:
+    """The parts that JAX would take the value apart into, objects into attributes; None if it has none of its own."""
+    if has_contents(value):
+        contents = value.contents()
+        return list(enumerate(contents)) if isinstance(contents, tuple) else []
+    if type(value) in (list, tuple):
+        return list(enumerate(value))
+    if type(value) is dict:
+        return list(value.items())
+    if is_plain_object(value):
+        return list(attributes_of(value).items())
+    if is_state(value):
+        return None
+    leaves = jax.tree_util.tree_leaves(value, is_leaf=lambda part: part is not value)
+    return None if len(leaves) == 1 and leaves[0] is value else list(enumerate(leaves))
+
+
+def placed(value: Any, container_for: Callable[[Path, Any], tuple[Any, bool]], path: Path = ()) -> Any:
+    """A newly built value, with what ``container_for`` gives for each list, dict or object in the place of that.
+
+    What takes the place of a list or dict gets its contents. With each comes whether what it holds is to be placed.
+    """
+    if isinstance(value, _NO_PARTS):
+        return value
+    if isinstance(value, Optional):
+        inner = placed(held_in(value), container_for, path)
+        return value if inner is held_in(value) else Optional(present_in(value), inner)
+    if isinstance(value, WHOLE):
+        return container_for(path, value)[0]
+    children = _children(value)
+    if children is None:
+        return value
+    target, goes_on = (value, True) if isinstance(value, tuple) else container_for(path, value)
+    if not goes_on:
+        return target
+    built = [(key, placed(child, container_for, (*path, key))) for key, child in children]
+    same = all(new is old for (_, new), (_, old) in zip(built, children, strict=True))
+    if isinstance(value, list | dict):
+        if not same or target is not value:
+            _fill(target, value, built)
+        return target
+    if same or target is not value:
+        return target
+    if is_plain_object(value):
+        for (key, part), (_, old) in zip(built, children, strict=True):
+            if part is not old:
+                object.__setattr__(value, key, part)
+        return value
+    if isinstance(value, tuple):
+        return type(value)(*(p for _, p in built)) if hasattr(value, "_fields") else type(value)(p for _, p in built)
+    treedef = jax.tree_util.tree_structure(value, is_leaf=lambda part: part is not value)
+    return jax.tree_util.tree_unflatten(treedef, [part for _, part in built])
+
+
+def _fill(target: Any, value: Any, built: list[tuple[Any, Any]]) -> None:
+    """Give a list or dict the contents of ``value``, with the parts built anew."""
+    if has_contents(value):
+        contents = value.contents()
+        new: Any = tuple(part for _, part in built) if isinstance(contents, tuple) else contents
+        if has_contents(target):
+            target.set_contents(new)
+        else:
+            target[:] = new
+        return
+    if isinstance(value, list):
+        write_into(target, [part for _, part in built])
+        return
+    new = dict(built) if type(value) is dict else dict(zip(value, _values_in_order(value, built), strict=True))
+    write_into(target, new)
+
+
+def _values_in_order(value: Any, built: list[tuple[Any, Any]]) -> list[Any]:
+    """The new values of a dict of another class, which JAX may order by its keys, in its own order."""
+    leaves = jax.tree_util.tree_leaves(value, is_leaf=lambda part: part is not value)
+    new = {id(leaf): part for leaf, (_, part) in zip(leaves, built, strict=True)}
+    return [new[id(part)] for part in value.values()]

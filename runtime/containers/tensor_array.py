@@ -1,0 +1,418 @@
+"""`TensorArray`: an array filled element by element. It is functional, and a pytree that branches and loops carry.
+
+What has been written lies in one buffer, with room to spare for an array that grows. Inside a staged loop the room
+must be there before the loop: `before_loop` makes it, from the loop's bound.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from autograph.runtime.containers.padded_arrays import PaddedArray
+from autograph.runtime.errors import StagingError
+from autograph.runtime.state.array_like import plain
+from autograph.runtime.tracing.locations import user_location
+from autograph.runtime.tracing.recording import JOINT
+
+
+class TensorArray:
+    """A sequence of arrays of one shape and dtype that is written and read by index.
+
+    It is functional: methods that write return a new TensorArray and leave this one unchanged, as in
+    ``ta = ta.write(i, value)``. It is a pytree. Elements that were never written read as zeros.
+
+    In a staged loop, a dynamic array has capacity for one more element per iteration, or for ``max_size`` elements.
+    If the number of elements is traced, `stack` returns an array of traced length. A write at a traced index beyond
+    the capacity is dropped.
+
+    Args:
+      dtype: the dtype of the elements.
+      size: the number of elements; with ``dynamic_size``, the initial number.
+      dynamic_size: whether a write past the end makes the array longer.
+      clear_after_read: accepted for TensorFlow's sake; it has no effect.
+      element_shape: the shape of an element; by default that of the first one written.
+      max_size: the greatest number of elements of a dynamic array.
+
+    >>> import autograph as ag, jax.numpy as jnp
+    >>> @ag.function
+    ... def squares(n):
+    ...     ta = ag.TensorArray(jnp.int32, size=0, dynamic_size=True)
+    ...     for i in ag.range(4):
+    ...         ta = ta.write(i, i * n)
+    ...     return ta.stack()
+    >>> squares(jnp.array(3)).tolist()
+    [0, 3, 6, 9]
+    """
+
+    def __init__(
+        self,
+        dtype: Any,
+        size: Any = None,
+        dynamic_size: bool = False,
+        clear_after_read: bool = True,
+        element_shape: Sequence[int] | None = None,
+        max_size: int | None = None,
+    ) -> None:
+        del clear_after_read
+        if size is None and not dynamic_size:
+            raise ValueError("a TensorArray that does not grow needs a size; give size=, or dynamic_size=True")
+        size = 0 if size is None else size
+        if isinstance(size, jax.core.Tracer):
+            raise StagingError(
+                f"{user_location()}\n  The size of a TensorArray is a traced value, and XLA needs a known one. Give an int, or "
+                "dynamic_size=True and max_size=."
+            )
+        self._dtype = jax.dtypes.canonicalize_dtype(dtype)
+        self._dynamic = bool(dynamic_size)
+        self._max_size = None if max_size is None else operator.index(max_size)
+        self._room: Any = None  # in a staged loop; None: as much as is needed
+        self._count: Any = size if _is_symbolic(size) else operator.index(size)
+        self._buffer: Any = None
+        self._element_shape = None if element_shape is None else tuple(element_shape)
+        if self._element_shape is not None:
+            self._buffer = self._zeros(self._least_room(), self._element_shape)
+
+    @property
+    def dtype(self) -> Any:
+        """The dtype of the elements."""
+        return self._dtype
+
+    @property
+    def element_shape(self) -> tuple[int, ...] | None:
+        """The shape of the elements, or None if it is not known yet."""
+        return self._element_shape if self._buffer is None else tuple(self._buffer.shape[1:])
+
+    @property
+    def dynamic_size(self) -> bool:
+        """Whether a write past the end makes the array longer."""
+        return self._dynamic
+
+    def size(self) -> Any:
+        """Return the number of elements.
+
+        Returns:
+          An int, or an integer scalar array if the number is traced.
+        """
+        return self._count
+
+    def __len__(self) -> int:
+        return operator.index(self._count)
+
+    def write(self, index: Any, value: Any) -> TensorArray:
+        """Return a new array with ``value`` at ``index``.
+
+        Args:
+          index: an int, or an integer scalar array.
+          value: an array of the element shape and dtype.
+
+        Returns:
+          A TensorArray.
+
+        Raises:
+          IndexError: a known index is out of range.
+          ValueError: the shape or the dtype of ``value`` differs.
+          StagingError: the index is traced, and the capacity is not known.
+        """
+        element = self._element(value)
+        index = _index(index)
+        if isinstance(index, jax.Array) or isinstance(self._count, jax.Array):
+            self._check_room()
+        after = self._with_elements(element.shape)
+        after = after._grown_to(index) if isinstance(index, int) else after._with_room(after._known_room())
+        buffer = (
+            JOINT.staging.in_rows_of(after._buffer, JOINT.staging.type_of(element)).at[index].set(element, mode="drop")
+        )
+        count = _larger(after._count, index + 1) if after._dynamic else after._count
+        return after._replaced(buffer, count)
+
+    def read(self, index: Any) -> Any:
+        """Return the element at ``index``.
+
+        Args:
+          index: an int, or an integer scalar array.
+
+        Returns:
+          An array of the element shape and dtype.
+
+        Raises:
+          IndexError: a known index is out of range.
+        """
+        index = _index(index)
+        if isinstance(index, int) and isinstance(self._count, int) and not 0 <= index < self._count:
+            raise IndexError(f"read at index {index} of a TensorArray with {self._count} elements")
+        return self._filled()[index]
+
+    def stack(self) -> Any:
+        """Return all elements as one array, stacked along a new first axis.
+
+        Returns:
+          An array of shape ``(size, *element_shape)``. If the size is traced, an array of traced length, which
+          `autograph.function` returns exact.
+        """
+        buffer = self._filled()
+        self._check_written()
+        count = self._count
+        if isinstance(count, jax.Array) and not isinstance(count, jax.core.Tracer):
+            count = int(count)
+        if count is buffer.shape[0]:
+            return buffer
+        if isinstance(count, jax.core.Tracer):
+            return PaddedArray(buffer, count)
+        return buffer if _same_size(count, buffer.shape[0]) else buffer[:count]
+
+    def unstack(self, value: Any) -> TensorArray:
+        """Return a new array whose elements are the slices of ``value`` along its first axis.
+
+        Args:
+          value: an array of shape ``(n, *element_shape)``.
+
+        Returns:
+          A TensorArray of size ``n``.
+        """
+        value = self._cast(value)
+        if not self._dynamic and isinstance(self._count, int) and value.shape[0] != self._count:
+            raise ValueError(f"unstack of {value.shape[0]} elements into a TensorArray of {self._count}")
+        after = self._with_elements(tuple(value.shape[1:]))
+        return after._replaced(value, value.shape[0])
+
+    def gather(self, indices: Any) -> Any:
+        """Return the elements at ``indices``, stacked.
+
+        Args:
+          indices: a vector of integers of length ``n``.
+
+        Returns:
+          An array of shape ``(n, *element_shape)``.
+        """
+        return self._filled()[jnp.asarray(plain(indices))]
+
+    def scatter(self, indices: Any, value: Any) -> TensorArray:
+        """Return a new array with the slices of ``value`` along its first axis at ``indices``.
+
+        Args:
+          indices: a vector of integers of length ``n``.
+          value: an array of shape ``(n, *element_shape)``.
+
+        Returns:
+          A TensorArray.
+        """
+        value = self._cast(value)
+        indices = plain(indices)
+        if isinstance(indices, jax.core.Tracer) or isinstance(self._count, jax.Array):
+            self._check_room()
+        after = self._with_elements(tuple(value.shape[1:]))
+        if isinstance(indices, jax.core.Tracer):
+            after = after._with_room(after._known_room())
+            last: Any = jnp.max(indices, initial=-1) + 1
+        else:
+            places = [operator.index(i) for i in np.asarray(indices).tolist()]
+            for place in sorted(places):
+                after = after._grown_to(place)
+            last = max(places, default=-1) + 1
+        row = JOINT.staging.row_type(JOINT.staging.type_of(value))
+        buffer = JOINT.staging.in_rows_of(after._buffer, row).at[jnp.asarray(indices)].set(value, mode="drop")
+        return after._replaced(buffer, _larger(after._count, last) if after._dynamic else after._count)
+
+    def concat(self) -> Any:
+        """Return all elements as one array, concatenated along their first axis.
+
+        Returns:
+          An array of shape ``(size * element_shape[0], *element_shape[1:])``.
+        """
+        stacked = self.stack()
+        if stacked.ndim < 2:
+            raise ValueError("concat needs elements with a first axis; stack joins scalars")
+        if isinstance(stacked, PaddedArray):
+            flat = stacked.values.reshape(-1, *stacked.values.shape[2:])
+            return PaddedArray(flat, stacked.length * stacked.values.shape[1])
+        return stacked.reshape(-1, *stacked.shape[2:])
+
+    def split(self, value: Any, lengths: Sequence[int]) -> TensorArray:
+        """Return a new array whose elements are consecutive pieces of ``value``.
+
+        Args:
+          value: an array.
+          lengths: the lengths of the pieces along the first axis, all the same.
+
+        Returns:
+          A TensorArray of size ``len(lengths)``.
+
+        Raises:
+          ValueError: the lengths differ, or do not add up to the length of ``value``.
+        """
+        value = self._cast(value)
+        sizes = {operator.index(length) for length in np.asarray(lengths).tolist()}
+        if len(sizes) != 1:
+            raise ValueError(f"a TensorArray holds elements of one shape; split into lengths {sorted(sizes)}")
+        (size,) = sizes
+        if size * len(lengths) != value.shape[0]:
+            raise ValueError(f"lengths sum to {size * len(lengths)}, and the value has {value.shape[0]} rows")
+        return self.unstack(value.reshape(len(lengths), size, *value.shape[1:]))
+
+    def __repr__(self) -> str:
+        return f"<ag.TensorArray {self._dtype}, {self._count} elements of shape {self.element_shape}>"
+
+    # As a pytree.
+
+    def tree_flatten(self) -> tuple[tuple[Any, ...], Any]:
+        # How many elements there are is part of the structure, unless it may change.
+        fixed = None if self._dynamic else self._count
+        how = self._dtype, self._dynamic, self._max_size, self._room, self._element_shape, fixed
+        children = () if self._buffer is None else (self._buffer,)
+        return (*children, self._count) if self._dynamic else children, how
+
+    @classmethod
+    def tree_unflatten(cls, how: Any, children: tuple[Any, ...]) -> TensorArray:
+        made = cls.__new__(cls)
+        made._dtype, made._dynamic, made._max_size, made._room, made._element_shape, fixed = how
+        made._count = children[-1] if made._dynamic else fixed
+        made._buffer = children[0] if len(children) > made._dynamic else None
+        return made
+
+    def before_loop(self, bound: Any) -> TensorArray:
+        """Return the same elements with capacity for ``bound`` more writes in a staged loop. None: the bound is not
+        known.
+        """
+        if not self._dynamic or self._max_size is not None or bound is None:
+            return self
+        present = self._known_room() if isinstance(self._count, jax.Array) else self._count
+        if isinstance(bound, jax.Array) or present is None:
+            return self
+        after = self._replaced(self._buffer, self._count)
+        after._room = present + bound
+        return after if after._buffer is None else after._with_room(after._room)
+
+    # Room.
+
+    def _least_room(self) -> Any:
+        if self._max_size is not None and self._dynamic:
+            return self._max_size
+        return self._count if self._room is None else self._room
+
+    def _check_room(self) -> None:
+        if self._dynamic and self._known_room() is None:
+            raise StagingError(
+                f"{user_location()}\n  A TensorArray of dynamic size is written at a traced index, and its size "
+                "has no bound. Pass max_size=, or loop over a range of known length."
+            )
+
+    def _check_written(self) -> None:
+        """See that no write went beyond the room that there was: when the program runs, if only then that is known."""
+        room, count = self._buffer.shape[0], self._count
+        if not isinstance(room, int) or _is_symbolic(count):
+            return
+        text = (
+            f"{user_location()}\n  A TensorArray with room for {room} elements was written beyond that: where a loop writes, there is "
+            "room for one more element in each iteration.\n  Give it max_size=."
+        )
+        if isinstance(count, int):
+            if count > room:
+                raise IndexError(text)
+        elif isinstance(count, jax.core.Tracer) and JOINT.operators.can_raise_later():
+            JOINT.operators.raise_unless(count <= room, IndexError(text), is_check=True)
+
+    def _known_room(self) -> Any:
+        """How many elements fit at most, None if it may grow without end."""
+        if not self._dynamic:
+            return self._count if self._buffer is None else self._buffer.shape[0]
+        return self._max_size if self._max_size is not None else self._room
+
+    def _zeros(self, count: Any, shape: Any) -> Any:
+        return jnp.zeros((count, *shape), self._dtype)
+
+    def _with_elements(self, shape: tuple[int, ...]) -> TensorArray:
+        """The same array, with its buffer, now that the shape of its elements is known."""
+        if self._buffer is None:
+            return self._replaced(self._zeros(self._least_room(), shape), self._count)
+        if tuple(shape) != self.element_shape:
+            raise ValueError(
+                f"{user_location()}\n  A TensorArray of elements of shape {self.element_shape} is written an element of shape "
+                f"{tuple(shape)}."
+            )
+        return self
+
+    def _with_room(self, room: Any) -> TensorArray:
+        """The same array with a buffer of at least this size."""
+        present = self._buffer.shape[0]
+        if (
+            room is None
+            or _same_size(present, room)
+            or (isinstance(present, int) and isinstance(room, int) and present >= room)
+        ):
+            return self
+        more = JOINT.staging.more_room(room - present, self._buffer)
+        return self._replaced(jnp.concatenate([self._buffer, more]), self._count)
+
+    def _grown_to(self, index: int) -> TensorArray:
+        """The same array with room for an element at a known index."""
+        limit = self._max_size if self._dynamic else self._buffer.shape[0]
+        if index < 0 or (isinstance(limit, int) and index >= limit):
+            allowed = "" if limit is None else f" of at most {limit} elements"
+            raise IndexError(f"{user_location()}\n  write at index {index} of a TensorArray{allowed}")
+        present = self._buffer.shape[0]
+        if not isinstance(present, int) or index < present:
+            return self
+        room = max(index + 1, 2 * present) if limit is None else limit
+        return self._with_room(room)
+
+    def _replaced(self, buffer: Any, count: Any) -> TensorArray:
+        made = TensorArray.__new__(TensorArray)
+        for name, value in vars(self).items():
+            setattr(made, name, value)
+        made._buffer, made._count = buffer, count
+        return made
+
+    def _filled(self) -> Any:
+        if self._buffer is None:
+            raise ValueError(
+                f"{user_location()}\n  Nothing has been written to this TensorArray, and it has no element_shape: give one."
+            )
+        return self._buffer
+
+    # Elements.
+
+    def _element(self, value: Any) -> Any:
+        return self._cast(value)
+
+    def _cast(self, value: Any) -> Any:
+        value = plain(value)
+        array = jnp.asarray(value)
+        if array.dtype != self._dtype:
+            is_python = not hasattr(value, "dtype") or getattr(value, "weak_type", False)
+            if not is_python or jnp.promote_types(array.dtype, self._dtype) != self._dtype:
+                raise ValueError(
+                    f"{user_location()}\n  A TensorArray of {self._dtype} is written a value of {array.dtype}. Cast it."
+                )
+        return array.astype(self._dtype)
+
+
+jax.tree_util.register_pytree_node_class(TensorArray)
+
+
+def _index(index: Any) -> Any:
+    index = plain(index)
+    if isinstance(index, jax.Array):
+        if not jnp.issubdtype(index.dtype, jnp.integer) or index.shape != ():
+            raise TypeError(f"an index is an integer scalar; got {index.dtype}{list(index.shape)}")
+        return index if isinstance(index, jax.core.Tracer) else int(index)
+    return operator.index(index)
+
+
+def _larger(count: Any, other: Any) -> Any:
+    if isinstance(count, int) and isinstance(other, int):
+        return max(count, other)
+    return jnp.maximum(count, other)
+
+
+def _is_symbolic(size: Any) -> bool:
+    return not isinstance(size, int | np.integer) and hasattr(size, "_get_vars")
+
+
+def _same_size(a: Any, b: Any) -> bool:
+    return bool(a == b)

@@ -1,0 +1,500 @@
+"""`TracedList`: a list inside a trace. Python's own while its length is known; a buffer and a traced length where an
+element was appended, or removed, by a traced condition.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from autograph.runtime.containers.extents import exactly, is_traced_key, most_of_slice
+from autograph.runtime.containers.padded import ELSEWHERE, Padded, are_alike, as_padded
+from autograph.runtime.errors import StagingError
+from autograph.runtime.layouts.list_room import Room
+from autograph.runtime.layouts.statement_variables import holds_traced
+from autograph.runtime.tracing.locations import user_location
+
+
+def _unknown() -> StagingError:
+    return StagingError(
+        f"{user_location()}\n  The length of this list is traced here: elements were appended under a traced condition.\n  Converted "
+        "code may take its len(), its items, loop over it, and stack it (jnp.stack, jnp.array); other code needs a Python list."
+    )
+
+
+@jax.tree_util.register_pytree_node_class
+class TracedList(list[Any]):
+    """A list made inside a trace.
+
+    Attributes:
+      padded: its contents where their number is traced, else None.
+      peak: the greatest length, and room, since it was last outside all staged statements.
+      most: how many elements it can have; None for any number.
+      checks: the operators, for errors that only run time knows of.
+    """
+
+    __slots__ = ("padded", "peak", "checks")
+
+    def __init__(self, values: Any = (), checks: Any = None) -> None:
+        super().__init__()
+        self.padded: Padded | None = None
+        self.checks = checks
+        self.set_contents(values.contents() if isinstance(values, TracedList) else tuple(values))
+
+    most: int | None = None
+
+    def note_read(self) -> None:
+        """Report that what follows depends on the length, or on the elements: a loop that appends must carry both."""
+        if self.checks is not None:
+            self.checks.journal.note_read(self)
+
+    def tree_flatten(self) -> tuple[tuple[Any, ...], Any]:
+        self.note_read()
+        # As it is: JAX flattens what `jit` returns once more, and compares.
+        if self.padded is not None:
+            return (self.padded,), (True, self.checks)
+        return tuple(list.__iter__(self)), (False, self.checks)
+
+    @classmethod
+    def tree_unflatten(cls, facts: Any, children: Any) -> TracedList:
+        made = cls((), facts[1])
+        made.set_contents(children[0] if facts[0] else tuple(children))
+        return made
+
+    def contents(self) -> Any:
+        """A tuple of the elements, or `Padded`."""
+        return self.padded if self._is_padded() else tuple(list.__iter__(self))
+
+    def set_contents(self, contents: Any) -> None:
+        self.padded = contents if isinstance(contents, Padded) else None
+        # What reads a list's storage past its methods must find nothing to take for the list's own.
+        list.__setitem__(self, slice(None), (ELSEWHERE,) if self.padded is not None else contents)
+        self.peak = self._size()
+
+    def _size(self) -> Any:
+        return list.__len__(self) if self.padded is None else self.padded.capacity
+
+    def forget_peak(self) -> None:
+        """Count the room that is needed from now on."""
+        self.peak = self._size()
+
+    def _is_padded(self) -> bool:
+        """Whether the length is traced. One that has become known (outside the trace) makes it Python's own list."""
+        padded = self.padded
+        if padded is None:
+            return False
+        length = padded.length
+        is_known = isinstance(length, jax.Array | np.ndarray) and not isinstance(length, jax.core.Tracer)
+        if not is_known or length.ndim:
+            return True
+        self.padded = None
+        list.__setitem__(self, slice(None), padded.elements(operator.index(length)))
+        return False
+
+    @property
+    def _held(self) -> Padded:
+        assert self.padded is not None
+        return self.padded
+
+    def as_padded(self) -> Padded | None:
+        """The contents as `Padded`; None if there is no element to tell what they are like."""
+        return as_padded(self.contents())
+
+    @property
+    def __autograph_truth__(self) -> Callable[[], Any]:
+        def truth() -> Any:
+            self.note_read()
+            return self._held.length > 0 if self._is_padded() else self
+
+        return truth
+
+    # Python's methods.
+
+    def resolve(self) -> Any:
+        """A plain list, where the length is known; else this one."""
+        self.note_read()
+        if self._is_padded():
+            length = self._held.length
+            return self._held.elements(length) if isinstance(length, int) else self
+        return list(self)
+
+    def size(self) -> Any:
+        """``len``, which may be traced."""
+        self.note_read()
+        return self._held.length if self._is_padded() else list.__len__(self)
+
+    def __len__(self) -> int:
+        self.note_read()
+        if self._is_padded():
+            length = self._held.length
+            if not isinstance(length, int):
+                raise _unknown()
+            return length
+        return list.__len__(self)
+
+    def __bool__(self) -> bool:
+        return len(self) > 0
+
+    def __iter__(self) -> Iterator[Any]:
+        self.note_read()
+        return iter(self._held.elements(len(self))) if self._is_padded() else list.__iter__(self)
+
+    def __reversed__(self) -> Iterator[Any]:
+        return iter(self.as_list()[::-1])
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or list(self) == other
+
+    __hash__ = None
+
+    def __ne__(self, other: object) -> bool:
+        return self is not other and list(self) != other
+
+    def __repr__(self) -> str:
+        return repr(self._held) if self._is_padded() else list.__repr__(self)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        self.note_read()
+        return np.asarray(self._held.stacked() if self._is_padded() else list(self), dtype)
+
+    def __jax_array__(self) -> Any:
+        self.note_read()
+        return self._held.stacked() if self._is_padded() else jnp.asarray(list(self))
+
+    def __reduce_ex__(self, _: Any) -> Any:
+        return list, (list(self),)
+
+    def _index(self, key: Any, message: str) -> Any:
+        length = self.size()
+        if self.checks is not None and self.checks.can_raise_later():
+            self.checks.raise_unless((key < length) & (key >= -length), IndexError(message), is_check=True)
+        return key + jnp.where(key < 0, length, 0)
+
+    def _traces(self, key: Any) -> bool:
+        if self._is_padded():
+            return True
+        if is_traced_key(key) and list.__len__(self):
+            self.set_contents(Padded.holding(tuple(self)))
+            return True
+        return False
+
+    def __getitem__(self, key: Any) -> Any:
+        self.note_read()
+        if not self._is_padded() and isinstance(key, slice) and is_traced_key(key):
+            padded = self.as_padded()
+            return self.holding(()) if padded is None else self.holding(padded)[key]
+        if not self._is_padded() and is_traced_key(key):
+            if not list.__len__(self):
+                raise EmptyListError("list index out of range")
+            return Padded.holding(tuple(self)).element(self._index(key, "list index out of range"))
+        if not self._is_padded():
+            if not isinstance(key, slice) and not list.__len__(self):
+                raise EmptyListError("list index out of range")
+            found = list.__getitem__(self, key)
+            return self.holding(tuple(found)) if isinstance(key, slice) else found
+        length = self._held.length
+        if isinstance(length, int) and not is_traced_key(key):
+            places = list(range(length))[key]
+            if isinstance(places, list):
+                return self.holding([self._held.element(k) for k in places])
+            return self._held.element(places)
+        if isinstance(key, slice):
+            return self.holding(self._slice(key))
+        return self._held.element(self._index(key, "list index out of range"))
+
+    def holding(self, contents: Any) -> TracedList:
+        """Another list, of these contents."""
+        made = TracedList((), self.checks)
+        made.set_contents(contents)
+        if self.checks is not None:
+            self.checks.journal.born(made)
+        return made
+
+    def _slice(self, key: slice) -> Padded:
+        length, capacity = self._held.length, self._held.capacity
+        count_at_most = most_of_slice(key, capacity)
+        step = 1 if key.step is None else operator.index(key.step)
+
+        def bound(value: Any, default: Any) -> Any:
+            if value is None:
+                return default
+            value = value + jnp.where(value < 0, length, 0)
+            return jnp.clip(value, 0, length) if step > 0 else jnp.clip(value, -1, length - 1)
+
+        start = bound(key.start, 0 if step > 0 else length - 1)
+        stop = bound(key.stop, length if step > 0 else -1)
+        count = jnp.maximum(0, -((start - stop) // step) if step > 0 else (start - stop - step - 1) // -step)
+        places = jnp.clip(start + step * jnp.arange(count_at_most), 0, capacity - 1)
+        extent = self._held.extent if count_at_most is capacity else exactly(count_at_most)
+        return self._held.gathered(places, count).with_(extent=extent)
+
+    def _make_room_for(self, value: Any, key: Any = None) -> None:
+        """Be Python's own list again, where the length is known, if its arrays cannot hold this value, at ``key``, as it is.
+
+        In a staged block, which may carry the arrays, types are promoted. A ``value`` for a slice is a list, None to delete.
+        """
+        if not self._is_padded() or not isinstance(self._held.length, int) or is_traced_key(key):
+            return
+        is_carried = self.checks is not None and self.checks.journal.is_open
+        if isinstance(key, slice):
+            fits = is_carried and value is not None and len(range(self._held.length)[key]) == len(value)
+        else:
+            fits = self._held.takes(value, is_carried)
+        if not fits:
+            self.set_contents(tuple(self))
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.note_read()
+        value = list(value) if isinstance(key, slice) else value
+        self._make_room_for(value, key)
+        if not self._traces(key):
+            list.__setitem__(self, key, value)
+        elif isinstance(key, slice):
+            items = self._one_by_one("Assigning to a slice")
+            if is_traced_key(key) or len(items[key]) != len(value):
+                raise self._refused("Assigning another number of items to a slice")
+            items[key] = value
+            self._hold(items)
+        else:
+            index = self._index(key, "list assignment index out of range")
+            self.padded = self._held.replaced(index, value)
+
+    def __delitem__(self, key: Any) -> None:
+        self.note_read()
+        if isinstance(key, slice):
+            self._make_room_for(None, key)
+        if self._traces(key):
+            if isinstance(key, slice):
+                raise self._refused("Deleting a slice")
+            self.pop(key)
+        else:
+            list.__delitem__(self, key)
+
+    def check_room(self, like: Any) -> None:
+        """See that there are no more elements than ``like`` has room for, if that may be too little."""
+        room = like.reserved
+        if isinstance(room, Room) and self._size() > like.capacity:
+            self._check_room(self.size(), like)
+
+    def _check_room(self, count: Any, held: Padded) -> None:
+        """See that there is room for so many elements: when the program runs, if only then that is known."""
+        if isinstance(held.reserved, Room):
+            room, error = held.reserved, held.reserved.outgrown(held.capacity)
+            if isinstance(count, int):
+                if count > held.capacity:
+                    raise error
+            elif self.checks is not None and self.checks.can_raise_later():
+                self.checks.raise_unless(count <= held.capacity, error, is_check=room.rooms is None)
+
+    def append(self, value: Any) -> None:
+        self._make_room_for(value)
+        if self._is_padded():
+            self._check_room(self._held.length + 1, self._held)
+            self.padded = self._held.appended(value)
+        else:
+            list.append(self, value)
+        self.peak = max(self.peak, self._size())
+
+    def extend(self, values: Any) -> None:
+        if isinstance(values, TracedList) and values._is_padded():
+            is_known = isinstance(values._held.length, int)
+            if is_known and values._held.length:
+                self._make_room_for(values[0])
+            if not is_known or self._is_padded() or not list.__len__(self):
+                mine = self.as_padded()
+                if mine is not None:
+                    self._check_room(mine.length + values._held.length, mine)
+                self.padded = values._held.with_(reserved=False) if mine is None else mine.followed_by(values._held)
+                list.__setitem__(self, slice(None), (ELSEWHERE,))
+                self.peak = max(self.peak, self._size())
+                return
+        for value in list(values):
+            self.append(value)
+
+    def insert(self, index: Any, value: Any) -> None:
+        self.note_read()
+        self._make_room_for(value, index)
+        if not self._traces(index):
+            list.insert(self, index, value)
+            self.peak = max(self.peak, self._size())
+            return
+        length = self._held.length
+        place = jnp.clip(index + jnp.where(index < 0, length, 0), 0, length)
+        self.append(value)
+        new = self._held
+        order = jnp.arange(new.capacity)
+        order = jnp.where(order < place, order, jnp.where(order == place, length, order - 1))
+        self.padded = new.gathered(order, new.length)
+
+    def pop(self, index: Any = -1) -> Any:
+        self.note_read()
+        if not self._traces(index):
+            if not list.__len__(self):
+                raise EmptyListError("pop from empty list")
+            return list.pop(self, index)
+        held = self._held
+        message = "pop from empty list" if isinstance(index, int) and index == -1 else "pop index out of range"
+        place = self._index(index, message)
+        value = held.element(place)
+        length = max(held.length - 1, 0) if isinstance(held.length, int) else jnp.maximum(held.length - 1, 0)
+        if isinstance(index, int) and index == -1:
+            self.padded = held.with_(length=length, extent=held.extent.plus(-1))
+        else:
+            order = jnp.arange(held.capacity)
+            order = jnp.minimum(jnp.where(order < place, order, order + 1), held.capacity - 1)
+            self.padded = held.gathered(order, length).with_(extent=held.extent.plus(-1))
+        return value
+
+    def clear(self) -> None:
+        self.note_read()
+        if self._is_padded():
+            held = self._held
+            self.padded = held.with_(length=jnp.zeros_like(held.length), extent=held.extent.emptied())
+        else:
+            list.clear(self)
+
+    def reverse(self) -> None:
+        self.note_read()
+        if self._is_padded():
+            self.padded = self._slice(slice(None, None, -1)).with_(reserved=self._held.reserved)
+        else:
+            list.reverse(self)
+
+    def sort(self, *, key: Any = None, reverse: bool = False) -> None:
+        self.note_read()
+        if not self._is_padded():
+            found = self.checks and self.checks.orderings.ordered(tuple(self), key, reverse)
+            if found is None:
+                list.sort(self, key=key, reverse=reverse)
+            else:
+                self[:] = found
+            return
+        values = self._held.stacked() if key is None else None
+        if values is None or values.ndim != 1:
+            items = self._one_by_one("Sorting by a key")
+            found = self.checks and self.checks.orderings.ordered(tuple(items), key, reverse)
+            self._hold(sorted(items, key=key, reverse=reverse) if found is None else list(found))
+            return
+        order = jnp.argsort(values, stable=True, descending=reverse)
+        beyond = ~self._held.filled()
+        order = order[jnp.argsort(beyond[order], stable=True)]
+        self.padded = self._held.gathered(order, self._held.length)
+
+    def copy(self) -> TracedList:
+        self.note_read()
+        return self.holding(self.contents())
+
+    as_list = copy
+
+    def _searched(self, value: Any) -> Padded | None:
+        """The contents to search for a value; None if Python can."""
+        self.note_read()
+        if self._is_padded():
+            return self._held
+        leaves = jax.tree_util.tree_leaves((tuple(self), value))
+        is_traced = any(isinstance(leaf, jax.core.Tracer) for leaf in leaves)
+        return self.as_padded() if is_traced and are_alike((*self, value)) else None
+
+    def _compared_with(self, value: Any) -> list[Any] | None:
+        """For each element whether it is this value; None if Python can compare."""
+        if self.checks is None or not (holds_traced(value) or holds_traced(tuple(self))):
+            return None
+        return [self.checks.equals(each, value) for each in self]
+
+    def count(self, value: Any) -> Any:
+        searched = self._searched(value)
+        if searched is None:
+            return list.count(self, value) if (same := self._compared_with(value)) is None else sum(same)
+        return jnp.sum(searched.filled() & (searched.stacked() == value))
+
+    def index(self, value: Any, *bounds: Any) -> Any:
+        searched = self._searched(value)
+        same = self._compared_with(value) if searched is None else None
+        if searched is None and same is None:
+            return list.index(self, value, *bounds)
+        if bounds:
+            raise self._refused("`index` between bounds")
+        found = jnp.array(same) if searched is None else searched.filled() & (searched.stacked() == value)
+        if self.checks is not None and self.checks.can_raise_later():
+            self.checks.raise_unless(jnp.any(found), ValueError("the value is not in list"))
+        return jnp.argmax(found)
+
+    def remove(self, value: Any) -> None:
+        if self._searched(value) is None:
+            list.remove(self, value)
+        else:
+            self.pop(self.index(value))
+
+    def has(self, value: Any) -> Any:
+        """``value in self``, where the length is traced."""
+        self.note_read()
+        held = self._held
+        same = self._held.stacked() == value
+        return jnp.any(held.filled() & jnp.reshape(same, (held.capacity, -1)).all(1))
+
+    def __contains__(self, value: Any) -> bool:
+        self.note_read()
+        return bool(self.has(value)) if self._is_padded() else list.__contains__(self, value)
+
+    def __add__(self, other: Any) -> Any:
+        if not isinstance(other, list):
+            return NotImplemented
+        made = self.copy()
+        made.extend(other)
+        return made
+
+    def __radd__(self, other: Any) -> Any:
+        if not isinstance(other, list):
+            return NotImplemented
+        made = self.holding(tuple(other))
+        made.extend(self)
+        return made
+
+    def __iadd__(self, other: Any) -> Any:
+        if self.checks is not None:
+            self.checks.call(self.extend)  # reports the write
+        self.extend(other)
+        return self
+
+    def __mul__(self, count: Any) -> Any:
+        self.note_read()
+        return self._one_by_one("Multiplying") * count if self._is_padded() else list.__mul__(self, count)
+
+    __rmul__ = __mul__
+    __imul__ = __mul__
+
+    def _one_by_one(self, what: str) -> list[Any]:
+        """The elements that one array holds."""
+        self.note_read()
+        if not isinstance(self._held.length, int):
+            raise self._refused(what)
+        return list(self)
+
+    def _hold(self, items: list[Any]) -> None:
+        """Hold other elements, as many as now, in arrays like those of now."""
+        self.padded = Padded.holding(items).with_room(self._held.capacity, self._held.reserved)
+
+    def _refused(self, what: str) -> StagingError:
+        return StagingError(
+            f"{user_location()}\n  {what} is not supported for a list whose length is traced.\n  Stack it (jnp.stack) and work on the "
+            "array, whose rows beyond len() are zeros."
+        )
+
+
+class EmptyListError(IndexError):
+    """An element was asked of a list that is empty while tracing."""
+
+
+def is_traced_list(value: Any) -> bool:
+    """Whether this is a list whose length is traced."""
+    return is_array_list(value) and not isinstance(value.contents().length, int)
+
+
+def is_array_list(value: Any) -> bool:
+    """Whether this is a list whose elements one array holds; its length may be known."""
+    return isinstance(value, TracedList) and value._is_padded()

@@ -1,0 +1,1 @@
+"""`Dataset`: its pipeline, its cursors on the device, and loops over it."""

@@ -1,0 +1,245 @@
+"""What happens at run time, at every execution and in program order: printing, and calls of Python."""
+
+from __future__ import annotations
+
+import builtins
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from autograph.runtime.effects.failed_calls import FailedCall, in_callback, with_number
+from autograph.runtime.effects.raising import check_finally, leave, remade
+from autograph.runtime.tracing.locations import user_location
+from autograph.runtime.tracing.recording import JOINT, LOCAL, count_effect, is_recording
+
+
+def print(  # noqa: A001  the name is the contract's
+    *args: Any, sep: str = " ", end: str = "\n", output_stream: Any = None, summarize: int | None = None
+) -> None:
+    """Print at run time, at every execution, in program order.
+
+    Outside functions it prints at once. Arrays print as NumPy's do, in containers as well.
+
+    Args:
+      *args: arrays, containers of arrays, anything else.
+      sep, end: as of the builtin.
+      output_stream: a file, or ``'file://PATH'`` to append to; standard output by default.
+      summarize: how many elements are shown at each end of a long axis; -1 for all.
+
+    >>> import autograph as ag, jax.numpy as jnp
+    >>> @ag.function
+    ... def halve(x):
+    ...     while x > 2:
+    ...         ag.print("x is", x)
+    ...         x = x / 2
+    ...     return x
+    >>> _ = halve(jnp.array(8.0))
+    x is 8.0
+    x is 4.0
+    """
+
+    def write(content: Any) -> None:
+        _write(content, sep, end, output_stream, summarize)
+
+    perform(write, args, "prints")
+
+
+def perform(act: Callable[[Any], None], content: Any, does: str) -> None:
+    """Call ``act`` with what ``content`` is: when the program runs, if one is being traced, and else at once.
+
+    Args:
+      act: is given the content with NumPy arrays in the places of arrays.
+      content: a container of arrays and other things.
+      does: the verb that messages name it by.
+    """
+    arrays, show = _deferred(act, content)
+    if is_recording():
+        do_at_run_time(act, content, does)
+    elif any(isinstance(array, jax.core.Tracer) for array in arrays):
+        JOINT.staging.show(in_callback(show), arrays)
+    else:
+        show(*arrays)
+
+
+def do_at_run_time(act: Callable[[Any], None], content: Any, does: str) -> None:
+    """Call ``act`` with what ``content``, a container of arrays and other things, is when the program runs."""
+    arrays, show = _deferred(act, content)
+    check_finally(user_location, does)
+    count_effect()
+    JOINT.staging.show(in_callback(show), arrays)
+
+
+def _deferred(act: Callable[[Any], None], content: Any) -> tuple[Sequence[Any], Callable[..., None]]:
+    """The arrays in ``content``, and what calls ``act`` with NumPy's in their places."""
+    # What is shown of an exception is made of its values, which are leaves.
+    leaves, treedef = jax.tree_util.tree_flatten(jax.tree_util.tree_map(_read, content))
+    is_array = [isinstance(leaf, jax.Array) for leaf in leaves]
+    statics = [None if array else leaf for leaf, array in zip(leaves, is_array, strict=True)]
+
+    def show(*arrays: Any) -> None:
+        pending = iter(arrays)
+        values = [
+            np.asarray(next(pending)) if array else static for static, array in zip(statics, is_array, strict=True)
+        ]
+        act(jax.tree_util.tree_unflatten(treedef, values))
+
+    return [leaf for leaf, array in zip(leaves, is_array, strict=True) if array], show
+
+
+def _read(leaf: Any) -> Any:
+    if isinstance(leaf, BaseException):
+        return remade(leaf) or leaf
+    read = getattr(leaf, "__autograph_value__", None)
+    return leaf if read is None else read()
+
+
+def _write(args: Sequence[Any], sep: str, end: str, stream: Any, summarize: int | None) -> None:
+    shown: dict[str, Any] = {}
+    if summarize is not None:
+        shown = {"threshold": sys.maxsize if summarize < 0 else 0, "edgeitems": max(summarize, 0)}
+    with np.printoptions(**shown):
+        text = sep.join(map(str, args))
+    if isinstance(stream, str) and stream.startswith("file://"):
+        with open(stream.removeprefix("file://"), "a", encoding="utf-8") as file:
+            file.write(text + end)
+    else:
+        builtins.print(text + end, end="", file=stream)  # in one piece: several devices may print at once
+
+
+def py_function(func: Callable[..., Any], inp: Sequence[Any], Tout: Any) -> Any:
+    """Call Python at run time, at every execution, in program order; give what it returns as arrays.
+
+    ``func`` runs with ordinary values: `jax.Array`s. An exception in it ends the call of the `Function` and reaches
+    its caller as itself; Variables are then as they were before the call. There is no derivative through it.
+
+    Args:
+      func: the function.
+      inp: its arguments, arrays or containers of arrays.
+      Tout: the type of its result, or a container of types: a dtype for a scalar, a `TensorSpec` or
+        `jax.ShapeDtypeStruct` for
+        an array; None or ``[]`` for no result.
+
+    >>> import autograph as ag, jax.numpy as jnp
+    >>> numbers = iter([10, 20])
+    >>> @ag.function
+    ... def next_plus(x):
+    ...     return x + ag.py_function(lambda: next(numbers), [], jnp.int32)
+    >>> int(next_plus(1)), int(next_plus(1))
+    (11, 21)
+    """
+    return _called(func, inp, Tout, jnp.asarray, "py_function")
+
+
+def numpy_function(func: Callable[..., Any], inp: Sequence[Any], Tout: Any) -> Any:
+    """Call a Python function of NumPy arrays at run time, on every execution, in program order.
+
+    Args:
+      func: a function; its arguments are NumPy arrays.
+      inp, Tout: as in `py_function`.
+
+    Returns:
+      What ``func`` returns, as arrays of the types ``Tout``.
+
+    >>> import autograph as ag, numpy as np, jax.numpy as jnp
+    >>> f = ag.function(lambda x: ag.numpy_function(np.sinc, [x], jnp.float32))
+    >>> float(f(0.0))
+    1.0
+    """
+    return _called(func, inp, Tout, np.asarray, "numpy_function")
+
+
+def _called(func: Callable[..., Any], inp: Sequence[Any], result: Any, convert: Callable[[Any], Any], name: str) -> Any:
+    if not isinstance(inp, list | tuple):
+        raise TypeError(f"inp of {name} is a list of arguments; got {type(inp).__name__}")
+    types = None if result is None else _as_types(result)
+    inp = jax.tree_util.tree_map(_read, list(inp))
+    leaves, treedef = jax.tree_util.tree_flatten(inp)
+    is_value = [isinstance(leaf, jax.Array | np.ndarray | np.generic | bool | int | float | complex) for leaf in leaves]
+    # What is known now stays with Python: XLA may fail on a constant that is handed to a function which it calls.
+    is_operand = [isinstance(leaf, jax.core.Tracer) for leaf in leaves]
+    kept = [
+        None if operand else np.array(leaf) if value and not _is_key(leaf) else leaf
+        for leaf, value, operand in zip(leaves, is_value, is_operand, strict=True)
+    ]
+
+    def call(*operands: Any) -> Any:
+        pending = iter(operands)
+        found = [next(pending) if operand else leaf for leaf, operand in zip(kept, is_operand, strict=True)]
+        values = [convert(leaf) if value else leaf for leaf, value in zip(found, is_value, strict=True)]
+        return _fitted(func(*jax.tree_util.tree_unflatten(treedef, values)), types, name)
+
+    operands = [leaf for leaf, operand in zip(leaves, is_operand, strict=True) if operand]
+    if not is_recording():
+        return jax.tree_util.tree_map(jnp.asarray, call(*operands))
+    check_finally(user_location, "calls Python")
+    count_effect()
+    if not _may_span_devices():
+        return JOINT.staging.call_python(in_callback(call), types, operands)
+    number, result = JOINT.staging.call_python(with_number(call, types), (*FailedCall.types, types), operands)
+    leave((number != 0).astype(np.int32), [[number]], [FailedCall(name)], tries=0)
+    return result
+
+
+def _may_span_devices() -> bool:
+    """Whether several devices may run what is recorded together, for a `Function`, which looks for exceptions."""
+    return LOCAL.frame is not None and jax.device_count() > 1 and not JOINT.staging.is_divided()
+
+
+def _is_key(leaf: Any) -> bool:
+    """Whether this is an array of random keys, which NumPy has not."""
+    return isinstance(leaf, jax.Array) and jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+
+
+def clean_up(function: Callable[..., None], arrays: Sequence[Any]) -> None:
+    """Call Python at run time, even where the program has come upon an exception before."""
+    if not is_recording():
+        function(*arrays)
+        return
+    call = in_callback(function)
+    call.runs_always = True  # type: ignore[attr-defined]
+    count_effect()
+    JOINT.staging.call_python(call, None, arrays)
+
+
+def _as_types(part: Any) -> Any:
+    """A container of types, with Python's lists in the places of those that converted code makes."""
+    if isinstance(part, dict):
+        return {key: _as_types(inner) for key, inner in part.items()}
+    if not isinstance(part, list | tuple):
+        return _as_type(part)
+    inside = [_as_types(inner) for inner in part]
+    return type(part)(*inside) if hasattr(part, "_fields") else tuple(inside) if isinstance(part, tuple) else inside
+
+
+def _as_type(type: Any) -> Any:
+    if isinstance(type, builtins.type):  # NumPy's scalar types have a `shape` of their instances
+        type = np.dtype(type)
+    if hasattr(type, "shape") and hasattr(type, "dtype") and not isinstance(type, np.dtype):
+        if type.shape is None or not all(isinstance(size, int) for size in type.shape):
+            raise ValueError(f"the result of a Python function needs a known shape; got {type}")
+        return jax.ShapeDtypeStruct(tuple(type.shape), jax.dtypes.canonicalize_dtype(type.dtype))
+    return jax.ShapeDtypeStruct((), jax.dtypes.canonicalize_dtype(type))
+
+
+def _fitted(result: Any, types: Any, name: str) -> Any:
+    """What the function gave as NumPy arrays of the types that were announced."""
+    if types is None:
+        return None
+    treedef: Any
+    wanted, treedef = jax.tree_util.tree_flatten(types)
+    if not wanted and result is None:
+        return types
+    found = treedef.flatten_up_to(result)
+    arrays = []
+    for value, type in zip(found, wanted, strict=True):
+        array = np.asarray(_read(value))
+        if array.shape != type.shape:
+            raise ValueError(f"{name} announced a result of shape {type.shape}; its function gave {array.shape}")
+        if array.dtype != type.dtype and not np.can_cast(array.dtype, type.dtype, "same_kind"):
+            raise TypeError(f"{name} announced a result of dtype {type.dtype}; its function gave {array.dtype}")
+        arrays.append(array.astype(type.dtype))
+    return jax.tree_util.tree_unflatten(treedef, arrays)

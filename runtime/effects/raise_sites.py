@@ -1,0 +1,352 @@
+"""`Site`: one exception that may be raised at run time, and how it is made once the values it carries are known."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from autograph.runtime.errors import StagingError, describe_location
+from autograph.runtime.layouts.list_room import OutOfRoom, Room
+from autograph.runtime.layouts.one_of import OneOf, candidates_of, is_one_of
+
+_TRACED = object()
+_TRACER = re.compile(r"Tracer[<(]")
+_PLAIN = (str, bytes, int, float, bool, complex, type(None))
+
+
+@jax.tree_util.register_pytree_node_class
+class DeferredText:
+    """A text made from traced values: ``make`` of them, once they are known."""
+
+    def __init__(self, make: Callable[..., str], values: tuple[Any, ...]) -> None:
+        self.make = make
+        self.values = values
+
+    def tree_flatten(self) -> tuple[tuple[Any, ...], Any]:
+        return self.values, _Code(self.make)
+
+    @classmethod
+    def tree_unflatten(cls, make: Any, values: Any) -> DeferredText:
+        return cls(make.function, tuple(values))
+
+    def __str__(self) -> str:
+        return self.make(*jax.tree_util.tree_map(as_number, self.values))
+
+
+@jax.tree_util.register_pytree_node_class
+class ErrorText(DeferredText):
+    """What an exception says, where a handler asks for it while tracing: it may be printed and raised again, no more."""
+
+    def __str__(self) -> str:
+        if any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree_util.tree_leaves(self.values)):
+            raise self._refused()
+        return super().__str__()
+
+    def _refused(self, *_: Any) -> Any:
+        raise StagingError(
+            "The text of an exception is read while tracing, and it is formatted from traced values.\n  Print it, raise it "
+            "in another exception, or use the values that the exception holds (e.args, its attributes)."
+        )
+
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __add__ = __radd__ = __len__ = __bool__ = _refused
+    __iter__ = __getitem__ = __contains__ = __mod__ = _refused
+    __hash__ = None  # type: ignore[assignment]
+
+
+def text_of_error(error: Any, made: Remade, show: Callable[[Any], str] = str) -> Any:
+    """``show(error)``, which waits for the values that the exception is made of, if it is made of such."""
+    return ErrorText(show, (made,)) if made.values else show(error)
+
+
+def as_number(value: Any) -> Any:
+    """A NumPy scalar as Python's number of the same digits; anything else as it is."""
+    if not isinstance(value, np.ndarray) or value.ndim:
+        return value
+    return float(str(value)) if value.dtype.kind == "f" else value.item()
+
+
+class _Code:
+    """A function, told apart from others by its code: one made anew for each trace is the same."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Code) and _code_of(self.function) is _code_of(other.function)
+
+    def __hash__(self) -> int:
+        return hash(_code_of(self.function))
+
+
+def _code_of(function: Any) -> Any:
+    return getattr(function, "__code__", function)
+
+
+def resolved(value: Any) -> Any:
+    """``value`` with the texts in it put together, and the constants in the place of what is one of several."""
+    if not _has_text(value):
+        return value
+    return jax.tree_util.tree_map(_as_text, value, is_leaf=_is_text)
+
+
+def drafted(value: Any) -> Any:
+    """``value`` with something in the place of each text in it, for an exception that nobody sees."""
+    if not _has_text(value):
+        return value
+    return jax.tree_util.tree_map(lambda part: _draft(part) if _is_text(part) else part, value, is_leaf=_is_text)
+
+
+def _draft(text: DeferredText | OneOf) -> Any:
+    if isinstance(text, OneOf):
+        return candidates_of(text)[0]
+    try:
+        return str(text)
+    except Exception:  # a format that asks for the value
+        return "…"
+
+
+def _has_text(value: Any) -> bool:
+    return any(map(_is_text, jax.tree_util.tree_leaves(value, is_leaf=_is_text)))
+
+
+def _is_text(value: Any) -> bool:
+    return issubclass(type(value), DeferredText | OneOf)
+
+
+def _as_text(value: Any) -> Any:
+    if is_one_of(value):
+        return OneOf.resolve(value)
+    return str(value) if isinstance(value, DeferredText) else value
+
+
+def unheard(where: str, name: str) -> str:
+    """What is said of an exception that nobody looks for."""
+    return (
+        f"{where}\n  {name} is raised under a traced condition here, and nobody looks for it: a program that XLA runs by itself cannot "
+        "raise.\n  Call the function through autograph.function."
+    )
+
+
+class Recipe:
+    """How an exception is made: ``kind`` called, or a copy of an exception that was there.
+
+    Attributes:
+      kind: its class.
+      content: what it is made from: arguments and keywords for a call; ``args`` and attributes of a copy.
+      is_call: which of the two.
+      is_check: whether a program that cannot raise does without.
+    """
+
+    def __init__(self, kind: type[BaseException], content: Any, is_call: bool, is_check: bool = False) -> None:
+        self.kind = kind
+        self.content = content
+        self.is_call = is_call
+        self.is_check = is_check
+
+    @classmethod
+    def of(cls, error: BaseException, is_check: bool = False) -> Recipe:
+        """For an exception that is there."""
+        kind = type(error)
+        if kind.__module__ == "builtins":  # it may hold more than its arguments: the name of a file, say
+            args = error.__reduce__()[1]
+            return cls(kind, (args, dict(vars(error))), False, is_check)
+        return cls(kind, (error.args, dict(vars(error))), False, is_check)
+
+    def make(self, content: Any) -> BaseException:
+        return self.made_of(resolved(content))
+
+    def made_of(self, content: Any) -> BaseException:
+        """The exception, made of this content as it is."""
+        first, second = content
+        if self.is_call:
+            return self.kind(*first, **second)
+        if self.kind.__module__ == "builtins":
+            error = self.kind(*first)
+        else:
+            error = self.kind.__new__(self.kind, *first)
+            error.args = tuple(first)
+        vars(error).update(second)
+        return error
+
+
+class Site:
+    """One ``raise`` that may happen. See `backends.base.RaiseSite`; ``values`` are those it carries.
+
+    Args:
+      related: its cause and its context, where they are exceptions of the program.
+    """
+
+    is_caught = False
+
+    def __init__(
+        self,
+        recipe: Recipe,
+        error: BaseException,
+        position: tuple[str, int, str],
+        related: Sequence[Remade | None] = (None, None),
+    ) -> None:
+        self._related = tuple(None if each is None else each.site for each in related)
+        leaves, self._treedef = jax.tree_util.tree_flatten(recipe.content)
+        traced = [isinstance(leaf, jax.core.Tracer) for leaf in leaves]
+        self._statics = tuple(_TRACED if t else leaf for t, leaf in zip(traced, leaves, strict=True))
+        self._recipe = recipe
+        cause, context = related
+        self._cause = error.__cause__ if cause is None else None
+        self._context = error.__context__ if context is None else None
+        self._hides_context = error.__suppress_context__
+        self.position = position
+        values = [leaf for t, leaf in zip(traced, leaves, strict=True) if t]
+        values += [value for each in related if each is not None for value in each.values]
+        self.types = tuple(jax.ShapeDtypeStruct(value.shape, value.dtype) for value in values)
+        recipe.content = None  # it holds tracers
+
+    @staticmethod
+    def values(content: Any) -> list[Any]:
+        """The traced values in what an exception is made from."""
+        return [leaf for leaf in jax.tree_util.tree_leaves(content) if isinstance(leaf, jax.core.Tracer)]
+
+    @property
+    def kind(self) -> type[BaseException]:
+        """The exception's class."""
+        return self._recipe.kind
+
+    @property
+    def name(self) -> str:
+        return self._recipe.kind.__name__
+
+    @property
+    def is_check(self) -> bool:
+        return self._recipe.is_check
+
+    @property
+    def where(self) -> str:
+        return describe_location(*self.position[:2])
+
+    @property
+    def room(self) -> Room | None:
+        """What has proved too small, of `OutOfRoom`."""
+        return next((leaf for leaf in self._statics if isinstance(leaf, Room)), None)
+
+    @property
+    def refusal(self) -> str:
+        """What is said where nobody looks for the exception."""
+        if issubclass(self._recipe.kind, OutOfRoom):
+            return next(leaf for leaf in self._statics if isinstance(leaf, str))
+        return unheard(self.where, self.name)
+
+    @property
+    def is_text_of_tracers(self) -> bool:
+        """Whether a text shows a traced value as JAX describes it, and not its value."""
+        return any(isinstance(leaf, str) and _TRACER.search(leaf) is not None for leaf in self._statics)
+
+    def __repr__(self) -> str:
+        return f"{self.name} at line {self.position[1]}"
+
+    def __hash__(self) -> int:
+        return hash((self._recipe.kind, self.position))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Site) and (
+            self is other
+            or (
+                (self._recipe.kind, self._recipe.is_call, self.position, self.types, self._treedef)
+                == (other._recipe.kind, other._recipe.is_call, other.position, other.types, other._treedef)
+                and self._cause is other._cause
+                and self._related == other._related
+                and all(_is_same(a, b) for a, b in zip(self._statics, other._statics, strict=True))
+            )
+        )
+
+    def raise_with(self, values: Sequence[Any]) -> None:
+        """Raise it so that its traceback ends at the user's own line."""
+        error = self.made(values)
+        filename, line, function = self.position
+        source = "\n" * (line - 1) + "raise error"
+        code = compile(source, filename, "exec").replace(co_name=function, co_qualname=function)
+        exec(code, {"error": error})
+
+    def made(self, values: Sequence[Any]) -> BaseException:
+        """The exception, of these values."""
+        pending = iter(values)
+        leaves = [next(pending) if static is _TRACED else static for static in self._statics]
+        error = self._recipe.make(jax.tree_util.tree_unflatten(self._treedef, leaves))
+        return self._with_related(error, pending)
+
+    def _with_related(self, error: BaseException, pending: Iterator[Any]) -> BaseException:
+        cause, context = (
+            None if site is None else site.made([next(pending) for _ in site.types]) for site in self._related
+        )
+        error.__context__ = self._context if context is None else context
+        error.__cause__ = self._cause if cause is None else cause
+        error.__suppress_context__ = self._hides_context
+        return error
+
+    def stand_ins(self, values: Sequence[Any]) -> list[tuple[BaseException, Remade]]:
+        """The exception for what handles it while tracing, and those that it comes of, each with how it is made.
+
+        Arguments are traced values, and texts that wait for such.
+        """
+        if not self.types:
+            return [(self.made(()), Remade(self, ()))]
+        pending = iter(values)
+        leaves = [next(pending) if static is _TRACED else static for static in self._statics]
+        error = self._recipe.made_of(drafted(jax.tree_util.tree_unflatten(self._treedef, leaves)))
+        if any(map(_is_draft, error.args)):
+            error.args = tuple(
+                ErrorText(functools.partial(_argument, self, k), tuple(values)) if _is_draft(arg) else arg
+                for k, arg in enumerate(error.args)
+            )
+        related = [
+            None if site is None else site.stand_ins([next(pending) for _ in site.types]) for site in self._related
+        ]
+        cause, context = (None if found is None else found[0][0] for found in related)
+        error.__context__ = self._context if context is None else context
+        error.__cause__ = self._cause if cause is None else cause
+        error.__suppress_context__ = self._hides_context
+        return [(error, Remade(self, values)), *(each for found in related if found is not None for each in found)]
+
+
+def _is_draft(argument: Any) -> bool:
+    """Whether an exception's argument is a text that shows traced values as JAX describes them, or none yet."""
+    return isinstance(argument, str) and (argument == "…" or _TRACER.search(argument) is not None)
+
+
+def _argument(site: Site, k: int, *values: Any) -> str:
+    return str(site.made(list(map(as_number, values))).args[k])
+
+
+@jax.tree_util.register_pytree_node_class
+class Remade:
+    """An exception of the program, as its site and the values that it carries: shown as the exception is."""
+
+    def __init__(self, site: Site, values: Sequence[Any]) -> None:
+        self.site = site
+        self.values = tuple(values)
+
+    def tree_flatten(self) -> tuple[tuple[Any, ...], Site]:
+        return self.values, self.site
+
+    @classmethod
+    def tree_unflatten(cls, site: Site, values: Any) -> Remade:
+        return cls(site, values)
+
+    def __str__(self) -> str:
+        return str(self._made())
+
+    def __repr__(self) -> str:
+        return repr(self._made())
+
+    def __format__(self, specification: str) -> str:
+        return format(self._made(), specification)
+
+    def _made(self) -> BaseException:
+        return self.site.made(list(map(as_number, self.values)))
+
+
+def _is_same(a: Any, b: Any) -> bool:
+    return a is b or (type(a) is type(b) and isinstance(a, _PLAIN) and a == b and repr(a) == repr(b))

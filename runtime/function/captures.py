@@ -1,0 +1,192 @@
+"""What a traced function reads from outside: when that changes, the function is traced again.
+
+Looked at are the globals and closure variables that the function reads, and that the user's functions it calls read
+in turn; of a method, its instance; of a call, the objects among its arguments that are told apart by identity. See
+`runtime.reads` for what they lead to. What a trace itself assigns is left alone from then on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import types
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from autograph.runtime.code.code_names import Readers
+from autograph.runtime.function.reads import SCALARS, Place, Reads, Root, places_of
+from autograph.runtime.layouts.static_values import StaticLeaf
+from autograph.runtime.signatures.signature import CallSignature
+from autograph.runtime.tracing.recording import LOCAL
+
+Instance = Callable[[], Any]
+
+
+class Captures:
+    """What one function reads from outside, as it was when last looked at.
+
+    Attributes:
+      changed: whether something is not as it was.
+      key: what it is told apart by; equal for what needs no new trace.
+      leaves: by label, the values.
+      linked: the objects of other libraries that hold variables.
+      is_empty: whether there is nothing that could change.
+    """
+
+    changed: Callable[[], bool]
+    key: tuple[Any, ...]
+    leaves: dict[str, StaticLeaf]
+    linked: list[Any]
+    is_empty: bool
+
+    def __init__(self, function: Callable[..., Any], instance: Instance | None) -> None:
+        self._instance = instance
+        self._readers = Readers()
+        self._readers.add(function)
+        self._function = function
+        self._tracing = threading.Condition()
+        self._tracers: list[int] = []  # the threads that trace the function now
+        self._written: dict[int, Any] = {}
+        self._left_out: frozenset[Place] = frozenset()
+        self.refresh()
+
+    @contextlib.contextmanager
+    def being_traced(self, signature: CallSignature) -> Iterator[None]:
+        """While the function is traced for this signature, by this thread."""
+        with self._tracing:
+            self._tracers.append(threading.get_ident())
+        outer, LOCAL.written = LOCAL.written, {}
+        around = LOCAL.outside, LOCAL.roots
+        LOCAL.outside = lambda value: self._name_of(value, signature)
+        LOCAL.roots = lambda: self._objects_outside(signature)
+        before = self._places(signature)
+        try:
+            yield
+            self._leave_out(before, self._places(signature))
+        finally:
+            outer |= LOCAL.written
+            LOCAL.written, (LOCAL.outside, LOCAL.roots) = outer, around
+            with self._tracing:
+                self._tracers.remove(threading.get_ident())
+                self._tracing.notify_all()
+
+    def _name_of(self, value: Any, signature: CallSignature) -> str | None:
+        """What an object that a trace for this signature meets is called outside; None for one of its own."""
+        for label, leaf in self.leaves.items():
+            if leaf.holds(value):
+                return label
+        for label, static in zip(signature.labels(), signature.statics, strict=True):
+            if static is not None and static.holds(value):
+                return label
+        return None
+
+    def _objects_outside(self, signature: CallSignature) -> Iterator[tuple[str, Any]]:
+        for root in (*self._roots(self._readers), *_objects(signature)):
+            yield root.label, root.value
+
+    def leave_out_written(self) -> None:
+        """Look no longer at the containers that the program traced now writes (`Feature.LISTS`)."""
+        if LOCAL.written:
+            self._written |= LOCAL.written
+            self.refresh()
+
+    def wait_for_traces(self) -> None:
+        """Wait until no other thread traces the function; not if this one does, which it would wait for."""
+        with self._tracing:
+            self._tracing.wait_for(lambda: not self._tracers or threading.get_ident() in self._tracers)
+
+    def refresh(self) -> Any:
+        """Look again at everything, and return the key."""
+        reads = Reads(self._readers, self._roots, self._left_out, frozenset(self._written))
+        self.changed, self.key, self.leaves, self.is_empty = reads.changed, reads.key, reads.leaves, reads.is_empty
+        self.linked = reads.linked
+        return self.key
+
+    def of_arguments(self, signature: CallSignature) -> Reads | None:
+        """What is read of the objects among a call's arguments; None if there are none."""
+        roots = _objects(signature)
+        if not roots:
+            return None
+        reads = Reads(
+            Readers(self._readers),
+            lambda readers: _with_names(roots, readers),
+            self._left_out,
+            frozenset(self._written),
+        )
+        return None if reads.is_empty else reads
+
+    def _roots(self, readers: Readers) -> Iterator[Root]:
+        if self._instance is not None:
+            yield Root("self", "instance()", {"instance": self._instance}, self._instance(), is_known=True)
+        yield Root(
+            getattr(self._function, "__name__", "the function"),
+            "function",
+            {"function": self._function},
+            self._function,
+            is_known=True,
+        )
+        yield from _named(readers)
+
+    def _places(self, signature: CallSignature) -> dict[Any, tuple[Any, Place]]:
+        """What the trace could assign, as it is now."""
+        found = places_of(self._readers, self._roots, self._left_out)
+        if roots := _objects(signature):
+            found |= places_of(Readers(self._readers), lambda readers: _with_names(roots, readers), self._left_out)
+        return found
+
+    def _leave_out(self, before: dict[Any, tuple[Any, Place]], after: dict[Any, tuple[Any, Place]]) -> None:
+        """Look no longer at what has been assigned between the two, by an assignment in the code."""
+        nothing = (_MISSING, ())
+        changed = {place for key, (value, place) in after.items() if before.get(key, nothing)[0] is not value}
+        assigned = {place for place in changed if self._is_assigned(place)}
+        if assigned:
+            self._left_out |= assigned
+
+    def _is_assigned(self, place: Place) -> bool:
+        kind, name = place
+        if kind == "cell":
+            return name in self._readers.stored_cells
+        return (
+            name in self._readers.stored_attributes if isinstance(kind, type) else place in self._readers.stored_globals
+        )
+
+
+_MISSING = object()
+_HOLD_NOTHING = SCALARS | {set, frozenset, slice, range}
+
+
+def _named(readers: Readers) -> Iterator[Root]:
+    """The globals and closure variables that functions read."""
+    for number, (namespace, names) in enumerate(list(readers.globals.values())):
+        variable = f"namespace{number}"
+        for name in sorted(names):
+            if name in namespace and not name.startswith("__"):
+                source = f"{variable}[{name!r}]"
+                yield Root(name, source, {variable: namespace}, namespace[name], (id(namespace), name))
+    for number, (cell, name) in enumerate(list(readers.cells.values())):
+        with contextlib.suppress(ValueError):  # not yet bound
+            source = f"cell{number}.cell_contents"
+            yield Root(name, source, {f"cell{number}": cell}, cell.cell_contents, ("cell", id(cell)))
+
+
+def _with_names(roots: Sequence[Root], readers: Readers) -> Iterator[Root]:
+    yield from roots
+    yield from _named(readers)
+
+
+def _objects(signature: CallSignature) -> list[Root]:
+    """The arguments of a signature that hold something."""
+    found = []
+    labels: list[str] | None = None
+    for number, static in enumerate(signature.statics):
+        if static is None or type(static.value) in _HOLD_NOTHING:
+            continue
+        value = static.get()
+        if isinstance(value, type | types.BuiltinFunctionType):
+            continue
+        labels = labels or signature.labels()
+        name = f"argument{number}"
+        source = f"{name}()" if isinstance(static.value, weakref.ref) else name
+        found.append(Root(labels[number], source, {name: static.value}, value, is_known=True))
+    return found

@@ -1,0 +1,85 @@
+"""Which programs run: collected while somebody wants to show them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import jax
+
+from autograph.runtime.function.shortcuts import SHORTCUTS
+from autograph.runtime.signatures.inputs import type_key
+from autograph.runtime.tracing.recording import JOINT, LOCAL
+
+
+class _Runs(Protocol):
+    """What runs: a `Program`."""
+
+    name: str
+
+    def input_names(self) -> Sequence[str]: ...
+
+    def trace_with_state(self, *arrays: Any) -> tuple[Any, Any]: ...
+
+
+@dataclass(frozen=True)
+class Collected:
+    """A program that has run for arrays of some types.
+
+    Attributes:
+      name: of its function.
+      inputs: what the function calls its arrays.
+      traced: what was traced for those types, as `jax.stages.Traced`.
+      state: see `Program.trace_with_state`.
+    """
+
+    name: str
+    inputs: tuple[str, ...]
+    traced: Any
+    state: Any
+
+
+class Collection:
+    """The programs that run, in any thread, from `start` to `stop`. Those that others call are within these.
+
+    Attributes: is_on.
+    """
+
+    def __init__(self) -> None:
+        self.is_on = False
+        self._found: dict[Any, tuple[Any, Collected]] = {}
+        self._lock = threading.RLock()
+
+    def start(self) -> None:
+        self._found = {}
+        self.is_on = True
+        SHORTCUTS.close("collecting")
+
+    def stop(self) -> list[Collected]:
+        """What has run, in the order of the first runs."""
+        SHORTCUTS.open("collecting")
+        self.is_on = False
+        found, self._found = self._found, {}
+        return [collected for _, collected in found.values()]
+
+    def add(self, program: _Runs, arrays: Sequence[Any]) -> None:
+        """This program has run with these arrays."""
+        if LOCAL.frame is not None or LOCAL.in_callback or not JOINT.staging.is_outside():
+            return
+        key = (id(program), *map(type_key, arrays))
+        with self._lock:
+            if key not in self._found and self.is_on:
+                traced, state = program.trace_with_state(*map(_stand_in, arrays))
+                collected = Collected(program.name, tuple(program.input_names()), traced, state)
+                self._found[key] = program, collected  # the program, so that no other gets its id
+
+
+def _stand_in(array: Any) -> Any:
+    """A type to trace with: the array may have been given away."""
+    shape, dtype, weak_type = type_key(array)
+    return jax.ShapeDtypeStruct(shape, dtype, weak_type=weak_type)
+
+
+COLLECTION = Collection()

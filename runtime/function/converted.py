@@ -1,0 +1,106 @@
+"""A converted function as its caller sees it, and as another process does."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import types
+from typing import Any
+
+from autograph.runtime.effects.failed_calls import cause_of
+from autograph.runtime.effects.raising import CURRENT
+from autograph.runtime.function.pickling import Source, source_of
+from autograph.runtime.function.plain_calls import PlainCalls
+from autograph.runtime.heap.leaked_tracers import refuse_leaks, take_back_leaks
+from autograph.runtime.staging.operators import Operators
+from autograph.runtime.staging.statements.raises import in_scope
+from autograph.runtime.tracing.concretization import explain_concretization, refuse_leaked, refuse_write_of_flax
+from autograph.runtime.tracing.locations import clean_traceback
+from autograph.runtime.tracing.recording import LOCAL
+
+
+def boundary(
+    made: Operators, f: types.FunctionType, converted: types.FunctionType, watched: bool
+) -> types.FunctionType:
+    """The converted function as its caller sees it: in place of ``f``, with none of our frames in its errors."""
+    if inspect.isgeneratorfunction(f) or inspect.iscoroutinefunction(f) or inspect.isasyncgenfunction(f):
+        if converted is not f:
+            converted.__wrapped__ = f  # type: ignore[attr-defined]
+        return converted
+
+    conversion = Conversion(made, f, converted)
+    plain = None if watched else PlainCalls(f, functools.partial(_is_outside, made), _written)
+
+    def call_converted(*args: Any, **kwargs: Any) -> Any:
+        try:
+            if plain is not None and plain.take(args, kwargs):
+                return f(*args, **kwargs)
+            converted = conversion.converted or conversion.make()
+            if watched:
+                return _watched(made, converted, args, kwargs)
+            return in_scope(lambda: made.recursion.of(converted, converted)(*args, **kwargs), made)
+        except BaseException as error:
+            cause = cause_of(error)
+            clean_traceback(error if cause is None else cause)
+            if cause is not None:
+                raise cause from None
+            explain_concretization(error, made.converter.is_converted_code)
+            refuse_leaked(error, f.__qualname__)
+            refuse_write_of_flax(error, made.converter.is_converted_code)
+            raise
+
+    # Unused by a function of `*args, **kwargs`, and what introspection looks for.
+    call_converted.__defaults__, call_converted.__kwdefaults__ = f.__defaults__, f.__kwdefaults__
+    functools.update_wrapper(call_converted, f)
+    assert isinstance(call_converted, types.FunctionType)
+    return call_converted
+
+
+def _is_outside(made: Operators) -> bool:
+    """Whether there is no trace, and no converted function under way that may see to what this one does."""
+    return CURRENT.scope is None and LOCAL.frame is None and made.backend.is_eager()
+
+
+def _written(function: types.FunctionType) -> Any:
+    """The function that `boundary` made this of; else None."""
+    is_ours = function.__code__.co_filename == __file__
+    return getattr(function, "__wrapped__", None) if is_ours else None
+
+
+class Conversion:
+    """A function and its converted form, which is pickled as the function, and converted again elsewhere.
+
+    Attributes:
+      converted: None where it has not been called yet.
+    """
+
+    def __init__(self, made: Operators, f: types.FunctionType, converted: types.FunctionType | None) -> None:
+        self.made, self.f, self.converted = made, f, converted
+
+    def make(self) -> types.FunctionType:
+        """Convert the function."""
+        converted: types.FunctionType = self.made.converter.convert(self.f)
+        self.converted = converted
+        return converted
+
+    def __reduce__(self) -> Any:
+        return _conversion, (self.made, self.f, source_of(self.f))
+
+
+def _conversion(made: Operators, f: types.FunctionType, source: Source | None) -> Conversion:
+    """A conversion that has come from another process: of a function that may lack its globals until all has come."""
+    if source is not None:
+        source.keep()
+    return Conversion(made, f, None)
+
+
+def _watched(made: Operators, converted: types.FunctionType, args: Any, kwargs: Any) -> Any:
+    """Run the function in a trace of its own, in which nothing traced may be left on objects that outlive it."""
+    with made.journal.watching() as watch:
+        try:
+            result = in_scope(lambda: made.recursion.of(converted, converted)(*args, **kwargs), made)
+        except BaseException:
+            take_back_leaks(watch)
+            raise
+        refuse_leaks(watch)
+    return result

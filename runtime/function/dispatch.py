@@ -1,0 +1,203 @@
+"""How a call finds its program: one function written for the calls that have been seen, which leaves others to the cache.
+
+A `Function` is called through what its `Dispatcher` has written (`function`): it has the parameters of the user's
+function, so that positions, keywords and defaults come to the same, and a block for each combination of types that a
+call has had. A block compares the structure and the types of the arguments, looks Python values up, and calls the compiled
+function, whose own cache compares shapes. Each frame, operation and object that a call touches is part of what it costs
+beyond `jax.jit`'s own; most of all between long programs, which leave the processor's caches with none of them.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+
+from autograph.runtime.code.generated import (
+    DISPATCHED_AT_MOST,
+    Block,
+    block_source,
+    dispatch_function,
+    float_key,
+    itself,
+)
+from autograph.runtime.effects.failed_calls import cause_of
+from autograph.runtime.layouts.static_values import BY_VALUE, SIMPLE, has_no_equality, weak_reference
+from autograph.runtime.signatures.chosen_arguments import StaticArgument
+from autograph.runtime.signatures.signature import (
+    Arguments,
+    dictionary_key_types,
+    is_array_leaf,
+    is_array_like,
+    is_record,
+)
+from autograph.runtime.state.linked_state import held
+from autograph.runtime.state.recorded import StateNeeded
+from autograph.runtime.tracing.locations import clean_traceback
+
+KeyPart = Callable[[Any], Any]
+
+
+class CallProperty(property):
+    """``__call__`` of a class whose instances are called through what their attribute ``_dispatch`` holds.
+
+    No method, so a call has no frame of its own for it. As an attribute of the class it is called, and may be wrapped and
+    put back, as a method may.
+    """
+
+    __name__ = "__call__"
+
+    def __init__(self) -> None:
+        super().__init__(operator.attrgetter("_dispatch"), doc="Run the program for these arguments.")
+
+    def __call__(self, function: Any, *args: Any, **kwargs: Any) -> Any:
+        return function._dispatch(*args, **kwargs)
+
+
+class Dispatcher:
+    """Writes the function that calls go through.
+
+    Attributes:
+      function: that function; None while no call has been seen that it could be written for.
+      changed: whether what the user's function reads from outside is not as it was; None if there is nothing.
+    """
+
+    def __init__(
+        self,
+        parameters: Arguments,
+        has_defaults: bool,
+        tick: Callable[[], int],
+        otherwise: Callable[..., Any],
+        reported: Callable[[BaseException], BaseException | None],
+    ) -> None:
+        """Leave calls to ``otherwise`` that no block is for; ``tick`` counts the others."""
+        self._parameters, self._has_defaults = parameters, has_defaults
+        self._environment = {
+            "tick": tick, "otherwise": otherwise, "reported": reported, "StateNeeded": StateNeeded,
+        }  # fmt: skip
+        self._blocks: dict[Any, _Seen] = {}
+        self.changed: Callable[[], bool] | None = None
+        self.function: Callable[..., Any] | None = None
+
+    def guard(self, changed: Callable[[], bool] | None) -> None:
+        """Leave all calls to the cache while ``changed()``."""
+        if changed is not self.changed:
+            self.changed = changed
+            self._write()
+
+    def add(self, values: tuple[Any, ...], entry: Any) -> None:
+        """Lead calls with canonical arguments like these to this entry from now on, if a block can be written for them."""
+        if self._parameters.static:
+            if not all(
+                type(v.value) in BY_VALUE for v in jax.tree_util.tree_leaves(values) if type(v) is StaticArgument
+            ):
+                return
+            values = self._parameters.given(values)
+        if dictionary_key_types(values):
+            return
+        if held(values) is not values:
+            return
+        leaves, treedef = jax.tree_util.tree_flatten(values)
+        if any(map(is_record, leaves)):
+            return
+        key = treedef, tuple(map(type, leaves))
+        seen = self._blocks.get(key)
+        if seen is None:
+            if len(self._blocks) >= DISPATCHED_AT_MOST or (parts := _key_parts(leaves)) is None:
+                return
+            block = block_source(len(self._blocks), self._parameters, values, parts)
+            if block is None:
+                return
+            seen = self._blocks[key] = _Seen(block, parts)
+        if seen.add(leaves, entry):
+            self._write()
+
+    def _write(self) -> None:
+        if self._blocks:
+            blocks = [seen.block for seen in self._blocks.values()]
+            self.function = dispatch_function(
+                self._parameters, self._has_defaults, blocks, self.changed, self._environment
+            )
+
+
+class _Seen:
+    """One combination of types.
+
+    Attributes: block (its source).
+    """
+
+    def __init__(self, block: Block, parts: Sequence[KeyPart | None]) -> None:
+        self.block = block
+        self._parts = parts
+
+    def add(self, leaves: Sequence[Any], entry: Any) -> bool:
+        """Lead to an entry from now on; whether the source must be written again for that."""
+        keys = [part(leaf) for leaf, part in zip(leaves, self._parts, strict=True) if part is not None]
+        if keys:
+            is_first = not self.block.entries
+            self.block.entries[keys[0] if len(keys) == 1 else tuple(keys)] = entry
+            return is_first
+        known = self.block.environment.get(self.block.only)
+        self.block.environment[self.block.only] = entry
+        return known is not entry
+
+
+def _key_parts(leaves: Sequence[Any]) -> list[KeyPart | None] | None:
+    """For each leaf what it is told apart by among those of its type, None for an array; None if that takes longer."""
+    parts: list[KeyPart | None] = []
+    for leaf in leaves:
+        part = None if is_array_leaf(leaf) else _key_part(leaf)
+        if part is None and not is_array_leaf(leaf):
+            return None
+        parts.append(part)
+    return parts
+
+
+def _key_part(value: Any) -> KeyPart | None:
+    kind = type(value)
+    if kind in SIMPLE:
+        return itself
+    if kind is float:
+        return float_key
+    if kind in BY_VALUE:
+        return BY_VALUE[kind]
+    if has_no_equality(kind) and kind not in (set, slice) and not is_array_like(value):
+        # When the object goes, whoever holds it weakly clears the blocks, before its id can be another's.
+        return id if weak_reference(value) is not None else None
+    return None
+
+
+def general_call(reference: Callable[[], Any]) -> Callable[..., Any]:
+    """How the function referred to is called while no call is known."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        # The outermost frame of ours: what takes our frames out of a traceback stands here.
+        try:
+            return referred(reference)._call(args, kwargs)
+        except BaseException as error:
+            cause = reported(error)
+            if cause is None:
+                raise
+            raise cause from None
+
+    return call
+
+
+def through_cache(reference: Callable[[], Any]) -> Callable[[Sequence[Any], dict[str, Any]], Any]:
+    """A function that calls the one referred to through its cache. It is held by that."""
+    return lambda args, kwargs: referred(reference)._call(args, kwargs)
+
+
+def referred(reference: Callable[[], Any]) -> Any:
+    found = reference()
+    assert found is not None, "a Function was called after its end"
+    return found
+
+
+def reported(error: BaseException) -> BaseException | None:
+    """The exception that a call ends with in the place of this one, if any, with our frames taken out of it."""
+    cause = cause_of(error)
+    clean_traceback(error if cause is None else cause)
+    return cause

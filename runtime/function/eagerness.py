@@ -1,0 +1,49 @@
+"""Whether every `Function` runs as plain Python: for the whole process."""
+
+from __future__ import annotations
+
+from autograph.runtime.function.shortcuts import SHORTCUTS
+
+
+class _Eagerness:
+    """Attributes: on."""
+
+    def __init__(self) -> None:
+        self.on = False
+
+    def set(self, on: bool) -> None:
+        self.on = on
+        if on:
+            SHORTCUTS.close("run_functions_eagerly")
+        else:
+            SHORTCUTS.open("run_functions_eagerly")
+
+
+EAGERNESS = _Eagerness()
+
+
+def run_functions_eagerly(flag: bool) -> None:
+    """Set whether every `Function` runs as plain Python, so that ``pdb``, ``print`` and breakpoints work.
+
+    Args:
+      flag: True for plain Python, False for compiled programs.
+
+    >>> import autograph as ag
+    >>> ag.run_functions_eagerly(True)
+    >>> ag.function(lambda x: type(x).__name__)(1)
+    'int'
+    >>> ag.run_functions_eagerly(False)
+    """
+    EAGERNESS.set(bool(flag))
+
+
+def functions_run_eagerly() -> bool:
+    """Return whether `run_functions_eagerly` is on.
+
+    Returns:
+      A bool.
+
+    >>> functions_run_eagerly()
+    False
+    """
+    return EAGERNESS.on

@@ -1,0 +1,546 @@
+"""`Function`: a Python function as compiled programs, one for each signature it is called with."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import functools
+import itertools
+import threading
+import types
+import weakref
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, overload
+
+import jax
+
+from autograph.runtime.explorer.view import View
+from autograph.runtime.function import stages
+from autograph.runtime.function.cache import Cache, Entry
+from autograph.runtime.function.captures import Captures
+from autograph.runtime.function.concrete import ConcreteFunction, concrete_function
+from autograph.runtime.function.dispatch import (
+    CallProperty,
+    Dispatcher,
+    general_call,
+    referred,
+    reported,
+    through_cache,
+)
+from autograph.runtime.function.eagerness import EAGERNESS
+from autograph.runtime.function.methods import Bound, is_method
+from autograph.runtime.function.options import Options as Options
+from autograph.runtime.function.options import Tools as Tools
+from autograph.runtime.function.pickling import Made, reduced_method
+from autograph.runtime.function.program import FirstCall, Program
+from autograph.runtime.function.reads import Reads
+from autograph.runtime.function.results import Outputs
+from autograph.runtime.function.shortcuts import SHORTCUTS
+from autograph.runtime.layouts.list_room import Rooms
+from autograph.runtime.signatures.input_signature import InputSignature, is_signature_of_one
+from autograph.runtime.signatures.inputs import WeakSpec, spec_of, specs_of, type_of
+from autograph.runtime.signatures.placement import constrained, placed, spread_shardings
+from autograph.runtime.signatures.retrace import Trace, TraceLog
+from autograph.runtime.signatures.signature import (
+    Arguments,
+    CallSignature,
+    as_tree,
+    refuse_mutation,
+)
+from autograph.runtime.signatures.tensor_spec import TensorSpec
+from autograph.runtime.state.linked_state import linked
+from autograph.runtime.tracing.locations import warn
+
+P = ParamSpec("P")
+Q = ParamSpec("Q")
+R = TypeVar("R", covariant=True)
+
+
+class Function(Made, Generic[P, R]):
+    """A Python function that is traced once for each signature and then runs as a compiled XLA program.
+
+    Made by `autograph.function`. The signature of a call consists of the shape, dtype, weak type and sharding of each
+    array, the type and value of each Python value, and the identity of each other object, which is held weakly. A
+    call with a new signature traces and compiles; a call with a known one runs the compiled program.
+
+    >>> import autograph as ag, jax.numpy as jnp
+    >>> @ag.function
+    ... def halvings(x):
+    ...     n = 0
+    ...     while x > 1:
+    ...         x = x / 2
+    ...         n += 1
+    ...     return n
+    >>> int(halvings(jnp.array(40.0)))
+    6
+    >>> halvings.experimental_get_tracing_count()
+    1
+    """
+
+    if TYPE_CHECKING:
+
+        def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R: ...
+
+    else:
+        __call__ = CallProperty()
+
+    def __init__(
+        self,
+        python_function: Callable[..., Any],
+        tools: Tools,
+        options: Options,
+        instance: Callable[[], Any] | None = None,
+    ) -> None:
+        super().__init__(python_function, tools, options)
+        self._instance = instance
+        self._lock = threading.RLock()
+        functools.update_wrapper(self, python_function, updated=())
+        self.__name__: str = getattr(python_function, "__name__", None) or _name_of(python_function)
+        self.__qualname__: str = getattr(python_function, "__qualname__", None) or self.__name__
+        self._arguments = Arguments(python_function, instance is not None, self.__name__, options.arguments)
+        self.__signature__ = self._arguments.signature
+        self._made_inputs: InputSignature | None = None
+        self._reference = weakref.ref(self)  # what a `BoundFunction` shares the state of is this one
+        self._general = general_call(self._reference)
+        self._dispatch = self._general
+        self._handle: Callable[[], Any] = _do_nothing
+        self._bound = Bound(functools.partial(Function[P, R], python_function, tools, options), options.cache_limit)
+        if options.input_signature is not None:
+            self._prepare_signature()
+        self.clear_cache()
+
+    def _prepare_signature(self) -> None:
+        if self._instance is None and is_method(self._function):
+            # Its first argument may be the instance that it is bound to later, which has no spec.
+            try:
+                self._made_inputs = InputSignature(self._options.input_signature, self._arguments)
+            except TypeError:
+                InputSignature(self._options.input_signature, Arguments(self._function, True, self.__name__))
+        else:
+            self._made_inputs = InputSignature(self._options.input_signature, self._arguments)
+
+    @property
+    def python_function(self) -> Callable[P, R]:
+        """The undecorated Python function; for a method, bound to its instance."""
+        return self._function if self._instance is None else types.MethodType(self._function, self._instance())
+
+    @property
+    def input_signature(self) -> Any:
+        """The ``input_signature`` that the function was made with, or None."""
+        return self._options.input_signature
+
+    def clear_cache(self) -> None:
+        """Drop all traces and compiled programs, those of all instances included. The next call may create Variables
+        again.
+        """
+        with self._lock:
+            self._first_call = FirstCall()
+            self._cache = Cache(
+                self.__name__, self._options.cache_limit, weakref.WeakMethod(referred(self._reference)._forget)
+            )
+            self._tick = itertools.count(1).__next__
+            self._concrete: dict[Any, ConcreteFunction] = {}
+            self._log = TraceLog(self.__name__)
+            self._calls = 0
+            self._rooms: dict[tuple[str, str], int] = {}
+            self._is_asked = False  # whether a trace belongs to no call
+            self._converted: Callable[..., Any] | None = None
+            self._captures: Captures | None = None
+            self._captured: Any = None
+            self._bound.clear()
+            self.forget_blocks()
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> Function[P, R]: ...
+
+    @overload
+    def __get__(
+        self: Function[Concatenate[Any, Q], R], instance: Any, owner: type | None = None
+    ) -> BoundFunction[Q, R]: ...
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        if instance is None:
+            return self
+        known = self._bound.entries.get(id(instance))
+        state = known[1] if known is not None and known[0]() is instance else self._bound.get(instance)
+        bound: Any = state._handle()
+        if bound is None:
+            bound = _NEW(BoundFunction)
+            bound.__dict__ = state.__dict__
+            bound.instance, bound.state = instance, state
+            state._handle = weakref.ref(bound)
+        return bound
+
+    def experimental_get_tracing_count(self) -> int:
+        """Return how many times the Python function was traced.
+
+        Returns:
+          An int.
+        """
+        return self._log.count
+
+    def explain_retraces(self) -> str:
+        """Return, for each trace after the first, which argument changed, from what to what, and how to avoid the
+        retrace.
+
+        Returns:
+          Text with one paragraph for each retrace.
+
+        >>> import autograph as ag
+        >>> power = ag.function(lambda x, n: x**n)
+        >>> _ = power(jax.numpy.ones(2), 3), power(jax.numpy.ones(2), 4)
+        >>> print(power.explain_retraces())
+        <lambda> was traced 2 times.
+        Trace 2:
+          argument 2 `n`: Python int 3 → 4; pass it as an array, `jnp.asarray(n)`
+        """
+        return self._log.explain()
+
+    def get_concrete_function(self, *args: Any, **kwargs: Any) -> ConcreteFunction:
+        """Return the `ConcreteFunction` for the signature of these arguments, tracing it if necessary.
+
+        Args:
+          *args: arrays, or `TensorSpec` or `jax.ShapeDtypeStruct` in their place; Python values. All may be omitted
+            if the function has an ``input_signature``.
+          **kwargs: keyword arguments, in the same way.
+
+        Returns:
+          The same object for the same signature.
+
+        Raises:
+          TypeError: an argument does not match the ``input_signature``, or the parameters of the function.
+
+        >>> import autograph as ag, jax.numpy as jnp
+        >>> double = ag.function(lambda x: 2 * x)
+        >>> concrete = double.get_concrete_function(ag.TensorSpec([None]))
+        >>> concrete(jnp.array([1.0, 2.0])).tolist()
+        [2.0, 4.0]
+        """
+        key, specs, entry = self._look_up(args, kwargs)
+        with self._lock:
+            concrete = self._concrete.get(key)
+            if concrete is None:
+                concrete = self._concrete[key] = self._make_concrete(key[0], specs, entry)
+        self._is_asked = True
+        try:
+            concrete.graph  # noqa: B018  traces
+        except BaseException:
+            with self._lock:
+                self._concrete.pop(key, None)
+            raise
+        finally:
+            self._is_asked = False
+        return concrete
+
+    def concrete_functions(self) -> list[ConcreteFunction]:
+        """Return the concrete functions made so far.
+
+        Returns:
+          A list in the order of their traces; for a loaded function, all that were saved.
+        """
+        for args, kwargs in getattr(self._function, "saved_calls", ()):
+            self.get_concrete_function(*args, **kwargs)
+        return list(self._concrete.values())
+
+    def pretty_printed_concrete_signatures(self, verbose: bool = True) -> str:
+        """Return the signature of each concrete function as text.
+
+        Args:
+          verbose: whether the types of arguments and results are listed.
+
+        Returns:
+          Text with one block for each concrete function, in the order of their traces.
+        """
+        blocks = [concrete.pretty_printed_signature(verbose) for concrete in self.concrete_functions()]
+        return ("\n\n" if verbose else "\n").join(blocks)
+
+    def experimental_get_compiler_ir(self, *args: Any, **kwargs: Any) -> Callable[..., str]:
+        """Return a function of ``stage`` that returns the program for these arguments as text.
+
+        Args:
+          *args: as in `get_concrete_function`.
+          **kwargs: as in `get_concrete_function`.
+
+        Returns:
+          A function like `Graph.as_text`, whose default stage is ``"hlo"``.
+        """
+        graph = self.get_concrete_function(*args, **kwargs).graph
+        return lambda stage="hlo": graph.as_text(stage)
+
+    lower, trace, eval_shape = stages.lower, stages.trace, stages.eval_shape
+
+    def _given(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[CallSignature, Sequence[Any]]:
+        """The signature of a call, and its arrays or what stands for them; specs, where an input signature is all there is."""
+        self._look_at_captures()
+        if self._options.input_signature is None:
+            signature, arrays, _ = self._split(self._arguments.canonical(args, kwargs))
+            return signature, arrays
+        return self._inputs().call.reading(self._captured), self._inputs().given(args, kwargs)
+
+    def __repr__(self) -> str:
+        return f"<autograph.Function {self.__qualname__}>"
+
+    # Calls.
+
+    def _call(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        """A call that no block of the dispatching function is for."""
+        if EAGERNESS.on:
+            return self.python_function(*args, **kwargs)
+        self._calls = self._tick()
+        if self._options.input_signature is not None:
+            return self._call_fitted(tuple(args), kwargs)
+        values = self._arguments.canonical(tuple(args), kwargs)
+        self._look_at_captures()
+        signature, arrays, reads = self._split(values)
+        entry = self._entry(signature, self._is_traced(arrays))
+        entry.changed = None if reads is None else reads.changed
+        if self._options.in_shardings is not None:
+            return entry.call(placed(arrays, spread_shardings(self._options.in_shardings, signature)))
+        return self._call_and_add(values, entry, arrays)
+
+    def _split(self, values: tuple[Any, ...]) -> tuple[CallSignature, Sequence[Any], Reads | None]:
+        """The signature of a call with these canonical values, its arrays, and what is read of its objects."""
+        signature, arrays = self._arguments.split(values, self._captured)
+        reads = self._looked_at_captures().of_arguments(signature)
+        return (signature if reads is None else signature.holding(reads.key)), arrays, reads
+
+    def _call_and_add(self, values: tuple[Any, ...], entry: Entry, arrays: Sequence[Any]) -> Any:
+        """Call a program, and lead the calls like this one to it directly from now on."""
+        result = entry.call(arrays)
+        with self._lock:
+            self._dispatcher.add(values, entry)
+            self._use_blocks()
+        return result
+
+    def _use_blocks(self) -> None:
+        if self._dispatcher.function is not None and SHORTCUTS.are_open:
+            self._dispatch = self._dispatcher.function
+            SHORTCUTS.use(referred(self._reference))
+
+    def forget_blocks(self) -> None:
+        """Drop the generated dispatch code: each call goes through the cache again."""
+        with self._lock:
+            self._dispatcher = Dispatcher(
+                self._arguments,
+                self._options.input_signature is None,
+                self._tick,
+                through_cache(self._reference),
+                reported,
+            )
+            if self._captures is not None and not self._captures.is_empty:
+                self._dispatcher.changed = self._captures.changed
+            self._dispatch = self._general
+
+    def _call_fitted(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call under an input signature: arguments are checked and converted first, if they are no arrays
+        already.
+        """
+        inputs = self._inputs()
+        arrays = inputs.arrays(args, kwargs)
+        self._look_at_captures()
+        signature = inputs.call.reading(self._captured)
+        is_traced = self._is_traced(arrays)
+        entry = self._entry(signature, is_traced)
+        if self._options.in_shardings is not None:
+            return entry.call(placed(arrays, spread_shardings(self._options.in_shardings, signature)))
+        # Arrays that do not fit are found when XLA's cache meets them, so they may go there directly.
+        is_direct = self._options.jit_compile and not is_traced and is_signature_of_one(inputs.call)
+        if is_direct and len(args) == len(arrays) and all(isinstance(value, jax.Array) for value in args):
+            return self._call_and_add(args, entry, arrays)
+        return entry.call(arrays)
+
+    def _inputs(self) -> InputSignature:
+        if self._made_inputs is None:
+            self._made_inputs = InputSignature(self._options.input_signature, self._arguments)
+        return self._made_inputs
+
+    def _is_traced(self, arrays: Sequence[Any]) -> bool:
+        """Whether open sizes must be settled now: another transform is under way, and wants a program like
+        any other.
+        """
+        is_open = self._options.reduce_retracing or self._options.input_signature is not None
+        return is_open and any(isinstance(array, jax.core.Tracer) for array in arrays)
+
+    # The cache.
+
+    def _entry(self, signature: CallSignature, fixed: Any) -> Entry:
+        """The program of a signature. ``fixed``: specs that it is made for beforehand, or whether open sizes
+        are left out of account.
+        """
+        return self._cache.get((signature, fixed), self._calls, lambda: self._make_entry(signature, fixed))
+
+    def _make_entry(self, signature: CallSignature, fixed: Any) -> Entry:
+        if self._converted is None:
+            self._converted = self._options.convert(self._function)
+        specs = fixed if isinstance(fixed, tuple) else None
+        compiler = self._tools.compiler
+        if specs is not None:
+            compiler = self._tools.open_sizes(compiler, specs, None, warn)
+        elif not fixed and self._made_inputs is not None:
+            specs = tuple(self._made_inputs.specs)
+            compiler = self._tools.open_sizes(compiler, specs, self._made_inputs.admit, warn)
+        elif not fixed and self._options.reduce_retracing:
+            compiler = self._tools.open_sizes(compiler, None, None, warn)
+        entry = Entry(specs)
+        entry.program = Program(
+            self._traced_function(signature, fixed, entry),
+            signature,
+            compiler,
+            _do_nothing,
+            self._instance,  # type: ignore[arg-type]
+            dict(self._options.compile or {}) if self._options.jit_compile else None,
+            self._first_call,
+            self._options.donate_variables,
+            Rooms(self._rooms),
+            signature.donated(),
+        )
+        return entry
+
+    def _forget(self, key: Any) -> None:
+        """An entry was dropped: neither blocks nor concrete functions lead to it any more."""
+        with self._lock:
+            self.forget_blocks()
+            self._concrete = {k: concrete for k, concrete in self._concrete.items() if k[0] != key[0]}
+
+    # Traces.
+
+    def _traced_function(self, signature: CallSignature, fixed: Any, entry: Entry) -> Callable[..., Any]:
+        """The converted function, with what is to be taken down of each trace.
+
+        It does not hold this function, which holds it: both are to go as soon as nobody else refers to this one.
+        """
+        converted = self._converted
+        assert converted is not None
+        captures, arguments, instance = self._looked_at_captures(), self._arguments, self._instance
+        name, shardings = self.__name__, self._options.out_shardings
+        owner, mine = self._reference, weakref.ref(entry)  # the entry holds the program, which holds this
+
+        @functools.wraps(converted, updated=())
+        def trace(*args: Any, **kwargs: Any) -> Any:
+            given = args if instance is None else args[1:]
+            values = arguments.canonical(given, kwargs)
+            leaves, treedef = jax.tree_util.tree_flatten(as_tree(values))
+            inputs = [leaf for leaf, static in zip(leaves, signature.statics, strict=True) if static is None]
+            arrays = tuple(map(type_of, inputs))
+            reads = captures.of_arguments(signature)
+            traced = Trace(signature, arrays, captures.leaves | ({} if reads is None else reads.leaves))
+            objects = [*captures.linked, *([] if reads is None else reads.linked)]
+            with captures.being_traced(signature), linked(objects):
+                result = converted(*args, **kwargs)
+                captures.leave_out_written()
+                entry, function = mine(), owner()
+                assert entry is not None
+                if function is not None:
+                    traced = dataclasses.replace(traced, rooms=dict(entry.program.rooms.asked))
+                    function._log.add(traced, None if function._is_asked else entry.used)  # only a trace that ends
+                refuse_mutation(name, arguments, values, leaves, treedef)
+                entry.traced(result)
+                if shardings is not None:
+                    result = constrained(result, shardings)
+                result = Outputs(name, converted).of(result)
+            if function is not None:
+                function._note(signature, fixed, arrays, entry)
+            return result
+
+        trace.__name__ = name
+        return trace
+
+    def _note(self, signature: CallSignature, fixed: Any, arrays: tuple[Any, ...], entry: Entry) -> None:
+        """A trace has succeeded: there is a concrete function of it, and what it changed among captured
+        values is settled.
+        """
+        with self._lock:
+            captures = self._looked_at_captures()
+            if captures.changed() or (entry.changed is not None and entry.changed()):
+                # What the trace changed it would change again, were it as it was before: that is no call of this program.
+                self._captured = captures.refresh()
+            settled = signature.reading(self._captured)
+            reads = captures.of_arguments(settled)
+            entry.changed = None if reads is None else reads.changed
+            settled = settled.holding(() if reads is None else reads.key)
+            found_by = entry.key[0]
+            if settled != found_by:
+                self._cache.move(entry, (settled, fixed))
+                self._concrete = {(settled if k[0] == found_by else k[0], k[1]): c for k, c in self._concrete.items()}
+            if not isinstance(fixed, bool) or not fixed:
+                specs = entry.specs if entry.specs is not None else specs_of(arrays)
+                key = self._concrete_key(settled, specs)
+                if key not in self._concrete:
+                    self._concrete[key] = self._make_concrete(settled, specs, entry)
+
+    def _look_at_captures(self) -> None:
+        """See whether captured Python values have changed; programs are told apart by them."""
+        captures = self._looked_at_captures()
+        if captures.changed():
+            captures.wait_for_traces()  # which may be what changes them
+            with self._lock:
+                before = self._captured
+                self._captured = captures.refresh()
+                if before != self._captured:
+                    self.forget_blocks()
+        with self._lock:
+            self._dispatcher.guard(None if captures.is_empty else captures.changed)
+            if self._dispatch is not self._general:
+                self._use_blocks()
+
+    def _looked_at_captures(self) -> Captures:
+        with self._lock:
+            if self._captures is None:
+                self._captures = Captures(self._function, self._instance)
+                self._captured = self._captures.key
+            return self._captures
+
+    # Concrete functions.
+
+    def _look_up(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, tuple[TensorSpec, ...], Entry]:
+        """What tells a concrete function apart, its inputs' specs, and the program."""
+        signature, arrays = self._given(args, kwargs)
+        if self._options.input_signature is not None:
+            specs = tuple(self._inputs().specs)
+            return self._concrete_key(signature, specs), specs, self._entry(signature, False)
+        specs = tuple(spec_of(array) for array in arrays)
+        is_open = any(not spec.is_fixed for spec in specs)
+        entry = self._entry(signature, specs if is_open else False)
+        return self._concrete_key(signature, specs), specs, entry
+
+    def _concrete_key(self, signature: CallSignature, specs: Sequence[TensorSpec]) -> Any:
+        return signature, tuple((s.shape, s.dtype, isinstance(s, WeakSpec)) for s in specs)
+
+    def _make_concrete(self, signature: CallSignature, specs: tuple[TensorSpec, ...], entry: Entry) -> ConcreteFunction:
+        log = self._log
+        listings = functools.partial(self._tools.listings, self._function)
+        view = View(lambda: entry.program.statements, lambda: log.count, log.retraces, listings)
+        return concrete_function(self.__name__, signature, specs, entry, self._tools, view, self._options.implements)
+
+
+class BoundFunction(Function[P, R]):
+    """A `Function` bound to an instance, as attribute lookup returns it.
+
+    It shares the state of the instance's `Function`, which does not keep the instance alive. A `BoundFunction` does,
+    as a bound method does.
+    """
+
+    __slots__ = ("instance", "state")
+
+    def __copy__(self) -> BoundFunction[P, R]:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        find, arguments = self.__reduce_ex__(4)
+        return find(*(copy.deepcopy(each, memo) if each is self.instance else each for each in arguments))
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        return reduced_method(Function(self._function, self._tools, self._options), self.instance)
+
+
+_NEW = object.__new__
+
+
+def _name_of(function: Any) -> str:
+    while isinstance(function, functools.partial):
+        function = function.func
+    return getattr(function, "__name__", None) or type(function).__name__
+
+
+def _do_nothing() -> None:
+    return None

@@ -1,0 +1,500 @@
+"""`Program`: the compiled form of one `CallSignature`, from arrays to results.
+
+A program is recorded once, with stand-ins for the Variables that it touches, and then compiled as a pure function
+of the arrays and the Variables' values. Which Variables those are is known only from the recording, so the first
+call for a set of array types runs twice through JAX: the first time it ends with `StateNeeded`, and the recording
+is kept for the second.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import jax
+import jax.numpy as jnp
+
+from autograph.runtime.effects.failed_calls import cause_of
+from autograph.runtime.effects.raising import Guarded
+from autograph.runtime.function.collecting import COLLECTION
+from autograph.runtime.function.results import finished
+from autograph.runtime.layouts.list_room import Rooms, refuse_to_run_again
+from autograph.runtime.signatures.inputs import type_key
+from autograph.runtime.signatures.signature import CallSignature
+from autograph.runtime.state.commits import COMMITS, commit, commit_unless_overtaken, values_of
+from autograph.runtime.state.held import Held
+from autograph.runtime.state.recorded import Recording, StateNeeded
+from autograph.runtime.state.variables import (
+    Frame,
+    Variable,
+    current_frame,
+    staging,
+)
+from autograph.runtime.tracing.concretization import refuse_leaked
+from autograph.runtime.tracing.recording import HELD, LOCAL
+from autograph.runtime.tracing.statements import Statements
+
+
+class Compiler(Protocol):
+    """What a `Function` needs of a backend."""
+
+    def compile(self, function: Callable[..., Any], options: dict[str, Any]) -> Any: ...
+
+    def interpret(self, function: Callable[..., Any]) -> Any: ...
+
+
+class FirstCall:
+    """Whether a `Function` is still in its first call, on which it may create Variables."""
+
+    def __init__(self) -> None:
+        self.is_over = False
+
+
+class Program:
+    """The compiled programs of one `CallSignature`: one for each set of array types, told apart by the jitted callable.
+
+    Attributes:
+      rooms: how much room its lists have.
+      statements: what was staged in it.
+      variables: the user's Variables that it is given, those that it writes first.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        signature: CallSignature,
+        compiler: Compiler,
+        on_trace: Callable[[], None],
+        instance: weakref.ref[Any] | None,
+        options: dict[str, Any] | None,
+        first_call: FirstCall | None = None,
+        donate_variables: bool = False,
+        rooms: Rooms | None = None,
+        donated: Sequence[int] = (),
+    ) -> None:
+        """``donated``: the numbers of the arrays whose memory may be used for results; the other arguments as their names say."""
+        self.name = getattr(function, "__name__", "function")
+        self._function = function
+        self._signature = signature
+        self._compiler = compiler
+        self._on_trace = on_trace
+        self._instance = instance
+        self._options = options
+        self._first_call = first_call or FirstCall()
+        self._donates = donate_variables
+        self._donated = tuple(donated)
+        self.rooms = Rooms() if rooms is None else rooms
+        self.statements = Statements()
+        self._version = 0
+        self._lock = threading.RLock()
+        self._recordings: dict[Any, Recording] = {}
+        self._waits = False
+        self._raises = False
+        self._state: _State | None = None
+        self._stateless = self._compiled(self._enter)
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        return () if self._state is None else tuple(v for v in self._state.variables if not isinstance(v, Held))
+
+    @property
+    def written(self) -> tuple[Variable, ...]:
+        """What it writes: Variables of the user's, and those that hold our own state."""
+        return () if self._state is None else tuple(self._state.written)
+
+    @property
+    def has_state(self) -> bool:
+        """Whether what is compiled takes values of Variables, and gives new ones with the results."""
+        return self._state is not None
+
+    @property
+    def jitted(self) -> Program:
+        return self
+
+    def __call__(self, *arrays: Any) -> Any:
+        try:
+            result = self.rooms.enough_for(lambda: self._call(arrays))
+        except Exception as error:
+            refuse_leaked(error, self.name)
+            cause = cause_of(error)
+            if cause is None:
+                raise
+            raise cause from None
+        if COLLECTION.is_on:
+            COLLECTION.add(self, arrays)
+        return result
+
+    def input_names(self) -> list[str]:
+        """What the function calls its arrays."""
+        return self._signature.array_labels()
+
+    def _call(self, arrays: Sequence[Any]) -> Any:
+        if LOCAL.frame is not None:
+            LOCAL.frame.statements.include(self.statements)
+            if LOCAL.frame.rooms is not None:
+                LOCAL.frame.rooms.uses(self.rooms)
+        if self._version != self.rooms.version:
+            self._renew()
+        try:
+            result = self._stateless(*arrays) if self._state is None else self._state(*arrays)
+        except StateNeeded as needed:
+            result = self._with_state(needed, arrays, lambda state: state(*arrays))
+        return self.finish(result)
+
+    def _renew(self) -> None:
+        """Forget all recordings: some list has more room now."""
+        with self._lock:
+            self._version = self.rooms.version
+            self._recordings = {}
+            self._stateless = self._compiled(self._enter)
+            if self._state is not None:
+                self._state = _State(self, self._state.written, self._state.read)
+
+    @property
+    def direct(self) -> Any:
+        """What a call comes to, while it is known to have no effects and to raise nothing; else None.
+
+        Called by itself it may end with `StateNeeded`, and its results are `finish`ed by the caller.
+        """
+        if self._waits or self._raises:
+            return None
+        return self._stateless if self._state is None else self._state
+
+    def finish(self, result: Any) -> Any:
+        """What the caller sees of the compiled function's results."""
+        if self._waits and staging().is_plain(staging().place()):
+            staging().wait(result)
+        self._first_call.is_over = True
+        return result if isinstance(result, jax.Array) else finished(result)
+
+    def trace(self, *arrays: Any) -> Any:
+        """The program for these arrays (or types of arrays), as `jax.stages.Traced`.
+
+        Variables' values are its first inputs.
+        """
+        try:
+            return self._stateless.trace(*arrays) if self._state is None else self._state.trace(arrays)
+        except StateNeeded as needed:
+            return self._with_state(needed, arrays, lambda state: state.trace(arrays))
+
+    def trace_with_state(self, *arrays: Any) -> tuple[Any, tuple[list[Variable], int] | None]:
+        """As `trace`; and, if there is state, the Variables whose values are the first inputs, and how many of them, the
+        first, come out again after the results.
+        """
+        while True:
+            traced, state = self.trace(*arrays), self._state
+            variables = [] if state is None else state.variables
+            if len(traced.jaxpr.in_avals) == len(variables) + len(arrays):
+                return traced, None if state is None else (variables, len(state.written))
+
+    def staged(self, arrays: Sequence[Any]) -> tuple[Any, list[Any]]:
+        """What is compiled for these arrays (or types of arrays), jitted, and its operands: Variables' values come first."""
+        self.trace(*arrays)  # which finds the Variables
+        if (state := self._state) is None:
+            return self._stateless, list(arrays)
+        return state._jitted, [*values_of(state.variables), *arrays]
+
+    # Recording.
+
+    def _compiled(self, entry: Callable[..., Any], values: int = 0, given_away: int = 0) -> Any:
+        """``entry`` compiled. Its first operands are so many Variables' values, of which so many may be given away."""
+
+        # JAX keeps the function that it compiled; if that kept the program, only the garbage collector could free both.
+        method = weakref.WeakMethod(entry)
+
+        def enter(*operands: Any) -> Any:
+            mine = method()
+            assert mine is not None, "a program was called after its end"
+            return mine(*operands)
+
+        enter.__name__ = enter.__qualname__ = self.name
+        if self._options is None:
+            return self._compiler.interpret(enter)
+        options = dict(self._options)
+        donated = (*range(given_away), *(values + number for number in self._donated))
+        if donated:
+            options["donate_argnums"] = donated
+        if isinstance(options.get("in_shardings"), tuple):
+            options["in_shardings"] = (None,) * values + options["in_shardings"]
+        return self._compiler.compile(enter, options)
+
+    def _enter(self, *arrays: Any) -> Any:
+        """What JAX compiles for calls without state."""
+        with self._lock:
+            if self._state is not None:
+                raise StateNeeded
+            key, recording = self._recorded(arrays)
+            if recording.created or recording.touched:
+                raise StateNeeded(key)
+            self._forget(key, recording)
+        outputs, _, error = staging().run(recording.program, arrays, (), ())
+        return _with_error(jax.tree_util.tree_unflatten(recording.tree, outputs), error)
+
+    def _recorded(self, arrays: Sequence[Any]) -> tuple[Any, Recording]:
+        """The recording for these types under the present settings of JAX, made if there is none, and its key."""
+        key = (staging().settings(), *map(type_key, arrays))
+        recording = self._recordings.get(key)
+        if recording is None:
+            recording = self._recordings[key] = self._record(arrays, not self._first_call.is_over)
+            self._waits = self._waits or recording.has_effects
+            if self._state is not None:
+                self._state.waits = self._waits
+            self._raises = self._raises or recording.may_raise
+        return key, recording
+
+    def _forget(self, key: Any, recording: Recording) -> None:
+        """Keep no recording that holds values of a trace around it: another trace has others."""
+        if recording.is_bound:
+            self._recordings.pop(key, None)
+
+    def _record(self, arrays: Sequence[Any], may_create: bool) -> Recording:
+        frame = Frame(self.name, may_create, self.rooms, self.statements)
+        self.rooms.asked = {}
+        structure: list[Any] = []  # not the results, which nothing may hold when their trace ends
+
+        def block(*operands: Any) -> Sequence[Any]:
+            self._on_trace()
+            args, kwargs = self._signature.arguments(operands)
+            if self._instance is not None:
+                args = (self._instance(), *args)
+            result = self._function(*args, **kwargs)
+            leaves, treedef = jax.tree_util.tree_flatten(result)
+            structure[:] = treedef, len(leaves)
+            return leaves
+
+        block.__name__ = block.__qualname__ = self.name
+        block.__wrapped__ = self._function  # type: ignore[attr-defined] # named by JAX's errors, as the arguments are
+        block.__signature__ = self._signature.of_arrays()  # type: ignore[attr-defined]
+        program = frame.record(block, arrays)
+        treedef, count = structure
+        recording = Recording(program, treedef, count, frame)
+        if recording.has_effects:
+            refuse_to_run_again(staging().sites(program), "the program prints or calls Python")
+        elif self._donated:
+            refuse_to_run_again(staging().sites(program), "arguments are given away (donate_argnums)")
+        return recording
+
+    # State.
+
+    def _with_state(self, needed: StateNeeded, arrays: Sequence[Any], use: Callable[[_State], Any]) -> Any:
+        """Do what ended with `StateNeeded` again, with the state that it needs."""
+        while True:
+            with self._lock:
+                recording = self._recordings.get(needed.key)
+                if recording is not None and recording.created:
+                    recording = self._recordings[needed.key] = self._initialised(recording, arrays)
+                if self._state is None or recording is not None:
+                    self._extend(recording)
+                state = self._state
+            assert state is not None
+            try:
+                return use(state)
+            except StateNeeded as more:
+                needed = more
+
+    def _initialised(self, recording: Recording, arrays: Sequence[Any]) -> Recording:
+        """Give the Variables that a recording created their start values, and record again, now that they exist."""
+        again = self._record(arrays, may_create=False)
+        starting = [(variable, start) for variable, start in recording.created if start is not None]
+        created = {id(variable) for variable, _ in starting}
+        values = {id(v): jnp.zeros(v.shape, v.dtype) if id(v) in created else v.value for v, _ in recording.touched}
+        needed = range(recording.count, recording.count + len(starting))
+        program, stand_ins, before = recording.given(values)
+        starts = staging().run_part(program, arrays, stand_ins, before, needed)
+        for (variable, _), start in zip(starting, starts, strict=True):
+            variable._initialise(start)
+        return again
+
+    def _extend(self, recording: Recording | None) -> None:
+        """Make sure that the state covers what a recording touches."""
+        state = self._state
+        touched = [] if recording is None else recording.touched
+        if state is not None and state.covers(touched):
+            return
+        written = {id(v): v for v in (state.written if state is not None else ())}
+        every = {id(v): v for v in (state.variables if state is not None else ())}
+        for variable, is_written in touched:
+            every[id(variable)] = variable
+            if is_written:
+                written[id(variable)] = variable
+        read = [variable for key, variable in every.items() if key not in written]
+        self._state = _State(self, list(written.values()), read)
+
+
+class _State:
+    """A program as a compiled function of Variables' values and arrays.
+
+    Attributes:
+      written, read: the Variables that some recording writes, and those that recordings only read.
+      waits: whether a call waits for its effects.
+    """
+
+    def __init__(self, program: Program, written: list[Variable], read: list[Variable]) -> None:
+        self._program = weakref.ref(program)
+        self.written = written
+        self.read = read
+        self.variables = [*written, *read]
+        self._ids = {id(variable): k for k, variable in enumerate(self.variables)}
+        self._count = len(written)
+        # In one order for all programs, so that no two wait for each other.
+        ordered = sorted(self.variables, key=lambda variable: variable._order)
+        self._locks = [variable._lock for variable in ordered]
+        self._only_lock = written[0]._lock if len(written) == 1 else None
+        self._donates = program._donates and bool(written)
+        self._runs_once = bool(program._donated)
+        _DONATION.is_used = _DONATION.is_used or self._donates
+        self._jitted = program._compiled(self._enter, len(self.variables), len(written) if self._donates else 0)
+        self._staging = staging()
+        self._is_outside = self._staging.is_outside
+        self.waits = program._waits
+
+    @property
+    def program(self) -> Program:
+        """The program that this is the state of, which lives as long."""
+        program = self._program()
+        assert program is not None
+        return program
+
+    def covers(self, touched: Sequence[tuple[Variable, bool]]) -> bool:
+        return all(
+            self._ids.get(id(variable), len(self._ids)) < (self._count if is_written else len(self._ids))
+            for variable, is_written in touched
+        )
+
+    def _enter(self, *operands: Any) -> Any:
+        """What JAX compiles: a function of the Variables' values, then the arrays."""
+        program = self.program
+        values, arrays = list(operands[: len(self.variables)]), operands[len(self.variables) :]
+        with program._lock:
+            if program._state is not self:
+                raise StateNeeded
+            key, recording = program._recorded(arrays)
+            if recording.created or not self.covers(recording.touched):
+                raise StateNeeded(key)
+            program._forget(key, recording)
+        for variable, value in zip(self.variables, values, strict=True):
+            if value is None:
+                raise variable._unset()
+        recorded, stand_ins, before = recording.given(dict(zip(self._ids, values, strict=True)))
+        outputs, last, error = staging().run(recorded, arrays, stand_ins, before)
+        given = values[: self._count]
+        for (variable, _), value in zip(recording.touched, last, strict=False):  # large constants come last
+            values[self._ids[id(variable)]] = value
+        if error is not None and self._donates:  # nobody else has the old values then
+            code, *_ = error
+            values[: self._count] = [
+                jnp.where(code == 0, new, old) for new, old in zip(values[: self._count], given, strict=True)
+            ]
+        return _with_error(jax.tree_util.tree_unflatten(recording.tree, outputs), error), values[: self._count]
+
+    def __call__(self, *arrays: Any) -> Any:
+        if LOCAL.frame is not None or not self._is_outside():
+            return self._inside(arrays)
+        if _DONATION.is_used or self.waits or LOCAL.in_callback or self._runs_once:
+            return self._holding_all(arrays)
+        if not self.written:  # one look at all values, which nobody takes away, needs no lock
+            return self._jitted(*values_of(self.variables), *arrays)[0]
+        if self._only_lock is None:
+            return self._holding_all(arrays)
+        with self._only_lock:
+            number = COMMITS.number
+            values = values_of(self.variables)
+            result, new = self._jitted(*values, *arrays)
+            if type(result) is Guarded:
+                result.check()
+            if commit_unless_overtaken(self.written, new, number, self.variables, values):
+                return result
+        return self._holding_all(arrays)
+
+    def _holding_all(self, arrays: Sequence[Any]) -> Any:
+        if not self.written and not _DONATION.is_used:
+            return self._jitted(*values_of(self.variables), *arrays)[0]
+        if LOCAL.in_callback:
+            for variable in self.variables:
+                variable._check_free()
+        locks = self._locks
+        held: list[bool] = []
+        try:
+            held.extend(map(_ACQUIRE, locks, _AT_ONCE))
+            if not all(held):
+                self._wait_for_locks(held)
+            values = values_of(self.variables)
+            if self._donates:
+                self._own(values)
+            result, new = self._run(values, arrays)
+            if self._donates:  # after an exception the new values are the old ones
+                commit(self.written, new)
+            if type(result) is Guarded:
+                result.check()
+            if not self._donates:
+                commit(self.written, new)
+            return result
+        finally:
+            any(map(_RELEASE, itertools.compress(locks, held)))
+
+    def _wait_for_locks(self, held: list[bool]) -> None:
+        """Hold all locks, some of which others have now: one after the other, in the order that all go by."""
+        any(map(_RELEASE, itertools.compress(self._locks, held)))
+        held.clear()
+        for lock in self._locks:
+            lock.acquire()
+            held.append(True)
+
+    def _run(self, values: Sequence[Any], arrays: Sequence[Any]) -> Any:
+        if not self.waits:
+            return self._jitted(*values, *arrays)
+        held = {id(variable) for variable in self.variables} - HELD  # the rest are a call's around this one
+        HELD.update(held)
+        try:
+            results = self._jitted(*values, *arrays)
+            self._staging.wait(results)
+            return results
+        finally:
+            HELD.difference_update(held)
+
+    def _inside(self, arrays: Sequence[Any]) -> Any:
+        """A call inside a trace: Variables are read and written as the trace around it has it."""
+        frame, place = current_frame(), self._staging.place()
+        outer = None if frame is None else frame.place
+        if self.written and self._staging.is_mapped(place, outer):
+            raise self.written[0]._mapped()
+        values = [variable.value for variable in self.variables]
+        result, new = self._jitted(*values, *arrays)
+        if type(result) is Guarded:
+            result = result.resolve()
+        if frame is None:
+            for variable, value in zip(self.written, new, strict=True):
+                variable.check_writable(value)
+        for variable, value in zip(self.written, new, strict=True):
+            variable._write(value)
+        return result
+
+    def trace(self, arrays: Sequence[Any]) -> Any:
+        values = [variable.value for variable in self.variables]
+        return self._jitted.trace(*values, *arrays)
+
+    def _own(self, values: list[Any]) -> None:
+        """Copy the values that are to be given away and that someone else holds, too."""
+        for k, variable in enumerate(self.written):
+            if variable._lent:
+                values[k] = jax.numpy.array(values[k], copy=True)
+                variable._lent = False
+
+
+class _Donation:
+    """Whether some program gives the arrays of Variables away."""
+
+    is_used = False
+
+
+_DONATION = _Donation()
+# All at once, without returning to the interpreter between one lock and the next.
+_ACQUIRE, _RELEASE = type(threading.RLock()).acquire, type(threading.RLock()).release
+_AT_ONCE = itertools.repeat(False)
+
+
+def _with_error(result: Any, error: Any) -> Any:
+    return result if error is None else Guarded(result, *error)

@@ -1,0 +1,487 @@
+"""What functions read of the objects that some roots lead to, as it was at one time, and whether it still is.
+
+From globals, closure variables and arguments the attributes that the code names lead to other objects, and containers
+to their items. What is found there is compared at every call, by source written for the purpose: numbers, texts, arrays and functions by
+identity, containers by their items, NumPy arrays by their content.
+"""
+
+from __future__ import annotations
+
+import array
+import collections
+import enum
+import functools
+import hashlib
+import itertools
+import operator
+import sys
+import types
+import weakref
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import jax
+import numpy as np
+
+from autograph.runtime.code.code_names import Readers
+from autograph.runtime.code.generated import check_function
+from autograph.runtime.code.library_table import is_library, is_library_name
+from autograph.runtime.data.dataset import Dataset
+from autograph.runtime.errors import StagingError
+from autograph.runtime.layouts.static_values import IdentityKey, StaticLeaf, static_leaf, weak_reference
+from autograph.runtime.state.linked_state import is_nnx_object, is_variable, may_hold_variables
+from autograph.runtime.state.variables import Variable
+from autograph.runtime.tracing.locations import is_of_library
+
+SCALARS = frozenset({bool, int, float, complex, str, bytes, type(None), type(...)})
+_ATOMS = (jax.Array, np.generic, Dataset, Variable)
+_CONTAINERS = (list, tuple, dict, set, frozenset, collections.deque)
+_OF_USERS_DATA = frozenset(["collections", "types", "argparse"])  # libraries whose objects hold the user's values
+_NOT_RUN = frozenset(["__init__", "__new__", "__post_init__", "__init_subclass__", "__class_getitem__"])
+_DEEP = 50  # objects on the way to one, before those beyond it wait
+_MOST = 100_000
+_LONGEST = 100_000  # characters of source; of more than that, all is looked at again at each call
+_UNROLLED = 16  # items that are compared by an expression of their own each
+_MISSING = object()
+_PLAIN_LOOKUP: Any = object.__getattribute__
+
+Place = tuple[Any, ...]
+
+
+class Root:
+    """Where a walk begins.
+
+    Attributes:
+      label: what messages call it.
+      source: an expression for it, of names in ``environment``.
+      is_known: whether which object it is need not be compared.
+      place: what it is told apart by among the places that may be left out.
+    """
+
+    def __init__(
+        self,
+        label: str,
+        source: str,
+        environment: dict[str, Any],
+        value: Any,
+        place: Place = (),
+        is_known: bool = False,
+    ) -> None:
+        self.label, self.source, self.environment, self.value = label, source, environment, value
+        self.place, self.is_known = place, is_known
+
+
+class Reads:
+    """What functions read through some roots.
+
+    Attributes:
+      key: what it is told apart by; equal for what needs no new trace.
+      leaves: by label, each value as part of a signature.
+      places: by place, what each attribute or variable held; to be asked for with `places_of` while a trace runs.
+      linked: the objects of other libraries that hold variables.
+      changed: whether something is not as it was. Called at every call.
+    """
+
+    def __init__(
+        self,
+        readers: Readers,
+        roots: Callable[[Readers], Iterable[Root]],
+        left_out: frozenset[Place] = frozenset(),
+        written: frozenset[int] = frozenset(),
+    ) -> None:
+        walk = _walk_all(readers, roots, left_out, written)
+        self.key = self_key = tuple(walk.key)
+        self.leaves = walk.leaves
+        self.linked = walk.linked
+        self.is_empty = not walk.key and not walk.linked
+        lines = walk.lines()
+        if sum(map(len, lines)) <= _LONGEST:
+            self.changed: Callable[[], bool] = check_function(lines, walk.environment)
+        else:
+            again = weakref.WeakMethod(roots) if isinstance(roots, types.MethodType) else lambda: roots
+            self.changed = lambda: tuple(_walk_all(readers, again(), left_out, written).key) != self_key
+
+
+def places_of(
+    readers: Readers, roots: Callable[[Readers], Iterable[Root]], left_out: frozenset[Place]
+) -> dict[Any, tuple[Any, Place]]:
+    """What each attribute and variable holds that is read through the roots, and how it is left out."""
+    return _walk_all(readers, roots, left_out, frozenset()).places
+
+
+def _walk_all(readers: Readers, roots: Any, left_out: frozenset[Place], written: frozenset[int]) -> _Walk:
+    """A walk that found no more readers than were known when it began."""
+    while True:
+        count = len(readers)
+        walk = _Walk(readers, left_out, written)
+        for root in roots(readers):
+            walk.begin(root)
+        if len(readers) == count:
+            return walk
+
+
+class _Walk:
+    """One way through all that is read.
+
+    Attributes: key, leaves, places (see `Reads`), environment (of the `lines`).
+    """
+
+    def __init__(self, readers: Readers, left_out: frozenset[Place], written: frozenset[int]) -> None:
+        self._readers, self._left_out, self._written = readers, left_out, written
+        self._names, self._reads_all = readers.attributes, readers.reads_all
+        self.environment: dict[str, Any] = {"differ": _differ, "is_not": operator.is_not}
+        self.key: list[Any] = []
+        self.leaves: dict[str, StaticLeaf] = {}
+        self.linked: list[Any] = []
+        self.places: dict[Any, tuple[Any, Place]] = {}
+        self._lines: list[str] = []
+        self._tests: list[str] = []
+        self._seen: dict[int, str] = {}
+        self._kinds: dict[type, list[tuple[str, Any]]] = {}
+        self._functions: set[int] = set()
+        self._kept: list[Any] = []  # so that no identity is given twice
+        self._numbers = itertools.count()
+        self._left = _MOST
+        self._depth = 0
+        self._later: list[tuple[Any, str, str]] = []
+
+    def begin(self, root: Root) -> None:
+        """Walk on from a root."""
+        if root.place in self._left_out:
+            return
+        self.environment |= root.environment
+        if root.place:
+            self.places[root.place] = root.value, root.place
+        if not root.is_known:
+            self._visit(root.value, root.source, root.label, True)
+        elif not isinstance(root.value, jax.core.Tracer):
+            if may_hold_variables(root.value):
+                self.linked.append(root.value)
+            self._parts(root.value, root.source, root.label)
+        while self._later:
+            self._visit(*self._later.pop())
+
+    def lines(self) -> list[str]:
+        """Statements that return True where something has changed."""
+        self._flush()
+        return self._lines
+
+    # Values.
+
+    def _visit(self, value: Any, source: str, label: str, is_root: bool = False) -> None:
+        """Take in one value: compare it, and what it leads to; that of deep ones, a long chain's, in its turn."""
+        if self._depth == _DEEP:
+            self._later.append((value, source, label))
+            return
+        self._depth += 1
+        self._take(value, source, label, is_root)
+        self._depth -= 1
+
+    def _take(self, value: Any, source: str, label: str, is_root: bool) -> None:
+        kind = type(value)
+        if may_hold_variables(value):
+            self.linked.append(value)
+        if isinstance(value, jax.core.Tracer):  # of a trace around this; it is that trace's constant
+            self._identity(value, source, label)
+        elif is_variable(value) or _is_atom(value):
+            self._leaf(value, f"{source} is not {self._known(value)}", label)
+        elif isinstance(value, types.ModuleType):
+            self._parts(value, source, label)
+        elif isinstance(value, np.ndarray):
+            self._array(value, source, label)
+        elif isinstance(value, bytearray | array.array):
+            self._buffer(value, source, label)
+        elif is_root and kind is types.FunctionType:  # what a namespace holds may be held here
+            self._leaf(value, f"{source} is not {self._known(value)}", label)
+            self._parts(value, source, label)
+        elif id(value) in self._seen:
+            self._tests.append(f"{source} is not {self._seen[id(value)]}")
+            self.key.append(("again", self._seen[id(value)]))
+        elif isinstance(value, _CONTAINERS):
+            self._container(value, self._bound(value, source, label), label)
+        elif kind is types.MethodType or isinstance(value, functools.partial | weakref.ref):
+            self._tests.append(f"type({source}) is not {self._known(kind)}")
+            self._parts(value, source, label)
+        elif _is_data(value) or is_nnx_object(value):
+            self._tests.append(f"type({source}) is not {self._known(kind)}")
+            self.key.append(kind)
+            self._parts(value, source, label)
+        else:
+            self._identity(value, source, label)
+            if callable(value):
+                self._parts(value, source, label)
+
+    def _parts(self, value: Any, source: str, label: str) -> None:
+        """Take in what an object leads to, whichever object it is."""
+        if isinstance(value, functools.partial):
+            for name in ("func", "args", "keywords"):
+                self._visit(getattr(value, name), f"{source}.{name}", f"{label}.{name}")
+        elif isinstance(value, weakref.ref):
+            self._visit(value(), f"{source}()", label)
+        elif isinstance(value, types.MethodType):
+            self._visit(value.__func__, f"{source}.__func__", label)
+            self._visit(value.__self__, f"{source}.__self__", label)
+        elif isinstance(value, types.ModuleType):
+            if not (is_library_name(value.__name__) or _is_installed(value.__name__)):
+                self._namespace(value, self._bound(value, source, label), label)
+        elif isinstance(value, types.FunctionType):
+            if not is_library(value):
+                self._function(value, source, label)
+        elif isinstance(value, type):
+            if not is_library(value) and not issubclass(value, enum.Enum):
+                self._class(value, self._bound(value, source, label), label)
+        elif isinstance(value, _CONTAINERS):
+            self._container(value, self._bound(value, source, label), label)
+        elif _is_data(value) or is_nnx_object(value):
+            self._object(value, self._bound(value, source, label), label)
+        else:
+            self._readers.add(value)
+
+    def _function(self, value: types.FunctionType, source: str, label: str) -> None:
+        if id(value) in self._functions:
+            return
+        self._functions.add(id(value))
+        self._readers.add(value)
+        defaults = [(f"__defaults__[{k}]", part) for k, part in enumerate(value.__defaults__ or ())]
+        defaults += [(f"__kwdefaults__[{name!r}]", part) for name, part in (value.__kwdefaults__ or {}).items()]
+        for part_source, part in defaults:
+            if type(part) not in SCALARS:
+                self._visit(part, f"{source}.{part_source}", label)
+        for name in sorted(self._names & value.__dict__.keys() - {"__wrapped__"}):
+            self._attribute(value, name, value.__dict__[name], f"{source}.{name}", label)
+
+    def _namespace(self, value: Any, source: str, label: str) -> None:
+        for name in sorted(self._names & vars(value).keys()):
+            if not name.startswith("__"):
+                self._attribute(value, name, vars(value)[name], f"{source}.{name}", label)
+
+    def _class(self, value: type, source: str, label: str) -> None:
+        for name in ("__init__", "__new__", "__post_init__"):
+            self._readers.add(getattr(value, name, None))
+        for name, part in self._of_class(value):
+            if not hasattr(type(part), "__get__"):
+                self._attribute(value, name, part, f"{source}.{name}", label)
+
+    def _of_class(self, kind: type) -> list[tuple[str, Any]]:
+        """What the code reads of a user's class, its methods and properties being taken for readers."""
+        found: dict[str, Any] = {}
+        for each in kind.__mro__:
+            if is_library(each) or _is_installed(each.__module__):
+                continue
+            for name, part in vars(each).items():
+                is_special = name.startswith("__") and name.endswith("__")
+                if is_special and name not in _NOT_RUN and isinstance(part, types.FunctionType):
+                    self._readers.add(part)
+                elif name in self._names and not is_special:
+                    found.setdefault(name, part)
+        for part in found.values():
+            self._readers.add(part)
+        return sorted(found.items())
+
+    def _of_kind(self, kind: type) -> list[tuple[str, Any]]:
+        """`_of_class`, once for all objects of a class; its methods are compared once, too."""
+        known = self._kinds.get(kind)
+        if known is None:
+            known = self._kinds[kind] = self._of_class(kind)
+            for name, part in known:
+                if isinstance(part, types.FunctionType):
+                    self._tests.append(f"{self._known(kind)}.{name} is not {self._known(part)}")
+                    self.key.append(IdentityKey(weakref.ref(part)))
+        return known
+
+    def _object(self, value: Any, source: str, label: str) -> None:
+        attributes = getattr(value, "__dict__", None)
+        kind = type(value)
+        has_plain_lookup = getattr(kind, "__getattribute__", None) is _PLAIN_LOOKUP
+        if type(attributes) is not dict:
+            attributes = {}
+        elif has_plain_lookup:
+            self._tests.append(f"len({source}.__dict__) != {len(attributes)}")
+        for name, part in self._of_kind(kind):
+            if name in attributes and not isinstance(part, property):
+                continue
+            if isinstance(part, types.MemberDescriptorType):
+                part = part.__get__(value, kind) if hasattr(value, name) else _MISSING
+                if part is not _MISSING:
+                    self._attribute(value, name, part, f"{source}.{name}", label)
+            elif not hasattr(type(part), "__get__"):
+                self._attribute(value, name, part, f"{source}.{name}", label)
+        everything = self._reads_all or is_library(kind) or _is_installed(kind.__module__) or is_nnx_object(value)
+        for name in sorted(attributes.keys() if everything else self._names & attributes.keys()):
+            is_direct = has_plain_lookup and isinstance(name, str) and name.isidentifier()
+            place = f"{source}.{name}" if is_direct else f"{source}.__dict__[{self._constant(name)}]"
+            self._attribute(value, name, attributes[name], place, label)
+
+    def _attribute(self, owner: Any, name: str, value: Any, source: str, label: str) -> None:
+        place = (owner if isinstance(owner, type) else type(owner), name)
+        if place in self._left_out:
+            return
+        self.places[id(owner), name] = value, place
+        self._visit(value, source, f"{label}.{name}")
+
+    # Containers.
+
+    def _container(self, value: Any, source: str, label: str) -> None:
+        if id(value) in self._written:
+            return
+        kind = type(value)
+        if kind in (tuple, frozenset) and all(type(item) in SCALARS for item in value):
+            self._tests.append(f"{source} is not {self._known(value)}")
+            self._uniform_key(value, list(value), label)
+            return
+        self._tests.append(f"type({source}) is not {self._known(kind)} or len({source}) != {len(value)}")
+        items = list(value.values()) if isinstance(value, dict) else list(value)
+        self.key.append((kind, len(items)))
+        if isinstance(value, dict):
+            self._keys(value, source)
+        values = f"{source}.values()" if isinstance(value, dict) else source
+        if isinstance(value, set | frozenset) or all(map(_is_atom, items)):
+            self._uniform(value, items, values, label)
+        else:
+            keys = [self._constant(key) for key in value] if isinstance(value, dict) else map(str, itertools.count())
+            for item, key in zip(items, keys, strict=False):
+                self._visit(item, f"{source}[{key}]", f"{label}[{key}]")
+        if not is_library(kind):
+            self._object(value, source, label)
+
+    def _keys(self, value: dict[Any, Any], source: str) -> None:
+        keys = list(value)
+        test = f"list({source}) != {self._known(keys)}"
+        if any(type(key) is not str for key in keys):
+            test += f" or list(map(type, {source})) != {self._known(list(map(type, keys)))}"
+        self._tests.append(test)
+        self.key.append(tuple(static_leaf(key).key for key in keys))
+
+    def _uniform(self, value: Any, items: list[Any], source: str, label: str) -> None:
+        """Items that are compared by identity, all at once."""
+        if isinstance(value, list | tuple) and len(items) <= _UNROLLED:
+            self._tests += [f"{source}[{k}] is not {self._known(item)}" for k, item in enumerate(items)]
+        elif items:
+            self._tests.append(f"any(map(is_not, {source}, {self._known(items)}))")
+        self._uniform_key(value, items, label)
+
+    def _uniform_key(self, value: Any, items: list[Any], label: str) -> None:
+        keys = [_atom_leaf(item).key for item in items]
+        part: Any = frozenset(keys) if isinstance(value, set | frozenset) else tuple(keys)
+        self.key.append(part)
+        self._count(len(items), label)
+        if all(type(item) in SCALARS for item in items):
+            self.leaves[label] = StaticLeaf((type(value), part), _copied(value))
+        elif not isinstance(value, set | frozenset):
+            names = list(value) if isinstance(value, dict) else range(len(items))
+            for name, item in itertools.islice(zip(names, items, strict=True), 64):
+                self.leaves[f"{label}[{name!r}]"] = _atom_leaf(item)
+
+    def _array(self, value: np.ndarray[Any, Any], source: str, label: str) -> None:
+        """An array of NumPy's, which may be written in place."""
+        content = _content(value)
+        test = f"{source} is not {self._known(value)}"
+        if value.flags.writeable or value.base is not None:
+            test += f" or differ({self._known(value)}, {self._known(content)})"
+        self._tests.append(test)
+        digest = hashlib.blake2b(content[2], digest_size=16).digest()
+        self.key.append((type(value), content[0], content[1], digest))
+        self.leaves[label] = StaticLeaf(self.key[-1], f"{value.dtype}{list(value.shape)} of NumPy's")
+
+    def _buffer(self, value: Any, source: str, label: str) -> None:
+        content = bytes(value)
+        self._tests.append(f"{source} is not {self._known(value)} or bytes({source}) != {self._known(content)}")
+        self.key.append((type(value), getattr(value, "typecode", None), content))
+        self.leaves[label] = StaticLeaf(
+            self.key[-1], type(value)(value) if isinstance(value, bytearray) else list(value)
+        )
+
+    # The source.
+
+    def _leaf(self, value: Any, test: str, label: str) -> None:
+        self._count(1, label)
+        self._tests.append(test)
+        leaf = _atom_leaf(value)
+        self.key.append(leaf.key)
+        self.leaves[label] = leaf
+
+    def _identity(self, value: Any, source: str, label: str) -> None:
+        """An object that is not looked into; held weakly, for it may lead to what is to go."""
+        reference = weak_reference(value)
+        self._count(1, label)
+        if reference is None:
+            self._leaf(value, f"{source} is not {self._known(value)}", label)
+            return
+        self._tests.append(f"{source} is not {self._known(reference)}()")
+        self.key.append(IdentityKey(reference))
+        self.leaves[label] = StaticLeaf(self.key[-1], reference)
+
+    def _bound(self, value: Any, source: str, label: str) -> str:
+        """A local variable that holds this object from here on."""
+        self._count(1, label)
+        self._flush()
+        name = f"part{next(self._numbers)}"
+        self._lines.append(f"{name} = {source}")
+        self._seen[id(value)] = name
+        self._kept.append(value)
+        return name
+
+    def _flush(self) -> None:
+        if self._tests:
+            self._lines.append(f"if {' or '.join(self._tests)}: return True")
+            self._tests.clear()
+
+    def _known(self, value: Any) -> str:
+        name = f"known{next(self._numbers)}"
+        self.environment[name] = value
+        return name
+
+    def _constant(self, value: Any) -> str:
+        return repr(value) if type(value) in (str, int) else self._known(value)
+
+    def _count(self, number: int, label: str) -> None:
+        self._left -= number
+        if self._left < 0:
+            raise StagingError(
+                f"What this function reads through `{label}` is more than {_MOST:,} values, and every call would "
+                "compare each of them to see whether the trace is still valid.\n  Pass what it needs of them as an argument, or keep the "
+                "numbers in one array."
+            )
+
+
+@functools.lru_cache(maxsize=4096)
+def _is_installed(module: str) -> bool:
+    """Whether a module is an installed package's: what it holds is its own affair, and what its objects read is not known."""
+    filename = getattr(sys.modules.get(module), "__file__", None)
+    return isinstance(filename, str) and is_of_library(filename)
+
+
+def _is_atom(value: Any) -> bool:
+    """Whether which object it is says all of this value."""
+    return type(value) in SCALARS or (isinstance(value, _ATOMS) and not isinstance(value, jax.core.Tracer))
+
+
+def _atom_leaf(value: Any) -> StaticLeaf:
+    if isinstance(value, _ATOMS) and not isinstance(value, np.generic):
+        reference = weakref.ref(value)
+        return StaticLeaf(IdentityKey(reference), reference)
+    return static_leaf(value)
+
+
+def _is_data(value: Any) -> bool:
+    """Whether this is an object of a user's class, or of a library's class for users' values."""
+    if isinstance(value, type | types.FunctionType | types.ModuleType | types.BuiltinFunctionType | enum.Enum):
+        return False
+    if not is_library(type(value)):
+        return True
+    module = str(getattr(type(value), "__module__", "")).partition(".")[0]
+    return module in _OF_USERS_DATA and type(getattr(value, "__dict__", None)) is dict
+
+
+def _copied(value: Any) -> Any:
+    """A container as it is now, for what it was to be known when it has changed."""
+    return type(value)(value) if type(value) in (list, set, dict) else value
+
+
+def _content(array: np.ndarray[Any, Any]) -> tuple[Any, Any, bytes]:
+    return array.shape, array.dtype, array.tobytes()
+
+
+def _differ(array: np.ndarray[Any, Any], content: tuple[Any, Any, bytes]) -> bool:
+    shape, dtype, data = content
+    return array.shape != shape or array.dtype != dtype or array.tobytes() != data

@@ -1,0 +1,260 @@
+"""How a function's results leave its program: arrays as outputs, and with them what the rest is made of anew on each call."""
+
+from __future__ import annotations
+
+import collections
+import enum
+import inspect
+import types
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from autograph.runtime.code.library_table import is_library
+from autograph.runtime.containers.iterables import is_symbolic_size
+from autograph.runtime.containers.padded_arrays import PaddedArray
+from autograph.runtime.containers.traced_lists import TracedList
+from autograph.runtime.effects.raising import Guarded
+from autograph.runtime.errors import StagingError, describe_location
+from autograph.runtime.heap.list_outputs import CountedList, with_plain_lists
+from autograph.runtime.heap.object_graph import Reached, attributes, is_one_shot, traced_part
+from autograph.runtime.layouts.large_ints import fits_integers
+from autograph.runtime.layouts.objects import is_plain_object
+from autograph.runtime.layouts.one_of import OneOf
+from autograph.runtime.layouts.optional import Optional
+from autograph.runtime.state.variables import Variable
+from autograph.runtime.tracing.recording import LOCAL
+
+_VALUES = (jax.Array, np.ndarray, np.generic, bool, int, float, complex)
+
+
+@jax.tree_util.register_pytree_node_class
+class StaticOutput:
+    """A result that is no array (a string, say): it travels in the structure of the results."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def tree_flatten(self) -> tuple[tuple[()], Any]:
+        return (), self.value
+
+    @classmethod
+    def tree_unflatten(cls, value: Any, _: Any) -> Any:
+        return cls(value)
+
+
+class _Object:
+    """An object in a structure, equal to itself only."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Object) and self.value is other.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+
+@jax.tree_util.register_pytree_node_class
+class MadeOutput:
+    """A result that each call makes: a set, a deque, an object of a user's class.
+
+    Attributes:
+      number: what other results refer to it by.
+      kind: its class.
+      names: of an object, its attributes; of a deque, its length at most; of an object that is a list, tuple or dict, how
+        many items it has, or their keys, and its attributes.
+      parts: what it holds, as outputs; None for one that stands elsewhere among the results.
+    """
+
+    def __init__(self, number: int, kind: type, names: Any, parts: Sequence[Any] | None) -> None:
+        self.number, self.kind, self.names, self.parts = number, kind, names, parts
+
+    def made(self, known: dict[int, Any]) -> Any:
+        """The result; ``known`` has those made before by their numbers."""
+        made: Any
+        if self.parts is None:
+            return known[self.number]
+        if self.kind in (set, bytearray):
+            made = known[self.number] = self.kind(finished(list(self.parts), known))
+        elif issubclass(self.kind, collections.deque):
+            made = known[self.number] = self.kind((), self.names)
+            made.extend(finished(list(self.parts), known))
+        elif issubclass(self.kind, list | dict | tuple):
+            made = self._made_container(known)
+        else:
+            new = types.SimpleNamespace.__new__ if self.kind is types.SimpleNamespace else object.__new__
+            made = known[self.number] = new(self.kind)
+            for name, part in zip(self.names, self.parts, strict=True):
+                object.__setattr__(made, name, finished(part, known))
+        return made
+
+    def _made_container(self, known: dict[int, Any]) -> Any:
+        keys, names = self.names
+        parts: Sequence[Any] = self.parts or ()
+        count = len(parts) - len(names)
+        made: Any
+        if issubclass(self.kind, tuple):  # whose items are known before it is made
+            made = known[self.number] = tuple.__new__(self.kind, finished(list(parts[:count]), known))
+        else:
+            made = known[self.number] = self.kind.__new__(self.kind)
+            items = finished(list(parts[:count]), known)
+            if isinstance(made, dict):
+                dict.update(made, zip(keys, items, strict=True))
+            else:
+                list.extend(made, items)
+        for name, part in zip(names, parts[count:], strict=True):
+            object.__setattr__(made, name, finished(part, known))
+        return made
+
+    def tree_flatten(self) -> tuple[tuple[Any, ...], Any]:
+        return tuple(self.parts or ()), (self.number, self.kind, self.names, self.parts is None)
+
+    @classmethod
+    def tree_unflatten(cls, facts: Any, parts: Any) -> MadeOutput:
+        number, kind, names, is_elsewhere = facts
+        return cls(number, kind, names, None if is_elsewhere else parts)
+
+
+class Outputs:
+    """Takes down the results of one trace of a function."""
+
+    def __init__(self, name: str, function: Any) -> None:
+        self._name, self._where = name, _first_line(function)
+        self._numbers: dict[int, int] = {}
+        self._made: list[Any] = []
+        self._reached: Reached | None = None
+
+    def of(self, result: Any) -> Any:
+        """What the program gives for this result."""
+        return jax.tree_util.tree_map(self._leaf, result, is_leaf=is_one_shot)
+
+    def _leaf(self, leaf: Any) -> Any:
+        if isinstance(leaf, Variable):
+            return leaf.value
+        if isinstance(leaf, _VALUES):
+            return leaf if fits_integers(leaf) else StaticOutput(leaf)
+        if is_symbolic_size(leaf):  # `x.shape[0]` where the signature leaves it open
+            return jnp.asarray(leaf)
+        if isinstance(leaf, set | bytearray):  # whose items cannot be arrays
+            return self._made_anew(leaf, None, [StaticOutput(item) for item in leaf])
+        if isinstance(leaf, collections.deque):
+            return self._made_anew(leaf, leaf.maxlen, map(self._part, leaf))
+        if is_one_shot(leaf) and not self._is_outside(leaf):
+            raise self._one_shot(leaf)
+        if _is_container_of_users(leaf) and not self._is_outside(leaf):
+            held = attributes(leaf)
+            items = list(leaf.values()) if isinstance(leaf, dict) else list(leaf)
+            keys = tuple(leaf) if isinstance(leaf, dict) else len(items)
+            return self._made_anew(leaf, (keys, tuple(held)), map(self._part, [*items, *held.values()]))
+        if _is_record(leaf) and not self._is_outside(leaf):
+            held = attributes(leaf)
+            return self._made_anew(leaf, tuple(held), map(self._part, held.values()))
+        holder = None if isinstance(leaf, str | enum.Enum | type) else traced_part(leaf, type(leaf).__name__)
+        if holder is not None:
+            raise self._holds_traced(leaf)
+        return StaticOutput(leaf)
+
+    def _made_anew(self, leaf: Any, names: Any, parts: Iterable[Any]) -> MadeOutput:
+        known = self._numbers.get(id(leaf))
+        if known is not None:
+            return MadeOutput(known, type(leaf), names, None)
+        number = self._numbers[id(leaf)] = len(self._made)
+        self._made.append(leaf)
+        return MadeOutput(number, type(leaf), names, list(parts))
+
+    def _part(self, part: Any) -> Any:
+        """What an object holds: a Variable is itself there, and not its value."""
+        keep = lambda leaf: StaticOutput(_Object(leaf)) if isinstance(leaf, Variable) else self._leaf(leaf)  # noqa: E731
+        return jax.tree_util.tree_map(keep, with_plain_lists(part, CountedList.of), is_leaf=is_one_shot)
+
+    def _is_outside(self, value: Any) -> bool:
+        if self._reached is None:
+            self._reached = Reached(LOCAL.roots())
+        return value in self._reached
+
+    def _one_shot(self, leaf: Any) -> StagingError:
+        kind = type(leaf).__name__
+        if isinstance(leaf, types.CoroutineType):
+            leaf.close()  # else Python complains that nobody awaits it
+        return StagingError(
+            f"{self._where}\n  {self._name} returns a {kind}, which would be created once, while tracing: all "
+            "calls would share it, with its traced values, and the first would exhaust it.\n  Return a list, "
+            "list(...), or an array; or make the "
+            f"{kind} outside of the compiled function, which calls it for each item."
+        )
+
+    def _holds_traced(self, leaf: Any) -> StagingError:
+        kind = type(leaf).__name__
+        return StagingError(
+            f"{self._where}\n  {self._name} returns a {kind} that holds a traced value, which has no meaning "
+            "after tracing.\n  Return arrays, in tuples, lists, dicts or objects of classes of yours, and make the "
+            f"{kind} of them outside."
+        )
+
+
+def _first_line(function: Any) -> str:
+    """Where the user's function begins."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    return "<unknown>" if code is None else describe_location(code.co_filename, code.co_firstlineno)
+
+
+def _is_container_of_users(leaf: Any) -> bool:
+    """Whether this is a list, tuple or dict of a class of the user's, which JAX does not take apart."""
+    return isinstance(leaf, list | tuple | dict) and not is_library(type(leaf))
+
+
+def _is_record(leaf: Any) -> bool:
+    """Whether an object is no more than its attributes."""
+    if isinstance(leaf, types.SimpleNamespace):
+        return True
+    has_items = isinstance(leaf, list | tuple | dict | str | bytes | int | float)
+    return not has_items and is_plain_object(leaf) and not isinstance(leaf, types.FunctionType | types.MethodType)
+
+
+_RESOLVED = (OneOf, Optional, Guarded, TracedList, CountedList, PaddedArray)
+
+
+def is_stand_in(leaf: Any) -> bool:
+    """Whether this, in a program's results, stands for something else, which `finished` gives."""
+    return issubclass(type(leaf), (StaticOutput, MadeOutput, *_RESOLVED))
+
+
+def finished(result: Any, known: dict[int, Any] | None = None) -> Any:
+    """What the caller sees of a program's results."""
+    known = {} if known is None else known
+    leaves, treedef = jax.tree_util.tree_flatten(result, is_leaf=is_stand_in)
+    # A list: a StopIteration that a program raises would be another error out of a generator, as `tree_map` has one.
+    return jax.tree_util.tree_unflatten(treedef, [_finished_leaf(leaf, known) for leaf in leaves])
+
+
+def _finished_leaf(leaf: Any, known: dict[int, Any]) -> Any:
+    if issubclass(type(leaf), _RESOLVED):
+        resolved = leaf.resolve()
+        return leaf if resolved is leaf else finished(resolved, known)
+    if isinstance(leaf, MadeOutput):
+        return leaf.made(known)
+    if isinstance(leaf, StaticOutput):
+        return leaf.value.value if type(leaf.value) is _Object else leaf.value
+    return leaf
+
+
+def types_of(result: Any, describe: Callable[[Any], Any]) -> Any:
+    """What the caller sees, with what ``describe`` gives for each array's type in its place."""
+
+    def leaf_of(leaf: Any) -> Any:
+        if isinstance(leaf, CountedList):
+            return leaf.with_rows(describe)
+        return leaf if isinstance(leaf, StaticOutput) else describe(leaf)
+
+    typed = jax.tree_util.tree_map(leaf_of, result, is_leaf=lambda leaf: isinstance(leaf, StaticOutput | CountedList))
+    known: dict[int, Any] = {}
+    return jax.tree_util.tree_map(
+        lambda leaf: _finished_leaf(leaf, known),
+        typed,
+        is_leaf=lambda leaf: isinstance(leaf, StaticOutput | MadeOutput),
+    )

@@ -1,0 +1,1 @@
+"""Derivatives: `grad`, `value_and_grad`, `GradientTape`, custom derivatives, optimizers."""

@@ -1,0 +1,290 @@
+"""`GradientTape`: derivatives of what a block of code computed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from autograph.runtime.state.array_like import plain
+from autograph.runtime.state.linked_state import Linked, in_place_of, is_variable
+from autograph.runtime.state.variables import Variable, current_frame, staging
+from autograph.runtime.tracing.recording import LOCAL
+
+
+class GradientTape:
+    """Records what runs inside its ``with`` statement, to differentiate it afterwards.
+
+    In a `Function` the block is part of the program, staged statements included; outside it runs as it is.
+
+    Args:
+      persistent: whether more than one derivative may be asked for.
+      watch_accessed_variables: False where only what `watch` is given may be a source. By default every Variable and
+        every array that the block uses may.
+
+    >>> import autograph as ag, jax.numpy as jnp
+    >>> w = ag.Variable(3.0)
+    >>> @ag.function
+    ... def slope(x):
+    ...     with ag.GradientTape() as tape:
+    ...         y = w * w * x
+    ...         if x > 1:
+    ...             y = y * 2
+    ...     return tape.gradient(y, w)
+    >>> float(slope(jnp.array(2.0))), float(slope(jnp.array(0.5)))
+    (24.0, 3.0)
+    """
+
+    def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
+        self._persistent = bool(persistent)
+        self._watched: dict[int, Any] | None = None if watch_accessed_variables else {}
+        self._tape = staging().tape()
+        self._first: dict[int, tuple[Variable, Any]] = {}
+        self._outer: tuple[Any, ...] = ()
+        self._has_started = self._is_recording = self._is_paused = self._is_used = False
+
+    def __enter__(self) -> GradientTape:
+        self._outer = LOCAL.tapes
+        LOCAL.tapes = (*self._outer, self)
+        self._tape.start()
+        self._has_started = self._is_recording = True
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._is_recording = False
+        self._tape.stop()
+        LOCAL.tapes = self._outer
+
+    def saw(self, variable: Variable, value: Any) -> None:
+        """Note the value that a Variable has when it is first read; None in a `Function`, where its stand-in tells."""
+        if not self._is_paused and self._first.get(id(variable), (variable, None))[1] is None:
+            self._first[id(variable)] = variable, value
+
+    def watch(self, tensor: Any) -> None:
+        """Let arrays and Variables be sources. Need not be called unless the tape has ``watch_accessed_variables=False``.
+
+        Args:
+          tensor: an array or a Variable, or a container of them.
+
+        Raises:
+          TypeError: it holds no floats.
+        """
+        for leaf in map(in_place_of, jax.tree_util.tree_leaves(tensor, is_leaf=_is_variable)):
+            if not jnp.issubdtype(getattr(leaf, "dtype", type(leaf)), jnp.inexact):
+                raise TypeError(f"a tape watches arrays of floats; got {leaf!r}")
+            if self._watched is not None:
+                self._watched[id(leaf)] = leaf
+
+    def watched_variables(self) -> tuple[Variable, ...]:
+        """The trainable Variables that the block has read so far, in the order in which it first read them.
+
+        With ``watch_accessed_variables=False``, the Variables that `watch` was given.
+        """
+        if self._watched is not None:
+            return tuple(leaf for leaf in self._watched.values() if isinstance(leaf, Variable))
+        return tuple(variable for variable, _ in self._first.values() if variable.trainable)
+
+    @contextmanager
+    def stop_recording(self) -> Iterator[None]:
+        """A context within the block in which nothing is recorded: what it computes is a constant to this tape.
+
+        Raises:
+          ValueError: outside the tape's ``with`` statement.
+
+        >>> import autograph as ag, jax.numpy as jnp
+        >>> x = jnp.array(2.0)
+        >>> with ag.GradientTape() as tape:
+        ...     y = x * x
+        ...     with tape.stop_recording():
+        ...         size = jnp.abs(y)
+        ...     z = y / size
+        >>> print(tape.gradient(z, x))
+        1.0
+        """
+        if not self._is_recording:
+            raise ValueError("this tape does not record here: stop_recording() is for inside its `with` statement")
+        outer, self._is_paused = self._is_paused, True
+        self._tape.pause(True)
+        try:
+            yield
+        finally:
+            self._is_paused = outer
+            self._tape.pause(outer)
+
+    def reset(self) -> None:
+        """Forget all that was recorded, inside the block or after it.
+
+        Raises:
+          ValueError: the tape has not recorded yet.
+        """
+        if not self._has_started:
+            raise ValueError("this tape has recorded nothing: reset() is for inside its `with` statement, or after it")
+        self._tape.forget()
+        self._first.clear()
+        self._is_used = False
+
+    def gradient(
+        self, target: Any, sources: Any, output_gradients: Any = None, unconnected_gradients: Any = "none"
+    ) -> Any:
+        """The derivative of the sum of ``target`` by each source.
+
+        Args:
+          target: an array, or a container of arrays, that the block computed.
+          sources: Variables and arrays that the block used, in a container or not; the result has the same structure. Variables
+            of Keras and flax.nnx too, and outside of functions NumPy's arrays.
+          output_gradients: weights for the elements of ``target``, in its structure.
+          unconnected_gradients: what stands for a source that the target does not depend on: ``'none'`` (None) or
+            ``'zero'``, or a member of an enum with such a value.
+
+        Raises:
+          RuntimeError: a second derivative of a tape that is not persistent.
+        """
+        targets = [plain(leaf) for leaf in jax.tree_util.tree_leaves(target, is_leaf=_is_variable)]
+        weights = [None] * len(targets) if output_gradients is None else jax.tree_util.tree_leaves(output_gradients)
+        if len(weights) != len(targets):
+            raise ValueError(
+                f"output_gradients has the structure of the target: {len(targets)} arrays; got {len(weights)}"
+            )
+        return self._derivatives(
+            targets,
+            sources,
+            unconnected_gradients,
+            lambda found, values: self._tape.gradient(targets, found, values, weights),
+            lambda leaf: jnp.zeros_like(leaf),
+        )
+
+    def jacobian(self, target: Any, sources: Any, unconnected_gradients: Any = "none") -> Any:
+        """The derivative of each element of ``target`` by each element of each source.
+
+        Args:
+          target: an array that the block computed.
+          sources: as for `gradient`.
+          unconnected_gradients: as for `gradient`.
+
+        Returns:
+          For each source, in the structure of ``sources``, an array of the target's shape followed by the source's.
+
+        Raises:
+          RuntimeError: a second derivative of a tape that is not persistent.
+
+        >>> import autograph as ag, jax.numpy as jnp
+        >>> x = jnp.array([1.0, 2.0])
+        >>> with ag.GradientTape() as tape:
+        ...     y = x * x
+        >>> tape.jacobian(y, x).tolist()
+        [[2.0, 0.0], [0.0, 4.0]]
+        """
+        array = _one_array(target)
+        return self._derivatives(
+            [array],
+            sources,
+            unconnected_gradients,
+            lambda found, values: self._tape.jacobian(array, found, values, False),
+            lambda leaf: jnp.zeros((*jnp.shape(array), *jnp.shape(leaf)), leaf.dtype),
+        )
+
+    def batch_jacobian(self, target: Any, source: Any, unconnected_gradients: Any = "none") -> Any:
+        """The jacobian of each row of ``target`` by the same row of ``source``, which alone it may depend on.
+
+        Args:
+          target: an array of at least one axis that the block computed.
+          source: a Variable or an array whose first axis is as long.
+          unconnected_gradients: as for `gradient`.
+
+        Returns:
+          An array of shape ``(rows, *target.shape[1:], *source.shape[1:])``.
+
+        Raises:
+          ValueError: first axes that differ in length.
+          RuntimeError: a second derivative of a tape that is not persistent.
+
+        >>> import autograph as ag, jax.numpy as jnp
+        >>> x = jnp.array([[1.0, 2.0], [3.0, 4.0]])
+        >>> with ag.GradientTape() as tape:
+        ...     y = x.prod(axis=1)
+        >>> tape.batch_jacobian(y, x).tolist()
+        [[2.0, 1.0], [4.0, 3.0]]
+        """
+        array, shape = _one_array(target), jnp.shape(plain(_one_array(source)))
+        if not jnp.ndim(array) or not shape or shape[0] != array.shape[0]:
+            raise ValueError(
+                f"batch_jacobian is for a target and a source with as many rows; got shapes {jnp.shape(array)} and {shape}"
+            )
+        rows = len(array.shape) - 1
+
+        def found(sources: Sequence[Any], values: Sequence[Any]) -> list[Any]:
+            return [jnp.moveaxis(each, rows, 0) for each in self._tape.jacobian(array, sources, values, True)]
+
+        return self._derivatives(
+            [array],
+            source,
+            unconnected_gradients,
+            found,
+            lambda leaf: jnp.zeros((shape[0], *array.shape[1:], *shape[1:]), leaf.dtype),
+        )
+
+    def _derivatives(
+        self,
+        targets: Sequence[Any],
+        sources: Any,
+        unconnected: Any,
+        derivatives: Callable[[Sequence[Any], Sequence[Any]], Sequence[Any]],
+        zeros: Callable[[Any], Any],
+    ) -> Any:
+        """In the structure of the sources, the derivatives by those that the targets depend on, and what stands for others."""
+        unconnected = getattr(unconnected, "value", unconnected)
+        if unconnected not in ("none", "zero"):
+            raise ValueError(f"unconnected_gradients is 'none' or 'zero'; got {unconnected!r}")
+        leaves, treedef = jax.tree_util.tree_flatten(sources, is_leaf=_is_variable)
+        leaves = list(map(in_place_of, leaves))
+        pairs = [self._source(leaf) for leaf in leaves]
+        if self._is_used and not self._persistent:
+            raise RuntimeError("this tape has given its derivative; make it with persistent=True to ask for more")
+        self._is_used = True
+        found = [
+            k for k, (source, value) in enumerate(pairs) if value is not None and self._tape.reaches(targets, source)
+        ]
+        made = derivatives([pairs[k][0] for k in found], [pairs[k][1] for k in found]) if found else []
+        results: list[Any] = [None if unconnected == "none" else zeros(jnp.asarray(plain(leaf))) for leaf in leaves]
+        for k, derivative in zip(found, made, strict=True):
+            results[k] = derivative
+        return jax.tree_util.tree_unflatten(treedef, results)
+
+    def _source(self, leaf: Any) -> tuple[Any, Any]:
+        """What the tape knows a source by, and the value it had; None for one that it does not watch."""
+        if not isinstance(leaf, Variable | jax.Array | np.ndarray):
+            raise TypeError(f"a source is a Variable or an array that the block used; got {type(leaf).__name__}")
+        if self._watched is not None and id(leaf) not in self._watched:
+            return leaf, None
+        if isinstance(leaf, np.ndarray):
+            copy = self._tape.known_as(leaf)
+            if copy is None:
+                raise TypeError(
+                    f"a source of NumPy's, {leaf.dtype}{list(leaf.shape)}, was not taken by any operation of JAX's as it is: NumPy's own "
+                    "operations are not recorded, and JAX converts what has another dtype. Make it jax.numpy.asarray(x) before "
+                    "the block."
+                )
+            return copy, jnp.asarray(copy)
+        if not isinstance(leaf, Variable):
+            return leaf, leaf
+        if current_frame() is not None:
+            stand_in = leaf._standing()
+            return stand_in, self._tape.first_value(stand_in)
+        if isinstance(leaf, Linked):  # its library reads it without our seeing
+            return leaf.value, leaf.value
+        _, value = self._first.get(id(leaf), (leaf, None))
+        return value, value
+
+
+def _one_array(value: Any) -> Any:
+    if not isinstance(value, Variable | jax.Array | np.ndarray):
+        raise TypeError(f"a jacobian is of one array; got {type(value).__name__}")
+    return value if isinstance(value, np.ndarray) else plain(value)
+
+
+def _is_variable(leaf: Any) -> bool:
+    return isinstance(leaf, Variable) or is_variable(leaf)

@@ -1,0 +1,106 @@
+"""`Copies`: how large loops in Python make the program that is being recorded, by which they are run or staged.
+
+A loop that Python runs while a program is recorded leaves its body in the program once for each iteration. What counts
+is the size that this comes to: iterations times the operations of one, loops in loops multiplied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from types import CodeType
+from typing import Any
+
+from autograph.backends.base import Backend
+from autograph.runtime.containers.iterables import UNROLLED_AT_MOST
+from autograph.runtime.tracing.locations import record_remark, warn
+
+# Operations of a loop in Python, all iterations together: XLA takes a second or two to compile so many.
+OPERATIONS_AT_MOST = 500
+# So few copies of a body are recorded without first finding out how large it is.
+_FEW = 8
+# Operations from which on a loop over Python objects is warned of, however few they are.
+_WARNED_FROM = 10 * OPERATIONS_AT_MOST
+
+
+class Copies:
+    """What a loop in Python, and those around it, make of the program.
+
+    Attributes:
+      count: how many copies of what is recorded now the program would hold.
+      sizes: by the code of a loop's body, how many operations an iteration of it is; why it must run in Python, if it must.
+      staged: the same for loops inside this one that have become one loop, for all the iterations that they stand for.
+    """
+
+    def __init__(self, count: int = 1, sizes: dict[CodeType, int | str] | None = None) -> None:
+        self.count = count
+        self.sizes: dict[CodeType, int | str] = {} if sizes is None else sizes
+        self.staged: dict[CodeType, int] = {}
+
+    def within(self, iterations: int) -> Copies:
+        """For the body of a loop that runs so often here."""
+        return Copies(self.count * max(iterations, 1), self.sizes)
+
+    def is_few(self) -> bool:
+        return self.count <= _FEW
+
+    def is_large(self, operations: int) -> bool:
+        """Whether the program is to hold no copies of something of this size."""
+        return self.count > 1 and self.count * operations > OPERATIONS_AT_MOST
+
+    def size_of(self, operations: int) -> int:
+        """The size of an iteration of which so many operations are recorded, those of loops in it multiplied."""
+        return operations + sum(self.staged.values())
+
+
+class Watch:
+    """Counts the iterations of a loop in Python, and what they record; warns where it is much.
+
+    Args:
+      traced_leaves: what the loop's functions reach and is traced, now.
+    """
+
+    def __init__(
+        self,
+        backend: Backend,
+        traced_leaves: Callable[[Sequence[Callable[..., Any]]], list[Any]],
+        functions: Sequence[Callable[..., Any]],
+    ) -> None:
+        self.backend = backend
+        self.traced_leaves = traced_leaves
+        self.functions = functions
+        self.count = 0
+        self.held: list[Any] | None = None
+        self._start: int | None = None
+
+    def step(self) -> None:
+        """Note that an iteration begins."""
+        self.count += 1
+        if self.count == 1 and self.backend.is_tracing():
+            self._start = self.backend.operations_recorded()
+        if self.count == UNROLLED_AT_MOST and self.backend.is_tracing():
+            self.held = self.traced_leaves(self.functions)
+
+    def warn(self, reason: str | None) -> None:
+        """Warn, if much was recorded. ``reason``: why the loop is not one staged loop."""
+        if self._start is None:
+            return
+        why = "" if reason is None else f" It was not staged: {reason}."
+        record_remark(f"This loop ran in Python while tracing: the program holds its body {self.count} times.{why}")
+        total = self.backend.operations_recorded()
+        recorded = total - self._start
+        allowed = _WARNED_FROM if reason is None else OPERATIONS_AT_MOST
+        if recorded <= allowed and not (self.count > UNROLLED_AT_MOST and self._leaves_traced_values()):
+            return
+        warn(
+            f"this loop was unrolled while tracing: the program holds its body {self.count} times, {recorded:,} of the {total:,} "
+            f"operations recorded so far.{why}\n  Loop over autograph.range, or make "
+            "autograph.set_loop_options(unroll=False) the first statement of the body; unroll=True "
+            "accepts the unrolled loop."
+        )
+
+    def _leaves_traced_values(self) -> bool:
+        """Whether late iterations left something traced behind."""
+        if self.held is None:
+            return False
+        before = set(map(id, self.held))
+        return any(id(leaf) not in before for leaf in self.traced_leaves(self.functions))

@@ -1,0 +1,304 @@
+"""What leads to an object: what code can reach, and the variables of the user's running functions."""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import contextvars
+import dis
+import functools
+import inspect
+import itertools
+import sys
+import threading
+import types
+import weakref
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import Any
+
+import jax
+import numpy as np
+
+from autograph.runtime.code.code_names import codes_in, names_in
+from autograph.runtime.code.library_table import TABLE, is_library, is_library_name
+from autograph.runtime.heap.liveness import read_anywhere, read_from
+from autograph.runtime.heap.places import MUTABLE_CONTAINERS as _CONTAINERS
+from autograph.runtime.heap.reach import FUNCTIONS_IN, namespace_of, slots_held
+from autograph.runtime.layouts.statement_variables import contents_of_cells
+from autograph.runtime.tracing.locations import is_internal, is_of_jax, is_of_library
+
+_AT_MOST = 200_000  # to find whether a write may be made, which is seldom asked
+_AT_MOST_REACHED = 5_000
+_NUMBERS = frozenset([int, float, complex, bool, str, bytes, type(None)])
+_DATA_MODULES = frozenset(
+    [
+        "builtins",
+        "collections",
+        "functools",
+        "itertools",
+        "types",
+        "operator",
+        "weakref",
+        "argparse",
+        "_collections_abc",
+        "_thread",
+    ]
+)
+# Of these, objects without attributes hold nothing of the user's, but for those that are looked into.
+_WITHOUT_DATA = frozenset(
+    [
+        *("builtins", "types", "typing", "_thread", "functools", "operator", "itertools", "collections", "weakref"),
+        *("re", "datetime", "decimal", "fractions", "random", "_random", "io", "_io", "abc", "_abc", "enum"),
+        *("jax", "jaxlib", "numpy", "ml_dtypes"),
+    ]
+)
+_ARRAYS_AND_TEXTS = (jax.Array, np.ndarray, np.generic, str, bytes, int, float, complex, types.CodeType)
+_NO_DATA = (*_ARRAYS_AND_TEXTS, type, types.ModuleType)
+_VIEWS: tuple[Any, ...] = (type({}.keys()), type({}.values()), type({}.items()))
+
+
+class TooFar(Exception):
+    """There is more to search than can be searched."""
+
+
+class Search:
+    """Looks for objects, by their identity, in what values lead to.
+
+    Args:
+      parts: what an object leads to.
+      closed: the classes of objects that lead to nothing.
+
+    Attributes: found (the objects met, each with the name of the variable that leads to it).
+    """
+
+    def __init__(
+        self,
+        wanted: Collection[int],
+        at_most: int,
+        parts: Callable[[Any], Iterable[Any]] | None = None,
+        closed: tuple[type, ...] = _NO_DATA,
+    ) -> None:
+        self.wanted = wanted
+        self.at_most = at_most
+        self._parts = parts or parts_held
+        self._closed = closed
+        self.found: dict[int, tuple[Any, str]] = {}
+        self._seen: set[int] = set()
+
+    def follow(self, roots: Iterable[tuple[Any, str]]) -> None:
+        """Search from variables: their values and names.
+
+        Raises:
+          TooFar: not all could be searched.
+        """
+        pending = collections.deque(roots)
+        while pending and len(self.found) < len(self.wanted):
+            value, name = pending.popleft()
+            if type(value) in _NUMBERS or id(value) in self._seen or isinstance(value, self._closed):
+                continue
+            self._seen.add(id(value))
+            if len(self._seen) > self.at_most:
+                raise TooFar
+            if id(value) in self.wanted:
+                self.found[id(value)] = value, name
+            parts = itertools.islice(self._parts(value), self.at_most)
+            pending.extend((part, name) for part in parts if type(part) not in _NUMBERS)
+
+
+def holder(wanted: Collection[int]) -> tuple[int, str] | None:
+    """One of the objects that the user's running functions may still reach, and the variable that leads to it."""
+    search = Search(wanted, _AT_MOST)
+    for roots in _frames():
+        try:
+            search.follow(roots)
+        except TooFar:
+            return next(iter(wanted)), "a variable"
+        if search.found:
+            (key, (_, name)) = next(iter(search.found.items()))
+            return key, name
+    return None
+
+
+def reached(wanted: Collection[int], values: Iterable[Any]) -> dict[int, Any]:
+    """Those of the objects that the values lead to, by their identity."""
+    search = Search(wanted, _AT_MOST_REACHED)
+    with contextlib.suppress(TooFar):
+        search.follow((value, "") for value in values)
+    return {key: value for key, (value, _) in search.found.items()}
+
+
+def within_reach(wanted: Collection[int], roots: Iterable[Any]) -> Collection[int]:
+    """Those of the objects that code can reach from values and functions; all, where that is too much to search."""
+    search = Search(wanted, _AT_MOST, _parts_in_reach, _ARRAYS_AND_TEXTS)
+    try:
+        search.follow((root, "") for root in roots)
+    except TooFar:
+        return wanted
+    return search.found.keys()
+
+
+def _parts_in_reach(value: Any) -> Iterable[Any]:
+    """`parts_held`, and what classes and modules hold."""
+    kind = type(value)  # what a proxy says that it is, in `__class__`, it is not
+    if issubclass(kind, types.ModuleType):
+        held = [part for name, part in list(vars(value).items()) if not name.startswith("__")]
+        return held if not is_library_name(value.__name__) else [part for part in held if isinstance(part, _CONTAINERS)]
+    if issubclass(kind, type):
+        return () if is_library(value) else [*vars(value).values(), *value.__bases__]
+    if kind is types.FunctionType and not is_library(value):
+        modules = (sys.modules.get(name) for name in _imported_by(value.__code__))
+        return [*parts_held(value), *(module for module in modules if module is not None)]
+    held = list(parts_held(value))
+    if not is_library(kind):
+        return [*held, kind]
+    if held or kind in FUNCTIONS_IN or TABLE.of(kind).pure:
+        return held
+    return attributes_held(value) or _seen_through(value)
+
+
+def _seen_through(value: Any) -> tuple[Any, ...]:
+    """Nothing, which an object of a library's holds.
+
+    Raises:
+      TooFar: nobody can say.
+    """
+    if type(value).__module__.partition(".")[0] not in _WITHOUT_DATA:
+        raise TooFar
+    return ()
+
+
+def parts_held(value: Any) -> Iterable[Any]:
+    """What an object refers to, as far as it is the user's data."""
+    if isinstance(value, list):
+        return [*list.__iter__(value), *attributes_held(value)]
+    if isinstance(value, tuple | set | frozenset | collections.deque):
+        return [*value, *attributes_held(value)]
+    if isinstance(value, dict):
+        return [*value, *value.values(), *attributes_held(value)]
+    if isinstance(value, types.MappingProxyType):
+        return value.values()
+    if isinstance(value, _VIEWS):
+        return (value.mapping,)
+    if isinstance(value, Iterator) and type(value).__module__ in ("builtins", "itertools"):
+        return _parts_of_iterator(value)
+    if isinstance(value, weakref.ref):
+        return (value(),)
+    if isinstance(value, contextvars.ContextVar):
+        with contextlib.suppress(LookupError):
+            return (value.get(),)
+        return ()
+    if isinstance(value, types.FunctionType):
+        return _held_by_function(value)
+    if isinstance(value, types.BuiltinFunctionType):
+        return () if isinstance(value.__self__, types.ModuleType) else (value.__self__,)
+    if isinstance(value, types.CellType):
+        return contents_of_cells((value,))
+    if isinstance(value, types.CoroutineType):
+        return () if value.cr_frame is None else variables_of(value.cr_frame).values()
+    kind = type(value)
+    if kind in FUNCTIONS_IN:
+        return [getattr(value, name) for name in FUNCTIONS_IN[kind]]
+    inner = getattr(value, "__wrapped__", None) if is_library(kind) and callable(value) else None
+    if inner is not None:
+        return (inner,)
+    if getattr(kind, "__module__", None) in _DATA_MODULES or not is_library(kind):
+        return attributes_held(value)
+    return _as_pytree(value)
+
+
+def _as_pytree(value: Any) -> list[Any]:
+    """What JAX would take an object of a library's apart into; the object itself where it is none of a pytree's."""
+    return jax.tree_util.tree_leaves(value, is_leaf=lambda part: part is not value)
+
+
+def _parts_of_iterator(value: Any) -> Iterable[Any]:
+    if isinstance(value, types.GeneratorType):
+        return () if value.gi_frame is None else variables_of(value.gi_frame).values()
+    if isinstance(value, itertools.count):
+        return ()
+    if type(value).__module__ == "itertools":
+        raise TooFar  # nothing says what it holds
+    try:
+        return value.__reduce__()[1:]
+    except (RuntimeError, TypeError):  # its dict has changed: it holds what it does not iterate over any more
+        return ()
+
+
+def attributes_held(value: Any) -> list[Any]:
+    """What the attributes of an object hold, those in slots as well, whatever its class makes of reading them."""
+    namespace = vars(value) if isinstance(value, threading.local) else namespace_of(value)
+    return [*([namespace] if namespace else ()), *slots_held(value).values()]
+
+
+def variables_of(frame: types.FrameType) -> dict[str, Any]:
+    """The local variables of a frame, those of the functions around it included."""
+    held = frame.f_locals
+    found = dict(held)
+    is_copy = type(held) is dict and frame.f_code.co_flags & inspect.CO_OPTIMIZED
+    if is_copy and sys.getrefcount(held) <= 3:  # beside the frame's, this function's and the argument: the user's own
+        held.clear()  # the frame would keep it, and what is in it
+    return found
+
+
+def _frames() -> Iterator[list[tuple[Any, str]]]:
+    """What each running function may still read, innermost first."""
+    frame: types.FrameType | None = sys._getframe(1)
+    while frame is not None:
+        code, older = frame.f_code, frame.f_back
+        if is_internal(code.co_filename):
+            values = variables_of(frame).values()
+            yield [(value, "the sequence of a loop") for value in values if isinstance(value, Iterator)]
+        elif not is_of_jax(code.co_filename) and not is_of_library(code.co_filename):
+            names = read_anywhere(code) if _runs_again(code, older) else read_from(code, frame.f_lasti)
+            yield _read(sorted(names | _readable_after_return(frame)), frame)
+        frame = older
+
+
+def _readable_after_return(frame: types.FrameType) -> set[str]:
+    """The variables of a function that others may read when it has returned: globals, and those of functions that have.
+
+    Of its arguments, objects, which its caller may hold; lists and dicts are flattened when a trace begins.
+    """
+    code, held = frame.f_code, variables_of(frame)
+    found = {name for name in names_in(code) if name not in held and name in frame.f_globals}
+    if frame.f_back is not None and is_internal(frame.f_back.f_code.co_filename):
+        arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        found |= {name for name in arguments if name in held and not isinstance(held[name], list | dict | tuple)}
+    for name in read_anywhere(code).intersection(code.co_freevars):
+        around = frame.f_back
+        while around is not None and name not in around.f_code.co_cellvars:
+            around = around.f_back
+        if around is None:
+            found.add(name)
+    return found
+
+
+def _read(names: Collection[str], frame: types.FrameType) -> list[tuple[Any, str]]:
+    held = variables_of(frame)
+    scope = frame.f_globals
+    found = [(held[name], name) for name in names if name in held]
+    return found + [(scope[name], name) for name in names if name not in held and name in scope]
+
+
+def _runs_again(code: types.CodeType, caller: types.FrameType | None) -> bool:
+    """Whether this is a block that stands for many iterations, or a function that JAX may call more than once."""
+    if caller is None:
+        return False
+    filename = caller.f_code.co_filename
+    return is_of_jax(filename) or (is_internal(filename) and "loop" in code.co_name)
+
+
+def _held_by_function(function: types.FunctionType) -> Iterator[Any]:
+    yield from contents_of_cells(function.__closure__)
+    yield from function.__defaults__ or ()
+    yield from (function.__kwdefaults__ or {}).values()
+    if "__wrapped__" in function.__dict__:
+        yield function.__dict__["__wrapped__"]
+    if not is_library(function):
+        yield from (function.__globals__[name] for name in names_in(function.__code__) if name in function.__globals__)
+
+
+@functools.lru_cache(512)
+def _imported_by(code: types.CodeType) -> frozenset[str]:
+    instructions = (each for part in codes_in(code) for each in dis.get_instructions(part))
+    return frozenset(each.argval for each in instructions if each.opname == "IMPORT_NAME")

@@ -1,0 +1,497 @@
+"""`Journal`: writes to objects while a block is traced, whoever makes them, so that they can be undone, carried,
+or refused.
+
+A block of a staged statement runs once, at trace time, whether or not it will be taken and however often. What it
+writes to an object that was there before must become state of the statement. Converted code reports each write
+before it is made; the innermost region keeps the value that was there. When the block has run, the region gives the
+places written, with what they hold, and puts back what they held.
+
+An object that the block itself made is no concern of the statement's. Converted code reports what it makes; of what else
+makes objects (displays of fixed length, libraries), one is told by this: nothing that the block can reach, as it was before,
+leads to it.
+"""
+
+from __future__ import annotations
+
+import threading
+import types
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from autograph.runtime.errors import StagingError
+from autograph.runtime.heap.cached_reads import CachedRead
+from autograph.runtime.heap.copies import Copies
+from autograph.runtime.heap.holders import within_reach
+from autograph.runtime.heap.places import (
+    MUTABLE_CONTAINERS,
+    AttributePlace,
+    ContentsPlace,
+    Place,
+    is_cache,
+    key_of,
+)
+from autograph.runtime.heap.reach import Reach, same
+from autograph.runtime.layouts.statement_variables import CellVariable, Snapshot, has_contents
+from autograph.runtime.tracing.locations import user_location
+from autograph.runtime.tracing.recording import JOINT
+
+__all__ = ["MUTABLE_CONTAINERS", "AttributePlace", "ContentsPlace", "Journal", "Place", "Region", "key_of"]
+
+_READING_METHODS = frozenset(
+    [
+        "copy",
+        "count",
+        "index",
+        "get",
+        "items",
+        "keys",
+        "values",
+        "difference",
+        "intersection",
+        "union",
+        "issubset",
+        "issuperset",
+        "isdisjoint",
+        "symmetric_difference",
+        "decode",
+        "find",
+        "hex",
+        "startswith",
+        "endswith",
+        "split",
+        "join",
+        "strip",
+        "fromkeys",
+    ]
+)
+
+
+_OF_OBJECTS = (AttributePlace, ContentsPlace)
+
+
+class Region:
+    """The writes of one block.
+
+    Attributes:
+      before: place and old value, by key.
+      own: keys that are state anyway.
+      tries: how many ``try`` statements that catch staged raises are around the block.
+      raising: the last exception that the block was about to raise.
+      place: where operations go that are not the block's, but the statement's.
+      repeats: whether the block runs more than once.
+      peeled_for: the variables of a loop, whose body this is, that can still run its first iteration by itself.
+      entry: what the block's variables held when it was entered; None if the journal sees all their writes.
+      kept_elsewhere: values that the block has from where no variable leads: out of caches.
+      absences: the classes, and names, of errors left in the block's program since something is absent, which an iteration may
+        provide for the next.
+    """
+
+    def __init__(self, own: Sequence[Any], tries: int) -> None:
+        self.tries = tries
+        self.raising: BaseException | None = None
+        self.place = JOINT.staging.place()
+        self.repeats = False
+        self.peeled_for: Sequence[str] | None = None
+        self.entry: Snapshot | None = None
+        self.absences: list[tuple[type[BaseException], str | None]] = []
+        self.before: dict[Any, tuple[Place, Any]] = {}
+        self.own = {key_of(variable) for variable in own if isinstance(variable, Place)}
+        # What `a += 1` does to an array that a variable holds is not reported.
+        values = (variable.get() for variable in own)
+        self._arrays = Reach(value for value in values if isinstance(value, np.ndarray))
+        self.kept_elsewhere: list[Any] = []
+        self.made: list[Any] = []
+        self._made_ids: set[int] = set()
+        self._left_alone: list[Any] = []
+        self._installed: set[Any] = set()
+
+    def add_made(self, owner: Any) -> None:
+        """Leave out of account writes to an object that was made inside this region."""
+        self.made.append(owner)
+        self._made_ids.add(id(owner))
+
+    def made_by(self, owner: Any) -> bool:
+        """Whether the block has made this object."""
+        return id(owner) in self._made_ids
+
+    def writes(self, owner: Any) -> bool:
+        """Whether the block has made this container, or reported a write to it."""
+        return id(owner) in self._made_ids or ContentsPlace(owner).key in self.before
+
+    def value_at_entry(self, place: Place) -> Any:
+        """What a place that is about to be written held when the block was entered."""
+        if self.entry is not None and isinstance(place, CellVariable):
+            return self.entry.value_of_cell(place)
+        return place.get()
+
+    def install(self, owner: Any) -> None:
+        """Let a container be its own stand-in: it gets back what it holds, and writes to it are the statement's state."""
+        self.keep(owner)
+        self.own.add(ContentsPlace(owner).key)
+        self._installed.add(ContentsPlace(owner).key)
+
+    def keep(self, owner: Any) -> None:
+        """See writes to this container, reported or not."""
+        place = ContentsPlace(owner)
+        place.entry = self.entry
+        self.before.setdefault(place.key, (place, place.get()))
+
+    def leave_alone(self, owner: Any) -> None:
+        """Let writes to this container take effect at trace time."""
+        self._left_alone.append(owner)
+
+    def note(self, place: Place, held: Any) -> None:
+        """See a write to a place that held this before."""
+        is_alone = any(owner is getattr(place, "owner", None) for owner in self._left_alone)
+        key = key_of(place)
+        if (
+            key not in self.own
+            and key not in self.before
+            and not is_alone
+            and not self.made_by(getattr(place, "owner", None))
+        ):
+            self.before[key] = (place, held)
+
+    def written(self) -> list[Place]:
+        """The places that hold something else than before, of objects that live on outside the block."""
+        self._arrays.check_arrays()
+        found = [
+            place
+            for key, (place, old) in self.before.items()
+            if key not in self._installed and not same(place.get(), old)
+        ]
+        if any(isinstance(getattr(place, "owner", None), bytearray) for place in found):
+            raise StagingError(
+                f"{user_location()}\n  A bytearray is written inside this staged statement, and cannot hold traced values.\n"
+                "  Use an array of uint8."
+            )
+        return found
+
+    def roll_back(self) -> None:
+        """Put back what every place held."""
+        for place, old in reversed(list(self.before.values())):
+            if not same(place.get(), old):
+                place.set(old)
+        self.made.clear()  # which hold values of the block's trace
+        self._made_ids.clear()
+
+
+class Watch:
+    """The places that a whole trace writes: each with what it held, and the user's line that first wrote it."""
+
+    def __init__(self) -> None:
+        self._entries: dict[Any, tuple[Place, Any, str]] = {}
+
+    def note(self, place: Place) -> None:
+        key = key_of(place)
+        if key not in self._entries:
+            self._entries[key] = (place, place.get(), user_location())
+
+    def entries(self) -> list[tuple[Place, Any, str]]:
+        return list(self._entries.values())
+
+    def roll_back(self) -> None:
+        for place, old, _ in reversed(self.entries()):
+            if not same(place.get(), old):
+                place.set(old)
+
+
+class WritesOfAttempt:
+    """What the body of a ``try`` statement has written so far, wherever.
+
+    Attributes:
+      before: place and old value, by key.
+      born: what it has made, by identity.
+      stands_for: by identity, what stands for a container or an object in a loop's body, and that.
+    """
+
+    def __init__(self) -> None:
+        self.before: dict[Any, tuple[Place, Any]] = {}
+        self.born: dict[int, Any] = {}
+        self.stands_for: dict[int, tuple[Any, Any]] = {}
+
+    def note(self, place: Place, held: Any) -> None:
+        self.before.setdefault(key_of(place), (place, held))
+
+    def real(self, owner: Any) -> Any:
+        """What an object or a container stands for, before all loops."""
+        while (known := self.stands_for.get(id(owner))) is not None and known[1] is not owner:
+            owner = known[1]
+        return owner
+
+
+class Journal(threading.local):
+    """What is being traced in this thread.
+
+    Attributes:
+      watch: what the trace of a compiled function writes outside of staged blocks, if one runs.
+      regions: the open regions, innermost last.
+      paths: the branches that are being traced, outermost first: each its predicate, and whether it runs where that holds.
+      is_rolling: whether a loop that Python could run is being tried as one staged loop.
+      copies: what the loops in Python around make of the program.
+      pending: by id, the containers outside the function that what is recorded writes when it runs.
+      loops: the loops whose bodies are being traced, outermost first.
+      reads: the identities of the lists whose length or elements the innermost loop's iteration has asked for.
+      is_stepping: whether the ``__next__`` of a user's iterator runs for a loop in Python.
+      cached: the cached properties that blocks of the program have computed.
+      attempts: what the bodies of ``try`` statements that are being traced write, outermost first.
+    """
+
+    def __init__(self) -> None:
+        self.regions: list[Region] = []
+        self.watch: Watch | None = None
+        self.paths: list[tuple[Any, bool]] = []
+        self.is_rolling = False
+        self.copies = Copies()
+        self.is_stepping = False
+        self.pending: dict[int, Any] = {}
+        self.reads: set[int] = set()
+        self.loops: list[Any] = []
+        self.cached: list[CachedRead] = []
+        self.attempts: list[WritesOfAttempt] = []
+        self._at_once: dict[Any, tuple[Place, Any]] | None = None
+
+    @contextmanager
+    def on_trial(self) -> Iterator[Callable[[], None]]:
+        """Give what undoes the writes that take effect at trace time inside, if the statement is not staged after all."""
+        outer, self._at_once = self._at_once, {}
+        found = self._at_once
+
+        def undo() -> None:
+            for place, held in found.values():
+                place.set(held)
+            found.clear()
+
+        try:
+            yield undo
+        finally:
+            self._at_once = outer
+            if outer is not None:
+                outer.update({key: before for key, before in found.items() if key not in outer})
+
+    @property
+    def is_on_trial(self) -> bool:
+        """Whether a statement is being staged that Python could run, and will if that fails."""
+        return self.is_rolling or self._at_once is not None
+
+    @contextmanager
+    def rolling(self) -> Iterator[None]:
+        """Mark the trial of a Python loop as one staged loop: its body runs once in the place of many times."""
+        outer, self.is_rolling = self.is_rolling, True
+        try:
+            yield
+        finally:
+            self.is_rolling = outer
+
+    @contextmanager
+    def copying(self, copies: Copies) -> Iterator[None]:
+        """Record the body of a loop in Python."""
+        outer, self.copies = self.copies, copies
+        try:
+            yield
+        finally:
+            self.copies = outer
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a block of a staged statement is being traced."""
+        return bool(self.regions)
+
+    @property
+    def block(self) -> Region | None:
+        """The innermost region."""
+        return self.regions[-1] if self.regions else None
+
+    @property
+    def repeats(self) -> bool:
+        """Whether what is being traced is inside a staged loop."""
+        return any(region.repeats for region in self.regions)
+
+    @property
+    def is_conditional(self) -> bool:
+        """Whether what is being traced is in a branch of a staged statement, which may not be taken."""
+        return any(not region.repeats for region in self.regions)
+
+    @property
+    def is_interested(self) -> bool:
+        """Whether writes to attributes and variables are to be reported."""
+        return bool(self.regions) or self.watch is not None or bool(self.attempts)
+
+    @property
+    def compares(self) -> bool:
+        """Whether writes that are not reported are to be found."""
+        return bool(self.regions) or bool(self.attempts)
+
+    @contextmanager
+    def watching(self) -> Iterator[Watch]:
+        """Note the writes of a whole trace, those of staged blocks when their statement has been staged."""
+        outer, regions, attempts = self.watch, self.regions, self.attempts
+        self.watch, self.regions, self.attempts = Watch(), [], []
+        try:
+            yield self.watch
+        except BaseException:
+            for region in reversed(self.regions):
+                region.roll_back()
+            raise
+        finally:
+            self.watch, self.regions, self.attempts = outer, regions, attempts
+
+    def touch(self, place: Place) -> None:
+        """Report that a place is about to be written."""
+        for read in self.cached:
+            read.check(place)
+        for attempt in self.attempts:
+            attempt.note(place, place.get())
+        if not self.regions:
+            if self.watch is not None:
+                self.watch.note(place)
+            return
+        region = self.regions[-1]
+        key = key_of(place)
+        if key not in region.own and key not in region.before and not region.made_by(getattr(place, "owner", None)):
+            if isinstance(place, ContentsPlace):
+                place.entry = region.entry
+            region.before[key] = (place, region.value_at_entry(place))
+
+    def outermost_around(self, place: Place) -> Any:
+        """The outermost loop whose body is being traced and which a place was there before; None if there is none."""
+        made = [k for k, region in enumerate(self.regions) if region.made_by(getattr(place, "owner", None))]
+        first = made[-1] + 1 if made else 0
+        inside = {id(region) for region in self.regions[first:]}
+        return next((loop for loop in self.loops if id(loop.region) in inside), None)
+
+    def note_read(self, owner: Any) -> None:
+        """Report that the length or the elements of a list are asked for."""
+        if self.regions:
+            self.reads.add(id(owner))
+
+    @contextmanager
+    def reading(self) -> Iterator[set[int]]:
+        """Collect the lists that a loop's iteration asks for, which those around it ask for too."""
+        outer, self.reads = self.reads, set()
+        found = self.reads
+        try:
+            yield found
+        finally:
+            outer.update(found)
+            self.reads = outer
+
+    def note(self, place: Place, held: Any) -> None:
+        """Report that a place has been written which held something else before."""
+        for read in self.cached:
+            read.check(place)
+        for attempt in self.attempts:
+            attempt.note(place, held)
+        if isinstance(place, AttributePlace) and is_cache(place.owner, place.attribute):
+            place.set(held)
+        elif self.regions:
+            self.regions[-1].note(place, held)
+
+    def has_made(self, owner: Any) -> bool:
+        """Whether the block that is being traced has made this object."""
+        return bool(self.regions) and self.regions[-1].made_by(owner)
+
+    def born(self, owner: Any) -> None:
+        """Report that an object has just been made."""
+        for attempt in self.attempts:
+            attempt.born[id(owner)] = owner
+        if self.regions:
+            self.regions[-1].add_made(owner)
+
+    def keeps(self, value: Any) -> None:
+        """Report that a cache, which no variable leads to, holds this value."""
+        for region in self.regions:
+            region.kept_elsewhere.append(value)
+
+    def write(self, place: Any, value: Any) -> None:
+        """Write a place on behalf of a statement that has been staged, for the region around it to see."""
+        if isinstance(place, Place):
+            self.touch(place)
+        place.set(value)
+
+    def leave_alone(self, owner: Any) -> None:
+        """Let writes to this container take effect at trace time."""
+        place = ContentsPlace(owner)
+        if self._at_once is not None:
+            self._at_once.setdefault(place.key, (place, place.get()))
+        for region in self.regions:
+            region.leave_alone(owner)
+
+    def open(self, own: Sequence[Any], tries: int = 0, repeats: bool = False) -> Region:
+        """Begin a region."""
+        region = Region(own, tries)
+        region.repeats = repeats
+        self.regions.append(region)
+        return region
+
+    def close(self, region: Region, roots: Iterable[Any] = ()) -> list[Place]:
+        """End a region: undo its writes, and return the places that the statement has to take as state.
+
+        Args:
+          roots: functions and values, from which all that was there before the block can be reached, if the block can reach it.
+        """
+        assert self.regions[-1] is region
+        region.roll_back()
+        self.regions.pop()
+        owners = {id(place.owner): place for place, _ in region.before.values() if isinstance(place, _OF_OBJECTS)}
+        lasting = within_reach(owners.keys(), (*roots, *region.kept_elsewhere)) if owners else ()
+        return [
+            place
+            for place, _ in region.before.values()
+            if not isinstance(place, _OF_OBJECTS) or id(place.owner) in lasting
+        ]
+
+    @contextmanager
+    def attempting(self) -> Iterator[WritesOfAttempt]:
+        """Give what is written inside, from now on."""
+        writes = WritesOfAttempt()
+        self.attempts.append(writes)
+        try:
+            yield writes
+        finally:
+            self.attempts.remove(writes)
+
+    @contextmanager
+    def observed(self) -> Iterator[list[Place]]:
+        """Give what is written inside, once that has ended. The writes are the surrounding block's."""
+        outer = self.regions[-1]
+        region = Region((), outer.tries)
+        region.own = outer.own
+        self.regions.append(region)
+        found: list[Place] = []
+        try:
+            yield found
+            found += region.written()
+        finally:
+            self.regions.pop()
+            outer.raising = region.raising or outer.raising
+            for owner in region.made:
+                outer.add_made(owner)
+            for place, held in region.before.values():
+                outer.note(place, held)
+
+    def keep_from_writes(self, read: CachedRead) -> None:
+        """Let no write in this program change what a property has come to."""
+        for region in self.regions:
+            if region.repeats:
+                for place, _ in region.before.values():
+                    read.check(place)
+        self.cached.append(read)
+
+
+def holds_list(place: Place, value: Any) -> bool:
+    """Whether ``value``, held by this place, is a `TracedList` or what one contains."""
+    return has_contents(place.owner) if isinstance(place, ContentsPlace) else isinstance(value, list)
+
+
+def is_mutating_method(called: Any) -> bool:
+    """Whether this is a bound method of a builtin container that may change it."""
+    owner = getattr(called, "__self__", None)
+    return (
+        (isinstance(called, types.BuiltinMethodType) or has_contents(owner))
+        and isinstance(owner, MUTABLE_CONTAINERS)
+        and called.__name__ not in _READING_METHODS
+    )

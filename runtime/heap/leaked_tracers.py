@@ -1,0 +1,117 @@
+"""Traced values that a compiled function would leave on objects from outside of it: refused when its trace ends.
+
+The function's Python runs once for each trace; what it writes to an object from outside would stay the value of that
+trace, which nothing can read. While a trace runs the `Journal` notes the first write to each place. An object is from
+outside if what the function reads, or its arguments, lead to it when the trace ends; what the trace itself made, and
+nothing outside leads to, goes with it.
+"""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+from autograph.runtime.errors import StagingError
+from autograph.runtime.heap.journal import ContentsPlace, Place, Watch
+from autograph.runtime.heap.object_graph import Reached, traced_part
+from autograph.runtime.heap.reach import same
+from autograph.runtime.layouts.statement_variables import CellVariable, GlobalVariable
+from autograph.runtime.tracing.recording import LOCAL
+
+
+def refuse_leaks(watch: Watch) -> None:
+    """Raise if a place outside of the function that was written holds a traced value. All places get back what they held."""
+    leaks = _leaks(watch)
+    if not leaks:
+        return
+    reached = Reached(LOCAL.roots())
+    outside = [(place, where, holder) for place, where, holder in leaks if _is_outside(place, reached)]
+    if not outside:
+        return
+    names = [_described(place, holder, reached) for place, _, holder in outside]
+    watch.roll_back()
+    where = outside[0][1]
+    subject, name = names[0]
+    others = sorted({repr(other) for _, other in names[1:]} - {repr(name)})
+    more = f" So do {', '.join(others)}." if others else ""
+    raise StagingError(
+        f"{where}\n  The {subject} {name!r} would leak a tracer: it exists beyond this call, and a traced value "
+        f"has no meaning after tracing. This line runs once for each trace, not on each call.{more}\n  {_remedy(outside[0][0])}"
+    )
+
+
+def refuse_writes(watch: Watch, function: Any, arguments: Any, is_staged: bool) -> None:
+    """As `refuse_leaks`, for a function that a transform of JAX's has called, which runs once for many of its calls.
+
+    Args:
+      function: as it is written, or an object that is called.
+      is_staged: whether it was called in a staged statement, where any write counts.
+    """
+    changed = []
+    for place, old, where in watch.entries():
+        if not same(place.get(), old) and (is_staged or traced_part(place.get(), place.name) is not None):
+            changed.append((place, where))
+    if not changed:
+        return
+    name = getattr(function, "__qualname__", type(function).__qualname__)
+    reached = Reached([*LOCAL.roots(), *_globals(function), (name, function), ("argument", arguments)])
+    for place, where in changed:
+        if _is_outside(place, reached):
+            watch.roll_back()
+            raise StagingError(
+                f"{where}\n  {place.name!r} is written in {name}, which runs under a transform such as jax.jit: JAX traces it "
+                "once for many calls, and the write would not happen on each call.\n  Return the value, and write it where the "
+                "function is called."
+            )
+
+
+def _globals(called: Any) -> list[tuple[str, Any]]:
+    """The globals that a function, and the functions in it, may read, by name."""
+    function = getattr(called, "__func__", called if isinstance(called, types.FunctionType) else type(called).__call__)
+    if not isinstance(function, types.FunctionType):
+        return []
+    found, codes = [], [function.__code__]
+    while codes:
+        code = codes.pop()
+        found += [(name, function.__globals__[name]) for name in code.co_names if name in function.__globals__]
+        codes += [each for each in code.co_consts if isinstance(each, types.CodeType)]
+    return found
+
+
+def take_back_leaks(watch: Watch) -> None:
+    """Give the places that were written, and hold traced values, what they held: the trace has failed."""
+    for place, old, _ in reversed(watch.entries()):
+        if traced_part(place.get(), place.name) is not None:
+            place.set(old)
+
+
+def _leaks(watch: Watch) -> list[tuple[Place, str, str]]:
+    """The places that lead to a traced value: each with the line that first wrote it, and what holds the value."""
+    found = []
+    for place, _, where in watch.entries():
+        holder = traced_part(place.get(), place.name)
+        if holder is not None:
+            found.append((place, where, holder))
+    return found
+
+
+def _is_outside(place: Place, reached: Reached) -> bool:
+    if isinstance(place, GlobalVariable):
+        return True
+    return (place.cell if isinstance(place, CellVariable) else place.owner) in reached
+
+
+def _described(place: Place, holder: str, reached: Reached) -> tuple[str, str]:
+    if isinstance(place, ContentsPlace):
+        kind = type(place.owner).__name__
+        return ("attribute", holder) if holder != place.name else (kind, reached.name(place.owner))
+    return "variable" if isinstance(place, CellVariable | GlobalVariable) else "attribute", place.name
+
+
+def _remedy(place: Place) -> str:
+    if isinstance(place, ContentsPlace):
+        return (
+            "Return the value and store it outside; or compile the function with "
+            "experimental_autograph_options=autograph.Feature.LISTS, and the write happens on each call."
+        )
+    return "Make it an autograph.Variable and assign to it, or return the value and store it outside."

@@ -1,0 +1,90 @@
+"""Lists of converted code where they leave it: as results of compiled functions, and as arguments of libraries."""
+
+from __future__ import annotations
+
+import collections
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import jax
+
+from autograph.runtime.containers.padded import Padded
+from autograph.runtime.containers.traced_deques import TracedDeque
+from autograph.runtime.containers.traced_lists import TracedList
+from autograph.runtime.heap.object_graph import is_one_shot
+
+_MAY_HOLD_LISTS = frozenset([TracedList, TracedDeque, list, tuple, dict])
+
+
+def with_plain_lists(value: Any, as_array: Callable[[TracedList], Any] | None = None) -> Any:
+    """A result with Python's lists in the place of those whose length is known; ``as_array`` gives others for some."""
+    leaves, treedef = jax.tree_util.tree_flatten(
+        value, is_leaf=lambda part: isinstance(part, TracedList) or is_one_shot(part)
+    )
+    if not any(isinstance(leaf, TracedList) for leaf in leaves):
+        return value
+    resolved = []
+    for leaf in leaves:
+        if isinstance(leaf, TracedList):
+            leaf = (as_array(leaf) if as_array is not None else None) or leaf.resolve()
+        if type(leaf) is collections.deque:
+            leaf = collections.deque((with_plain_lists(part, as_array) for part in leaf), leaf.maxlen)
+        resolved.append([with_plain_lists(part, as_array) for part in leaf] if type(leaf) is list else leaf)
+    return jax.tree_util.tree_unflatten(treedef, resolved)
+
+
+@jax.tree_util.register_pytree_node_class
+class CountedList:
+    """A list of known length as the result of a compiled function: one array for what its items have in one place.
+
+    Attributes: list (which holds the arrays).
+    """
+
+    def __init__(self, made: TracedList) -> None:
+        self.list = made
+
+    @classmethod
+    def of(cls, made: TracedList) -> CountedList | None:
+        """The list as such, if it is held in arrays and its length is known."""
+        held = made.contents()
+        return (
+            cls(made)
+            if type(made) is TracedList and isinstance(held, Padded) and isinstance(held.length, int)
+            else None
+        )
+
+    def resolve(self) -> Any:
+        """The list: Python's own outside of a trace."""
+        held = self.list._held
+        is_traced = any(isinstance(buffer, jax.core.Tracer) for buffer in held.buffers)
+        return self.list if is_traced else held.elements(held.length)
+
+    def with_rows(self, describe: Callable[[Any], Any]) -> list[Any]:
+        """The list with what ``describe`` gives for the types of arrays in their place."""
+        held = self.list._held
+        rows = [describe(jax.ShapeDtypeStruct(buffer.shape[1:], buffer.dtype)) for buffer in held.buffers]
+        return [held.kind.build(rows) for _ in range(operator.index(held.length))]
+
+    def tree_flatten(self) -> tuple[tuple[Any, ...], Any]:
+        held = self.list._held
+        return held.buffers, (held.length, held.kind, held.capacity, held.reserved, held.extent, self.list.checks)
+
+    @classmethod
+    def tree_unflatten(cls, facts: Any, children: Any) -> CountedList:
+        length, kind, capacity, reserved, extent, checks = facts
+        made = TracedList((), checks)
+        made.set_contents(Padded(length, children, kind, capacity, reserved, extent))
+        return cls(made)
+
+
+def as_argument(value: Any) -> Any:
+    """An argument of a library that takes pytrees, with Python's lists in the place of those whose length is known."""
+    return with_plain_lists(value) if type(value) in _MAY_HOLD_LISTS and _holds_list(value) else value
+
+
+def _holds_list(value: Any) -> bool:
+    if type(value) in (TracedList, TracedDeque):
+        return True
+    parts = value.values() if type(value) is dict else value if type(value) in (list, tuple) else ()
+    return any(type(part) in _MAY_HOLD_LISTS and _holds_list(part) for part in parts)

@@ -1,0 +1,251 @@
+"""`Moment`: what a handler finds when an exception is raised under a traced condition.
+
+A handler sees all that was written before the exception, and nothing that would have been written after it. What the
+variables and places of a ``try`` hold where the exception is raised is taken apart there: the traced values are carried out
+of the staged statements with the exception, the rest is known.
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+
+from autograph.runtime.code.library_table import is_library
+from autograph.runtime.containers.extents import exactly
+from autograph.runtime.containers.padded import Padded
+from autograph.runtime.heap.journal import WritesOfAttempt, key_of
+from autograph.runtime.heap.places import MUTABLE_CONTAINERS, AttributePlace, ContentsPlace, Place
+from autograph.runtime.heap.reach import namespace_of
+from autograph.runtime.layouts.objects import is_state
+from autograph.runtime.layouts.one_of import candidates_of, is_one_of, one_of, tags_of
+from autograph.runtime.layouts.statement_variables import UNBOUND, CellVariable, Marks, Variable
+from autograph.runtime.tracing.recording import JOINT
+
+_PLAIN = (str, bytes, int, float, bool, complex, type(None))
+
+
+class _Constant:
+    """What is known while tracing, or is of the trace of the ``try`` statement."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, _Constant):
+            return False
+        a, b = self.value, other.value
+        return a is b or (type(a) is type(b) and isinstance(a, _PLAIN) and a == b and repr(a) == repr(b))
+
+    def __hash__(self) -> int:
+        return hash(type(self.value))
+
+    def build(self, _: Sequence[Any]) -> Any:
+        return self.value
+
+
+@dataclass(frozen=True)
+class _Carried:
+    """A value that comes out with the exception."""
+
+    index: int
+
+    def build(self, values: Sequence[Any]) -> Any:
+        return values[self.index]
+
+
+@dataclass(frozen=True, eq=False)
+class _Built:
+    """A value that is made of parts, by ``make``; ``key`` says how."""
+
+    key: Any
+    parts: tuple[Any, ...]
+    make: Callable[[Sequence[Any]], Any]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Built) and (self.key, self.parts) == (other.key, other.parts)
+
+    def __hash__(self) -> int:
+        return hash(len(self.parts))
+
+    def build(self, values: Sequence[Any]) -> Any:
+        return self.make([part.build(values) for part in self.parts])
+
+
+@dataclass(frozen=True)
+class _Held:
+    """What a place holds, and where that is a real value."""
+
+    place: Any
+    value: Any
+    defined: Any
+
+
+class Moment:
+    """What the variables and places of a ``try`` hold here.
+
+    Attributes: values (those that the exception carries).
+    """
+
+    def __init__(
+        self,
+        variables: Sequence[Variable],
+        writes: WritesOfAttempt,
+        marks: Marks,
+        place: Any,
+        note_read: Callable[[Any], None],
+    ) -> None:
+        self._writes, self._marks, self._place, self._note_read = writes, marks, place, note_read
+        self.values: list[Any] = []
+        self._seen: dict[int, Any] = {}
+        self._pending: list[Any] = []
+        self.held: dict[Any, _Held] = {}
+        for variable in variables:
+            self._take(variable)
+        self._take_pending()
+        self._take_writes()
+        del self._note_read
+
+    def _take_writes(self) -> None:
+        """Go on with the places that have been written, of what was there before, or can be reached."""
+        writes = self._writes
+        left = {key: place for key, (place, _) in writes.before.items() if not self._is_of_ended_trace(place)}
+        while found := {key: place for key, place in left.items() if self._is_reached(place)}:
+            left = {key: place for key, place in left.items() if key not in found}
+            for place in found.values():
+                self._take(place)
+            self._take_pending()
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Moment) or self.held.keys() != other.held.keys():
+            return False
+        pairs = ((each, other.held[key]) for key, each in self.held.items())
+        return all((one.value, one.defined) == (another.value, another.defined) for one, another in pairs)
+
+    def __hash__(self) -> int:
+        return len(self.held)
+
+    def _is_reached(self, place: Any) -> bool:
+        owner = getattr(place, "owner", None)
+        return id(owner) not in self._writes.born or id(owner) in self._seen
+
+    def _take_pending(self) -> None:
+        while self._pending:
+            place = self._pending.pop()
+            count = len(self.values)
+            held = self._held(place)
+            if len(self.values) > count or key_of(self._real(place)) in self._writes.before:
+                self.held.setdefault(key_of(self._real(place)), held)
+
+    def _take(self, place: Any) -> None:
+        real = self._real(place)
+        self.held[key_of(real)] = self._held(place)
+
+    def _held(self, place: Any) -> _Held:
+        if isinstance(place, ContentsPlace):
+            self._note_read(place.owner)
+        value = place.get()
+        defined = True if value is UNBOUND else self._marks.defined(value)
+        is_mapping = isinstance(place, ContentsPlace) and isinstance(value, dict)
+        part = self._mapping(value) if is_mapping else self._part(value)
+        return _Held(self._real(place), part, self._part(defined))
+
+    def _mapping(self, value: dict[Any, Any]) -> _Built:
+        keys = tuple(value)
+        return _Built(
+            (dict, *keys), tuple(map(self._part, value.values())), lambda parts: dict(zip(keys, parts, strict=True))
+        )
+
+    def _real(self, place: Any) -> Any:
+        """The place before the loops, of one in what stands for a container or an object in them."""
+        owner = getattr(place, "owner", None)
+        real = owner if owner is None else self._writes.real(owner)
+        if real is owner:
+            return place
+        return ContentsPlace(real) if isinstance(place, ContentsPlace) else AttributePlace(real, place.attribute)
+
+    def _part(self, value: Any) -> Any:
+        if isinstance(value, jax.core.Tracer):
+            if JOINT.staging.is_of(value, self._place):
+                return _Constant(value)
+            self.values.append(value)
+            return _Carried(len(self.values) - 1)
+        if value is UNBOUND or isinstance(value, (*_PLAIN, jax.Array)):
+            return _Constant(value)
+        if is_one_of(value):
+            candidates = candidates_of(value)
+            parts = tuple(map(self._part, tags_of(value)))
+            key = ("one of", *map(id, candidates))
+            return _Built(key, parts, lambda tags: one_of(candidates, tags))
+        kind = type(value)
+        if kind is tuple:
+            return _Built(kind, tuple(map(self._part, value)), tuple)
+        if isinstance(value, MUTABLE_CONTAINERS):
+            self._note(value, [ContentsPlace(value)])
+            return _Constant(self._writes.real(value))
+        if is_state(value) or isinstance(value, type | types.ModuleType):
+            return _Constant(value)
+        children, treedef = jax.tree_util.tree_flatten(value, is_leaf=lambda part: part is not value)
+        if len(children) != 1 or children[0] is not value:
+            return _Built(
+                treedef, tuple(map(self._part, children)), functools.partial(jax.tree_util.tree_unflatten, treedef)
+            )
+        if kind is types.FunctionType:
+            cells = zip(value.__code__.co_freevars, value.__closure__ or (), strict=True)
+            self._note(value, [CellVariable(name, cell) for name, cell in cells])
+        elif not is_library(kind):
+            self._note(value, [AttributePlace(value, name) for name in namespace_of(value)])
+        return _Constant(self._writes.real(value))
+
+    def _note(self, owner: Any, places: Sequence[Place]) -> None:
+        """Go on with what a container or an object holds."""
+        if id(owner) not in self._seen:
+            self._seen[id(owner)] = owner
+            self._seen[id(self._writes.real(owner))] = owner
+            self._pending += places
+
+    def restore(self, values: Sequence[Any], write: Callable[[Any, Any], None], born: Callable[[Any], None]) -> None:
+        """Let every place hold again what it held, ``values`` being those that the exception has carried.
+
+        What has been written since the moment only held then what it held before that.
+
+        Args:
+          write: writes to a place.
+          born: is told of the objects and containers that are new here, since they were made in a staged statement of the body.
+        """
+        for each in self.held.values():
+            value, defined = each.value.build(values), each.defined.build(values)
+            if defined is not True:
+                value = self._marks.add(value, defined, "an exception may have come before what binds it")
+            if isinstance(value, Padded):
+                value = _without_promise(value, each.place.get())
+            if self._is_of_ended_trace(each.place):
+                born(each.place.owner)
+                each.place.set(value)
+            else:
+                write(each.place, value)
+        for key, (place, before) in self._writes.before.items():
+            owner = getattr(place, "owner", None)
+            if key in self.held or self._writes.real(owner) is not owner or self._is_of_ended_trace(place):
+                continue
+            if self._is_reached(place) and self._is_usable(before):
+                write(place, before)
+
+    def _is_of_ended_trace(self, place: Any) -> bool:
+        """Whether this is of an object that a staged statement in the body has made, and so holds what has no meaning any more."""
+        return hasattr(place, "owner") and not self._is_usable(place.get())
+
+    def _is_usable(self, value: Any) -> bool:
+        tracers = (leaf for leaf in jax.tree_util.tree_leaves(value) if isinstance(leaf, jax.core.Tracer))
+        here = JOINT.staging.place()
+        return all(JOINT.staging.is_of(leaf, here) for leaf in tracers)
+
+
+def _without_promise(held: Padded, now: Any) -> Padded:
+    """The contents of a list as they came out of a loop, whose room is no promise after it: only what is made around is."""
+    reserved = now.reserved if isinstance(now, Padded) else False
+    return held.with_(reserved=reserved, extent=exactly(held.capacity))

@@ -1,0 +1,135 @@
+"""Which objects lead to which: through attributes, items, closures and bound arguments."""
+
+from __future__ import annotations
+
+import collections
+import functools
+import types
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import jax
+
+from autograph.runtime.code.library_table import is_library
+from autograph.runtime.layouts.statement_variables import has_contents
+from autograph.runtime.state.variables import Variable
+from autograph.runtime.tracing.locations import is_internal
+
+_NOTHING_WITHIN = frozenset({bool, int, float, complex, str, bytes, type(None), type(...), range, slice})
+_SEQUENCES = (list, tuple, set, frozenset, collections.deque)
+_CLOSED = (jax.Array, Variable, types.ModuleType, types.CodeType)
+
+
+def parts(value: Any) -> Iterator[tuple[str, Any]]:
+    """What an object leads to in one step, each with what is written after the object's name for it."""
+    if isinstance(value, _CLOSED) or (isinstance(value, type) and is_library(value)):
+        return
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield f"[{key!r}]", item
+            yield "", key
+    elif has_contents(value):
+        held = tuple(list.__iter__(value)) if value.padded is None else value.padded.buffers
+        yield from ((f"[{k}]", item) for k, item in enumerate(held))
+    elif isinstance(value, _SEQUENCES):
+        for number, item in enumerate(value):
+            yield f"[{number}]", item
+    elif isinstance(value, types.CellType):
+        if value != _EMPTY:
+            yield "", value.cell_contents
+    elif isinstance(value, types.BuiltinFunctionType):
+        yield "", value.__self__
+        return
+    elif isinstance(value, types.MethodType):
+        yield "", value.__self__
+        yield "", value.__func__
+    elif isinstance(value, functools.partial):
+        yield from ((".func", value.func), (".args", value.args), (".keywords", value.keywords))
+    elif isinstance(value, types.FunctionType) and is_internal(value.__code__.co_filename):
+        yield "", value.__dict__.get("__wrapped__")  # it is what `convert` has put around that
+        return
+    elif isinstance(value, types.FunctionType):
+        yield from (("", cell) for cell in value.__closure__ or ())
+        yield from (("", default) for default in (value.__defaults__, value.__kwdefaults__) if default)
+    elif isinstance(value, BaseException):
+        yield ".args", value.args
+    elif hasattr(type(value), "python_function"):  # a `Function`, whose programs hold what it has traced
+        yield "", value.__wrapped__
+        return
+    if not str(type(value).__module__).startswith(("jax.", "jaxlib.", "numpy.")):
+        yield from ((f".{name}", part) for name, part in attributes(value).items())
+
+
+_EMPTY = types.CellType()
+
+
+def attributes(value: Any) -> dict[str, Any]:
+    """The attributes that an object, or a class, holds itself."""
+    found: dict[str, Any] = {}
+    if not isinstance(value, type):
+        for kind in type(value).__mro__:
+            for name, descriptor in vars(kind).items():
+                if isinstance(descriptor, types.MemberDescriptorType) and not is_library(kind):
+                    try:
+                        found[name] = descriptor.__get__(value, kind)
+                    except AttributeError:
+                        continue
+    namespace = getattr(value, "__dict__", None)
+    if isinstance(namespace, dict | types.MappingProxyType):
+        found |= {name: part for name, part in namespace.items() if name not in ("__dict__", "__weakref__")}
+    return found
+
+
+def is_one_shot(value: Any) -> bool:
+    """Whether this is used up by being asked: an iterator, a generator, a coroutine. JAX warns of those in pytrees."""
+    kind = type(value)
+    return hasattr(kind, "__next__") or hasattr(kind, "__anext__") or hasattr(kind, "__await__")
+
+
+class Reached:
+    """All that some named objects lead to."""
+
+    def __init__(self, roots: Iterable[tuple[str, Any]]) -> None:
+        self._from: dict[int, tuple[Any, int, str]] = {}
+        pending: collections.deque[Any] = collections.deque()
+        for name, value in roots:
+            self._take(value, 0, name, pending)
+        while pending:
+            value = pending.popleft()
+            for step, part in parts(value):
+                self._take(part, id(value), step, pending)
+
+    def _take(self, value: Any, origin: int, step: str, pending: collections.deque[Any]) -> None:
+        if type(value) not in _NOTHING_WITHIN and id(value) not in self._from:
+            self._from[id(value)] = value, origin, step
+            pending.append(value)
+
+    def __contains__(self, value: Any) -> bool:
+        return id(value) in self._from
+
+    def name(self, value: Any) -> str:
+        """How an object is reached: ``model.layers[0]``."""
+        steps: list[str] = []
+        key = id(value)
+        while key:
+            _, key, step = self._from[key]
+            steps.append(step)
+        return "".join(reversed(steps))
+
+
+def traced_part(value: Any, name: str) -> str | None:
+    """What holds the first traced value that a value called ``name`` leads to; None if there is none."""
+    if isinstance(value, jax.core.Tracer):
+        return name
+    seen = {id(value)}
+    pending: collections.deque[tuple[Any, str]] = collections.deque([(value, name)])
+    while pending:
+        owner, name = pending.popleft()
+        for step, part in parts(owner):
+            inner = f"{type(owner).__name__}{step}" if step.startswith(".") else name
+            if isinstance(part, jax.core.Tracer):
+                return inner
+            if type(part) not in _NOTHING_WITHIN and id(part) not in seen:
+                seen.add(id(part))
+                pending.append((part, inner))
+    return None

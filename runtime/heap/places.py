@@ -1,0 +1,116 @@
+"""`Place`: what a program can write to, besides its own local variables: attributes, contents of containers, cells, globals."""
+
+from __future__ import annotations
+
+import collections
+import functools
+import types
+from typing import Any
+
+from autograph.runtime.layouts.statement_variables import UNBOUND, CellVariable, GlobalVariable, Snapshot, has_contents
+
+MUTABLE_CONTAINERS = (list, dict, set, collections.deque, bytearray)
+
+
+class AttributePlace:
+    """An attribute of an object. One that the object only inherits, a class's default, reads as what it inherits.
+
+    Attributes: inherited (what the class gives it; `UNBOUND` if nothing).
+    """
+
+    def __init__(self, owner: Any, attribute: str) -> None:
+        self.owner = owner
+        self.attribute = attribute
+        self.key: Any = ("attribute", id(owner), attribute)
+        self.inherited = _inherited(owner, attribute)
+
+    @property
+    def name(self) -> str:
+        kind = self.owner if isinstance(self.owner, type) else type(self.owner)
+        return f"{kind.__name__}.{self.attribute}"
+
+    def get(self) -> Any:
+        namespace = getattr(self.owner, "__dict__", None)
+        if namespace is not None and (self.attribute in namespace or not hasattr(type(self.owner), "__slots__")):
+            return namespace.get(self.attribute, self.inherited)
+        return getattr(self.owner, self.attribute, UNBOUND)
+
+    def set(self, value: Any) -> None:
+        is_namespace = isinstance(self.owner, type | types.ModuleType)
+        write, delete = (setattr, delattr) if is_namespace else (object.__setattr__, object.__delattr__)
+        if value is not self.inherited:
+            write(self.owner, self.attribute, value)
+        elif self.attribute in getattr(self.owner, "__dict__", {}) or self.get() is not value:
+            delete(self.owner, self.attribute)
+
+
+class ContentsPlace:
+    """What a list, dict, set, deque or bytearray holds."""
+
+    def __init__(self, owner: Any) -> None:
+        self.owner = owner
+        self.key: Any = ("contents", id(owner))
+        self.entry: Snapshot | None = None
+
+    @property
+    def name(self) -> str:
+        """What the user calls the container, where a variable of the statement leads to it."""
+        found = None if self.entry is None else self.entry.name_of(self.owner)
+        kind = "list" if isinstance(self.owner, list) else type(self.owner).__name__
+        return f"the {kind}" if found is None else found
+
+    def get(self) -> Any:
+        """See `contents`."""
+        return contents(self.owner)
+
+    def set(self, value: Any) -> None:
+        owner = self.owner
+        if has_contents(owner):
+            owner.set_contents(value)
+            return
+        if isinstance(owner, list | bytearray):
+            owner[:] = value
+            return
+        owner.clear()
+        if isinstance(owner, collections.deque):
+            owner.extend(value)
+        else:
+            owner.update(value)
+
+
+Place = AttributePlace | ContentsPlace | CellVariable | GlobalVariable
+
+
+def _inherited(owner: Any, attribute: str) -> Any:
+    """What reading the attribute gives once the object itself has none; `UNBOUND` for what a descriptor computes."""
+    classes = type(owner).__mro__ if not isinstance(owner, type) else owner.__mro__[1:]
+    for each in classes:
+        if attribute in each.__dict__:
+            value = each.__dict__[attribute]
+            return UNBOUND if hasattr(type(value), "__get__") else value
+    return UNBOUND
+
+
+def key_of(place: Any) -> Any:
+    """What two descriptions of one place have in common."""
+    if isinstance(place, CellVariable):
+        return ("cell", id(place.cell))
+    if isinstance(place, GlobalVariable):
+        return ("global", id(place.namespace), place.name)
+    return getattr(place, "key", id(place))
+
+
+def contents(owner: Any) -> Any:
+    """A copy of what a container holds: a tuple for sequences and sets, a dict for mappings, ordered if that is;
+    what a `TracedList` calls its contents.
+    """
+    if has_contents(owner):
+        return owner.contents()
+    if isinstance(owner, collections.OrderedDict):
+        return collections.OrderedDict(owner)
+    return dict(owner) if isinstance(owner, dict) else tuple(owner)
+
+
+def is_cache(owner: Any, name: str) -> bool:
+    """Whether the attribute is where a `functools.cached_property` keeps its value."""
+    return isinstance(getattr(type(owner), name, None), functools.cached_property)

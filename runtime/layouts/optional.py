@@ -1,0 +1,280 @@
+"""`Optional`: a value or None, chosen at run time."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import jax
+import numpy as np
+
+from autograph.runtime.layouts.objects import is_plain_object
+from autograph.runtime.tracing.recording import LOCAL
+
+_SHARED = frozenset(["present", "value", "has_value", "get_value", "resolve", "use"])
+
+
+@jax.tree_util.register_pytree_node_class
+class Optional:
+    """A variable, or a result, that is a value on one path of a traced condition and None on another.
+
+    In converted code ``x is None`` is a traced bool; where it has been asked, ``x`` is the value, or None. Used as a value
+    elsewhere it is one, and raises at run time, as None would, where it is none.
+
+    `autograph.function` turns a result into the value or None before its caller sees it. Out of
+    ``jax.jit(autograph.convert(f))`` it comes as it is, since XLA has no None: it reads as the value (NumPy,
+    `jax.numpy`, ``float`` …) where there is one, and raises where there is not. It is a pytree, so ``jax.vmap``
+    gives one whose ``present`` is an array.
+
+    Attributes:
+      present: bool array: whether there is a value.
+      value: the value; placeholder zeros where ``present`` is false.
+
+    >>> import autograph as ag, jax, jax.numpy as jnp
+    >>> def first_above(x, limit):
+    ...     for i in range(len(x)):
+    ...         if x[i] > limit:
+    ...             return i
+    >>> x = jnp.array([1.0, 5.0, 9.0])
+    >>> int(ag.function(first_above)(x, 4.0)), ag.function(first_above)(x, 10.0)
+    (1, None)
+    >>> found = jax.jit(ag.convert(first_above))(x, 4.0)
+    >>> bool(found.has_value()), int(found.get_value())
+    (True, 1)
+    >>> jax.jit(ag.convert(first_above))(x, 10.0).resolve() is None
+    True
+    """
+
+    def __init__(self, present: Any, value: Any) -> None:
+        object.__setattr__(self, "_present", present)
+        object.__setattr__(self, "_held", value)
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in _SHARED:  # as the names of attributes of the user's objects may be
+            held = object.__getattribute__(self, "_held")
+            if is_plain_object(held) and hasattr(held, name):
+                return getattr(used(self), name)
+        return object.__getattribute__(self, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(used(self), name, value)
+
+    def __delattr__(self, name: str) -> None:
+        delattr(used(self), name)
+
+    @property
+    def present(self) -> Any:
+        return self._present
+
+    @property
+    def value(self) -> Any:
+        return self._held
+
+    def tree_flatten(self) -> tuple[tuple[Any, Any], None]:
+        return (self._present, self._held), None
+
+    @classmethod
+    def tree_unflatten(cls, _: None, children: tuple[Any, Any]) -> Optional:
+        return cls(*children)
+
+    def has_value(self) -> Any:
+        """Whether there is a value: a bool array of shape ``()``; of an `Optional` out of ``jax.vmap``, of the batch's shape."""
+        return self._present
+
+    def get_value(self) -> Any:
+        """The value.
+
+        Raises:
+          TypeError: it is None; of a batch, some row is. Inside a trace it is raised at run time.
+          StagingError: it may be None, and that cannot be checked at run time.
+        """
+        if np.ndim(self._present) and not isinstance(self._present, jax.core.Tracer):
+            if not np.all(self._present):
+                raise TypeError("some rows of this batch are None; `.has_value()` tells which")
+            return self._held
+        return self._value()
+
+    def resolve(self) -> Any:
+        """The value, or None; itself inside a trace, where it is not known which."""
+        return resolved(self)
+
+    def use(self) -> Any:
+        """The value, for what None cannot do.
+
+        Raises:
+          StagingError: it may be None, and that cannot be checked at run time.
+        """
+        return used(self)
+
+    def __autograph_truth__(self) -> Any:
+        found = resolved(self)
+        if found is not self:
+            return found
+        return CHECKS.truth(self)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.asarray(self._value(), dtype=dtype)
+
+    def __jax_array__(self) -> Any:
+        return jax.numpy.asarray(self._value())
+
+    def _value(self) -> Any:
+        found = used(self)
+        if found is None:
+            raise TypeError("this value is None here; ask `is None`, or `.present`, first")
+        return found
+
+    def __float__(self) -> float:
+        return float(self._value())
+
+    def __int__(self) -> int:
+        return int(self._value())
+
+    def __index__(self) -> int:
+        return operator.index(self._value())
+
+    def __bool__(self) -> bool:
+        found = used(self)
+        return False if found is None else bool(found)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(used(self))
+
+    def __len__(self) -> int:
+        return len(used(self))
+
+    def __getitem__(self, key: Any) -> Any:
+        return used(self)[key]
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return used(self)(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(used(self), name)
+
+    __hash__ = object.__hash__
+
+    def __repr__(self) -> str:
+        found = resolved(self)
+        return f"Optional(present={self._present}, value={self._held})" if found is self else repr(found)
+
+    def __str__(self) -> str:
+        found = resolved(self)
+        return repr(self) if found is self else str(found)
+
+
+def present_in(optional: Optional) -> Any:
+    """Whether there is a value. What `Optional.present` is, but where the value has an attribute of that name."""
+    return optional._present
+
+
+def held_in(optional: Optional) -> Any:
+    """The value, or what stands in its place; as `present_in`."""
+    return optional._held
+
+
+def resolved(optional: Optional) -> Any:
+    """The value, or None; itself where it is not known which."""
+    present = optional._present
+    if isinstance(present, jax.core.Tracer) or np.ndim(present):
+        return optional
+    return optional._held if bool(present) else None
+
+
+def used(value: Any) -> Any:
+    """What ``value`` is where None will not do: of an `Optional`, the value, after making sure that there is one."""
+    if not isinstance(value, Optional):
+        return value
+    found = resolved(value)
+    if found is not value:
+        return found
+    if not is_known(value._present):
+        CHECKS.present(value._present)
+    return value._held
+
+
+def _binary(function: Callable[[Any, Any], Any]) -> Any:
+    return lambda self, other: function(used(self), used(other))
+
+
+def _reflected(function: Callable[[Any, Any], Any]) -> Any:
+    return lambda self, other: function(used(other), used(self))
+
+
+def _unary(function: Callable[[Any], Any]) -> Any:
+    return lambda self: function(used(self))
+
+
+def _equal(self: Optional, other: Any) -> Any:
+    return _compared(self, other, operator.eq, False)
+
+
+def _unequal(self: Optional, other: Any) -> Any:
+    return _compared(self, other, operator.ne, True)
+
+
+def _compared(one: Optional, other: Any, function: Callable[[Any, Any], Any], if_none: bool) -> Any:
+    """``==`` and ``!=``, which None has too."""
+    found = resolved(one)
+    if found is not one or is_known(one._present):
+        return function(used(one), other)
+    if other is None:
+        return one._present if if_none else ~one._present
+    same = function(one._held, used(other))
+    return jax.numpy.where(one._present, same, if_none)
+
+
+for _name in (
+    "add",
+    "sub",
+    "mul",
+    "truediv",
+    "floordiv",
+    "mod",
+    "pow",
+    "matmul",
+    "and_",
+    "or_",
+    "xor",
+    "lshift",
+    "rshift",
+):
+    _plain = _name.rstrip("_")
+    setattr(Optional, f"__{_plain}__", _binary(getattr(operator, _name)))
+    setattr(Optional, f"__r{_plain}__", _reflected(getattr(operator, _name)))
+for _name in ("lt", "le", "gt", "ge"):
+    setattr(Optional, f"__{_name}__", _binary(getattr(operator, _name)))
+for _name in ("neg", "pos", "abs", "invert"):
+    setattr(Optional, f"__{_name}__", _unary(getattr(operator, _name)))
+for _name, _function in {"eq": _equal, "ne": _unequal}.items():
+    setattr(Optional, f"__{_name}__", _function)
+
+
+class _Checks:
+    """What an `Optional` asks of the operators. Set by whoever makes them."""
+
+    present: Callable[[Any], None]
+    truth: Callable[[Optional], Any]
+
+
+CHECKS = _Checks()
+
+
+def is_known(present: Any, wanted: bool = True) -> bool:
+    """Whether the code being traced runs only where ``present`` is so."""
+    return present is wanted or any(fact is present and truth is wanted for fact, truth in LOCAL.facts)
+
+
+@contextmanager
+def knowing(facts: Iterable[tuple[Any, bool]]) -> Iterator[None]:
+    """Trace code that runs only where these facts hold."""
+    count = len(LOCAL.facts)
+    LOCAL.facts += facts
+    try:
+        yield
+    finally:
+        del LOCAL.facts[count:]

@@ -1,0 +1,1 @@
+"""Reads and writes of items, attributes and slices, and the operators of users' classes."""

@@ -1,0 +1,263 @@
+"""Writes to items and attributes: arrays get new values, everything else Python's own assignment."""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections.abc import Callable
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from autograph.backends.base import Backend
+from autograph.runtime.errors import StagingError
+from autograph.runtime.heap.journal import Journal
+from autograph.runtime.heap.places import MUTABLE_CONTAINERS, AttributePlace, ContentsPlace
+from autograph.runtime.heap.reach import array_written
+from autograph.runtime.layouts.one_of import OneOf, each
+from autograph.runtime.layouts.optional import used
+from autograph.runtime.layouts.statement_variables import CellVariable, GlobalVariable, has_contents
+from autograph.runtime.staging.access.list_writes import ListWrites
+from autograph.runtime.staging.access.lookups import Lookups, as_index
+from autograph.runtime.staging.access.masks import Masks, Taken, has_mask
+from autograph.runtime.staging.access.operations import class_attribute, user_method
+from autograph.runtime.staging.access.slices import Slices, has_span
+from autograph.runtime.tracing.locations import user_location
+
+_PLAIN, _PLAIN_KEYS = frozenset({list, dict}), frozenset({int, str})  # in Python, and as quick as can be
+
+
+class _Index:
+    """``ag__.index[1:2, ::-1]`` is the index itself: slices have no other spelling as a value."""
+
+    def __getitem__(self, key: Any) -> Any:
+        return key
+
+
+class Items(Lookups):
+    """The operators for writes. Needs ``backend``, ``slices``, ``masks`` and ``list_writes`` from the object it is mixed into."""
+
+    backend: Backend
+    journal: Journal
+    call: Callable[[Any], Any]
+    in_place: Callable[[str, Any, Any], Any]
+    get_attr: Callable[[Any, str], Any]
+    slices: Slices
+    masks: Masks
+    list_writes: ListWrites
+    index = _Index()
+
+    def set_item(self, target: Any, key: Any, value: Any) -> Any:
+        """``target[key] = value``; returns what the target is from then on."""
+        if (
+            type(target) in _PLAIN
+            and type(key) in _PLAIN_KEYS
+            and not (self.journal.is_interested or self.identities.any)
+        ):
+            target[key] = value
+            return target
+        target = used(target)
+        key = self.known_key(target, key)
+        if type(key) is OneOf:
+            each(key, lambda one: self._set_in_place(target, one, value))
+            return target
+        if has_span(key):
+            array = self.slices.array_of(target, key)
+            self.check_bounds(array, key)
+            return self.slices.write_spans(array, key, lambda part, rest: self._set(part, rest, value), value)
+        if isinstance(target, np.ndarray) or self.backend.is_array(target):
+            self.check_bounds(target, as_index(key))
+        if self.backend.is_array(target):
+            return self._set(target, key, value)
+        if isinstance(target, np.ndarray) and (self._any_traced(value) or self._any_traced(key)):
+            return self._set(jnp.asarray(target), key, value)
+        if isinstance(target, MUTABLE_CONTAINERS):
+            if self.bounds is not None and type(target) is list:
+                self.bounds.check(target, key, is_write=True)
+            if self.list_writes.write_through(target, key, value):
+                return target
+            self.identities.check(target)
+            if self.journal.is_interested:
+                self.journal.touch(ContentsPlace(target))
+            if self.list_writes.is_chosen_anew(target, key, value):
+                target[:] = self.list_writes.with_one_replaced(target, key, value)
+                return target
+            if isinstance(target, dict) and self.backend.is_traced(key):
+                raise _traced_key(f"A {type(target).__name__} is written at a traced key")
+        method = getattr(type(target), "__setitem__", None)
+        if isinstance(method, types.FunctionType):
+            self.call(method)(target, key, value)
+            return target
+        if self.journal.is_open and isinstance(target, np.ndarray):
+            return self._set(jnp.asarray(target), key, value)
+        if self.journal.is_open and isinstance(target, memoryview):
+            if not isinstance(target.obj, MUTABLE_CONTAINERS):
+                raise array_written()
+            self.journal.touch(ContentsPlace(target.obj))
+        target[key] = value
+        return target
+
+    def _set_in_place(self, target: Any, key: Any, value: Any) -> None:
+        self.set_item(target, key, value)
+
+    def del_item(self, target: Any, key: Any) -> None:
+        """``del target[key]``."""
+        target = used(target)
+        key = self.known_key(target, key)
+        if type(key) is OneOf:
+            each(key, lambda one: self.del_item(target, one))
+            return
+        method = user_method(type(target), "__delitem__")
+        if method is not None:
+            self.call(method)(target, key)
+            return
+        if isinstance(target, MUTABLE_CONTAINERS):
+            self.identities.check(target)
+            self.journal.touch(ContentsPlace(target))
+            if self.backend.is_traced(key) and not has_contents(target):
+                raise _traced_key(f"An item of a {type(target).__name__} is deleted at a traced index or key")
+        del target[key]
+
+    def update_item(self, target: Any, key: Any, symbol: str, value: Any) -> Any:
+        """``target[key] += value`` and its like; returns what the target is from then on."""
+        return self.update_taken(target, key, self.take_item(target, key), symbol, value)
+
+    def take_item(self, target: Any, key: Any) -> Any:
+        """``target[key]`` for `update_taken`, which may come when the target has changed."""
+        if has_span(key) or (self._is_array_now(target, key) and has_mask(key)):
+            array = self.slices.array_of(target, key)
+            self.check_bounds(array, as_index(key))
+            return Taken(array)
+        return self.get_item(target, key)
+
+    def update_taken(self, target: Any, key: Any, taken: Any, symbol: str, value: Any) -> Any:
+        """The rest of ``target[key] += value``, with what `take_item` gave."""
+        if type(taken) is not Taken:
+            return self.set_item(target, key, self.in_place(symbol, taken, value))
+
+        array = self.slices.array_of(target, key)
+        update = functools.partial(self.in_place, symbol)
+
+        def write(part: Any, rest: Any) -> Any:
+            if not has_mask(rest):
+                return self._set(part, rest, update(part[rest], value))
+            before = None
+            if taken.array is not array:  # it has changed since
+                before = taken.array if part is array else self.slices.window(taken.array, key)[0]
+            return self.masks.write_mask(part, rest, value, update, before)
+
+        return self.slices.write_spans(array, key, write, value) if has_span(key) else write(array, key)
+
+    def set_attr(self, target: Any, name: str, value: Any) -> None:
+        """``target.name = value``, through the class's own converted property or ``__setattr__``, where it has one."""
+        if name == "__class__" and self.journal.is_open:
+            raise StagingError(
+                f"{user_location()}\n  The class of an object is changed inside a staged statement, by a traced condition.\n"
+                "  Keep what differs in an attribute."
+            )
+        target = used(target)
+        if self.identities.any and self.list_writes.write_attribute_through(target, name, value):
+            return
+        self.identities.check(target, name)
+        method = user_method(type(target), "__setattr__")
+        if method is not None:
+            self.call(method)(target, name, value)
+        else:
+            self.store_attr(target, name, value, functools.partial(setattr, target))
+
+    def store_attr(self, target: Any, name: str, value: Any, store: Callable[[str, Any], None]) -> None:
+        """What ``object.__setattr__`` does: ``store``, unless a property or descriptor of the user's stands there."""
+        descriptor = class_attribute(type(target), name)
+        if isinstance(descriptor, property) and isinstance(descriptor.fset, types.FunctionType):
+            self.call(descriptor.fset)(target, value)
+        elif (write := user_method(type(descriptor), "__set__")) is not None:
+            self.call(write)(descriptor, target, value)
+        else:
+            if self.journal.is_interested:
+                self.journal.touch(AttributePlace(target, name))
+            store(name, value)
+
+    def del_attr(self, target: Any, name: str) -> None:
+        """``del target.name``, through the class's own converted property or ``__delattr__``, where it has one."""
+        target = used(target)
+        self.identities.check(target, name)
+        method = user_method(type(target), "__delattr__")
+        if method is not None:
+            self.call(method)(target, name)
+        else:
+            self.remove_attr(target, name, functools.partial(delattr, target))
+
+    def remove_attr(self, target: Any, name: str, remove: Callable[[str], None]) -> None:
+        """What ``object.__delattr__`` does: ``remove``, unless a property or descriptor of the user's stands there."""
+        descriptor = class_attribute(type(target), name)
+        if isinstance(descriptor, property) and isinstance(descriptor.fdel, types.FunctionType):
+            self.call(descriptor.fdel)(target)
+        elif (delete := user_method(type(descriptor), "__delete__")) is not None:
+            self.call(delete)(descriptor, target)
+        else:
+            if self.journal.is_interested:
+                self.journal.touch(AttributePlace(target, name))
+            remove(name)
+
+    def will_write(self, read: Callable[[], Any]) -> None:
+        """Report that the function may write a ``nonlocal`` or ``global`` variable, the one that ``read`` reads."""
+        if not self.journal.is_interested:
+            return
+        code = read.__code__
+        if code.co_freevars:
+            self.journal.touch(CellVariable(code.co_freevars[0], (read.__closure__ or ())[0]))
+        else:
+            self.journal.touch(GlobalVariable(code.co_names[0], read.__globals__))
+
+    def update_attr(self, target: Any, name: str, symbol: str, value: Any) -> None:
+        """``target.name += value`` and its like."""
+        self.set_attr(target, name, self.in_place(symbol, self.get_attr(target, name), value))
+
+    def put_back_attr(self, target: Any, name: str, value: Any) -> None:
+        """Store what an item write made of ``target.name``, if that is a new object."""
+        if self.backend.is_array(value) and getattr(target, name) is not value:
+            self.set_attr(target, name, value)
+
+    def put_back_item(self, target: Any, key: Any, value: Any) -> Any:
+        """Store what an item write made of ``target[key]``, if that is a new object.
+
+        Returns the target from then on.
+        """
+        if not self.backend.is_array(value):
+            return target
+        if not (self.backend.is_array(target) or self.backend.is_traced(key)) and target[key] is value:
+            return target
+        return self.set_item(target, key, value)
+
+    def written_in_place(self, new: Any, target: Any, name: str | None) -> None:
+        """Refuse an item write that made a new array where nothing can be rebound to it."""
+        if not self.backend.is_array(new) or new is target:
+            return
+        subject = f"{name!r}, which is not a local variable of the function" if name else "the result of an expression"
+        raise StagingError(
+            f"{user_location()}\n  This writes into an array that is {subject}. JAX arrays are immutable, so the write makes a "
+            "new array, and there is no variable here to hold it.\n  Pass the array in and return it, or declare the name "
+            "nonlocal or global."
+        )
+
+    def _set(self, array: Any, key: Any, value: Any) -> Any:
+        """``array`` with ``value`` at ``key``, in the array's dtype, as NumPy assigns."""
+        key = as_index(key)
+        if has_mask(key):
+            return self.masks.write_mask(array, key, value, lambda _, new: new)
+        return jnp.asarray(array).at[key].set(jnp.asarray(value).astype(array.dtype))
+
+    def _is_array_now(self, target: Any, key: Any) -> bool:
+        """Whether an item write makes a new array of the target."""
+        return self.backend.is_array(target) or (isinstance(target, np.ndarray) and self._any_traced(key))
+
+    def _any_traced(self, value: Any) -> bool:
+        return any(self.backend.is_array(part) for part in (value if isinstance(value, tuple) else (value,)))
+
+
+def _traced_key(what: str) -> StagingError:
+    return StagingError(
+        f"{user_location()}\n  {what}: which item that is, is known only at run time.\n"
+        "  Compare the key with each of them (if/elif, or match), or keep the values in an array."
+    )

@@ -1,0 +1,174 @@
+"""Items read at a traced index from what is not an array: lists, tuples and NumPy's arrays."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from autograph.backends.base import Backend
+from autograph.runtime.containers.iterables import to_be_staged
+from autograph.runtime.containers.padded import are_alike
+from autograph.runtime.containers.parts import parts_of
+from autograph.runtime.containers.traced_lists import TracedList
+from autograph.runtime.errors import StagingError
+from autograph.runtime.heap.identities import Identities
+from autograph.runtime.heap.journal import Journal
+from autograph.runtime.layouts.one_of import MOST_CANDIDATES, OneOf, each, each_purely
+from autograph.runtime.layouts.optional import Optional, held_in, is_known, present_in, resolved, used
+from autograph.runtime.layouts.statement_variables import has_contents
+from autograph.runtime.staging.access.bounds import Bounds
+from autograph.runtime.staging.access.operations import user_method
+from autograph.runtime.staging.access.slices import Slices, Span, has_span
+from autograph.runtime.state.array_like import plain
+from autograph.runtime.tracing.locations import user_location
+
+_CONTAINERS = frozenset([list, tuple, dict, str, np.ndarray])
+
+
+class Lookups:
+    """The operator for reads of items. Needs ``backend``, ``call``, ``identities`` and ``slices`` from the object it is mixed into."""
+
+    backend: Backend
+    journal: Journal
+    call: Callable[[Any], Any]
+    refuse_pending: Callable[[Any], None]
+    bounds: Bounds | None
+    slices: Slices
+    identities: Identities
+
+    def get_item(self, target: Any, key: Any) -> Any:
+        """``target[key]``.
+
+        Raises:
+          StagingError: the key is traced, and the target's items cannot be one array.
+        """
+        self.refuse_pending(target)
+        kind = type(key)
+        if (kind is int or kind is str) and type(target) in _CONTAINERS:
+            return target[key]
+        key = self.known_key(target, key)
+        kind = type(key)
+        if kind is OneOf:
+            return each(key, lambda one: self.get_item(target, one), is_pure=type(target) in _CONTAINERS)
+        if has_contents(target):
+            target.note_read()
+            contents = target.contents() if self.backend.is_traced(key) else None
+            if isinstance(contents, tuple) and not are_alike(contents):
+                return self._looked_up(list(contents), key)
+            return target[_plain(key)]
+        if self.bounds is not None:
+            target = plain(target)  # of a Variable its value, which has a shape
+            if (array := self.backend.indexed_by_at(target)) is not None:
+                return self.bounds.at(target[key], array, key)
+        if self.backend.is_array(target):
+            key = as_index(key)
+            self.check_bounds(target, key)
+        elif (method := user_method(type(target), "__getitem__")) is not None:
+            return self.call(method)(target, _plain(key))
+        if kind is Span and type(target) is list:
+            return TracedList(target, self)[_plain(key)]
+        if has_span(key):
+            array = self.slices.array_of(target, key)
+            self.check_bounds(array, key)
+            return self.slices.read_spans(array, key)
+        if isinstance(target, np.ndarray):
+            self.check_bounds(target, key)
+            is_traced = any(map(self.backend.is_traced, key if kind is tuple else (key,)))
+            return jnp.asarray(target)[key] if is_traced else target[key]
+        if isinstance(target, range) and self.backend.is_traced(key):
+            return to_be_staged(target)[key]
+        if isinstance(target, list | tuple | deque | dict | str | bytes) and self.backend.is_traced(key):
+            return self._looked_up(target, key)
+        return target[key]
+
+    def check_bounds(self, target: Any, key: Any) -> None:
+        """With that option: raise `IndexError` where there is no ``target[key]``."""
+        if self.bounds is not None:
+            self.bounds.check(target, key)
+
+    def _looked_up(self, target: Any, key: Any) -> Any:
+        if isinstance(target, deque | str):
+            target = list(target)
+        if not isinstance(target, list | tuple) or not target or np.ndim(key):
+            raise self._unsuitable(target)
+        self.check_bounds(target, key)
+        leaves, structures = zip(*map(jax.tree.flatten, target), strict=True)
+        if any(structure != structures[0] for structure in structures):
+            return self._chosen(target, key)
+        columns = list(zip(*leaves, strict=True))
+        if not all(map(self._can_be_array, columns)):
+            return self._chosen(target, key)
+        found = jax.tree.unflatten(structures[0], [_column(column)[key] for column in columns])
+        for part in parts_of(found).values():
+            self.journal.born(part)
+        self.identities.looked_up(found, target, key, self.journal.block)
+        return found
+
+    def _can_be_array(self, column: tuple[Any, ...]) -> bool:
+        types = [self.backend.type_of(leaf) for leaf in column]
+        return all(kind is not None and types[0] is not None and kind.shape == types[0].shape for kind in types)
+
+    def _chosen(self, items: Any, key: Any) -> Any:
+        """The item at a traced index of what differ as the branches of an ``if`` may: strings, say, or None and a number."""
+        count = len(items)
+        if count > MOST_CANDIDATES or self.journal.is_on_trial:  # in Python the index may be known
+            raise self._unsuitable(items)
+        place = jnp.clip(counted_from_start(key, count), 0, count - 1)
+        try:
+            found = each_purely(OneOf(range(count), [place == k for k in range(count)]), lambda k: items[k])
+        except StagingError:
+            raise self._unsuitable(items) from None
+        paths = parts_of(found).keys()
+        if all(parts_of(item).keys() == paths for item in items):
+            self.identities.looked_up(found, items, key, self.journal.block)
+        return found
+
+    def known_key(self, target: Any, key: Any) -> Any:
+        """``key`` where an index is needed: one that may be None raises where it is. To a dict None is a key."""
+        if type(key) is Optional:
+            present = present_in(key)
+            is_choice = isinstance(target, dict) and resolved(key) is key and not is_known(present)
+            return OneOf((held_in(key), None), (present, ~present)) if is_choice else used(key)
+        if type(key) is tuple and any(type(part) is Optional for part in key) and not isinstance(target, dict):
+            return tuple(map(used, key))
+        return key
+
+    def _unsuitable(self, target: Any) -> StagingError:
+        kind = type(target).__name__
+        remedy = (
+            "Compare the key with each of them (if/elif, or match)"
+            if isinstance(target, dict)
+            else "Choose with if/elif or match, or give all items one shape and dtype"
+        )
+        return StagingError(
+            f"{user_location()}\n  A {kind} is indexed by a traced value, and its items do not stack into one "
+            f"array: which item it is, is known only at run time.\n  {remedy}."
+        )
+
+
+def _column(leaves: tuple[Any, ...]) -> Any:
+    return jnp.stack([jnp.asarray(leaf) for leaf in leaves])
+
+
+def _plain(key: Any) -> Any:
+    """A key as a user's method takes it: slices as Python has them."""
+    if isinstance(key, tuple):
+        return tuple(map(_plain, key))
+    return slice(key.start, key.stop, key.step) if isinstance(key, Span) else key
+
+
+def counted_from_start(key: Any, count: int) -> Any:
+    """An index into ``count`` items as one that is not negative."""
+    return jnp.where(key < 0, key + count, key)
+
+
+def as_index(key: Any) -> Any:
+    """An index as JAX takes it: an array for each list in it."""
+    if isinstance(key, list):
+        return jnp.asarray(key)
+    return tuple(map(as_index, key)) if type(key) is tuple else key

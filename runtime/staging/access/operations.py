@@ -1,0 +1,293 @@
+"""Operators and attributes of users' objects, through the converted methods of their classes."""
+
+from __future__ import annotations
+
+import functools
+import operator
+import types
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from autograph.backends.base import Backend
+from autograph.runtime.code.library_table import is_library
+from autograph.runtime.containers.orderings import all_scalars_some_traced, is_better
+from autograph.runtime.containers.traced_lists import is_traced_list
+from autograph.runtime.heap.cached_reads import CachedRead, cached_refusal
+from autograph.runtime.heap.identities import Identities
+from autograph.runtime.heap.journal import Journal
+from autograph.runtime.heap.places import MUTABLE_CONTAINERS, ContentsPlace
+from autograph.runtime.heap.reach import array_written
+from autograph.runtime.layouts.statement_variables import holds_traced, tested
+from autograph.runtime.tracing.locations import user_location
+from autograph.runtime.tracing.recording import effects_recorded
+
+_OPERATIONS: Mapping[str, tuple[str, Callable[..., Any]]] = types.MappingProxyType(
+    {
+        "+": ("add", operator.add),
+        "-": ("sub", operator.sub),
+        "*": ("mul", operator.mul),
+        "@": ("matmul", operator.matmul),
+        "/": ("truediv", operator.truediv),
+        "//": ("floordiv", operator.floordiv),
+        "%": ("mod", operator.mod),
+        "**": ("pow", operator.pow),
+        "<<": ("lshift", operator.lshift),
+        ">>": ("rshift", operator.rshift),
+        "&": ("and", operator.and_),
+        "|": ("or", operator.or_),
+        "^": ("xor", operator.xor),
+    }
+)
+_COMPARISONS: Mapping[str, tuple[str, str, Callable[..., Any]]] = types.MappingProxyType(
+    {
+        "<": ("__lt__", "__gt__", operator.lt),
+        "<=": ("__le__", "__ge__", operator.le),
+        ">": ("__gt__", "__lt__", operator.gt),
+        ">=": ("__ge__", "__le__", operator.ge),
+        "==": ("__eq__", "__eq__", operator.eq),
+        "!=": ("__ne__", "__ne__", operator.ne),
+    }
+)
+_UNARY: Mapping[str, tuple[str, Callable[..., Any]]] = types.MappingProxyType(
+    {
+        "-": ("__neg__", operator.neg),
+        "+": ("__pos__", operator.pos),
+        "~": ("__invert__", operator.invert),
+        "abs": ("__abs__", abs),
+    }
+)
+_IN_PLACE: Mapping[str, Callable[[Any, Any], Any]] = types.MappingProxyType(
+    {f"{symbol}=": getattr(operator, f"i{name}") for symbol, (name, _) in _OPERATIONS.items()}
+)
+_ITSELF = object()
+# What answers an operand that it does not know with NotImplemented, as written; sequences do not always.
+_ARITHMETIC = (bool, int, float, complex, np.generic, np.ndarray, jax.Array)
+
+
+def class_attribute(kind: type, name: str) -> Any:
+    """What the class or a base of it defines under this name, as it stands there: nothing is called to find it."""
+    for base in type.mro(kind) if kind is type else kind.__mro__:
+        if name in base.__dict__:
+            return base.__dict__[name]
+    return None
+
+
+def user_method(kind: type, name: str) -> types.FunctionType | None:
+    """The method of this name that a user's class defines in Python."""
+    method = class_attribute(kind, name)
+    return method if type(method) is types.FunctionType and not is_library(method) else None
+
+
+def _are_alike_containers(left: Any, right: Any) -> bool:
+    """Whether these are two tuples, two lists or two dicts, of lengths that are known."""
+    kind = next((kind for kind in (tuple, list, dict) if isinstance(left, kind)), None)
+    if kind is None or not isinstance(right, kind):
+        return False
+    if any(user_method(type(each), "__eq__") for each in (left, right)):
+        return False
+    return not is_traced_list(left) and not is_traced_list(right)
+
+
+class Operations:
+    """The operators for operators and for reads of attributes.
+
+    Args:
+      call: what to call in place of a function.
+    """
+
+    def __init__(self, backend: Backend, identities: Identities, journal: Journal, call: Callable[[Any], Any]) -> None:
+        self.backend = backend
+        self.identities = identities
+        self.journal = journal
+        self.call = call
+
+    def operate(self, symbol: str, *operands: Any) -> Any:
+        """``a + b``, ``-a``, ``a < b`` and their like: ``operate("+", a, b)``."""
+        if len(operands) == 1:
+            name, plain = _UNARY[symbol]
+            method = user_method(type(operands[0]), name)
+            return plain(*operands) if method is None else self.call(method)(*operands)
+        if symbol in _IN_PLACE:
+            return self.in_place(symbol, *operands)
+        if symbol in _COMPARISONS:
+            return self._compared(symbol, *operands)
+        name, plain = _OPERATIONS[symbol]
+        return self._dispatched(symbol, f"__{name}__", f"__r{name}__", plain, *operands)
+
+    def in_place(self, symbol: str, target: Any, value: Any) -> Any:
+        """What ``target += value`` binds."""
+        name, _ = _OPERATIONS[symbol[:-1]]
+        method = user_method(type(target), f"__i{name}__")
+        if method is not None:
+            found = self.call(method)(target, value)
+            if found is not NotImplemented:
+                return found
+        elif _of_class(target, f"__i{name}__") is not None:
+            if isinstance(target, MUTABLE_CONTAINERS):
+                self.identities.check(target)
+                if self.journal.is_open:
+                    self.journal.touch(ContentsPlace(target))
+            elif self.journal.is_open and isinstance(target, np.ndarray):
+                raise array_written()
+            return _IN_PLACE[symbol](target, value)
+        return self.operate(symbol[:-1], target, value)
+
+    def equals(self, left: Any, right: Any) -> Any:
+        """Whether a container that holds one of these finds the other in its place: a bool, traced where parts are."""
+        if left is right:
+            return True
+        truth = self.asked(self._compared("==", left, right))
+        return jnp.all(truth) if self.backend.is_traced(truth) else bool(np.all(truth))
+
+    def _equal_parts(self, left: Any, right: Any) -> Any:
+        """``left == right`` of two tuples, lists or dicts with traced values in them."""
+        if isinstance(left, dict):
+            if left.keys() != right.keys():
+                return False
+            left, right = tuple(left.values()), tuple(map(right.__getitem__, left))
+        if len(left) != len(right):
+            return False
+        found: Any = True
+        for one, other in zip(left, right, strict=True):
+            same = self.equals(one, other)
+            if same is False:
+                return False
+            found = same if found is True else found & same
+        return found
+
+    def _compared(self, symbol: str, left: Any, right: Any) -> Any:
+        name, reflected, plain = _COMPARISONS[symbol]
+        kinds = type(left), type(right)
+        if (
+            symbol in ("==", "!=")
+            and _are_alike_containers(left, right)
+            and (holds_traced(left) or holds_traced(right))
+        ):
+            equal = self._equal_parts(left, right)
+            return equal if symbol == "==" else ~equal if self.backend.is_traced(equal) else not equal
+        if kinds == (tuple, tuple) and symbol in "<>" and self._are_traced_keys(left, right):
+            return is_better(left, right, plain)
+        if symbol == "!=" and not any(user_method(kind, "__ne__") for kind in kinds):
+            if not any(user_method(kind, "__eq__") for kind in kinds):
+                return plain(left, right)
+            equal = self.asked(self._compared("==", left, right))  # as `object.__ne__` has it
+            return ~self.backend.predicate(equal) if self.backend.is_traced(equal) else not equal
+        found = self._dispatched(symbol, name, reflected, plain, left, right)
+        if found is _ITSELF:
+            return (left is right) if symbol == "==" else (left is not right)
+        return found
+
+    def _are_traced_keys(self, left: tuple[Any, ...], right: tuple[Any, ...]) -> bool:
+        """Whether these are as many numbers each, and some are traced."""
+        return 0 < len(left) == len(right) and all_scalars_some_traced((*left, *right), self.backend)
+
+    def _dispatched(
+        self, symbol: str, name: str, reflected: str, plain: Callable[..., Any], left: Any, right: Any
+    ) -> Any:
+        """As Python finds a method for two operands; ``_ITSELF`` where only identity is left to compare."""
+        first, second = user_method(type(left), name), user_method(type(right), reflected)
+        if first is None and second is None:
+            return plain(left, right)
+        is_tried_first = self._is_tried_first(left, right, name, reflected)
+        if first is None and not (is_tried_first or name in _COMPARING or isinstance(left, _ARITHMETIC)):
+            return plain(left, right)
+        calls: list[tuple[Any, Any, Any]] = [(first or _of_class(left, name), left, right)]
+        if type(left) is not type(right) or name in _COMPARING:
+            calls.append((second or _of_class(right, reflected), right, left))
+            if is_tried_first:
+                calls.reverse()
+        for method, owner, other in calls:
+            if method is not None:
+                found = self.call(method)(owner, other) if type(method) is types.FunctionType else method(owner, other)
+                if found is not NotImplemented:
+                    return found
+        if symbol in ("==", "!="):
+            return _ITSELF
+        kinds = f"'{type(left).__name__}' and '{type(right).__name__}'"
+        if name in _COMPARING:
+            raise TypeError(f"'{symbol}' not supported between instances of {kinds}")
+        raise TypeError(f"unsupported operand type(s) for {symbol}: {kinds}")
+
+    def _is_tried_first(self, left: Any, right: Any, name: str, reflected: str) -> bool:
+        """Whether the right operand's class, a subclass of the left one's, goes first."""
+        one, other = type(left), type(right)
+        if one is other or not issubclass(other, one):
+            return False
+        return name in _COMPARING or class_attribute(one, reflected) is not class_attribute(other, reflected)
+
+    def get_attr(self, target: Any, name: str) -> Any:
+        """``target.name``, where that may be a property."""
+        kind = type(target)
+        if kind is super:
+            return self._inherited(target, name)
+        descriptor = class_attribute(kind, name)
+        if isinstance(descriptor, property) and type(descriptor.fget) is types.FunctionType:
+            if user_method(kind, "__getattribute__") is None and not is_library(descriptor.fget):
+                return self.call(descriptor.fget)(target)
+        elif type(descriptor) is functools.cached_property and type(descriptor.func) is types.FunctionType:
+            values = getattr(target, "__dict__", None)
+            if type(values) is dict and not is_library(descriptor.func):
+                return values[name] if name in values else self._cached(descriptor, target, name)
+        elif (read := user_method(type(descriptor), "__get__")) is not None:
+            is_first = class_attribute(type(descriptor), "__set__") is not None
+            if is_first or name not in (getattr(target, "__dict__", None) or ()):
+                return self.call(read)(descriptor, target, kind)
+        return getattr(target, name)
+
+    def _cached(self, descriptor: functools.cached_property[Any], target: Any, name: str) -> Any:
+        """A cached property that is read for the first time.
+
+        A block of a staged statement has nowhere to keep what it computes: it is computed again where it is read next,
+        which is refused where that could be seen.
+        """
+        compute = self.call(descriptor.func)
+        if not self.journal.is_open or self.journal.has_made(target):
+            value = target.__dict__[name] = compute(target)
+            return value
+        self.journal.keep_from_writes(CachedRead(target, name, descriptor.func.__code__.co_names, user_location()))
+        effects = effects_recorded()
+        with self.journal.observed() as written:
+            value = compute(target)
+        if written or effects_recorded() != effects:
+            seen = f"it writes {written[0].name!r}" if written else "it does something when the program runs"
+            raise cached_refusal(user_location(), target, name, seen)
+        return value
+
+    def _inherited(self, target: Any, name: str) -> Any:
+        """``super().name``."""
+        classes = target.__self_class__.__mro__
+        for base in classes[classes.index(target.__thisclass__) + 1 :]:
+            if name in vars(base):
+                descriptor = vars(base)[name]
+                if isinstance(descriptor, property) and type(descriptor.fget) is types.FunctionType:
+                    return self.call(descriptor.fget)(target.__self__)
+                break
+        return getattr(target, name)
+
+    def asked(self, value: Any) -> Any:
+        """What the truth of ``value`` is the truth of: a traced bool, if its class's own method says so."""
+        found = tested(value)
+        kind = type(found)
+        if found is not value or kind in (bool, int, float) or isinstance(found, jax.Array):
+            return found
+        method = user_method(kind, "__bool__")
+        if method is not None:
+            answer = self.call(method)(found)
+            if not self.backend.is_traced(answer) and type(answer) is not bool:
+                raise TypeError(f"__bool__ should return bool, returned {type(answer).__name__}")
+            return answer
+        if class_attribute(kind, "__bool__") is None and (length := user_method(kind, "__len__")) is not None:
+            size = self.call(length)(found)
+            return size if self.backend.is_traced(size) else found
+        return found
+
+
+_COMPARING = frozenset(_COMPARISONS[symbol][0] for symbol in _COMPARISONS)
+
+
+def _of_class(value: Any, name: str) -> Any:
+    return getattr(type(value), name, None)

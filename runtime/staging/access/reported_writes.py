@@ -1,0 +1,131 @@
+"""Functions and methods that write to what they are given, and say so: `setattr`, ``list.append(items, x)``, `heapq.heappush`."""
+
+from __future__ import annotations
+
+import builtins
+import types
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import jax
+
+from autograph.backends.base import Backend
+from autograph.runtime.code.pure_python import written_in_c
+from autograph.runtime.containers.traced_lists import TracedList
+from autograph.runtime.heap.journal import Journal
+from autograph.runtime.heap.places import MUTABLE_CONTAINERS, ContentsPlace
+
+_NO_DEFAULT = object()
+_OF_ATTRIBUTES = frozenset(["__setattr__", "__delattr__"])
+_OF_CONTENTS = frozenset(
+    ["__setitem__", "__delitem__", "__iadd__", "__imul__", "__ior__", "__iand__", "__isub__", "__ixor__"]
+)
+
+
+class ReportedWrites:
+    """The operators for such calls.
+
+    Args:
+      convert: the rewritten form of a function.
+      call: what to call in place of a function.
+      checks: what lists of traced length ask, as `TracedList` takes it.
+      get_attr: of `Operations`.
+      set_attr, del_attr, store_attr, remove_attr: of `Items`.
+    """
+
+    def __init__(
+        self,
+        backend: Backend,
+        journal: Journal,
+        *,
+        convert: Callable[[types.FunctionType], types.FunctionType],
+        call: Callable[[Any], Any],
+        checks: Any,
+        get_attr: Callable[[Any, str], Any],
+        set_attr: Callable[[Any, str, Any], None],
+        del_attr: Callable[[Any, str], None],
+        store_attr: Callable[[Any, str, Any, Callable[[str, Any], None]], None],
+        remove_attr: Callable[[Any, str, Callable[[str], None]], None],
+    ) -> None:
+        self.backend = backend
+        self.journal = journal
+        self.convert = convert
+        self.call = call
+        self.checks = checks
+        self.get_attr = get_attr
+        self.set_attr = set_attr
+        self.del_attr = del_attr
+        self.store_attr = store_attr
+        self.remove_attr = remove_attr
+
+    def overloads(self) -> Mapping[Any, Callable[..., Any]]:
+        """What is called in place of functions that write to their arguments."""
+        return {
+            builtins.getattr: self._getattr,
+            builtins.setattr: self._setattr,
+            builtins.delattr: self._delattr,
+            **{function: self._in_python(function, twin) for function, twin in written_in_c().items()},
+        }
+
+    def _getattr(self, target: Any, name: str, default: Any = _NO_DEFAULT, /) -> Any:
+        try:
+            return self.get_attr(target, name)
+        except AttributeError:
+            if default is _NO_DEFAULT:
+                raise
+            return default
+
+    def _setattr(self, target: Any, name: str, value: Any, /) -> None:
+        self.set_attr(target, name, value)
+
+    def _delattr(self, target: Any, name: str, /) -> None:
+        self.del_attr(target, name)
+
+    def _in_python(self, function: Any, twin: Callable[[], types.FunctionType]) -> Callable[..., Any]:
+        """``function``, and its converted twin in Python where traced values meet it, or its writes are asked for."""
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if not self.journal.is_open and not any(
+                map(self.backend.is_traced, jax.tree_util.tree_leaves((args, kwargs)))
+            ):
+                return function(*args, **kwargs)
+            return self.convert(twin())(*args, **kwargs)
+
+        return call
+
+    def unbound(self, called: Any) -> Any:
+        """A method of a builtin class, to be called with its object: ``list.append``, ``object.__setattr__``."""
+        if not issubclass(called.__objclass__, MUTABLE_CONTAINERS) and called.__name__ not in _OF_ATTRIBUTES:
+            return called
+
+        def call(owner: Any, /, *args: Any, **kwargs: Any) -> Any:
+            return self.call(called.__get__(owner))(*args, **kwargs)
+
+        return call
+
+    def special(self, called: types.MethodWrapperType) -> Any:
+        """A special method of a builtin class, bound to its object: ``super().__setattr__``, say."""
+        owner: Any = called.__self__
+        if called.__name__ == "__call__" and isinstance(owner, types.FunctionType):
+            return self.call(owner)
+        if called.__name__ in _OF_CONTENTS and isinstance(owner, MUTABLE_CONTAINERS):
+            self.journal.touch(ContentsPlace(owner))
+        if called.__name__ == "__setattr__":
+            return lambda name, value: self.store_attr(owner, name, value, called)
+        if called.__name__ == "__delattr__":
+            return lambda name: self.remove_attr(owner, name, called)
+        return called
+
+    def at_any_index(self, called: Any) -> Callable[..., Any]:
+        """``items.insert`` or ``items.pop`` of one of Python's lists, also at a traced index."""
+        items: list[Any] = called.__self__
+
+        def call(*args: Any) -> Any:
+            if not args or not self.backend.is_traced(args[0]):
+                return called(*args)
+            made = TracedList(items, self.checks)
+            found = getattr(made, called.__name__)(*args)
+            items[:] = list(made)
+            return found
+
+        return call

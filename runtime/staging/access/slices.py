@@ -1,0 +1,216 @@
+"""Slices with traced bounds: windows of a known size at a traced place, and writes to spans of a traced size."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from autograph.backends.base import Backend
+from autograph.runtime.errors import StagingError
+from autograph.runtime.tracing.locations import user_location
+
+
+@dataclass(frozen=True)
+class Span:
+    """``start:stop:step`` with a traced bound. ``size`` is how many elements it takes, None if only the run knows."""
+
+    start: Any
+    stop: Any
+    step: Any
+    size: int | None
+
+    @property
+    def width(self) -> int:
+        """From the first element to the last, both included."""
+        assert self.size is not None
+        return (self.size - 1) * (self.step or 1) + 1 if self.size else 0
+
+    def __str__(self) -> str:
+        bounds = ["" if part is None else "…" if not isinstance(part, int) else str(part) for part in self._bounds]
+        return ":".join(bounds if self.step is not None else bounds[:2])
+
+    @property
+    def _bounds(self) -> tuple[Any, Any, Any]:
+        return self.start, self.stop, self.step
+
+
+class Slices:
+    """The operators for slices with computed bounds."""
+
+    def __init__(self, backend: Backend) -> None:
+        self.backend = backend
+
+    def span(self, start: Any, stop: Any, step: Any = None, size: Callable[[], Any] | None = None) -> Any:
+        """``slice(start, stop, step)``, or a `Span` where a bound is traced.
+
+        ``size`` gives ``stop - start`` where that may be known although neither is.
+        """
+        if not any(self.backend.is_array(part) and self.backend.is_traced(part) for part in (start, stop, step)):
+            return slice(start, stop, step)
+        if step is not None and (isinstance(step, bool) or not isinstance(step, int | np.integer) or step < 1):
+            raise StagingError(
+                f"{user_location()}\n  A slice with a traced bound needs a positive Python int as its step; got {step!r}.\n"
+                "  Reverse the array first (x[::-1]), or index it with an array of positions."
+            )
+        distance = None if size is None else size()
+        if isinstance(distance, int | np.integer) and not isinstance(distance, bool):
+            return Span(start, stop, step, max(0, -(-int(distance) // int(step or 1))))
+        return Span(start, stop, step, None)
+
+    def read_spans(self, array: Any, key: Any) -> Any:
+        """``array[key]``. Windows that reach over the array's end are moved inside it, as XLA does.
+
+        Raises:
+          StagingError: the result would have a size that only the run knows.
+        """
+        window, _, rest = self.window(array, key)
+        return window[rest]
+
+    def write_spans(self, array: Any, key: Any, write: Callable[[Any, Any], Any], value: Any) -> Any:
+        """``array`` after ``write(part, key)``, which gives a part of it with a static key written.
+
+        ``value`` is what is written: where the span's size is traced it must be the same for all of the span.
+        """
+        parts = _axes(key, array)
+        if all(part.size is not None for _, part in parts):
+            window, starts, rest = self.window(array, key)
+            return self.backend.put_window(array, write(window, rest), starts)
+        mask = jnp.ones((1,) * array.ndim, bool)
+        for axis, part in parts:
+            self._check_spreads(array, key, axis, value)
+            mask = mask & jnp.expand_dims(_covered(part, array.shape[axis]), tuple(_others(axis, array.ndim)))
+        return jnp.where(mask, write(array, _widened(key)), array)
+
+    def window(self, array: Any, key: Any) -> tuple[Any, list[Any], Any]:
+        """The smallest window of the array that holds what the spans take, where it starts, and the key within it."""
+        starts: list[Any] = [0] * array.ndim
+        sizes = list(array.shape)
+        for axis, part in _axes(key, array):
+            if part.size is None:
+                raise self._unknown_size(part, array)
+            if part.width > array.shape[axis]:
+                raise StagingError(
+                    f"{user_location()}\n  The slice [{part}] takes {part.size} elements, more than axis {axis} of the array has "
+                    f"({array.shape[axis]}), and starts at a traced place."
+                )
+            starts[axis] = part.start
+            sizes[axis] = part.width
+        return self.backend.window(array, starts, sizes), starts, _widened(key)
+
+    def array_of(self, target: Any, key: Any) -> Any:
+        if self.backend.is_array(target):
+            return target
+        if isinstance(target, np.ndarray) or hasattr(target, "__jax_array__"):
+            return jnp.asarray(target)
+        raise StagingError(
+            f"{user_location()}\n  A {type(target).__name__} cannot be sliced at a traced bound ([{_first_span(key)}]).\n"
+            "  Make it an array (jnp.stack, jnp.asarray)."
+        )
+
+    def _unknown_size(self, part: Span, array: Any) -> StagingError:
+        return StagingError(
+            f"{user_location()}\n  The slice [{part}] of a {self.backend.type_of(array)} has a size that is "
+            "known only at run time, and XLA needs the shape of every array while tracing.\n  Give it a fixed "
+            "size (x[i:i + 3]), or keep the whole array "
+            "and mask what is outside: jnp.where(jnp.arange(len(x)) < stop, x, 0)."
+        )
+
+    def _check_spreads(self, array: Any, key: Any, axis: int, value: Any) -> None:
+        """Refuse to write a value that differs along a span of a traced size."""
+        place = _place_of(axis, key, array.ndim)
+        shape = np.shape(value)
+        if place is not None and (len(shape) < place or shape[-place] == 1):
+            return
+        raise StagingError(
+            f"{user_location()}\n  Only a value that is the same for all of the slice [{_first_span(key)}] can be written to it, as "
+            f"its size is known only at run time; got one of shape {shape}.\n"
+            "  Write it through a mask: x = jnp.where(mask, values, x)."
+        )
+
+
+def has_span(key: Any) -> bool:
+    """Whether an index has a slice with a traced bound in it."""
+    return isinstance(key, Span) or (isinstance(key, tuple) and any(isinstance(part, Span) for part in key))
+
+
+def _axes(key: Any, array: Any) -> list[tuple[int, Span]]:
+    """The spans of an index, each with the axis that it stands for."""
+    parts = key if isinstance(key, tuple) else (key,)
+    found = []
+    axis = 0
+    for position, part in enumerate(parts):
+        if part is Ellipsis:
+            axis = array.ndim - sum(_taken(other) for other in parts[position + 1 :])
+            continue
+        if isinstance(part, Span):
+            if axis >= array.ndim:
+                raise IndexError(f"too many indices for array: array is {array.ndim}-dimensional")
+            found.append((axis, part))
+        axis += _taken(part)
+    return found
+
+
+def _taken(part: Any) -> int:
+    """How many axes of the array an element of an index stands for."""
+    if part is None or part is Ellipsis:
+        return 0
+    is_mask = getattr(part, "dtype", None) == np.bool_ or isinstance(part, bool)
+    return int(np.ndim(part)) if is_mask else 1
+
+
+def _widened(key: Any) -> Any:
+    """The key with each span replaced by the whole of its window."""
+    if isinstance(key, tuple):
+        return tuple(_widened(part) for part in key)
+    return slice(None, None, key.step if key.size is not None else None) if isinstance(key, Span) else key
+
+
+def _place_of(axis: int, key: Any, ndim: int) -> int | None:
+    """Which axis of ``array[key]``, counted from its last (1), an axis of the array is; None if that is not simple."""
+    parts = key if isinstance(key, tuple) else (key,)
+    if not all(part is None or part is Ellipsis or isinstance(part, slice | Span | int) for part in parts):
+        if any(getattr(part, "ndim", 0) for part in parts):
+            return None
+    following = ndim - axis
+    position = 0
+    dots = ndim - sum(_taken(part) for part in parts)
+    for part in parts:
+        if position > axis:
+            if part is None:
+                following += 1
+            elif not isinstance(part, slice | Span) and part is not Ellipsis:
+                following -= 1
+        position += dots if part is Ellipsis else _taken(part)
+    return following
+
+
+def _covered(part: Span, size: int) -> Any:
+    """Which positions along an axis of this size a span takes, as NumPy counts."""
+    positions = jnp.arange(size)
+    inside = jnp.ones(size, bool)
+    if part.start is not None:
+        start = jnp.maximum(_from_front(part.start, size), 0)
+        inside = inside & (positions >= start)
+        if part.step is not None:
+            inside = inside & ((positions - start) % part.step == 0)
+    elif part.step is not None:
+        inside = positions % part.step == 0
+    if part.stop is not None:
+        inside = inside & (positions < _from_front(part.stop, size))
+    return inside
+
+
+def _from_front(bound: Any, size: int) -> Any:
+    return jnp.where(bound < 0, bound + size, bound)
+
+
+def _others(axis: int, ndim: int) -> list[int]:
+    return [other for other in range(ndim) if other != axis]
+
+
+def _first_span(key: Any) -> Span:
+    return next(part for part in (key if isinstance(key, tuple) else (key,)) if isinstance(part, Span))

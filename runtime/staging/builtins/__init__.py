@@ -1,0 +1,1 @@
+"""Python's builtins, logging and progress bars where they meet traced values."""

@@ -1,0 +1,425 @@
+"""Python's builtins where they meet traced values; on anything else, the builtins themselves."""
+
+from __future__ import annotations
+
+import builtins
+import collections
+import contextlib
+import functools
+import itertools
+import operator
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from autograph.backends.base import Backend, NotRollable
+from autograph.runtime.containers.iterables import (
+    StagedItems,
+    StagedRange,
+    can_stage,
+    is_symbolic_size,
+    make_range,
+    to_be_staged,
+)
+from autograph.runtime.containers.orderings import Orderings, all_scalars_some_traced, better_of, nan_never_better
+from autograph.runtime.containers.padded_arrays import PaddedArray
+from autograph.runtime.containers.traced_deques import TracedDeque
+from autograph.runtime.containers.traced_lists import TracedList, is_array_list, is_traced_list
+from autograph.runtime.effects.callbacks import print as show
+from autograph.runtime.effects.raise_sites import DeferredText, text_of_error
+from autograph.runtime.effects.raising import is_after_raise, remade
+from autograph.runtime.errors import StagingError
+from autograph.runtime.heap.journal import Journal
+from autograph.runtime.layouts.one_of import OneOf, each_purely
+from autograph.runtime.layouts.optional import Optional
+from autograph.runtime.layouts.statement_variables import holds_traced, value_of
+from autograph.runtime.staging.access.operations import user_method
+from autograph.runtime.staging.builtins.reductions import NUMBERS, Generator, Reductions
+from autograph.runtime.staging.statements.generators import Generators
+from autograph.runtime.staging.statements.progress import Progress, is_in_program
+from autograph.runtime.tracing.locations import user_location, warn
+from autograph.runtime.tracing.recording import LOCAL
+
+# What calls the functions it is given, and is not written in Python.
+_CALLING = (
+    functools.reduce,
+    itertools.accumulate,
+    itertools.dropwhile,
+    itertools.filterfalse,
+    itertools.groupby,
+    itertools.starmap,
+    itertools.takewhile,
+)
+
+
+class Builtins:
+    """The overloads, by builtin.
+
+    Needs ``backend``, ``convert_function``, ``with_converted_functions``, and the operators for ``if`` and ``for``, from the
+    object it is mixed into.
+    """
+
+    backend: Backend
+    orderings: Orderings
+    reductions: Reductions
+    generators: Generators
+    journal: Journal
+    convert_function: Callable[[Any], Any]
+    suppress: Callable[..., Any]
+    list_overloads: Callable[[], Mapping[Any, Callable[..., Any]]]
+    reduced: Callable[..., Any]
+    new_list: Callable[[list[Any]], list[Any]]
+    python_test: Callable[[Any, str], Any]
+    asked: Callable[[Any], Any]
+    operate: Callable[..., Any]
+    refuse_pending: Callable[[Any], None]
+    call: Callable[[Any], Any]
+    if_stmt: Callable[..., Any]
+    for_stmt: Callable[..., Any]
+    with_converted_functions: Callable[[Any], Any]
+
+    def make_overloads(self) -> Mapping[Any, Callable[..., Any]]:
+        return {
+            builtins.range: self._range,
+            builtins.enumerate: self._enumerate,
+            builtins.zip: self._zip,
+            builtins.reversed: self._reversed,
+            builtins.map: self._map,
+            builtins.filter: self._filter,
+            builtins.sorted: self._sorted,
+            builtins.max: self._extreme(builtins.max, jnp.maximum, jnp.max, operator.gt),
+            builtins.min: self._extreme(builtins.min, jnp.minimum, jnp.min, operator.lt),
+            builtins.any: self._any,
+            builtins.all: self._all,
+            builtins.int: self._number(builtins.int, jnp.trunc),
+            builtins.float: self._number(builtins.float, None),
+            builtins.complex: self._complex,
+            builtins.pow: self._pow,
+            builtins.list: self._list,
+            builtins.bool: self._bool,
+            builtins.print: self._print,
+            builtins.len: self._len,
+            builtins.isinstance: _is_instance,
+            builtins.next: self._next,
+            builtins.iter: self._iter,
+            contextlib.suppress: self.suppress,
+            builtins.sum: self._sum,
+            builtins.str: _shown_by(str),
+            builtins.repr: _shown_by(repr),
+            builtins.abs: lambda value: self.operate("abs", value),
+            **self.list_overloads(),
+            **{called: self.with_converted_functions(called) for called in _CALLING},
+        }
+
+    equals: Callable[[Any, Any], Any]
+
+    def contains(self, item: Any, container: Any) -> Any:
+        """``item in container``."""
+        if type(item) is OneOf:
+            return each_purely(item, lambda one: self.contains(one, container))
+        if type(container) is OneOf:
+            return each_purely(container, lambda one: item in one)
+        self.refuse_pending(container)
+        traced = self.backend.is_traced
+        if is_array_list(container):
+            return container.has(item)
+        if traced(container):
+            return (container == item).any()
+        if isinstance(container, list | tuple | set | frozenset) and (
+            holds_traced(item) or holds_traced((*container,))
+        ):
+            found: Any = False
+            for part in container:
+                same = self.equals(part, item)
+                if same is True:
+                    return True
+                found = same if found is False else found | same
+            return found
+        if isinstance(container, range) and traced(item):
+            container = to_be_staged(container)
+        if isinstance(container, StagedRange) and (traced(item) or container.is_traced()):
+            return container.has(item)
+        if (method := user_method(type(container), "__contains__")) is not None:
+            return self._bool(self.call(method)(container, item))
+        return item in container
+
+    def _range(self, *args: Any) -> Any:
+        if builtins.any(isinstance(arg, jax.Array) or is_symbolic_size(arg) for arg in args):
+            return make_range(*args)
+        return range(*args)
+
+    def _len(self, value: Any) -> Any:
+        """``len``, which may be a symbolic size; the builtin insists on an int."""
+        if isinstance(value, TracedList):
+            return value.size()
+        if isinstance(value, PaddedArray):
+            return value.shape[0]
+        self.refuse_pending(value)
+        if isinstance(value, StagedRange):
+            return value.size()
+        if self.backend.is_traced(value) and value.ndim and is_symbolic_size(value.shape[0]):
+            return value.shape[0]
+        method = user_method(type(value), "__len__")
+        if method is not None:
+            size = self.call(method)(value)
+            return size if self.backend.is_traced(size) else len(_Sized(size))
+        return len(value)
+
+    def _iter(self, *args: Any) -> Any:
+        """``iter``; of a dataset, an iterator that the program begins anew on each execution."""
+        staged = getattr(type(args[0]), "staged_iter", None) if len(args) == 1 and self.backend.is_tracing() else None
+        return iter(*args) if staged is None else staged(*args)
+
+    def _next(self, *args: Any) -> Any:
+        if args and (each := self.reductions.each_of(args[0], may_leave=True)) is not None:
+            return self.reductions.first(each, *args[1:])
+        if args and isinstance(args[0], Generator):
+            return next(iter(args[0]), *args[1:])
+        if args and self.backend.is_tracing():
+            staged = getattr(type(args[0]), "staged_next", None)
+            if staged is not None:
+                return staged(*args)
+        if self.journal.is_open:
+            raise StagingError(
+                f"{user_location()}\n  `next` inside a staged statement advances the iterator once, while tracing, and not on each "
+                "execution.\n  Call it before the statement, or through autograph.py_function."
+            )
+        name = LOCAL.outside(args[0]) if args and self.backend.is_tracing() else None
+        if name is not None:
+            warn(
+                f"`next` advances the iterator `{name}` once, while tracing, and the element is baked into the "
+                "program. Pass elements as "
+                "arguments, call autograph.py_function(lambda: next(...), [], dtype), or make it an iterator of an autograph.Dataset."
+            )
+        return next(*args)
+
+    def _enumerate(self, iterable: Any, start: Any = 0) -> Any:
+        if isinstance(iterable, Progress) and is_in_program():
+            return iterable.over(self._enumerate(iterable.iterable, start))
+        if can_stage(iterable, self.backend):
+            return StagedItems((iterable,), "enumerate", start)
+        return enumerate(iterable, start)
+
+    def _zip(self, *iterables: Any, strict: bool = False) -> Any:
+        if builtins.any(isinstance(iterable, Progress) for iterable in iterables) and is_in_program():
+            shown = builtins.next(iterable for iterable in iterables if isinstance(iterable, Progress))
+            inside = [each.iterable if isinstance(each, Progress) else each for each in iterables]
+            return shown.over(self._zip(*inside, strict=strict))
+        if iterables and builtins.all(can_stage(iterable, self.backend) for iterable in iterables):
+            lengths = {iterable.shape[0] for iterable in iterables if hasattr(iterable, "shape")}
+            if not (strict and len(lengths) > 1):
+                return StagedItems(iterables, "zip")
+        return zip(*iterables, strict=strict)
+
+    def _reversed(self, iterable: Any) -> Any:
+        if can_stage(iterable, self.backend):
+            return StagedItems((iterable,), "reversed")
+        return reversed(iterable)
+
+    def _map(self, function: Any, *iterables: Any) -> Any:
+        return map(self.call(function), *iterables)
+
+    def _filter(self, function: Any, iterable: Any) -> Any:
+        """``filter``; of traced elements, a list of traced length."""
+        function = self._bool if function is None else self.call(function)
+        if can_stage(iterable, self.backend) or (
+            isinstance(iterable, list | tuple) and builtins.any(map(self.backend.is_traced, iterable))
+        ):
+            return self._filtered(function, iterable)
+        return filter(lambda value: self.python_test(function(value), "filter"), iterable)
+
+    def _filtered(self, function: Any, iterable: Any) -> Any:
+        kept = self.new_list([])
+
+        def loop_body(value: Any) -> None:
+            def if_body() -> None:
+                self.call(kept.append)(value)
+
+            self.if_stmt(function(value), if_body, None, ())
+
+        self.for_stmt(iterable, loop_body, ())
+        return kept if is_traced_list(kept) else iter(kept)
+
+    def _sum(self, iterable: Any, /, start: Any = 0) -> Any:
+        self.refuse_pending(iterable)
+        if isinstance(value_of(start), NUMBERS) and (each := self.reductions.each_of(iterable)) is not None:
+            return self.reductions.summed(each, start)
+        if is_array_list(iterable):
+            return start + self.reduced("sum", iterable)
+        if isinstance(iterable, StagedRange) and iterable.is_traced():
+            return start + iterable.total()
+        return sum(iterable, start)
+
+    def _list(self, *args: Any) -> Any:
+        if args:
+            self.refuse_pending(args[0])
+            if self.generators.source_of(args[0]) is not None:
+                return self.reductions.listed(args[0])
+        return args[0].as_list() if args and is_array_list(args[0]) else list(*args)
+
+    def _sorted(self, iterable: Any, /, *, key: Any = None, reverse: bool = False) -> Any:
+        self.refuse_pending(iterable)
+        if self.generators.source_of(iterable) is not None:
+            iterable = self.reductions.listed(iterable)
+        if is_traced_list(iterable) or (is_array_list(iterable) and key is None):
+            found = iterable.as_list()
+            found.sort(key=key, reverse=reverse)
+            return found
+        if self.backend.is_traced(iterable) and key is None and iterable.ndim == 1:
+            found = jnp.sort(iterable)
+            return list(found[::-1] if reverse else found)
+        values = list(iterable)
+        found = self.orderings.ordered(values, key, reverse)
+        return sorted(values, key=key and self.call(key), reverse=reverse) if found is None else found
+
+    def _extreme(self, plain: Any, pairwise: Any, reduce: Any, is_better: Any) -> Callable[..., Any]:
+        def extreme(*args: Any, **kwargs: Any) -> Any:
+            self.refuse_pending(args[0] if args else None)
+            if len(args) == 1 and kwargs.get("key") is None:
+                each = self.reductions.each_of(args[0])
+                if each is not None:
+                    return self.reductions.extreme(each, plain, *kwargs.values())
+            values: Any = value_of(args[0]) if len(args) == 1 else tuple(map(value_of, args))
+            if is_traced_list(values) or (is_array_list(values) and kwargs.get("key") is None):
+                return self.reduced(plain.__name__, values, **kwargs)
+            if isinstance(values, StagedRange) and values.is_traced() and kwargs.get("key") is None:
+                ends = values[0], values[-1]
+                return self.reductions.best_of(plain, Optional(values.size() > 0, pairwise(*ends)), *kwargs.values())
+            if self.backend.is_traced(values) and not kwargs.get("key"):
+                return (
+                    plain(*args, **kwargs) if values.ndim != 1 or not len(values) else reduce(nan_never_better(values))
+                )
+            if len(args) == 1 and isinstance(values, Iterable) and not isinstance(values, str | bytes):
+                values = list(values)
+                args = (values,)
+            if isinstance(values, list | tuple) and values:
+                if kwargs.get("key") is None and all_scalars_some_traced(values, self.backend):
+                    return functools.reduce(functools.partial(better_of, pairwise, is_better), values)
+                is_traced, found = self.orderings.best(values, kwargs.get("key"), is_better)
+                if is_traced:
+                    return found
+            if kwargs.get("key"):
+                kwargs["key"] = self.call(kwargs["key"])
+            return plain(*args, **kwargs)
+
+        return extreme
+
+    def _complex(self, *args: Any, **kwargs: Any) -> Any:
+        parts = [*args, *kwargs.values()]
+        if not builtins.any(map(self.backend.is_traced, parts)):
+            return complex(*args, **kwargs)
+        named = dict(zip(("real", "imag"), args, strict=False)) | kwargs
+        real, imag = (jnp.reshape(named.get(name, 0), ()) for name in ("real", "imag"))
+        return (real + 1j * imag if "imag" in named else real).astype(jnp.result_type(complex))
+
+    def _pow(self, base: Any, exp: Any, mod: Any = None) -> Any:
+        if mod is None or not builtins.any(map(self.backend.is_traced, (base, exp, mod))):
+            return pow(base, exp, mod)
+        largest = int(np.iinfo(jnp.result_type(int)).max)
+        if not isinstance(exp, int) or exp < 0 or not isinstance(mod, int) or not 0 < abs(mod) ** 2 <= largest:
+            raise StagingError(
+                f"{user_location()}\n  `pow` with a modulus is staged for an exponent that is a Python int, and a modulus that is one too "
+                f"and whose square fits the integers of the program; here they are {exp} and {mod}.\n  Pass them as Python "
+                "ints, or multiply in a loop."
+            )
+        result, power = jnp.asarray(1 % mod, jnp.result_type(int)), base % mod
+        while exp:
+            result = result * power % mod if exp & 1 else result
+            power, exp = power * power % mod, exp >> 1
+        return result
+
+    def _any(self, iterable: Any) -> Any:
+        return self._reduce(iterable, builtins.any, jnp.any, lambda a, b: a | b)
+
+    def _all(self, iterable: Any) -> Any:
+        return self._reduce(iterable, builtins.all, jnp.all, lambda a, b: a & b)
+
+    def _reduce(self, iterable: Any, plain: Any, reduce: Any, combine: Any) -> Any:
+        self.refuse_pending(iterable)
+        if (each := self.reductions.each_of(iterable, may_leave=True)) is not None:
+            return self.reductions.decided(each, plain)
+        if is_array_list(iterable):
+            return self.reduced(plain.__name__, iterable)
+        iterable = value_of(iterable)
+        if self.backend.is_traced(iterable) and iterable.ndim == 1:
+            return reduce(iterable)
+        result: Any = plain(())  # what nothing gives; one that is the opposite decides
+        for value in iterable:
+            if self.backend.is_traced(value):
+                result = combine(result, self.backend.predicate(value))
+            elif bool(value) != plain(()):
+                return bool(value)
+        return result
+
+    def _number(self, kind: type, rounding: Any) -> Callable[..., Any]:
+        def convert(*args: Any, **kwargs: Any) -> Any:
+            if len(args) != 1 or kwargs:
+                return kind(*args, **kwargs)
+            value = args[0]
+            if (method := user_method(type(value), f"__{kind.__name__}__")) is not None:
+                value = self.call(method)(value)
+            if not self.backend.is_traced(value):
+                return kind(value if isinstance(value, kind) else args[0])
+            value = jnp.reshape(value, ())
+            if rounding is not None and jnp.issubdtype(value.dtype, jnp.floating):
+                value = rounding(value)
+            return value.astype(jnp.result_type(kind))
+
+        return convert
+
+    def _bool(self, value: Any = False) -> Any:
+        value = self.asked(value)
+        return self.backend.predicate(value) if self.backend.is_traced(value) else bool(value)
+
+    def _print(self, /, *args: Any, **kwargs: Any) -> None:
+        is_now = not builtins.any(map(self._is_traced_or_text, args)) and not is_after_raise()
+        if kwargs.keys() - {"sep", "end"} or is_now:
+            if self.journal.is_rolling:
+                raise NotRollable("it prints what is not traced")
+            print(*args, **kwargs)
+            return
+        if self.journal.is_rolling and builtins.any(isinstance(arg, DeferredText) for arg in args):
+            raise NotRollable("it prints a text of what may be a Python number")
+        if self.journal.is_rolling and builtins.any(_may_be_python_float(arg) for arg in args):
+            raise NotRollable("it prints what may be a Python float")
+        sep, end = kwargs.get("sep"), kwargs.get("end")
+        show(*args, sep=" " if sep is None else sep, end="\n" if end is None else end)
+
+    def _is_traced_or_text(self, arg: Any) -> bool:
+        if isinstance(arg, BaseException):
+            made = remade(arg)
+            return made is not None and bool(made.values)
+        return isinstance(arg, DeferredText) or self.backend.is_traced(value_of(arg))
+
+
+def _shown_by(show: Any) -> Callable[..., Any]:
+    """`str` or `repr`, of which exceptions of the program wait for their values."""
+
+    def shown(*args: Any, **kwargs: Any) -> Any:
+        made = remade(args[0]) if args and isinstance(args[0], BaseException) else None
+        return show(*args, **kwargs) if made is None else text_of_error(args[0], made, show)
+
+    return shown
+
+
+def _may_be_python_float(value: Any) -> bool:
+    """Whether this traced value could stand for a float of Python's, which prints with more digits."""
+    return isinstance(value, jax.core.Tracer) and bool(jax.typeof(value).weak_type) and value.dtype.kind == "f"
+
+
+class _Sized:
+    """Has the length that a ``__len__`` gave: `len` checks it."""
+
+    def __init__(self, size: Any) -> None:
+        self._size = size
+
+    def __len__(self) -> Any:
+        return self._size
+
+
+def _is_instance(value: Any, kinds: Any) -> bool:
+    """``isinstance``, in which a deque is no list."""
+    return isinstance(collections.deque() if type(value) is TracedDeque else value, kinds)

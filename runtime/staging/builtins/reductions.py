@@ -1,0 +1,299 @@
+"""Generator expressions in traces, and what ``sum``, ``max``, ``next`` and their like do with them: staged loops."""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import itertools
+import operator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from autograph.backends.base import Backend
+from autograph.runtime.containers.iterables import UNROLLED_AT_MOST, as_staged
+from autograph.runtime.containers.orderings import error_of_empty, is_better
+from autograph.runtime.layouts.optional import Optional, held_in, present_in, used
+from autograph.runtime.staging.statements.generators import Generators
+
+NUMBERS = (int, float, complex, np.ndarray, np.generic, jax.Array)
+
+
+@jax.tree_util.register_pytree_node_class
+class Total:
+    """What has been added up. Before anything was (``value`` is None), it joins with others as the zeros of their type."""
+
+    dynamic_size = False
+
+    def __init__(self, value: Any = None) -> None:
+        self.value = value
+
+    def tree_flatten(self) -> tuple[tuple[Any], None]:
+        return (self.value,), None
+
+    @classmethod
+    def tree_unflatten(cls, _: None, children: tuple[Any]) -> Total:
+        return cls(*children)
+
+    def before_loop(self, bound: Any) -> Total:
+        """Itself: as for a `TensorArray`, what is to be added is made room for when it is known."""
+        del bound
+        return self
+
+    def added(self, value: Any) -> Total:
+        """This and one value more."""
+        return Total((0 if self.value is None else self.value) + used(value))
+
+
+@dataclass(frozen=True)
+class Generator:
+    """A generator expression in a trace, for a builtin to use up; Python's iteration over it is Python's.
+
+    Attributes:
+      element: makes an element, or the next clause's `Generator` if this ``is_nested``, of an item.
+      items: what it runs over.
+      condition: whether there is an element for an item.
+      unpack: how many arguments an item is unpacked to; None if it is the argument.
+      is_nested: whether there is another clause.
+      python_only: what in the element, if anything, needs each index as a Python int.
+      operators: whose it is.
+    """
+
+    element: Callable[..., Any]
+    items: Any
+    condition: Callable[..., Any] | None
+    unpack: int | None
+    is_nested: bool
+    python_only: str | None
+    operators: Reductions
+
+    def arguments(self, item: Any) -> tuple[Any, ...]:
+        """What the functions take for an item."""
+        return (item,) if self.unpack is None else unpacked(item, self.unpack)
+
+    def __iter__(self) -> Iterator[Any]:
+        for item in self.items:
+            arguments = self.arguments(item)
+            if self.condition is None or self.operators.python_test(self.condition(*arguments), "comprehension"):
+                value = self.element(*arguments)
+                yield from value if self.is_nested else (value,)
+
+
+def unpacked(item: Any, count: int) -> tuple[Any, ...]:
+    """The parts of an item.
+
+    Raises:
+      TypeError, ValueError: it has none; there are more or fewer.
+    """
+    if not isinstance(item, Iterable) and not hasattr(type(item), "__getitem__"):
+        raise TypeError(f"cannot unpack non-iterable {type(item).__name__} object")
+    parts = tuple(itertools.islice(item, count + 1))
+    if len(parts) > count:
+        raise ValueError(f"too many values to unpack (expected {count})")
+    if len(parts) < count:
+        raise ValueError(f"not enough values to unpack (expected {count}, got {len(parts)})")
+    return parts
+
+
+class Reductions:
+    """Operators for generator expressions, and the loops that builtins make of them.
+
+    Args:
+      call: what to call in place of a function.
+      can_raise_later, raise_unless: of `Raising`.
+      python_test: of `PythonTests`.
+      truth, not_, if_exp, if_stmt: of `Conditionals`.
+      is_none: of `Nones`.
+      for_stmt: of `Loops`.
+      new_list: of `Lists`.
+      generators: which iterables are generators of converted code.
+    """
+
+    def __init__(
+        self,
+        backend: Backend,
+        *,
+        call: Callable[[Any], Any],
+        can_raise_later: Callable[[], bool],
+        raise_unless: Callable[..., None],
+        python_test: Callable[[Any, str], Any],
+        truth: Callable[[Any], Any],
+        not_: Callable[[Any], Any],
+        if_exp: Callable[..., Any],
+        if_stmt: Callable[..., Any],
+        is_none: Callable[[Any], Any],
+        for_stmt: Callable[..., Any],
+        new_list: Callable[[list[Any]], list[Any]],
+        generators: Generators,
+    ) -> None:
+        self.backend = backend
+        self.call = call
+        self.can_raise_later = can_raise_later
+        self.raise_unless = raise_unless
+        self.python_test = python_test
+        self.truth = truth
+        self.not_ = not_
+        self.if_exp = if_exp
+        self.if_stmt = if_stmt
+        self.is_none = is_none
+        self.for_stmt = for_stmt
+        self.new_list = new_list
+        self.generators = generators
+
+    def generator(
+        self,
+        element: Callable[..., Any],
+        items: Any,
+        *,
+        condition: Callable[..., Any] | None = None,
+        unpack: int | None = None,
+        is_nested: bool = False,
+        python_only: str | None = None,
+    ) -> Any:
+        """A generator expression: one of Python's outside of transforms."""
+        found = Generator(element, items, condition, unpack, is_nested, python_only, self)
+        return iter(found) if self.backend.is_eager() else found
+
+    def list_of(
+        self, element: Callable[..., Any], items: Any, *, unpack: int | None = None, python_only: str | None = None
+    ) -> list[Any]:
+        """A list comprehension: a loop that appends, if it is over a long range or a generator, or as long as only the run
+        knows."""
+        if unpack is not None:
+            of_parts, count = element, unpack
+            element = lambda item: of_parts(*unpacked(item, count))  # noqa: E731
+        is_loop = self._is_long(items) if type(items) is range else self._has_traced_length(items)
+        is_loop = is_loop or self.generators.source_of(items) is not None
+        if self.backend.is_eager() or not is_loop:
+            return [element(item) for item in items]
+        return self.listed(items, element, python_only)
+
+    def listed(
+        self, items: Any, element: Callable[[Any], Any] = lambda item: item, python_only: str | None = None
+    ) -> list[Any]:
+        """The elements for the items, by a loop that appends."""
+        kept = self.new_list([])
+
+        def loop_body(item: Any) -> None:
+            self.call(kept.append)(element(item))
+
+        self.for_stmt(items, loop_body, (), python_only=python_only)
+        return kept
+
+    def each_of(self, iterable: Any, may_leave: bool = False) -> Any:
+        """``iterable`` as a `Generator` to run a loop over, in place of what Python does with what it gives; None if there is
+        no reason to. ``may_leave``: the loop may end before the iterable does."""
+        if isinstance(iterable, Generator):
+            return iterable if self._is_loop(iterable) else None
+        is_source = self.generators.is_done_with if may_leave else self.generators.source_of
+        if not is_source(iterable):
+            return None
+        return Generator(lambda value: value, iterable, None, None, False, None, self)
+
+    def _is_loop(self, iterable: Generator) -> bool:
+        if self.generators.source_of(iterable.items) is not None:
+            return True
+        return iterable.condition is not None or iterable.is_nested or self._is_long(iterable.items)
+
+    def _has_traced_length(self, items: Any) -> bool:
+        staged = as_staged(items, self.backend)
+        return staged is not None and self.backend.is_traced(staged.length)
+
+    def _is_long(self, items: Any) -> bool:
+        """Whether a loop over this would be a staged one, and has more iterations than may well stand one by one."""
+        if type(items) is range:
+            return len(items) > UNROLLED_AT_MOST
+        staged = as_staged(items, self.backend)
+        return staged is not None and not (isinstance(staged.length, int) and staged.length <= UNROLLED_AT_MOST)
+
+    def folded(
+        self,
+        generator: Generator,
+        found: Any,
+        join: Callable[[Any, Any], Any],
+        go_on: Callable[[Any], Any] | None = None,
+    ) -> Any:
+        """``found`` joined with each element, as long as what comes of it lets it ``go_on``."""
+
+        def run(generator: Generator) -> None:
+            def loop_body(item: Any) -> None:
+                arguments = generator.arguments(item)
+
+                def if_body() -> None:
+                    nonlocal found
+                    value = generator.element(*arguments)
+                    if generator.is_nested:
+                        run(value)
+                    else:
+                        found = join(found, value)
+
+                if generator.condition is None:
+                    if_body()
+                else:
+                    self.if_stmt(generator.condition(*arguments), if_body, None, ("found",))
+
+            def loop_test() -> Any:
+                assert go_on is not None
+                return go_on(found)
+
+            test = None if go_on is None else loop_test
+            self.for_stmt(generator.items, loop_body, ("found",), test, python_only=generator.python_only)
+
+        run(generator)
+        return found
+
+    def summed(self, generator: Generator, start: Any) -> Any:
+        """What ``sum`` gives."""
+        total = self.folded(generator, Total(), Total.added)
+        return start if total.value is None else start + total.value
+
+    def decided(self, generator: Generator, function: Any) -> Any:
+        """What ``any`` or ``all`` gives."""
+        go_on = self.not_ if function is builtins.any else self.truth
+        return self.folded(generator, function(()), lambda _, value: self.truth(value), go_on)
+
+    def extreme(self, generator: Generator, function: Any, *default: Any) -> Any:
+        """What ``max`` or ``min`` gives."""
+        return self.best_of(function, self.folded(generator, None, functools.partial(self._better, function)), *default)
+
+    def _better(self, function: Any, best: Any, value: Any) -> Any:
+        """The greater (for ``max``) of the best value yet, None if there is none, and another; the best if neither is."""
+        value = used(value)
+        if best is None:
+            return value
+        present, best = (present_in(best), held_in(best)) if isinstance(best, Optional) else (True, best)
+        decided = is_better(value, best, operator.gt if function is builtins.max else operator.lt)
+        if present is not True:
+            decided = decided | ~present
+        if not self.backend.is_traced(decided):
+            return value if decided else best
+        return jax.tree.map(lambda new, old: jnp.where(decided, new, old), value, best)
+
+    def first(self, generator: Generator, *default: Any) -> Any:
+        """What ``next`` gives."""
+        found = self.folded(generator, None, lambda _, value: (used(value),), self.is_none)  # the value may be None
+        if isinstance(found, Optional):
+            found = Optional(present_in(found), held_in(found)[0])
+        elif found is not None:
+            return found[0]
+        return self.best_of(builtins.next, found, *default)
+
+    def best_of(self, function: Any, best: Any, *default: Any) -> Any:
+        """What ``max``, ``min`` or ``next`` gives, once the value that it looks for, if there is one, is known.
+
+        Raises:
+          ValueError, StopIteration: there is none, and no default.
+        """
+        if best is None:
+            return default[0] if default else function(iter(()))
+        if not isinstance(best, Optional):
+            return best
+        if not default:
+            if self.can_raise_later():
+                self.raise_unless(present_in(best), error_of_empty(function))
+            return held_in(best)
+        return best if default[0] is None else self.if_exp(present_in(best), lambda: held_in(best), lambda: default[0])

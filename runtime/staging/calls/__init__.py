@@ -1,0 +1,1 @@
+"""Calls in converted code: what is converted, what recurses, which transformations are looked into."""

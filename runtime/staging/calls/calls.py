@@ -1,0 +1,414 @@
+"""Which called functions are converted, and how functions that take functions get converted ones."""
+
+from __future__ import annotations
+
+import builtins
+import dataclasses
+import functools
+import linecache
+import types
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from autograph.backends.base import Backend
+from autograph.runtime.code.library_table import TABLE, full_name, is_library
+from autograph.runtime.containers.array_functions import has_twin
+from autograph.runtime.containers.orderings import Orderings
+from autograph.runtime.containers.traced_lists import TracedList
+from autograph.runtime.effects.raising import CURRENT, through_control_flow
+from autograph.runtime.errors import ConversionError
+from autograph.runtime.heap.identities import Identities
+from autograph.runtime.heap.journal import ContentsPlace, Journal, is_mutating_method
+from autograph.runtime.heap.list_outputs import as_argument
+from autograph.runtime.layouts.one_of import OneOf
+from autograph.runtime.layouts.statement_variables import has_contents
+from autograph.runtime.staging.access.bounds import Bounds
+from autograph.runtime.staging.access.operations import class_attribute
+from autograph.runtime.staging.access.reported_writes import ReportedWrites
+from autograph.runtime.staging.builtins.logs import Logs
+from autograph.runtime.staging.builtins.tqdm_bars import TqdmBars
+from autograph.runtime.staging.calls.recursion import Recursion
+from autograph.runtime.staging.calls.transformed import Transformed
+from autograph.runtime.staging.policy.loop_options import set_loop_options
+from autograph.runtime.staging.policy.opaque import OpaqueCalls
+from autograph.runtime.staging.policy.streams import check_not_advanced
+from autograph.runtime.staging.policy.wrappers import CACHE, Wrappers
+from autograph.runtime.staging.statements.constants import ConstantChoices
+from autograph.runtime.staging.statements.rolling import Rolling
+from autograph.runtime.tracing.locations import is_internal
+
+_TAKES_LISTS = frozenset({"stack", "vstack", "hstack", "concatenate"})
+_TAKE_PYTREES = frozenset(["optax", "chex", "equinox", "flax", "haiku", "diffrax", "optimistix", "lineax", "orbax"])
+_CONTROL_FLOW = frozenset(["cond", "switch", "while_loop", "fori_loop"])
+_UNCONVERTED = "__autograph_do_not_convert__"
+
+
+class Calls:
+    """The operator for calls.
+
+    Needs ``backend``, ``converter``, ``recursive`` and ``builtins`` from what it is mixed into.
+    """
+
+    backend: Backend
+    journal: Journal
+    identities: Identities
+    converter: Any
+    recursive: bool
+    misplaced_loop_options: Callable[[], None]
+    new_list: Callable[[list[Any]], list[Any]]
+    rolling: Rolling
+    overloads: Mapping[Any, Callable[..., Any]]
+    opaque: OpaqueCalls
+    wrappers: Wrappers
+    writes: ReportedWrites
+    logs: Logs
+    bars: TqdmBars
+    constants: ConstantChoices
+    bounds: Bounds | None
+    orderings: Orderings
+    transformed: Transformed
+    recursion: Recursion
+
+    def call(self, called: Any) -> Any:
+        """What to call in place of ``called``: its converted form, or itself."""
+        if type(called) is OneOf:
+            return self.constants.called(called)
+        if self.backend.is_eager():
+            return self._called(called)
+        return self.constants.taking_constants(called, self.recursion.of(called, self._called(called)))
+
+    def _called(self, called: Any) -> Any:
+        if self.journal.is_rolling:
+            self.rolling.check_once(called, not self.recursive or getattr(called, _UNCONVERTED, False))
+        if self.journal.is_open:
+            check_not_advanced(called, self.journal.repeats)
+            return self.opaque.reporting(called, self._converted(called))
+        return self._converted(called)
+
+    def _converted(self, called: Any) -> Any:
+        kind = type(called)
+        if kind is types.FunctionType:
+            return self.overloads.get(called) or self._function(called)
+        if kind is types.MethodType:
+            return self._method(called)
+        if kind is types.BuiltinFunctionType or kind is type:
+            if is_mutating_method(called):
+                self.identities.check(called.__self__)
+                if self.journal.is_interested:
+                    self.journal.touch(ContentsPlace(called.__self__))
+            return self._builtin(called)
+        if kind is functools.partial:
+            return functools.partial(
+                self._called(called.func),
+                *self._functions_converted(called.args) if is_library(called.func) else called.args,
+                **called.keywords,
+            )
+        if kind is CACHE:
+            return self.wrappers.cached(called)
+        if kind in (types.MethodDescriptorType, types.WrapperDescriptorType):
+            return self.writes.unbound(called)
+        if kind is types.MethodWrapperType:
+            return self.writes.special(called)
+        if issubclass(kind, type):  # of the object itself nothing is asked: a proxy would answer for another
+            return self._builtin(called)
+        return self._object(called)
+
+    def without_names(self, names: Any, made: tuple[str, ...]) -> Any:
+        """What ``locals()``, ``vars()`` or ``dir()`` gave, less the names that conversion made."""
+        if type(names) is dict:
+            for name in made:
+                names.pop(name, None)
+        elif type(names) is list:
+            names[:] = [name for name in names if name not in made]
+        return names
+
+    def convert_function(self, function: Any) -> Any:
+        """A function handed to library code, converted if it is the user's; anything else as it is."""
+        if type(function) in (types.FunctionType, types.MethodType):
+            return self.recursion.of(function, self._called(function))
+        if type(function) is functools.partial:
+            return self._called(function)
+        return self._builtin(function) if type(function) is types.BuiltinFunctionType else function
+
+    def _function(self, function: types.FunctionType) -> Any:
+        if function.__dict__.get(_UNCONVERTED):
+            return function
+        known = TABLE.of(function)
+        stops = bool(CURRENT.catches)
+        if known.convert and self.recursive and (converted := self.converter.known(function, stops)) is not None:
+            return converted
+        if self.converter.is_converted(function):
+            return function
+        if is_internal(function.__code__.co_filename):
+            if function is set_loop_options:
+                self.misplaced_loop_options()
+            is_conversion = "__wrapped__" in function.__dict__  # what `convert` returned
+            return function if is_conversion else self.with_converted_functions(function)
+        if not known.convert:
+            if has_twin(function):
+                return self.overloads[function]
+            made = (
+                self.wrappers.dispatched(function)
+                or self.wrappers.managing(function)
+                or self.logs.deferred(function)
+                or self.bars.instead_of(function)
+            )
+            if made or not known.calls:
+                return made or function
+            return self.with_converted_functions(self.transformed.around(function) if self.recursive else function)
+        if not self.recursive:
+            return function
+        try:
+            return self.converter.convert(function, stops)
+        except ConversionError:
+            if _has_source(function):
+                raise
+            return function  # made without source (a dataclass's methods, say): it runs as it is
+
+    def _method(self, method: types.MethodType) -> Any:
+        function = method.__func__
+        if type(function) is CACHE:
+            return types.MethodType(self.wrappers.cached(function), method.__self__)
+        if self.bounds is not None and (checked := self.bounds.method(method)) is not None:
+            return checked
+        if not isinstance(function, types.FunctionType):
+            return self._method_of_object(method)
+        if has_contents(method.__self__):
+            return self._list_method(method)
+        if (bar := self.bars.instead_of(method)) is not None:
+            return bar
+        converted = self._function(function)
+        if converted is function:
+            return self.logs.deferred(method) or method
+        return types.MethodType(converted, method.__self__)
+
+    def _method_of_object(self, method: types.MethodType) -> Any:
+        """A method that is no plain function, such as one under `jax.jit`."""
+        function: Any = method.__func__
+        if not self.recursive or not is_library(type(function)) or getattr(function, _UNCONVERTED, False):
+            return method
+        made = self.transformed.of(function)
+        return method if made is function else types.MethodType(made, method.__self__)
+
+    def _list_method(self, method: types.MethodType) -> Any:
+        if is_mutating_method(method):
+            owner: Any = method.__self__
+            self.identities.check(owner)
+            if not self.journal.is_open:
+                owner.forget_peak()
+            self.journal.touch(ContentsPlace(owner))
+        return method
+
+    def _builtin(self, called: Any) -> Any:
+        if (overload := _found(self.overloads, called)) is not None:
+            return overload
+        if isinstance(called, type):
+            return self._class(called)
+        if (
+            called.__name__ in ("index", "count")
+            and type(called.__self__) in (list, tuple)
+            and not self.backend.is_eager()
+        ):
+            return getattr(TracedList(called.__self__, self), called.__name__)
+        if called.__name__ == "sort" and type(called.__self__) is list and not self.backend.is_eager():
+            return functools.partial(self._sort, called.__self__)
+        if called.__name__ in ("insert", "pop") and type(called.__self__) is list:
+            return self.writes.at_any_index(called)
+        return called
+
+    def _sort(self, items: list[Any], *, key: Any = None, reverse: bool = False) -> None:
+        found = self.orderings.ordered(tuple(items), key, reverse)
+        if found is None:
+            items.sort(key=key and self.call(key), reverse=reverse)
+        else:
+            items[:] = found
+
+    def _class(self, cls: type) -> Any:
+        """A user's class, called so that its ``__init__`` is converted; others as they are, but for tqdm's."""
+        if (bar := self.bars.instead_of(cls)) is not None:
+            return bar
+        if dataclasses.is_dataclass(cls) and not hasattr(cls, "__post_init__"):
+            fields = [field.name for field in dataclasses.fields(cls) if field.default_factory is list]
+            return functools.partial(self._with_own_lists, cls, fields) if fields else cls
+        init = cls.__init__  # type: ignore[misc]
+        new: Any = cls.__new__
+        own_construction: tuple[Any, Any] = (type(cls).__call__, new)
+        plain = own_construction == (type.__call__, object.__new__) and isinstance(init, types.FunctionType)
+        if not self.recursive or not plain or is_library(cls) or is_library(init) or not _has_source(init):
+            return cls
+        converted = self._function(init)
+
+        def construct(*args: Any, **kwargs: Any) -> Any:
+            instance = new(cls)
+            self.journal.born(instance)
+            result = converted(instance, *args, **kwargs)
+            if result is not None:
+                raise TypeError(f"__init__() should return None, not {type(result).__name__!r}")
+            return instance
+
+        return construct if converted is not init or self.converter.is_converted(init) else cls
+
+    def _with_own_lists(self, cls: type, fields: Sequence[str], /, *args: Any, **kwargs: Any) -> Any:
+        """An object of a dataclass whose lists by default are those that converted code makes: a loop may lengthen them."""
+        made = cls(*args, **kwargs)
+        self.journal.born(made)
+        given = {id(value) for value in (*args, *kwargs.values())}
+        for name in fields:
+            value = getattr(made, name)
+            if type(value) is list and id(value) not in given:
+                object.__setattr__(made, name, self.new_list(value))
+        return made
+
+    def _object(self, called: Any) -> Any:
+        kind = type(called)
+        if is_library(kind):
+            if (overload := _found(self.overloads, called)) is not None:
+                return overload
+            if not callable(called):
+                return called
+            is_kept = not self.recursive or getattr(called, _UNCONVERTED, False)
+            return self.with_converted_functions(called if is_kept else self.transformed.around(called))
+        method = class_attribute(kind, "__call__")
+        if type(method) is types.FunctionType:
+            converted = self._function(method)
+            if converted is not method:
+                return types.MethodType(converted, called)
+        elif self.recursive and hasattr(type(method), "__get__") and is_library(type(method)):
+            made = self.transformed.of(method)  # `__call__` under `jax.jit`, say
+            return called if made is method else made.__get__(called, kind)
+        return called
+
+    def with_converted_functions(self, called: Any) -> Any:
+        """Library code called with the user's functions among its arguments converted."""
+        if not _calls_its_arguments(called):
+            return called
+        takes_function = _is_transform(called)
+        takes_pytrees = takes_function or _package_of(called) in _TAKE_PYTREES
+
+        @functools.wraps(called, updated=())
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if takes_pytrees:  # to which a list is not what a subclass of it is
+                args = tuple(map(as_argument, args))
+                kwargs = {key: as_argument(value) for key, value in kwargs.items()}
+            if takes_function and args and not isinstance(args[0], type):
+                args = (self._object_converted(args[0]), *args[1:])
+            args = self._functions_converted(args)
+            kwargs = {key: self.convert_function(value) for key, value in kwargs.items()}
+            if takes_function and called.__name__ in _CONTROL_FLOW:
+                return through_control_flow(lambda: called(*args, **kwargs))
+            return called(*args, **kwargs)
+
+        return call
+
+    def _object_converted(self, value: Any) -> Any:
+        """A callable object in the place of a function, as its converted ``__call__``."""
+        method = getattr(type(value), "__call__", None)
+        return self._object(value) if isinstance(method, types.FunctionType) and not is_library(type(value)) else value
+
+    def _functions_converted(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
+        return tuple(
+            self._members_converted(v) if type(v) in (list, tuple) else self.convert_function(v) for v in values
+        )
+
+    def _members_converted(self, values: Any) -> Any:
+        """The list or tuple itself, which its receiver may change or compare, unless it holds a function."""
+        converted = [self.convert_function(value) for value in values]
+        unchanged = all(new is old for new, old in zip(converted, values, strict=True))
+        return values if unchanged else type(values)(converted)
+
+
+def _calls_its_arguments(called: Any) -> bool:
+    """Whether this library function or object may call functions that it is given."""
+    return bool(TABLE.of(called).calls)
+
+
+def _package_of(called: Any) -> str:
+    return full_name(called).partition(".")[0]
+
+
+def _is_transform(called: Any) -> bool:
+    """Whether this is a function of JAX's own, as against a user's function that JAX has transformed."""
+    while hasattr(called, "__wrapped__"):
+        called = called.__wrapped__
+    return isinstance(called, types.FunctionType) and called.__globals__.get("__name__", "").startswith("jax.")
+
+
+def mark_unconverted(function: Any) -> None:
+    """Make converted code call ``function`` as it is."""
+    setattr(function, _UNCONVERTED, True)
+
+
+def _found(overloads: Mapping[Any, Callable[..., Any]], called: Any) -> Callable[..., Any] | None:
+    try:
+        return overloads.get(called)
+    except TypeError:  # it has no hash
+        return None
+
+
+def is_plain(called: Any) -> bool:
+    """Whether a call of this object needs no operator, whatever its arguments."""
+    if has_twin(called):
+        return False
+    if isinstance(called, type) and called.__module__ == "builtins":
+        return called not in OVERLOADED
+    if isinstance(called, types.BuiltinFunctionType) and called.__module__ == "builtins":
+        return called not in OVERLOADED
+    module = getattr(called, "__module__", None) or getattr(type(called), "__module__", "")
+    if not isinstance(module, str):
+        return False
+    if isinstance(getattr(called, "__self__", None), np.random.RandomState):
+        return False
+    if called_by_name := getattr(called, "__name__", ""):
+        module = f"{module}.{called_by_name}"
+    return bool(TABLE.named(module).plain) and called_by_name not in _TAKES_LISTS
+
+
+# Builtins that mean something else, or take functions, when values are traced.
+OVERLOADED = frozenset(
+    getattr(builtins, name)
+    for name in [
+        "iter",
+        "print",
+        "isinstance",
+        "range",
+        "enumerate",
+        "zip",
+        "reversed",
+        "map",
+        "filter",
+        "sorted",
+        "max",
+        "min",
+        "any",
+        "all",
+        "int",
+        "float",
+        "complex",
+        "bool",
+        "len",
+        "list",
+        "next",
+        "sum",
+        "type",
+        "str",
+        "repr",
+        "format",
+        "hash",
+        "getattr",
+        "setattr",
+        "delattr",
+    ]
+)
+
+
+def _has_source(function: Any) -> bool:
+    """Whether the text that ``function`` was compiled from may be had.
+
+    Not what `exec` of a string made, a dataclass's methods say.
+    """
+    code = getattr(function, "__code__", None)
+    if code is None or code.co_filename == "<string>":
+        return False
+    return bool(linecache.getlines(code.co_filename, function.__globals__))

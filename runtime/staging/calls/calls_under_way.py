@@ -1,0 +1,230 @@
+"""Calls of functions that may call themselves: what tells them apart, and what is known of those under way."""
+
+from __future__ import annotations
+
+import threading
+import types
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from autograph.backends.base import LeafType
+from autograph.backends.recursive import FunctionBody
+from autograph.runtime.containers.parts import parts_of
+from autograph.runtime.effects.raising import CURRENT
+from autograph.runtime.layouts.kinds import Array, Layout, leaves_of
+from autograph.runtime.layouts.statement_variables import flatten
+from autograph.runtime.staging.calls.recursive_state import CarriedState
+from autograph.runtime.tracing.locations import user_location
+from autograph.runtime.tracing.recording import LOCAL
+
+NUMBERS = (bool, int, float, complex)
+_PLAIN = (*NUMBERS, str, bytes)
+
+
+@dataclass(frozen=True, eq=False)
+class Marker:
+    """What stands for a function in recorded calls of it."""
+
+    name: str
+    where: str
+
+
+class Known:
+    """What has been found of one function for arguments of certain types: the layout of its results, and what it writes.
+
+    Attributes:
+      layout: None as long as no path is known to return.
+      never: whether none returns.
+      state: what it writes of what was there before.
+      shares: whether a result may be, or hold, a container that was there before the call.
+    """
+
+    def __init__(self, state: CarriedState) -> None:
+        self.shares = False
+        self.layout: Layout | None = None
+        self.never = False
+        self.state = state
+
+    def types(self) -> list[LeafType]:
+        found = [leaf.type for leaf in leaves_of(self.layout) if isinstance(leaf, Array)] if self.layout else []
+        return found + self.state.types()
+
+
+@dataclass(frozen=True)
+class Signature:
+    """A function, how its arguments are put together, and for each leaf its type, or its value.
+
+    Attributes: statics (the leaves that are no arrays; None for arrays).
+    """
+
+    function: Any
+    treedef: Any
+    types: tuple[LeafType | None, ...]
+    statics: tuple[Any, ...]
+
+    def is_called_as(self, other: Signature) -> bool:
+        """Whether both are calls of one function, by arguments that are put together alike."""
+        return self.function == other.function and self.treedef == other.treedef
+
+    def is_same(self, other: Signature) -> bool:
+        return (
+            self.is_called_as(other)
+            and self.types == other.types
+            and all(map(is_same_value, self.statics, other.statics))
+        )
+
+    def holds(self, other: Signature) -> bool:
+        """Whether arguments like the other's may be given where these are traced: with numbers for arrays of such."""
+        return self.is_called_as(other) and all(map(_holds, self.types, self.statics, other.types, other.statics))
+
+
+class Activation:
+    """One call that is under way.
+
+    Attributes:
+      signature: of its arguments.
+      frame: the recording that it belongs to.
+      known: what is known of its results, if it is traced by itself; None if it is followed.
+      marker: what stands for it in recorded calls.
+      place: where its operations go, if it is traced by itself.
+      regions, attempts: how many regions were open, and how many bodies of ``try`` statements traced, when it began.
+      is_called: whether it has been called in itself.
+    """
+
+    def __init__(self, signature: Signature, known: Known | None, marker: Marker) -> None:
+        self.signature = signature
+        self.known = known
+        self.marker = marker
+        self.frame = LOCAL.frame
+        self.place: Any = None
+        self.regions = 0
+        self.attempts = len(CURRENT.catches)
+        self.is_called = False
+
+
+class CallsUnderWay(threading.local):
+    """The calls under way in this thread of functions that may call themselves.
+
+    Attributes:
+      active: outermost first.
+      found: the functions that are known to call themselves, with what is known of them, as long as the outermost is traced.
+      numbers: the functions whose Python numbers are to be traced, with these leaves.
+      bodies: functions that are called by others that they call.
+      followed: how many calls in the outermost have been followed.
+      follows_all: whether all calls are followed, whatever comes of it.
+      is_settled: whether it has been found of all which call themselves.
+      kept: the functions that signatures are of, so that no others get the identities of their variables.
+    """
+
+    def __init__(self) -> None:
+        self.active: list[Activation] = []
+        self.found: list[tuple[Signature, Known]] = []
+        self.bodies: dict[Marker, FunctionBody] = {}
+        self.numbers: list[tuple[Signature, set[int]]] = []
+        self.followed = 0
+        self.follows_all = False
+        self.is_settled = False
+        self.kept: dict[Any, types.FunctionType] = {}
+
+    def start_again(self) -> None:
+        """Keep what has been found only."""
+        self.active.clear()
+        self.bodies.clear()
+        self.followed = 0
+
+    def end(self) -> None:
+        """Keep nothing: the outermost call has come to an end."""
+        self.start_again()
+        self.found.clear()
+        self.numbers.clear()
+        self.kept.clear()
+        self.follows_all = self.is_settled = False
+
+    @contextmanager
+    def under_way(self, active: Activation) -> Iterator[None]:
+        """Surrounds a call."""
+        self.active.append(active)
+        count = len(self.active)
+        try:
+            yield
+        finally:
+            del self.active[count - 1 :]
+
+    def known_of(self, signature: Signature) -> Known | None:
+        return next((known for other, known in self.found if other.is_same(signature)), None)
+
+
+class Call:
+    """A call that is to be made, perhaps on other arrays."""
+
+    def __init__(self, function: types.FunctionType, run: Any, bound: Any, args: Any, kwargs: Any) -> None:
+        self.function = function
+        self._run, self._bound = run, bound
+        self._args, self._kwargs = args, kwargs
+        given = (*bound, *args)
+        self.leaves, self._structure = flatten(((*given, *_defaults(function, given, kwargs)), kwargs))
+        self.treedef = self._structure.treedef
+
+    def follow(self) -> Any:
+        """What the function returns for the very arguments."""
+        return self._run(*self._args, **self._kwargs)
+
+    def run(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        """What the function returns for arguments from `arguments`."""
+        if not self._bound:
+            return self._run(*args, **kwargs)
+        if args[0] is self._bound[0]:
+            return self._run(*args[1:], **kwargs)
+        return self.function(*args, **kwargs)  # the instance is taken apart as a pytree
+
+    def containers(self) -> list[Any]:
+        """The containers and objects that are arguments, or in them."""
+        return containers_in((*self._bound, *self._args, *self._kwargs.values()))
+
+    def arguments(self, leaves: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Arguments with these leaves: their lists and dicts are others."""
+        args, kwargs = self._structure.build(leaves)
+        return args, kwargs
+
+    def copied(self) -> dict[int, Any]:
+        """The lists, dicts and the like among the arguments, by identity, in whose place `arguments` has others."""
+        args, kwargs = self.arguments(self.leaves)
+        kept = {id(part) for part in containers_in((*args, *kwargs.values()))}
+        return {id(part): part for part in self.containers() if id(part) not in kept}
+
+
+def containers_in(values: Iterable[Any]) -> list[Any]:
+    return [part for value in values for part in parts_of(value).values()]
+
+
+def _defaults(function: types.FunctionType, given: Sequence[Any], kwargs: Any) -> tuple[Any, ...]:
+    """The defaults of the positional arguments that a call leaves out."""
+    defaults, count = function.__defaults__ or (), function.__code__.co_argcount
+    missing = count - len(given)
+    names = function.__code__.co_varnames[len(given) : count]
+    if not 0 < missing <= len(defaults) or any(name in kwargs for name in names):
+        return ()
+    return defaults[len(defaults) - missing :]
+
+
+def identity_of(function: types.FunctionType) -> Any:
+    """What two functions that do the same have in common."""
+    return function.__code__, tuple(map(id, function.__closure__ or ())), id(function.__defaults__)
+
+
+def _holds(type: LeafType | None, static: Any, other: LeafType | None, number: Any) -> bool:
+    if type is None or other is not None:
+        return type == other and is_same_value(static, number)
+    return type.shape == () and isinstance(number, NUMBERS) and np.can_cast(np.min_scalar_type(number), type.dtype)
+
+
+def is_same_value(one: Any, other: Any) -> bool:
+    return one is other or (type(one) is type(other) and isinstance(one, _PLAIN) and one == other)
+
+
+def marker_of(function: types.FunctionType) -> Marker:
+    return Marker(function.__name__, user_location())

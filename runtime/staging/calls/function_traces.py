@@ -1,0 +1,189 @@
+"""`FunctionTraces`: functions that call themselves, each traced until the type of its result no longer changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from autograph.backends.base import Backend, Traced
+from autograph.backends.recursive import FunctionBody
+from autograph.runtime.containers.parts import parts_of
+from autograph.runtime.errors import StagingError
+from autograph.runtime.heap.journal import Journal, key_of
+from autograph.runtime.layouts.describe import describe, typed
+from autograph.runtime.layouts.join import Joiner, injected
+from autograph.runtime.layouts.kinds import ABSENT, Array, Layout, leaves_of
+from autograph.runtime.layouts.mismatches import sides
+from autograph.runtime.layouts.statement_variables import CellVariable, Snapshot, values_in
+from autograph.runtime.staging.calls.calls_under_way import (
+    NUMBERS,
+    Activation,
+    Call,
+    CallsUnderWay,
+    Known,
+    Marker,
+    containers_in,
+)
+from autograph.runtime.staging.policy.recursive_code import cells_of
+from autograph.runtime.tracing.recording import JOINT
+
+_PASSES = 8
+
+
+class Checks(Protocol):
+    """What is needed of the operators."""
+
+    identities: Any
+
+    def tries(self) -> int: ...
+    def is_raised_by(self, region: Any, error: BaseException) -> bool: ...
+    def record_raise(self, error: BaseException, region: Any) -> None: ...
+    def ended_by(self, error: BaseException) -> None: ...
+    def end_block(self) -> None: ...
+    def can_raise_later(self) -> bool: ...
+    def raise_unless(self, condition: Any, error: Callable[[], BaseException]) -> None: ...
+
+
+class FunctionTraces:
+    """Traces functions that may call themselves."""
+
+    def __init__(self, backend: Backend, journal: Journal, calls: CallsUnderWay, checks: Checks) -> None:
+        self._backend, self._journal, self._calls, self._checks = backend, journal, calls, checks
+
+    def body(self, active: Activation, call: Call) -> FunctionBody | None:
+        """The function as a program, traced until the type of its result no longer changes."""
+        known = active.known
+        assert known is not None
+        for _ in range(_PASSES):
+            shared, known.state.is_changed = known.shares, False
+            traced, layout = self._trace(active, call)
+            if not self._backend.functions_called(traced) and not active.is_called:
+                return None
+            joined = self._joined(known, layout, traced, active.marker)
+            if known.state.is_changed or joined != known.layout or known.shares != shared:
+                known.layout = joined
+                continue
+            if known.layout is None:
+                known.layout, known.never = ABSENT, True
+                continue
+            return self._with_results(active, known, layout, traced)
+        raise StagingError(
+            f"{active.marker.where}\n  The type of what {active.marker.name!r} returns, which calls itself under a traced condition, does "
+            "not settle: each call puts what the one in it returns into another value.\n  Return the same structure at every depth."
+        )
+
+    def _joined(self, known: Known, layout: Layout | None, traced: Traced, marker: Marker) -> Layout | None:
+        """The layout of results so far, and of those of one more trace."""
+        if layout is None or known.never:
+            return known.layout
+        found = self._typed(layout, traced)
+        if known.layout is None:
+            return found
+        joiner = Joiner(self._backend)
+        joined = joiner.join("the value", known.layout, found)
+        if joiner.mismatches:
+            raise StagingError(
+                f"{marker.where}\n  {marker.name!r}, which calls itself under a traced condition, returns different things.\n"
+                f"{sides(joiner.mismatches, 'in one trace', 'in another')}\n  XLA needs one type: return the same shape and structure "
+                "on every path."
+            )
+        return joined.layout
+
+    def _typed(self, layout: Layout, traced: Traced) -> Layout:
+        """The layout of a result, whose numbers are arrays: they will differ from call to call."""
+        count = layout.count
+        types = [self._backend.type_of(leaf) if type(leaf) in NUMBERS else None for leaf in traced.leaves[:count]]
+        return typed(layout, traced.leaves[:count], types)
+
+    def _with_results(self, active: Activation, known: Known, layout: Layout | None, traced: Traced) -> FunctionBody:
+        types = known.types()
+        operands = [*(type for type in active.signature.types if type is not None), *known.state.types()]
+        assert known.layout is not None
+        count = len(known.state.types())
+        kept = len(traced.leaves) - count
+        if layout is None or known.never:
+            results = [self._backend.zeros(type) for type in types[: len(types) - count]]
+        else:
+            joined = Joiner(self._backend).join("the value", known.layout, self._typed(layout, traced))
+            every = injected(joined.right, traced.leaves[:kept])
+            results = [
+                leaf for leaf, kind in zip(every, leaves_of(known.layout), strict=True) if isinstance(kind, Array)
+            ]
+        return FunctionBody(traced, operands, [*results, *traced.leaves[kept:]], types)
+
+    def _trace(self, active: Activation, call: Call) -> tuple[Traced, Layout | None]:
+        """The function as a program, and the layout of its result; None if no path is known to return."""
+        known, checks = active.known, self._checks
+        assert known is not None
+        snapshot = Snapshot((call.function,), ())
+        region = self._journal.open((), checks.tries())
+        region.entry = snapshot
+        identities = checks.identities.inside()
+        layouts: list[Layout] = []
+        written: list[Any] = []
+        cells: list[CellVariable] = []
+        living: list[Any] = []
+        own: list[bool] = []
+        active.regions = len(self._journal.regions)
+
+        def run(*operands: Any) -> list[Any]:
+            active.place = JOINT.staging.place()
+            pending = iter(operands)
+            leaves = [
+                leaf if type is None else next(pending)
+                for leaf, type in zip(call.leaves, active.signature.types, strict=True)
+            ]
+            known.state.settle(list(pending))
+            args, kwargs = call.arguments(leaves)
+            given = {id(part) for part in call.containers()}
+            copies = {id(part) for part in containers_in((*args, *kwargs.values()))} - given
+            before = {id(part) for part in containers_in((*args, *kwargs.values(), *snapshot.reachable()))}
+            returned: list[Any] = []
+            try:
+                result = values_in(call.run(args, kwargs))
+                self._note_shared(result, before, active)
+                layout, returned = describe(result)
+                layouts.append(layout)
+            except Exception as error:
+                if not checks.is_raised_by(region, error):
+                    checks.ended_by(error)
+                    raise
+                checks.record_raise(error, region)
+            state = known.state.values()
+            rebound = set(map(id, snapshot.rebound()))
+            cells.extend(CellVariable(name, cell) for name, cell in cells_of(call.function) if id(cell) in rebound)
+            places = region.written()
+            if any(id(getattr(place, "owner", None)) in copies for place in places):
+                own.append(True)
+            written.extend(map(key_of, places))
+            checks.identities.check_unreported()
+            checks.identities.leave(identities)
+            snapshot.restore()
+            region.roll_back()
+            return [*returned, *state]
+
+        types = [*(type for type in active.signature.types if type is not None), *known.state.types()]
+        traced = Traced(None, ())
+        try:
+            with self._calls.under_way(active):
+                traced = self._backend.trace(run, types)
+        finally:
+            checks.identities.leave(identities)
+            snapshot.restore()
+            roots = (call.function, *snapshot.functions, *snapshot.reachable(), *call.containers())
+            living = self._journal.close(region, roots)
+            checks.identities.refresh()
+        # As long as no result is known, what a path leaves that ends early is made up.
+        if active.is_called and known.layout is not None:
+            if own:
+                known.state.refuse_argument(active.marker.where)
+            for place in [*(place for place in living if key_of(place) in written), *cells]:
+                known.state.add(place)
+            known.state.add_refs([ref for ref, is_written in JOINT.staging.stand_ins(traced.program) if is_written])
+        return traced, layouts[0] if layouts else None
+
+    def _note_shared(self, result: Any, before: set[int], active: Activation) -> None:
+        """Note whether a result is, or holds, what was there before the call: it would be a copy."""
+        assert active.known is not None
+        if any(id(part) in before for part in parts_of(result).values()):
+            active.known.shares = True

@@ -1,0 +1,430 @@
+"""`Recursion`: functions that call themselves under traced conditions.
+
+Such a function has no end while it is traced: both branches of each condition are followed. So a call of what is being traced
+already, with arguments of the same types, is recorded as a call (`Backend.recursive_call`) and not followed. What it
+returns is not known at first: the branch that it is in ends there, and the other branches tell. The function is then traced again
+with that, until the type of the result no longer changes, and the outermost call is staged as one loop.
+
+Calls whose arguments differ in Python values, or in type, are different functions: they are followed, as all calls are.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+import types
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax.numpy as jnp
+
+from autograph.backends.base import Backend
+from autograph.backends.recursive import FunctionBody, RecursionSpec
+from autograph.runtime.containers.parts import parts_of
+from autograph.runtime.effects.raising import CURRENT
+from autograph.runtime.errors import StagingError
+from autograph.runtime.heap.journal import Journal
+from autograph.runtime.layouts.describe import unflatten
+from autograph.runtime.layouts.kinds import Static, leaves_of
+from autograph.runtime.layouts.list_room import Room
+from autograph.runtime.layouts.statement_variables import Snapshot
+from autograph.runtime.staging.calls.calls_under_way import (
+    NUMBERS,
+    Activation,
+    Call,
+    CallsUnderWay,
+    Known,
+    Marker,
+    Signature,
+    containers_in,
+    identity_of,
+    is_same_value,
+    marker_of,
+)
+from autograph.runtime.staging.calls.function_traces import Checks, FunctionTraces
+from autograph.runtime.staging.calls.recursive_state import CarriedState
+from autograph.runtime.staging.policy.recursion_limit import limit_of
+from autograph.runtime.staging.policy.recursive_code import function_in, is_internal_class, may_call_itself, place_of
+from autograph.runtime.tracing.locations import is_internal, user_location
+from autograph.runtime.tracing.recording import LOCAL
+from autograph.runtime.tracing.statements import Remark, take_down
+
+# How many calls that differ in Python numbers are followed, in each other and in all, before these are traced.
+_DEPTH_FOLLOWED, _FOLLOWED = 8, 64
+_SMALL_STACK = 1 << 20  # bytes: there is room for all calls at once
+_NO_CALLS = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+
+
+class _Again(BaseException):
+    """Ends a trace that is to be made again: something has been found that calls itself.
+
+    No `Exception`, as the user's code in between must not handle it.
+    """
+
+
+class Recursion:
+    """The part of the operator for calls that knows functions which call themselves."""
+
+    def __init__(
+        self,
+        backend: Backend,
+        journal: Journal,
+        calls: CallsUnderWay,
+        is_converted: Callable[[types.FunctionType], bool],
+        convert: Callable[[types.FunctionType], types.FunctionType],
+        checks: Checks,
+    ) -> None:
+        self.backend = backend
+        self.journal = journal
+        self.calls = calls
+        self._is_converted = is_converted
+        self._convert = convert
+        self._checks = checks
+        self._traces = FunctionTraces(backend, journal, calls, checks)
+
+    def of(self, called: Any, found: Callable[..., Any]) -> Callable[..., Any]:
+        """``found``, which runs in place of ``called``, such that it may call itself under traced conditions."""
+        if self.calls.follows_all or self.backend.is_eager():
+            return found
+        if getattr(found, "__autograph_recursion__", False):
+            return found
+        found = self._active_function(called) or found
+        function, bound = self._function(found)
+        if function is None or not may_call_itself(function, bound[0] if bound else None):
+            return found
+
+        @functools.wraps(found, updated=())  # libraries ask for its signature
+        def call(*args: Any, **kwargs: Any) -> Any:
+            return self._call(Call(function, found, bound, args, kwargs))
+
+        call.__autograph_recursion__ = True  # type: ignore[attr-defined]
+        return call
+
+    def _active_function(self, called: Any) -> Any:
+        """The converted function of a `Function` that is being traced, and now called in it; None of anything else."""
+        if not self.calls.active or not is_internal_class(type(called)):
+            return None
+        python_function = getattr(called, "python_function", None)
+        function = function_in(python_function)
+        if function is None:
+            return None
+        converted = self._convert(function)
+        if not any(each.signature.function == identity_of(converted) for each in self.calls.active):
+            return None
+        if isinstance(python_function, types.MethodType):
+            return types.MethodType(converted, python_function.__self__)
+        return converted
+
+    def _function(self, found: Any) -> tuple[types.FunctionType | None, tuple[Any, ...]]:
+        """The converted function that is called, and what it is bound to; None if it is something else."""
+        bound: tuple[Any, ...] = ()
+        function = found
+        while True:
+            if isinstance(function, types.MethodType):
+                bound, function = (function.__self__,), function.__func__
+            if not isinstance(function, types.FunctionType) or self._is_converted(function):
+                break
+            function = function.__dict__.get("__wrapped__") if is_internal(function.__code__.co_filename) else None
+        if not isinstance(function, types.FunctionType) or function.__code__.co_flags & _NO_CALLS:
+            return None, ()
+        return function, bound
+
+    # Calls.
+
+    def _call(self, call: Call) -> Any:
+        signature = self._signature(call)
+        calls = self.calls
+        for active in reversed(calls.active):
+            if active.frame is not LOCAL.frame:
+                continue
+            if active.known is not None and active.signature.holds(signature):
+                return self._again(active, call)
+            if active.known is None and not calls.is_settled and active.signature.is_same(signature):
+                if len(self.journal.regions) > active.regions:
+                    self._refuse_own_closure(call, signature)
+                    calls.found.append((signature, self._unknown(call)))
+                    raise _Again
+                break
+        if not calls.active:
+            return self._outermost(call, signature)
+        # The first call may leave an argument to its default that the others give.
+        same = [each for each in calls.active if each.signature.is_called_as(signature)]
+        is_much = len(same) >= _DEPTH_FOLLOWED or (len(same) > 1 and calls.followed >= _FOLLOWED)
+        if is_much and not calls.is_settled:
+            self._trace_numbers(same[0].signature, signature)
+        signature = self._with_numbers(signature)
+        known = calls.known_of(signature)
+        return self._followed(call, signature) if known is None else self._staged(call, signature, known)
+
+    def _outermost(self, call: Call, given: Signature) -> Any:
+        calls = self.calls
+        try:
+            while True:
+                signature = self._with_numbers(given)
+                known = calls.known_of(signature)
+                if known is None:
+                    known = self._unknown(call)
+                    calls.found.append((signature, known))
+                try:
+                    return self._staged(call, signature, known)
+                except _Again:
+                    calls.start_again()
+                    continue
+                except Exception as error:
+                    if calls.is_settled:
+                        raise
+                    failed = error
+                # After the handler: an exception of the program is none of this one's.
+                return self._all_followed(call, failed)
+        finally:
+            calls.end()
+
+    def _all_followed(self, call: Call, error: Exception) -> Any:
+        """The result of a call that cannot be staged as one, with all calls in it followed, which may come to an end.
+
+        Raises:
+          Exception: ``error``, if they do not.
+        """
+        self.calls.start_again()
+        self.calls.follows_all = True
+        try:
+            return call.follow()
+        except StagingError as other:
+            raise error if other._is_endless else other from None
+
+    def _unknown(self, call: Call) -> Known:
+        return Known(CarriedState(self.backend, self.journal, call.function.__name__))
+
+    def _signature(self, call: Call) -> Signature:
+        found = [self.backend.type_of(leaf) if self.backend.is_array(leaf) else None for leaf in call.leaves]
+        statics = tuple(leaf if type is None else None for leaf, type in zip(call.leaves, found, strict=True))
+        identity = identity_of(call.function)
+        self.calls.kept.setdefault(identity, call.function)
+        return Signature(identity, call.treedef, tuple(found), statics)
+
+    def _with_numbers(self, signature: Signature) -> Signature:
+        """The signature where the Python numbers are arrays that are to be traced."""
+        numbers = next((found for other, found in self.calls.numbers if other.is_same(signature)), None)
+        if numbers is None:
+            return signature
+        made = [
+            self.backend.type_of(static) if k in numbers and type is None else type
+            for k, (type, static) in enumerate(zip(signature.types, signature.statics, strict=True))
+        ]
+        statics = [None if type is not None else static for type, static in zip(made, signature.statics, strict=True)]
+        return Signature(signature.function, signature.treedef, tuple(made), tuple(statics))
+
+    def _trace_numbers(self, first: Signature, last: Signature) -> None:
+        """Trace the Python numbers that each call changes, instead of following call after call."""
+        differing = set()
+        if first.treedef == last.treedef:
+            for k, (one, other) in enumerate(zip(first.statics, last.statics, strict=True)):
+                if not is_same_value(one, other) and type(one) in NUMBERS:
+                    differing.add(k)
+        if not differing or any(other.is_same(first) for other, _ in self.calls.numbers):
+            return
+        self.calls.numbers.append((first, differing))
+        raise _Again
+
+    def _followed(self, call: Call, signature: Signature) -> Any:
+        active = Activation(signature, None, marker_of(call.function))
+        active.regions = len(self.journal.regions)
+        self.calls.followed += 1
+        leaves = self._with_traced_numbers(call, signature)
+        is_same = all(one is other for one, other in zip(leaves, call.leaves, strict=True))
+        with self.calls.under_way(active):
+            return call.follow() if is_same or call.copied() else call.run(*call.arguments(leaves))
+
+    def _with_traced_numbers(self, call: Call, signature: Signature) -> list[Any]:
+        """The leaves, with arrays for the numbers that the signature has types of: what is called in it knows these."""
+        return [
+            leaf if type is None or self.backend.is_array(leaf) else self.backend.zeros(type) + leaf
+            for leaf, type in zip(call.leaves, signature.types, strict=True)
+        ]
+
+    def _again(self, active: Activation, call: Call) -> Any:
+        """The result of a call of what is being traced."""
+        known = active.known
+        assert known is not None
+        if len(CURRENT.catches) > active.attempts:
+            name = getattr(call.function, "__name__", "This function")
+            raise StagingError(
+                f"{user_location()}\n  {name!r} calls itself under a traced condition inside a `try`: what it "
+                "raises is known only after it has been traced.\n  Put the `try` around the outermost call, "
+                "or write the recursion as a loop."
+            )
+        active.is_called = True
+        if known.layout is None:
+            self._checks.end_block()
+        operands = self._operands(active.signature, known, call.leaves)
+        if known.state.is_changed:
+            self._checks.end_block()
+        known.state.refuse_arguments(call.copied())
+        results = self._recorded(active.marker, known, operands, call)
+        if known.never:
+            self._checks.end_block()
+        return results
+
+    def _operands(self, signature: Signature, known: Known, leaves: Sequence[Any]) -> list[Any]:
+        own = [leaf for leaf, type in zip(leaves, signature.types, strict=True) if type is not None]
+        return own + known.state.values()
+
+    def _recorded(self, marker: Marker, known: Known, operands: Sequence[Any], call: Call) -> Any:
+        return self._settled(known, self.backend.recursive_call(marker, operands, known.types()), call)
+
+    def _settled(self, known: Known, outputs: Sequence[Any], call: Call) -> Any:
+        """What a call returns, of the arrays that it gives, once what it writes is written."""
+        assert known.layout is not None
+        count = len(outputs) - len(known.state.types())
+        known.state.settle(outputs[count:])
+        pending = iter(outputs[:count])
+        leaves = [leaf.value if isinstance(leaf, Static) else next(pending) for leaf in leaves_of(known.layout)]
+        result = unflatten(known.layout, leaves)
+        found = parts_of(result).values()
+        for part in found:
+            self.journal.born(part)
+        if known.shares and found:
+            identities = self._checks.identities
+            before = [*call.containers(), *containers_in(Snapshot((call.function,), ()).reachable())]
+            marks = frozenset().union(*map(identities.own_mark, before))
+            for part in found:
+                identities.relate(part, marks, user_location())
+        return result
+
+    # Tracing.
+
+    def _staged(self, call: Call, signature: Signature, known: Known) -> Any:
+        """The result of a call of a function that may call itself."""
+        marker = marker_of(call.function)
+        active = Activation(signature, known, marker)
+        created = 0 if LOCAL.frame is None else len(LOCAL.frame.created)
+        try:
+            body = self._traces.body(active, call)
+        finally:
+            if LOCAL.frame is not None:
+                del LOCAL.frame.created[created:]
+        if body is None:
+            # From here on writes take effect: this is no trace that can be made again.
+            self.calls.is_settled = self.calls.is_settled or not self.calls.active
+            return self._followed(call, signature)
+        operands = self._operands(signature, known, call.leaves)
+        if known.state.is_changed:
+            return self._staged(call, signature, known)
+        known.state.refuse_arguments(call.copied())
+        bodies = self.calls.bodies
+        bodies[marker] = body
+        outer = {each.marker for each in self.calls.active if each.known is not None}
+        reached = self._reached(marker)
+        if reached & outer:
+            self._refuse_closure(active, body, reached)
+            return self._recorded(marker, known, operands, call)
+        functions = {each: bodies[each] for each in reached}
+        bound = _Bound(call.function, marker, self._checks.can_raise_later())
+        spec = RecursionSpec(functions, marker, operands, bound.depth, bound.in_tail_position)
+        outputs, ended = self.backend.recursion(spec)
+        take_down(Remark(place_of(call.function), bound.remark()))
+        if bound.can_raise:
+            self._checks.raise_unless(ended, bound.error)
+        else:
+            outputs = [self._meaningless(value, ended) for value in outputs]
+        result = self._settled(known, outputs, call)
+        if known.never:
+            self._checks.end_block()
+        return result
+
+    def _meaningless(self, value: Any, ended: Any) -> Any:
+        """A result of a call that may have gone too deep where nothing can be raised."""
+        return jnp.where(ended, value, jnp.nan) if jnp.issubdtype(value.dtype, jnp.inexact) else value
+
+    def _reached(self, marker: Marker) -> set[Marker]:
+        """The functions that one calls, itself among them, and those that these call."""
+        found, pending = set(), [marker]
+        while pending:
+            each = pending.pop()
+            if each not in found:
+                found.add(each)
+                if each in self.calls.bodies:
+                    pending += self.backend.functions_called(self.calls.bodies[each].traced)
+        return found
+
+    def _refuse_own_closure(self, call: Call, signature: Signature) -> None:
+        """Refuse a function that another one defines anew each time that it is traced: the next trace would not know it."""
+        code, *_ = signature.function
+        if any(other.function[0] is code and other.function != signature.function for other, _ in self.calls.found):
+            raise StagingError(
+                f"{user_location()}\n  {call.function.__name__!r} and the function that it is defined in both call themselves under a "
+                "traced condition. The first reads variables of the second, and each call has variables of its own.\n"
+                "  Define it outside, and pass their values as arguments."
+            )
+
+    def _refuse_closure(self, active: Activation, body: FunctionBody, reached: set[Marker]) -> None:
+        """Refuse a function that reads variables of one that it calls, of which there are as many as calls."""
+        around = next(each for each in self.calls.active if each.marker in reached)
+        if self.backend.closes_over(body.traced, around.place):
+            raise StagingError(
+                f"{active.marker.where}\n  {active.marker.name!r} and {around.marker.name!r} call each other under a traced condition. "
+                "The first reads variables of the second, and each call has variables of its own.\n  Pass their values as arguments."
+            )
+
+
+class _Bound:
+    """How deep a function may call itself.
+
+    Attributes:
+      can_raise: whether an exception has a way to the caller.
+      in_tail_position: how many calls in tail position may follow one another; None for any number.
+    """
+
+    def __init__(self, function: types.FunctionType, marker: Marker, can_raise: bool) -> None:
+        self._given = limit_of(function)
+        self._marker = marker
+        self._limit = sys.getrecursionlimit() if self._given is None else self._given
+        self._room: tuple[Room, int] | None = None
+        self._depth: int | None = None
+        self.can_raise = can_raise
+        self.in_tail_position = self._limit if can_raise else None
+
+    def remark(self) -> str:
+        """What is said of the function, after it was asked for its depth, if it was."""
+        stack = "They are in tail position, and take no room."
+        if self._depth is not None:
+            stack = f"What a call needs after one in it lies on a stack, with room for {self._depth:,} calls under way."
+        return (
+            f"{self._marker.name} calls itself under a traced condition: its calls are one staged loop, of which an iteration "
+            f"runs what lies between two calls. {stack}"
+        )
+
+    def depth(self, size: int) -> int:
+        """How many calls may be under way at once, each of which takes so many bytes.
+
+        Raises:
+          StagingError: no limit is given, and nothing can be raised where it is passed.
+        """
+        if self._given is None and not self.can_raise:
+            raise StagingError(
+                f"{self._marker.where}\n  {self._marker.name!r} calls itself under a traced condition and has "
+                "work left after that call, and a bare jax.jit around converted code cannot raise "
+                "RecursionError.\n"
+                f"  Bound its depth: decorate it with autograph.recursion_limit({self._limit}), or call it through "
+                "autograph.function."
+            )
+        self._depth = self._depth_for(size)
+        return self._depth
+
+    def _depth_for(self, size: int) -> int:
+        rooms = None if LOCAL.frame is None else LOCAL.frame.rooms
+        if self._given is not None or rooms is None or size * self._limit <= _SMALL_STACK:
+            return self._limit
+        room = rooms.of(self._marker.where, self._marker.name, 1)
+        if room >= self._limit:
+            return self._limit
+        self._room = Room(self._marker.where, self._marker.name, rooms, is_of_calls=True), room
+        return room
+
+    def error(self) -> Exception:
+        """What is raised where it goes deeper."""
+        if self._room is None:
+            return RecursionError("maximum recursion depth exceeded")
+        room, calls = self._room
+        return room.outgrown(calls)

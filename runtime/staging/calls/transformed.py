@@ -1,0 +1,287 @@
+"""Functions of the user's that a library has wrapped, ``jax.jit(f)`` say: the same wrapper around the converted function.
+
+So a helper that is under a transform when converted code calls it has its control flow staged, and keeps what the transform
+does: a compilation of its own, a derivative of its own, an axis. JAX traces such a helper once for many calls, so what it writes
+to objects from outside cannot be part of a call, and is refused.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import types
+import weakref
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import jax
+
+from autograph.backends.base import Backend
+from autograph.runtime.code.library_table import is_library
+from autograph.runtime.effects.raising import CURRENT, through_control_flow
+from autograph.runtime.heap.journal import Journal
+from autograph.runtime.heap.leaked_tracers import refuse_writes, take_back_leaks
+from autograph.runtime.tracing.locations import is_internal
+from autograph.runtime.tracing.recording import LOCAL
+
+_KEPT = 1024  # a wrapper may be reached from what is made of it, so that nothing but the number ends it
+
+
+class Memory:
+    """What has been made of objects, while they live, and of so many at most."""
+
+    def __init__(self) -> None:
+        self._made: dict[int, tuple[Callable[[], Any], Any]] = {}
+
+    def get(self, value: Any) -> Any:
+        """What has been made of it; None if nothing has."""
+        known = self._made.get(id(value))
+        return known[1] if known is not None and known[0]() is value else None
+
+    def keep(self, value: Any, made: Any) -> bool:
+        """Keep what has been made of it; False if it cannot be told how long it lives."""
+        try:
+            self._made[id(value)] = weakref.ref(value), made
+        except TypeError:
+            return False
+        if len(self._made) > _KEPT:
+            newer = list(self._made.items())[_KEPT // 2 :]
+            self._made = {key: entry for key, entry in newer if entry[0]() is not None}
+        return True
+
+    def forget(self, value: Any) -> None:
+        self._made.pop(id(value), None)
+
+
+class Transformed:
+    """Wrappers made again around converted functions, each once, so that what it keeps (compiled programs) is kept.
+
+    Args:
+      backend: knows JAX's own transforms.
+      journal: knows what is written while a function is traced.
+      convert: what is called in place of a function of the user's.
+    """
+
+    def __init__(self, backend: Backend, journal: Journal, convert: Callable[[Any], Any]) -> None:
+        self._backend = backend
+        self._journal = journal
+        self._converted = convert
+        self._eager = Memory()
+        self._of_frames: weakref.WeakKeyDictionary[Any, dict[bool, Memory]] = weakref.WeakKeyDictionary()
+        self._of_attempts: weakref.WeakKeyDictionary[Any, Memory] = weakref.WeakKeyDictionary()
+
+    @property
+    def _memory(self) -> Memory:
+        """What has been made for what is being recorded: what is traced there is no other recording's.
+
+        Its lists have the room of that recording, and an exception meets the handlers that surround the call.
+        """
+        frame, scope = LOCAL.frame, CURRENT.scope
+        if CURRENT.catches:
+            return self._of_attempts.setdefault(CURRENT.catches[-1], Memory())
+        if frame is None:
+            return self._eager
+        return self._of_frames.setdefault(frame, defaultdict(Memory))[scope is not None and scope.tries > 0]
+
+    def around(self, called: Any) -> Any:
+        """As `of`, for a call; in a ``try`` such that exceptions go on after it."""
+        made = self.of(called)
+        if made is called or not CURRENT.catches:
+            return made
+        return functools.wraps(called, updated=())(
+            lambda *args, **kwargs: through_control_flow(lambda: made(*args, **kwargs))
+        )
+
+    def of(self, called: Any) -> Any:
+        """What to call in place of a library's function or object; that itself if it wraps no function that is converted."""
+        memory = self._memory
+        known = memory.get(called)
+        if known is not None:
+            return known
+        if _is_method(called):
+            return self._method(called)  # made anew each time that it is looked up, and so is this
+        if not hasattr(called, "__wrapped__") and not _is_partial(called):
+            return called
+        if not memory.keep(called, called):  # which what it wraps may refer to
+            return called
+        try:
+            made = self._around_converted(called, lambda begun: memory.keep(called, begun))
+        except BaseException:
+            memory.forget(called)
+            raise
+        memory.keep(called, made)
+        return made
+
+    def _convert(self, called: Any) -> Any:
+        """What a wrapper calls in place of a function or an object of the user's: always the same."""
+        converted = self._converted(called)
+        if type(converted) is types.MethodType and type(converted.__func__) is types.FunctionType:
+            function = self._guarded(converted.__func__, called)
+            return converted if function is converted.__func__ else types.MethodType(function, converted.__self__)
+        is_new = type(converted) is types.FunctionType and converted is not called
+        return self._guarded(converted, called) if is_new else converted
+
+    def _guarded(self, converted: types.FunctionType, called: Any) -> Callable[..., Any]:
+        """The converted function of ``called``, whose writes to what is outside of it are refused."""
+        memory = self._memory
+        known: Callable[..., Any] | None = memory.get(converted)
+        if known is not None:
+            return known
+
+        @functools.wraps(converted)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            is_staged = self._journal.is_open
+            with self._journal.watching() as watch:
+                try:
+                    result = converted(*args, **kwargs)
+                except BaseException:
+                    take_back_leaks(watch)
+                    raise
+                refuse_writes(watch, called, (args, kwargs), is_staged)
+            return result
+
+        memory.keep(converted, call)
+        return call
+
+    def _around_converted(self, called: Any, begun: Callable[[Any], object]) -> Any:
+        if type(called) is types.FunctionType:
+            return self._closure(called)
+        if _is_partial(called):
+            function = self._inner(called.func)
+            return called if function is called.func else functools.partial(function, *called.args, **called.keywords)
+        made = self._backend.around_another(called, self._inner, begun)
+        if made is not None:
+            return made
+        make = _MAKERS.get(f"{type(called).__module__}.{type(called).__qualname__}")
+        if make is None:
+            return called
+        wrapped = called.__wrapped__
+        function = self._converted_object(wrapped)
+        return called if function is wrapped else make(self._backend, called, function)
+
+    def _closure(self, function: types.FunctionType, around: Any = None) -> types.FunctionType:
+        """A library's closure with converted functions in the place of the user's. ``around``: what a closure around it is of."""
+        own = function.__dict__.get("__wrapped__")
+        wrapped = around if own is None else own
+        cells, is_new = [], False
+        for cell in function.__closure__ or ():
+            try:
+                held = cell.cell_contents
+            except ValueError:  # bound later
+                cells.append(cell)
+                continue
+            if held is wrapped:
+                made = self._converted_object(held)
+            elif type(held) is types.FunctionType and is_library(held) and not hasattr(held, "__wrapped__"):
+                made = self._closure(held, wrapped)
+            else:
+                made = self._part(held)
+            is_new = is_new or made is not held
+            cells.append(cell if made is held else types.CellType(made))
+        if not is_new:
+            return function
+        again = types.FunctionType(
+            function.__code__, function.__globals__, function.__name__, function.__defaults__, tuple(cells)
+        )
+        again.__kwdefaults__ = function.__kwdefaults__
+        functools.update_wrapper(again, function)
+        if own is not None:
+            again.__wrapped__ = self._converted_object(own)  # type: ignore[attr-defined]
+        else:
+            del again.__wrapped__  # type: ignore[attr-defined]
+        return again
+
+    def _part(self, held: Any) -> Any:
+        if type(held) is tuple:
+            parts = tuple(map(self._inner, held))
+            return held if all(new is old for new, old in zip(parts, held, strict=True)) else parts
+        return self._inner(held)
+
+    def _inner(self, value: Any) -> Any:
+        """A function that a wrapper holds, converted if it is the user's, or wrapped again if it is wrapped itself."""
+        kind = type(value)
+        if kind is types.FunctionType and is_internal(value.__code__.co_filename):
+            return value  # it is converted
+        if kind is types.FunctionType and is_library(value):
+            return self.of(value) if hasattr(value, "__wrapped__") else self._closure(value)
+        if kind is types.FunctionType or (kind is types.MethodType and type(value.__func__) is types.FunctionType):
+            return self._convert(value)
+        if kind is functools.partial:
+            function = self._inner(value.func)
+            return value if function is value.func else functools.partial(function, *value.args, **value.keywords)
+        if not isinstance(value, type) and is_library(kind) and callable(value):
+            return self.of(value)
+        return value
+
+    def _method(self, called: Any) -> Any:
+        """A library's bound method: a tree with the instance in it, as Equinox's are, of which a static part may be made."""
+        function = self._inner(called.__func__)
+        return called if function is called.__func__ else jax.tree_util.Partial(function, called.__self__)
+
+    def _converted_object(self, wrapped: Any) -> Any:
+        """What a wrapper is of: a function, or an object of the user's that is called."""
+        if not callable(wrapped) or isinstance(wrapped, type) or is_library(type(wrapped)):
+            return self._inner(wrapped)
+        made = self._convert(wrapped)
+        is_tree = not jax.tree_util.all_leaves([wrapped])
+        is_method = type(made) is types.MethodType and made.__self__ is wrapped
+        return jax.tree_util.Partial(made.__func__, wrapped) if is_tree and is_method else made
+
+
+def _is_method(called: Any) -> bool:
+    """Whether a library's object is a bound method."""
+    return type(called) is not types.MethodType and hasattr(called, "__func__") and hasattr(called, "__self__")
+
+
+def _is_partial(called: Any) -> bool:
+    """Whether a library's object is a function with some of its arguments, as `functools.partial` is."""
+    return type(called).__name__ == "Partial" and all(hasattr(called, name) for name in ("func", "args", "keywords"))
+
+
+def _filter_jit(backend: Backend, called: Any, function: Any) -> Any:
+    """Equinox's: as `filter_jit` makes it of another function."""
+    donated = {
+        (True, True, True): "all",
+        (True, False, True): "all-except-first",
+        (False, True, True): "warn",
+        (False, False, True): "warn-except-first",
+        (False, False, False): "none",
+    }
+    donate = donated.get((called.filter_warning, called.donate_first, called.donate_rest))
+    if donate is None:
+        return called
+    made = sys.modules["equinox"].filter_jit(function, donate=donate)
+    is_alike = backend.compilation_options(made._cached) == backend.compilation_options(called._cached)
+    return made if is_alike else called
+
+
+def _filtered(backend: Backend, called: Any, function: Any) -> Any:
+    """Equinox's other transforms: a tree, one leaf of which is the function."""
+    inner = called.__wrapped__
+    return jax.tree_util.tree_map(
+        lambda leaf: function if leaf is inner else leaf, called, is_leaf=lambda leaf: leaf is inner
+    )
+
+
+def _nnx_jit(backend: Backend, called: Any, function: Any) -> Any:
+    """Flax's: as `nnx.jit` makes it, where no shardings are given."""
+    options = backend.compilation_options(called.jitted_fn)
+    if options is None or called.in_shardings is not None or called.out_shardings is not None:
+        return called
+    own = {name: value for name, value in options.items() if name in _NNX_OPTIONS}
+    return type(called)(function, None, None, **own)
+
+
+_NNX_OPTIONS = ("static_argnums", "static_argnames", "donate_argnums", "donate_argnames", "keep_unused", "inline")
+
+
+_MAKERS: Mapping[str, Callable[[Backend, Any, Any], Any]] = types.MappingProxyType(
+    {
+        "equinox._jit._JitWrapper": _filter_jit,
+        "equinox._ad._ValueAndGradWrapper": _filtered,
+        "equinox._ad._GradWrapper": _filtered,
+        "equinox._vmap_pmap._VmapWrapper": _filtered,
+        "flax.nnx.transforms.compilation.JitWrapped": _nnx_jit,
+    }
+)

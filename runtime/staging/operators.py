@@ -1,0 +1,187 @@
+"""The operators that converted code calls, as one object under the name ``ag__``.
+
+Each statement asks its values how to run: on concrete ones it keeps Python's meaning, on traced ones it is staged
+through the backend.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from typing import Any
+
+from autograph.backends.base import Backend
+from autograph.runtime.containers.array_functions import array_overloads
+from autograph.runtime.containers.orderings import Orderings
+from autograph.runtime.staging.access.bounds import Bounds
+from autograph.runtime.staging.access.items import Items
+from autograph.runtime.staging.access.list_writes import ListWrites
+from autograph.runtime.staging.access.masks import Masks
+from autograph.runtime.staging.access.operations import Operations
+from autograph.runtime.staging.access.outside_lists import OutsideLists
+from autograph.runtime.staging.access.reported_writes import ReportedWrites
+from autograph.runtime.staging.access.slices import Slices
+from autograph.runtime.staging.builtins.derived_generators import DerivedGenerators
+from autograph.runtime.staging.builtins.lists import Lists
+from autograph.runtime.staging.builtins.logs import Logs
+from autograph.runtime.staging.builtins.python_builtins import Builtins
+from autograph.runtime.staging.builtins.reductions import Reductions
+from autograph.runtime.staging.builtins.tqdm_bars import TqdmBars
+from autograph.runtime.staging.calls.calls import Calls
+from autograph.runtime.staging.calls.recursion import Recursion
+from autograph.runtime.staging.calls.transformed import Transformed
+from autograph.runtime.staging.context import Context
+from autograph.runtime.staging.policy.opaque import OpaqueCalls
+from autograph.runtime.staging.policy.python_tests import PythonTests
+from autograph.runtime.staging.policy.wrappers import Wrappers
+from autograph.runtime.staging.statements.attempts import Attempts
+from autograph.runtime.staging.statements.conditionals import Conditionals
+from autograph.runtime.staging.statements.constants import ConstantChoices
+from autograph.runtime.staging.statements.generators import Generators
+from autograph.runtime.staging.statements.iteration import Iteration
+from autograph.runtime.staging.statements.loops import Loops
+from autograph.runtime.staging.statements.managers import ContextManagers
+from autograph.runtime.staging.statements.nones import Nones
+from autograph.runtime.staging.statements.rolling import Rolling
+
+
+class Operators(Conditionals, Loops, Items, Calls, Builtins, Lists):
+    """What ``ag__`` names in converted code, for one backend and one set of options.
+
+    Attributes:
+      backend: runs staged statements.
+      converter: converts the functions that converted code calls; set by whoever makes both.
+      found_again: how another process, to which converted code is sent, finds these operators: a function and its arguments; set likewise.
+      recursive: whether called functions are converted.
+
+    Args:
+      writes_at_run_time: whether writes to containers outside the function are operations of the program.
+      check_bounds: whether an index that is out of range raises.
+    """
+
+    def __init__(
+        self,
+        backend: Backend,
+        context: Context,
+        recursive: bool = True,
+        writes_at_run_time: bool = False,
+        check_bounds: bool = False,
+    ) -> None:
+        self.backend = backend
+        self.recursive = recursive
+        self.converter: Any = None
+        self.found_again: tuple[Callable[..., Operators], tuple[Any, ...]] | None = None
+        self.marks = context.marks
+        self.journal = context.journal
+        self.facts = context.facts
+        self.identities = context.identities
+        self.opaque = OpaqueCalls(
+            self.journal, self._is_converted, lambda function: self.converter.writes_unseen(function)
+        )
+        self.constants = ConstantChoices(self.staged_if, self.call)
+        self.recursion = Recursion(
+            backend,
+            self.journal,
+            context.calls,
+            is_converted=self._is_converted,
+            convert=lambda function: self.converter.convert(function),
+            checks=self,
+        )
+        self.bounds = Bounds(backend, self) if check_bounds else None
+        self.iteration = Iteration(backend, self.journal, self.call)
+        operations = Operations(backend, self.identities, self.journal, self.call)
+        self.operate, self.in_place, self.asked = operations.operate, operations.in_place, operations.asked
+        self.get_attr, self.equals = operations.get_attr, operations.equals
+        nones = Nones(backend, self.facts, self.constants, self.call, self.can_raise_later, self.raise_unless)
+        self.is_, self.is_none, self.is_bool = nones.is_, nones.is_none, nones.is_bool
+        self.check_optionals = nones.check_optionals
+        self.python_test = PythonTests(backend, self.asked).python_test
+        attempts = Attempts(
+            backend,
+            self.journal,
+            self.marks,
+            self.opaque,
+            staged_if=self.staged_if,
+            leave=lambda error: self._leave(error, self.tries()),
+            end_block=self.end_block,
+        )
+        self.try_stmt, self.goes_on = attempts.try_stmt, attempts.goes_on
+        self.manager = ContextManagers(self.call).manager
+        self.slices, self.masks = Slices(backend), Masks(backend, self.raise_unless)
+        self.span = self.slices.span
+        self.list_writes = ListWrites(
+            backend,
+            self.journal,
+            self.identities,
+            self.if_exp,
+            self.can_raise_later,
+            self.raise_unless,
+            self.get_item,
+            self.set_item,
+            self.set_attr,
+        )
+        self.rolling = Rolling(
+            backend,
+            self.journal,
+            self.opaque,
+            lambda function: self.converter.python_only(function),
+            self.truth,
+            self.for_loop,
+            self.may_become_traced,
+        )
+        self.generators = Generators(backend, self.journal, self.call, self.not_, self.for_stmt)
+        self.generator_of, self.temporary = self.generators.generator_of, self.generators.temporary
+        self.yielded, self.yielded_from = self.generators.yielded, self.generators.yielded_from
+        self.is_left = self.generators.is_left
+        self.reductions = Reductions(
+            backend,
+            generators=self.generators,
+            call=self.call,
+            can_raise_later=self.can_raise_later,
+            raise_unless=self.raise_unless,
+            python_test=self.python_test,
+            truth=self.truth,
+            not_=self.not_,
+            if_exp=self.if_exp,
+            if_stmt=self.if_stmt,
+            is_none=self.is_none,
+            for_stmt=self.for_stmt,
+            new_list=self.new_list,
+        )
+        self.generator, self.list_of = self.reductions.generator, self.reductions.list_of
+        self.best_of = self.reductions.best_of
+        self.orderings = Orderings(backend, self.call, self.get_item)
+        self.writes = ReportedWrites(
+            backend,
+            self.journal,
+            convert=lambda function: self.converter.convert(function),
+            call=self.call,
+            checks=self,
+            get_attr=self.get_attr,
+            set_attr=self.set_attr,
+            del_attr=self.del_attr,
+            store_attr=self.store_attr,
+            remove_attr=self.remove_attr,
+        )
+        self.transformed = Transformed(backend, self.journal, self._converted)
+        self.wrappers = Wrappers(backend, self.journal, self.call, self._is_converted)
+        outside = OutsideLists(self.journal, self.call, writes_at_run_time)
+        self.call_outside, self.refuse_pending = outside.call_outside, outside.refuse_pending
+        self.logs = Logs(self.journal, backend.is_traced)
+        builtin = self.make_overloads()
+        self.bars = TqdmBars(backend, builtin[range])
+        derived = DerivedGenerators(
+            self.generators, lambda function: self.converter.convert(function), self.call, self.truth, builtin
+        )
+        overloads = [array_overloads(), builtin, derived.overloads(), self.writes.overloads(), self.logs.overloads()]
+        if self.bounds is not None:
+            overloads.append(self.bounds.overloads())
+        self.overloads = {called: overload for each in overloads for called, overload in each.items()}
+
+    def __reduce__(self) -> Any:
+        assert self.found_again is not None, "operators of no function that leaves the process"
+        return self.found_again
+
+    def _is_converted(self, function: types.FunctionType) -> bool:
+        """Whether a function is what a conversion has made."""
+        return bool(self.converter.is_converted(function))

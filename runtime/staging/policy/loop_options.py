@@ -1,0 +1,189 @@
+"""`set_loop_options`: the directive for one loop, and `LoopOptions`: what it says, checked."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import numpy as np
+
+from autograph.runtime.errors import StagingError
+from autograph.runtime.tracing.locations import user_location
+
+
+def set_loop_options(
+    *,
+    maximum_iterations: Any = None,
+    maximum_length: int | None = None,
+    shape_invariants: Any = None,
+    checkpoints: int | None = None,
+    unroll: bool | int | None = None,
+) -> None:
+    """Say how the loop is to be staged, as the first statement of its body.
+
+    In converted code the options are evaluated once, before the loop, and hold for this loop only. Plain Python runs
+    the call and ignores it, ``maximum_iterations`` too.
+
+    Args:
+      maximum_iterations: the loop ends after so many iterations as if its test had become false: an int, or an
+        integer scalar. Lists, each `TensorArray` and gradients can rely on a bound that is an int.
+      maximum_length: room for each list that the loop lengthens without a known bound. A list that gets longer is an IndexError when
+        the program runs; a bare ``jax.jit`` cannot raise, and drops what is beyond.
+      shape_invariants: pairs of a variable and its shape, None for a size that is not fixed, as in TensorFlow. The
+        shapes are compared with the variables' own. XLA's shapes are fixed: a variable that changes shape is refused all
+        the same.
+      checkpoints: how many states of the loop a gradient may keep; what lies between is computed again.
+      unroll: True runs the loop in Python, each iteration by itself in the program. False makes one loop of it, a plain
+        ``range`` of Python ints too, or raises. An int is one loop that takes so many iterations in each step.
+
+    Raises:
+      TypeError, ValueError: an option that cannot be meant (in converted code).
+      StagingError: the call is not the first statement of a loop's body (in converted code that is traced).
+
+    >>> import autograph as ag, jax.numpy as jnp
+    >>> @ag.function
+    ... def root(x):
+    ...     y = x
+    ...     while y * y != x:
+    ...         ag.set_loop_options(maximum_iterations=20)
+    ...         y = (y + x / y) / 2
+    ...     return y
+    >>> round(float(root(jnp.array(2.0))), 4)
+    1.4142
+    """
+
+
+@dataclass(frozen=True)
+class LoopOptions:
+    """One loop's options, checked. See `set_loop_options`."""
+
+    maximum_iterations: Any = None
+    checkpoints: int | None = None
+    unroll: bool | int | None = None
+    has_invariants: bool = False
+    maximum_length: int | None = None
+
+    @property
+    def bound(self) -> int | None:
+        """The greatest number of iterations, where it is known now."""
+        return self.maximum_iterations if isinstance(self.maximum_iterations, int) else None
+
+    @property
+    def has_traced_bound(self) -> bool:
+        return self.maximum_iterations is not None and self.bound is None
+
+    @property
+    def is_one_loop(self) -> bool:
+        """Whether it is to be one staged loop, even where Python could run it."""
+        return self.unroll is not None and self.unroll is not True
+
+    @property
+    def step(self) -> int:
+        """How many iterations a staged loop takes at once."""
+        return 1 if self.unroll is None or isinstance(self.unroll, bool) else self.unroll
+
+
+NO_OPTIONS = LoopOptions()
+
+
+def make_options(
+    maximum_iterations: Any = None,
+    maximum_length: Any = None,
+    shape_invariants: Any = None,
+    checkpoints: Any = None,
+    unroll: Any = None,
+) -> LoopOptions:
+    """The options of a directive.
+
+    Raises:
+      TypeError, ValueError: as `set_loop_options`.
+    """
+    _check_invariants(shape_invariants)
+    if checkpoints is not None:
+        checkpoints = _integer(checkpoints, "checkpoints", "an int of at least 1, or None", 1)
+    if unroll is not None and not isinstance(unroll, bool | np.bool_):
+        unroll = _integer(unroll, "unroll", "True, False, an int of at least 1, or None", 1)
+    unroll = bool(unroll) if _is_bool(unroll) else unroll
+    if maximum_length is not None:
+        maximum_length = _integer(maximum_length, "maximum_length", "an int of at least 1, or None", 1)
+    return LoopOptions(_maximum(maximum_iterations), checkpoints, unroll, shape_invariants is not None, maximum_length)
+
+
+def _is_bool(value: Any) -> bool:
+    return isinstance(value, bool | np.bool_)
+
+
+def _maximum(value: Any) -> Any:
+    allowed = "an int of at least 0, an integer scalar, or None"
+    value = getattr(value, "__autograph_value__", lambda: value)()
+    if value is None:
+        return None
+    if isinstance(value, jax.core.Tracer):
+        if value.shape != () or not jax.numpy.issubdtype(value.dtype, jax.numpy.integer):
+            raise TypeError(f"maximum_iterations of set_loop_options is {allowed}; got {jax.typeof(value)}")
+        return value
+    return _integer(value, "maximum_iterations", allowed, 0)
+
+
+def _integer(value: Any, name: str, allowed: str, least: int) -> int:
+    try:
+        if _is_bool(value) or getattr(value, "dtype", None) == np.bool_:
+            raise TypeError
+        number = operator.index(value)
+    except TypeError:  # JAX's own, for a traced value, is one
+        raise TypeError(f"{name} of set_loop_options is {allowed}; got {value!r}") from None
+    if number < least:
+        raise ValueError(f"{name} of set_loop_options is {allowed}; got {number}")
+    return number
+
+
+def _check_invariants(pairs: Any) -> None:
+    """See that each shape is one that its variable has."""
+    if pairs is None:
+        return
+    allowed = "a list of pairs of a variable and its shape, with None for a size that is not fixed"
+    if not isinstance(pairs, list | tuple) or not all(isinstance(p, list | tuple) and len(p) == 2 for p in pairs):
+        raise TypeError(f"shape_invariants of set_loop_options is {allowed}; got {pairs!r}")
+    for value, invariant in pairs:
+        shape = getattr(invariant, "shape", invariant)
+        if shape is None:
+            continue
+        if not isinstance(shape, Sequence) or isinstance(shape, str):
+            raise TypeError(f"shape_invariants of set_loop_options is {allowed}; got the shape {shape!r}")
+        if any(size is not None and (_is_bool(size) or not isinstance(size, int | np.integer)) for size in shape):
+            raise TypeError(f"shape_invariants of set_loop_options is {allowed}; got the shape {shape!r}")
+        for leaf in jax.tree_util.tree_leaves(value):
+            own = np.shape(getattr(leaf, "__autograph_value__", lambda leaf=leaf: leaf)())
+            fits = len(own) == len(shape) and all(b is None or a == b for a, b in zip(own, shape, strict=True))
+            if not fits:
+                raise ValueError(
+                    f"shape_invariants of set_loop_options: the variable has the shape {tuple(own)} before the loop, which is "
+                    f"not of the form {tuple(shape)}"
+                )
+
+
+def refuse_misplaced() -> StagingError:
+    """The error for a directive that is reached as a call."""
+    return StagingError(
+        f"{user_location()}\n  set_loop_options must be the first statement of a loop's body, and here it is "
+        "not.\n  Move it to the top of the body of a `for` or `while` without yield and await."
+    )
+
+
+def refuse_unrolling() -> StagingError:
+    """The error for a loop that is to run in Python and whose test is traced."""
+    return StagingError(
+        f"{user_location()}\n  unroll=True asks for a Python loop, and the test is traced: the number of "
+        "iterations is not known.\n  Leave the option out."
+    )
+
+
+def refuse_bound(kind: str) -> StagingError:
+    """The error for a traced maximum_iterations of a loop over what is iterated over in Python."""
+    return StagingError(
+        f"{user_location()}\n  maximum_iterations is traced, and a loop over a {kind} runs in Python.\n  Give an int, or loop over "
+        "a range or an array."
+    )

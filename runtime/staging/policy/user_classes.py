@@ -1,0 +1,232 @@
+"""Which methods that Python calls by itself (operators', properties') users' classes have that conversion changes.
+
+Calls of these stand nowhere in the program, so the expressions that lead to them have to become operator calls. That is
+done where such a class can be expected, and nowhere else: in a function whose module, or a module that it uses, has one.
+"""
+
+from __future__ import annotations
+
+import dis
+import functools
+import sys
+import types
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from autograph.runtime.code.code_names import codes_in
+from autograph.runtime.code.library_table import is_library
+from autograph.runtime.heap.reach import augments
+from autograph.runtime.layouts.statement_variables import contents_of_cells
+from autograph.runtime.staging.access.operations import class_attribute
+
+_BINARY = types.MappingProxyType(
+    {
+        **{
+            "+": "add",
+            "-": "sub",
+            "*": "mul",
+            "@": "matmul",
+            "/": "truediv",
+            "//": "floordiv",
+            "%": "mod",
+            "**": "pow",
+        },
+        **{"<<": "lshift", ">>": "rshift", "&": "and", "|": "or", "^": "xor"},
+    }
+)
+_COMPARISONS = types.MappingProxyType({"<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne"})
+_APPLIED: Mapping[str, frozenset[str]] = types.MappingProxyType(
+    {symbol: frozenset([f"__{name}__", f"__r{name}__"]) for symbol, name in _BINARY.items()}
+    | {f"{symbol}=": frozenset([f"__{name}__", f"__r{name}__", f"__i{name}__"]) for symbol, name in _BINARY.items()}
+    | {symbol: frozenset(f"__{name}__" for name in _COMPARISONS.values()) for symbol in _COMPARISONS}
+    | {
+        "UNARY_NEGATIVE": frozenset(["__neg__"]),
+        "UNARY_INVERT": frozenset(["__invert__"]),
+        "[]": frozenset(["__getitem__"]),
+        "BINARY_SUBSCR": frozenset(["__getitem__"]),
+    }
+)
+SPECIAL = frozenset(name for names in _APPLIED.values() for name in names) | {"__pos__", "__abs__"}
+_WRITES = frozenset(
+    code
+    for name, code in dis.opmap.items()
+    if name.startswith(("STORE_ATTR", "STORE_SUBSCR", "STORE_SLICE", "DELETE_ATTR", "DELETE_SUBSCR"))
+    or name in ("STORE_GLOBAL", "DELETE_GLOBAL")
+)
+_BRANCHES = frozenset(
+    code for name, code in dis.opmap.items() if "JUMP" in name or name in ("FOR_ITER", "UNARY_NOT", "CONTAINS_OP")
+)
+_CALLS = frozenset(code for name, code in dis.opmap.items() if "CALL" in name)
+_SHARED = frozenset(dis.opmap[name] for name in ("STORE_DEREF", "DELETE_DEREF"))
+_MUTATING = frozenset(
+    [
+        "append",
+        "extend",
+        "insert",
+        "remove",
+        "pop",
+        "clear",
+        "sort",
+        "reverse",
+        "update",
+        "popitem",
+        "setdefault",
+        "add",
+    ]
+    + ["discard", "appendleft", "popleft"]
+)
+# Converted code calls these itself, where it comes upon them.
+_CALLED = frozenset(
+    ["__init__", "__new__", "__post_init__", "__call__", "__enter__", "__exit__", "__set__", "__get__", "__delete__"]
+    + ["__setattr__", "__delattr__", "__setitem__", "__delitem__", "__getitem__", "__len__", "__bool__", "__contains__"]
+    + ["__init_subclass__", "__class_getitem__", "__set_name__", "__prepare__"]
+)
+
+
+def operator_methods(function: types.FunctionType) -> frozenset[str]:
+    """Names of the special methods and properties of the users' classes around ``function`` that conversion changes.
+
+    Those with control flow, those that write to something, and those that call what may do either.
+    """
+    if function.__globals__.get("__name__") in sys.stdlib_module_names:
+        return SPECIAL  # it meets objects of any class
+    members = dict(_members(_classes(_modules(function))))
+    needed = {key for key, method in members.items() if _is_cached(key) or _is_changed(method.__code__)}
+    applied = {key: _applied(method.__code__) for key, method in members.items() if key not in needed} if needed else {}
+    found = {name for _, name in needed}
+    while more := {key for key, names in applied.items() if names & found}:  # they lead to others
+        found |= {name for _, name in more}
+        applied = {key: names for key, names in applied.items() if key not in more}
+    return frozenset(found)
+
+
+def writes_unseen(function: types.FunctionType) -> bool:
+    """Whether a class around ``function`` has a special method that writes to something, and that Python calls by itself:
+    to show an object, to hash or compare it in a container, to find an attribute."""
+    for kind in _classes(_modules(function)):
+        for name, method in vars(kind).items():
+            is_special = name.startswith("__") and name.endswith("__") and name not in _CALLED
+            if is_special and type(method) is types.FunctionType and not is_library(method):
+                if _may_write(method, kind, frozenset()):
+                    return True
+    return False
+
+
+def is_stranger(value: Any, function: types.FunctionType) -> bool:
+    """Whether an object's operators, properties or other special methods write, and ``function`` was converted without a
+    thought of its class, which is defined in none of the modules around it."""
+    kind = type(value)
+    if kind.__module__ == function.__globals__.get("__name__") or is_library(kind):
+        return False
+    return _writes_by_itself(kind) and kind.__module__ not in _modules(function)
+
+
+def _writes_by_itself(kind: type) -> bool:
+    for base in kind.__mro__:
+        for name, method in () if is_library(base) else vars(base).items():
+            method = method.fget if isinstance(method, property) else method
+            is_special = name.startswith("__") and name.endswith("__") and name not in _CALLED - SPECIAL
+            is_implicit = is_special or isinstance(vars(base)[name], property)
+            if is_implicit and type(method) is types.FunctionType and _may_write(method, kind, frozenset()):
+                return True
+    return False
+
+
+def _may_write(function: types.FunctionType, kind: type, seen: frozenset[types.CodeType]) -> bool:
+    """Whether the function, or what it calls by name, writes to anything but its own variables."""
+    code = function.__code__
+    if code in seen or is_library(function):
+        return False
+    if _writes(code):
+        return True
+    scope = dict(zip(code.co_freevars, contents_of_cells(function.__closure__), strict=False))
+    for name in {name for part in codes_in(code) for name in (*part.co_names, *part.co_freevars)}:
+        for called in (scope.get(name, function.__globals__.get(name)), class_attribute(kind, name)):
+            if type(called) is types.FunctionType and _may_write(called, kind, seen | {code}):
+                return True
+            if name in _MUTATING and class_attribute(kind, name) is None:
+                return True
+    return False
+
+
+def _modules(function: types.FunctionType) -> frozenset[str]:
+    """The names of the function's module, and of those that its globals and its closure come from."""
+    found = {function.__globals__.get("__name__")}
+    for value in (*function.__globals__.values(), *contents_of_cells(function.__closure__)):
+        if isinstance(value, types.ModuleType):
+            found.add(value.__name__)
+        else:
+            kind = value if isinstance(value, type | types.FunctionType) else type(value)
+            found.add(kind.__module__)
+    return frozenset(
+        name for name in found if isinstance(name, str) and not is_library(types.SimpleNamespace(__module__=name))
+    )
+
+
+def _classes(modules: frozenset[str]) -> Iterator[type]:
+    """The classes defined in these modules, those inside functions included, as far as they derive from `object` or from
+    a class that is found."""
+    pending = [kind for kind in type.__subclasses__(object) if kind.__module__ in modules]
+    for name in modules:
+        members = list(vars(sys.modules.get(name, types)).values()) if name in sys.modules else []
+        pending += [kind for kind in members if isinstance(kind, type) and kind.__module__ in modules]
+    seen = set()
+    while pending:
+        kind = pending.pop()
+        if id(kind) not in seen:
+            seen.add(id(kind))
+            pending += type.__subclasses__(kind)
+            yield kind
+
+
+def _members(classes: Iterable[type]) -> Iterator[tuple[tuple[type, str], types.FunctionType]]:
+    for kind in classes:
+        for name, value in vars(kind).items():
+            if isinstance(value, property):
+                value = value.fget
+            elif isinstance(value, functools.cached_property):
+                value = value.func
+            elif type(value) is not types.FunctionType:
+                value = class_attribute(type(value), "__get__")  # of a descriptor
+            elif name not in SPECIAL:
+                continue
+            if type(value) is types.FunctionType and not is_library(value):
+                yield (kind, name), value
+
+
+def _is_cached(key: tuple[type, str]) -> bool:
+    return isinstance(vars(key[0]).get(key[1]), functools.cached_property)
+
+
+@functools.lru_cache(4096)
+def _is_changed(code: types.CodeType) -> bool:
+    """Whether conversion gives the code another meaning."""
+    return _writes(code) or any(not (_BRANCHES | _CALLS).isdisjoint(part.co_code[::2]) for part in codes_in(code))
+
+
+@functools.lru_cache(4096)
+def _writes(code: types.CodeType) -> bool:
+    """Whether the code itself writes to anything but its own variables."""
+    for part in codes_in(code):
+        operations = part.co_code[::2]
+        if not _WRITES.isdisjoint(operations):
+            return True
+        if augments(part):
+            return True
+        if part.co_freevars and not _SHARED.isdisjoint(operations):
+            stores = (each.argval for each in dis.get_instructions(part) if each.opcode in _SHARED)
+            if any(name in part.co_freevars for name in stores):
+                return True
+    return False
+
+
+def _applied(code: types.CodeType) -> set[str]:
+    """The names of special methods and of attributes that this code's operators and reads may lead to."""
+    found: set[str] = set()
+    for part in codes_in(code):
+        found.update(part.co_names)
+        for instruction in dis.get_instructions(part):
+            symbol = instruction.argrepr.removeprefix("bool(").removesuffix(")")
+            found |= _APPLIED.get(symbol, frozenset()) if instruction.opname in ("BINARY_OP", "COMPARE_OP") else set()
+            found |= _APPLIED.get(instruction.opname, frozenset())
+    return found

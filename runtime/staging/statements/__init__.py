@@ -1,0 +1,1 @@
+"""``if``, ``while``, ``for``, ``try``, ``with``, ``raise`` and generators: in Python, or staged."""

@@ -1,0 +1,419 @@
+"""``try``: handlers for what may be raised when the program runs.
+
+The body runs in the trace that it is in, as any code. An exception that a staged statement in it comes upon under a traced
+condition does not leave the program: it is received (`Staging.receiving`), with what its handler will find (`Moment`). Where the
+body has ended, the code of the first exception chooses, as the test of a staged conditional, between the ``else`` and the
+handlers. A body in which nothing may be raised at run time leaves nothing in the program, and what it raises while tracing
+is handled by Python.
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from autograph.backends.base import Backend
+from autograph.backends.exceptions import RaiseSite
+from autograph.runtime.effects.raise_sites import Site
+from autograph.runtime.effects.raising import CURRENT, chosen, remade
+from autograph.runtime.errors import StagingError
+from autograph.runtime.heap.journal import Journal, WritesOfAttempt
+from autograph.runtime.heap.moments import Moment
+from autograph.runtime.heap.places import Place
+from autograph.runtime.heap.reach import same
+from autograph.runtime.layouts.statement_variables import Marks, Snapshot, Variable, find_variables
+from autograph.runtime.staging.policy.opaque import OpaqueCalls
+from autograph.runtime.staging.statements.raises import BothRaise
+from autograph.runtime.tracing.recording import JOINT, LOCAL
+
+Thunk = Callable[[], Any]
+
+
+@dataclass
+class Handler:
+    """An ``except`` clause.
+
+    Attributes:
+      kinds: the expression for what it catches, None for all.
+      run: its block, of the exception.
+      asks: whether the block may ask for the exception.
+    """
+
+    kinds: Thunk | None
+    run: Callable[[BaseException], Any]
+    asks: bool
+    _found: list[Any] = field(default_factory=list)
+
+    def takes(self, kind: type[BaseException]) -> bool:
+        """Whether it catches exceptions of this class."""
+        if self.kinds is None:
+            return True
+        if not self._found:
+            self._found.append(_checked(self.kinds()))
+        return issubclass(kind, self._found[0])
+
+
+def _checked(kinds: Any) -> Any:
+    for kind in kinds if isinstance(kinds, tuple) else (kinds,):
+        if not (isinstance(kind, type) and issubclass(kind, BaseException)):
+            raise TypeError("catching classes that do not inherit from BaseException is not allowed")
+    return kinds
+
+
+class Thrown:
+    """An exception that a handler catches. See `backends.base.RaiseSite`.
+
+    Attributes: site (the exception), attempt (which ``try`` catches it), moment (what its handler finds).
+    """
+
+    is_caught = True
+    room = None
+    is_check = False
+
+    def __init__(self, site: Site, attempt: Attempt, moment: Moment) -> None:
+        self.site, self.attempt, self.moment = site, attempt, moment
+        carried = (jax.ShapeDtypeStruct(value.shape, value.dtype) for value in moment.values)
+        self.types = (*site.types, *carried)
+        moment.values = []  # they are of traces that end
+
+    @property
+    def name(self) -> str:
+        return self.site.name
+
+    @property
+    def where(self) -> str:
+        return self.site.where
+
+    @property
+    def refusal(self) -> str:
+        """What is said where it is raised in a program that JAX keeps for itself."""
+        return (
+            f"{self.where}\n  {self.name} is raised under a traced condition here, in what a transform of JAX's (jax.jit, "
+            "jax.checkpoint, a rule of derivatives) has recorded, and a `try` around its call catches it: no exception can be "
+            "carried there.\n  Put the `try` into the function, or return a flag."
+        )
+
+    def raise_with(self, values: Sequence[Any]) -> None:
+        raise StagingError(self.refusal)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Thrown) or self.attempt is not other.attempt:
+            return False
+        return self.site == other.site and self.types == other.types and self.moment == other.moment
+
+    def __hash__(self) -> int:
+        return hash(self.site)
+
+    def __repr__(self) -> str:
+        return repr(self.site)
+
+
+class Attempt:
+    """A ``try`` whose body is being traced. See `runtime.raising.Catches`."""
+
+    def __init__(
+        self,
+        handlers: Sequence[Handler],
+        variables: Sequence[Variable],
+        writes: WritesOfAttempt,
+        moment: Callable[[Sequence[Variable], WritesOfAttempt, Any], Moment],
+    ) -> None:
+        self.frame = LOCAL.frame
+        self._place = JOINT.staging.place()
+        self._handlers = handlers
+        self._variables = variables
+        self._writes = writes
+        self._moment = moment
+
+    def takes(self, kind: type[BaseException]) -> bool:
+        return any(handler.takes(kind) for handler in self._handlers)
+
+    def caught(self, site: Site, values: Sequence[Any]) -> tuple[RaiseSite, list[Any]]:
+        moment = self._moment(self._variables, self._writes, self._place)
+        carried = [*values, *moment.values]
+        return Thrown(site, self, moment), carried
+
+    def handler_of(self, thrown: Thrown) -> int:
+        """Which handler catches an exception."""
+        return next(k for k, handler in enumerate(self._handlers) if handler.takes(thrown.site.kind))
+
+
+class Attempts:
+    """The operator for ``try``.
+
+    Args:
+      staged_if: of `Conditionals`.
+      leave, end_block: of `Raising`.
+    """
+
+    def __init__(
+        self,
+        backend: Backend,
+        journal: Journal,
+        marks: Marks,
+        opaque: OpaqueCalls,
+        staged_if: Callable[..., Any],
+        leave: Callable[[BaseException], None],
+        end_block: Callable[[], None],
+    ) -> None:
+        self._backend = backend
+        self._journal = journal
+        self._marks = marks
+        self._opaque = opaque
+        self._staged_if = staged_if
+        self._leave = leave
+        self._end_block = end_block
+
+    def _moment(self, variables: Sequence[Variable], writes: WritesOfAttempt, place: Any) -> Moment:
+        return Moment(variables, writes, self._marks, place, self._journal.note_read)
+
+    def goes_on(self) -> Any:
+        """Whether no exception that a handler catches has been raised where this runs; traced, if only the run knows."""
+        if not CURRENT.catches:
+            return True
+        clear = JOINT.staging.is_clear()
+        return clear if self._backend.is_traced(clear) else bool(clear)
+
+    def try_stmt(
+        self,
+        body: Thunk,
+        handlers: Sequence[tuple[Thunk | None, Callable[[BaseException], Any], bool]],
+        orelse: Thunk | None,
+        final: Thunk | None,
+        names: Sequence[str],
+        found: Sequence[str] = (),
+        result: str | None = None,
+    ) -> Any:
+        """Run ``body``, then ``orelse`` or the handler of what it raises, and ``final`` in any case; what they return.
+
+        Args:
+          handlers: for each its classes, its block, and whether that asks for the exception.
+          names: the variables that the statement may leave changed.
+          found: other variables of the body that the other blocks may read.
+          result: one that the program reads only where it was set.
+        """
+        clauses = [Handler(*each) for each in handlers]
+        functions: list[Any] = [
+            body,
+            *(each.run for each in clauses),
+            *(each for each in (orelse, final) if each is not None),
+        ]
+        if JOINT.staging.is_plain(JOINT.staging.place()):
+            return _in_python(body, clauses, orelse, final)
+        variables = find_variables(names, functions)
+        statement = _Statement(self, functions, variables, [*variables, *find_variables(found, functions)], result)
+        if final is None:
+            return statement.run(body, clauses, orelse)
+        whole = (lambda: statement.run(body, clauses, orelse)) if clauses else body
+        return statement.run_finally(whole, final)
+
+
+@dataclass
+class _Statement:
+    """One ``try`` inside a trace.
+
+    Attributes: functions (its blocks), variables (its state), seen (and what else its blocks may read), result.
+    """
+
+    operators: Attempts
+    functions: Sequence[Callable[..., Any]]
+    variables: Sequence[Variable]
+    seen: Sequence[Variable]
+    result: str | None
+
+    def run(self, body: Thunk, handlers: Sequence[Handler], orelse: Thunk | None) -> Any:
+        with self._attempted(body, handlers) as attempted:
+            pass
+        if attempted.received.code is None:
+            if attempted.error is None:
+                return attempted.value if orelse is None else self._block(orelse)
+            return self._handled_by_python(attempted.error, handlers)
+        blocks = self._handlers_of(attempted, handlers)
+        if attempted.error is None:
+            blocks.insert(0, (None, lambda: attempted.value if orelse is None else self._block(orelse)))
+        return self._chosen(attempted.received.code, blocks)
+
+    def run_finally(self, body: Thunk, final: Thunk) -> Any:
+        """``try: body() finally: final()``: the ``finally`` runs on each of both ways by itself."""
+        handler = Handler(None, lambda error: self._finally(error, final), True)
+        before = CURRENT.chosen
+        with self._attempted(body, [handler]) as attempted:
+            pass
+        if attempted.received.code is None:
+            if attempted.error is not None:
+                try:
+                    raise attempted.error
+                finally:
+                    self._block(final)
+            with nullcontext() if CURRENT.chosen == before else chosen():
+                self._block(final)
+            return attempted.value
+        blocks = self._handlers_of(attempted, [handler])
+        if attempted.error is None:
+            blocks.insert(0, (None, lambda: (attempted.value, self._block(final))[0]))
+        return self._chosen(attempted.received.code, blocks)
+
+    def _finally(self, error: BaseException, final: Thunk) -> None:
+        self._block(final)
+        raise error
+
+    def _block(self, block: Callable[..., Any], *args: Any) -> Any:
+        return self.operators._opaque.block(block)(*args)
+
+    @contextmanager
+    def _attempted(self, body: Thunk, handlers: Sequence[Handler]) -> Iterator[_Attempted]:
+        """Run the body: its value or the exception that it has certainly come to, and what may have been raised before."""
+        operators = self.operators
+        with operators._journal.attempting() as writes:
+            attempt = Attempt(handlers, self.seen, writes, operators._moment)
+
+            def catches(site: RaiseSite) -> bool:
+                return isinstance(site, Thrown) and site.attempt is attempt
+
+            with JOINT.staging.receiving(catches) as received:
+                attempted = _Attempted(attempt, received)
+                CURRENT.catches.append(attempt)
+                try:
+                    attempted.value = body()
+                except Exception as error:
+                    if not self._may_be_handled(error):
+                        raise
+                    attempted.error = error
+                    if received.code is not None:
+                        if not isinstance(error, BothRaise):
+                            operators._leave(error)
+                    elif isinstance(error, BothRaise):
+                        raise  # to what is around
+                finally:
+                    CURRENT.catches.remove(attempt)
+            yield attempted
+
+    def _may_be_handled(self, error: BaseException) -> bool:
+        """Whether a handler may take this: not what says that something cannot be staged."""
+        scope = CURRENT.scope
+        if scope is not None and (error is scope.staged or isinstance(error, StagingError)):
+            scope.caught = error
+            return False
+        return True
+
+    def _handled_by_python(self, error: BaseException, handlers: Sequence[Handler]) -> Any:
+        for handler in handlers:
+            if handler.takes(type(error)):
+                try:
+                    raise error
+                except BaseException:
+                    return handler.run(error)
+        raise error
+
+    def _handlers_of(self, attempted: _Attempted, handlers: Sequence[Handler]) -> list[tuple[list[int] | None, Thunk]]:
+        """The blocks for what may have been raised, each with the numbers of the exceptions that it is for."""
+        groups: dict[Any, list[int]] = {}
+        sites: list[Any] = attempted.received.sites
+        for number, thrown in enumerate(sites, 1):
+            handler = attempted.attempt.handler_of(thrown)
+            key = (handler, thrown.site) if handlers[handler].asks else (handler, None)
+            groups.setdefault(key, []).append(number)
+        return [
+            (numbers, lambda k=k, numbers=numbers: self._handle(attempted, handlers[k], numbers))  # type: ignore[misc]
+            for (k, _), numbers in groups.items()
+        ]
+
+    def _handle(self, attempted: _Attempted, handler: Handler, numbers: Sequence[int]) -> Any:
+        """Run a handler where one of these exceptions has been raised."""
+        received = attempted.received
+        sites: list[Any] = received.sites
+        for each in numbers:
+            restore = functools.partial(self._restore, sites[each - 1], received.payloads[each - 1])
+            if each == numbers[0]:
+                restore()
+            else:
+                self._if(received.code == each, restore, None, self.seen)
+        site = sites[numbers[0] - 1].site
+        values = [received.payloads[numbers[0] - 1][k] for k in range(len(site.types))]
+        for each in numbers[1:]:
+            others = received.payloads[each - 1]
+            values = [jnp.where(received.code == each, new, old) for new, old in zip(others, values, strict=False)]
+        handled = site.stand_ins(values)
+        CURRENT.handled += handled
+        error = handled[0][0]
+        try:
+            raise error
+        except BaseException:
+            return self._block(handler.run, error)
+
+    def _restore(self, thrown: Thrown, payload: Sequence[Any]) -> None:
+        journal = self.operators._journal
+
+        def write(place: Any, value: Any) -> None:
+            if not same(place.get(), value):
+                if isinstance(place, Place) and all(place is not each for each in self.seen):
+                    # A region tells what lives on by who holds it, its places among them.
+                    journal.touch(copy.copy(place))
+                place.set(value)
+
+        thrown.moment.restore(payload[len(thrown.site.types) :], write, journal.born)
+
+    def _chosen(self, code: Any, blocks: Sequence[tuple[Sequence[int] | None, Thunk]]) -> Any:
+        with chosen():
+            try:
+                return self._one_of(code, blocks)
+            except Exception as error:
+                if remade(error) is None:
+                    raise
+                self.operators._leave(error)  # which has come through a handler that runs on all paths that are left
+        self.operators._end_block()
+
+    def _one_of(self, code: Any, blocks: Sequence[tuple[Sequence[int] | None, Thunk]]) -> Any:
+        """Run the block of what the code is the number of."""
+        (numbers, block), *rest = blocks
+        if not rest:
+            return block()
+        test = code == 0
+        if numbers is not None:
+            test = code == numbers[0]
+            for each in numbers[1:]:
+                test = test | (code == each)
+        return self._if(test, block, lambda: self._one_of(code, rest), self.variables)
+
+    def _if(self, test: Any, block: Thunk, orelse: Thunk | None, variables: Sequence[Variable]) -> Any:
+        if not self.operators._backend.is_traced(test):
+            return block() if test else None if orelse is None else orelse()
+        return self.operators._staged_if(
+            test, block, orelse, variables, Snapshot(self.functions, variables), self.result
+        )
+
+
+@dataclass
+class _Attempted:
+    """What has become of a body.
+
+    Attributes: value (what it returned), error (the exception that ends it on all paths that come so far), received.
+    """
+
+    attempt: Attempt
+    received: Any
+    value: Any = None
+    error: BaseException | None = None
+
+
+def _in_python(body: Thunk, handlers: Sequence[Handler], orelse: Thunk | None, final: Thunk | None) -> Any:
+    if final is not None:
+        try:
+            return _in_python(body, handlers, orelse, None)
+        finally:
+            final()
+    try:
+        value = body()
+    except BaseException as error:
+        for handler in handlers:
+            if handler.takes(type(error)):
+                return handler.run(error)
+        raise
+    return value if orelse is None else orelse()

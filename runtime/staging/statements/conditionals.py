@@ -1,0 +1,411 @@
+"""``if``, conditional expressions, ``and``, ``or``, ``not``: Python's meaning on concrete tests, one staged
+branch on traced ones.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax.numpy as jnp
+
+from autograph.backends.base import Backend
+from autograph.runtime.containers.parts import lists_in_arrays, parts_of, unstack_lists
+from autograph.runtime.effects.raising import CURRENT, gathered
+from autograph.runtime.errors import StagingError
+from autograph.runtime.heap.identities import Identities
+from autograph.runtime.heap.journal import ContentsPlace, Journal, Place, key_of
+from autograph.runtime.heap.reach import CONTAINERS
+from autograph.runtime.layouts.kinds import Maybe
+from autograph.runtime.layouts.optional import Optional, held_in
+from autograph.runtime.layouts.statement_variables import (
+    UNBOUND,
+    Marks,
+    Slot,
+    Snapshot,
+    Variable,
+    find_variables,
+    flatten,
+    value_of,
+    values_in,
+)
+from autograph.runtime.staging.policy.opaque import OpaqueCalls
+from autograph.runtime.staging.statements.joined_parts import EndParts, JoinedParts
+from autograph.runtime.staging.statements.joins import RAISES, RESULT, BranchEnd, Join, side_of
+from autograph.runtime.staging.statements.nones import Facts, TestFacts, narrowed
+from autograph.runtime.staging.statements.statement_records import record_branch
+from autograph.runtime.tracing.locations import most_called, user_location
+
+Thunk = Callable[[], Any]
+
+
+class Conditionals:
+    """The operators for two-way choices.
+
+    Needs ``backend``, ``marks`` and ``journal`` from the object it is mixed into.
+    """
+
+    backend: Backend
+    identities: Identities
+    marks: Marks
+    facts: TestFacts
+    asked: Callable[[Any], Any]
+    journal: Journal
+    opaque: OpaqueCalls
+    record_raise: Callable[..., None]
+    ended_by: Callable[[BaseException], None]
+    is_raised_by: Callable[[Any, BaseException], bool]
+    end_block: Callable[[], None]
+    tries: Callable[[], int]
+    can_raise_later: Callable[[], bool]
+    raise_unless: Callable[..., None]
+
+    def if_stmt(
+        self, test: Any, body: Thunk, orelse: Thunk | None, names: Sequence[str], result: str | None = None
+    ) -> Any:
+        """Run one of two blocks; give what it returns.
+
+        ``names`` are the variables that it may leave changed; ``result``, one that the program reads only where it
+        was set.
+        """
+        if type(test) is not bool:
+            test = self.asked(test)
+        if type(test) is bool or not self.backend.is_traced(test):
+            if test:
+                return body()
+            return orelse() if orelse is not None else None
+        functions = (body, orelse)
+        variables = find_variables(names, functions)
+        return self.staged_if(test, body, orelse, variables, Snapshot(functions, variables), result)
+
+    def if_exp(self, test: Any, body: Thunk, orelse: Thunk, names: Sequence[str] = ()) -> Any:
+        """``body() if test else orelse()``; ``names`` are what the operands bind."""
+        if type(test) is not bool:
+            test = self.asked(test)
+        if type(test) is bool or not self.backend.is_traced(test):
+            return body() if test else orelse()
+        variables = find_variables(names, (body, orelse), missing_is_global=False)
+        return self.staged_if(test, body, orelse, variables, Snapshot((body, orelse), variables))
+
+    def and_(self, first: Any, *rest: Thunk, names: Sequence[str] = (), is_test: bool = False) -> Any:
+        """``first and rest[0]() and …`` with Python's values and short circuit.
+
+        ``names`` are what the operands bind. With ``is_test`` only the truth of the result is asked for.
+        """
+        value = first
+        for operand in rest:
+            kept, test = value_of(value), self.asked(value)
+            if self.backend.is_traced(test):
+                value = self._staged_and(test, False if is_test else kept, operand, names, is_test)
+            elif not test:
+                return kept
+            else:
+                value = operand()
+        return value
+
+    def or_(self, first: Any, *rest: Thunk, names: Sequence[str] = (), is_test: bool = False) -> Any:
+        """``first or rest[0]() or …`` with Python's values and short circuit; the arguments are as those of `and_`."""
+        value = first
+        for operand in rest:
+            kept, test = value_of(value), self.asked(value)
+            if self.backend.is_traced(test):
+                value = self._staged_or(test, True if is_test else kept, operand, names, is_test)
+            elif test:
+                return kept
+            else:
+                value = operand()
+        return value
+
+    def _staged_and(self, test: Any, kept: Any, operand: Thunk, names: Sequence[str], is_test: bool) -> Any:
+        variables = find_variables(names, (operand,), missing_is_global=False)
+        learnt: list[Any] = []
+
+        def rest() -> Any:
+            value = self.truth(operand()) if is_test else operand()
+            learnt.append(self.facts.of(value)[0])
+            return value
+
+        result = self.staged_if(test, rest, lambda: kept, variables, Snapshot((operand,), variables))
+        self.facts.note(result, self.facts.of(test)[0] + sum(learnt, ()), ())
+        return result
+
+    def _staged_or(self, test: Any, kept: Any, operand: Thunk, names: Sequence[str], is_test: bool) -> Any:
+        variables = find_variables(names, (operand,), missing_is_global=False)
+        learnt: list[Any] = []
+
+        def rest() -> Any:
+            value = self.truth(operand()) if is_test else operand()
+            learnt.append(self.facts.of(value)[1])
+            return value
+
+        present = held_in(kept) if isinstance(kept, Optional) else kept  # what is true is not None
+        result = self.staged_if(test, lambda: present, rest, variables, Snapshot((operand,), variables))
+        self.facts.note(result, (), self.facts.of(test)[1] + sum(learnt, ()))
+        return result
+
+    def not_(self, value: Any) -> Any:
+        """``not value``."""
+        value = self.asked(value)
+        if self.backend.is_traced(value):
+            opposite = ~self.backend.predicate(value)
+            self.facts.note(opposite, *self.facts.of(value)[::-1])
+            return opposite
+        return not value
+
+    def truth(self, value: Any) -> Any:
+        """``bool(value)``, traced if the value is."""
+        value = self.asked(value)
+        return self.backend.predicate(value) if self.backend.is_traced(value) else bool(value)
+
+    def bound(self, read: Thunk, is_free: bool = False) -> Any:
+        """The value of a variable, after making sure that it has one on every path that leads here.
+
+        ``is_free``: of a function around the one that reads it.
+        """
+        name = read.__code__.co_freevars[0] if read.__code__.co_freevars else read.__code__.co_names[0]
+        cell = (read.__closure__ or (None,))[0]
+        try:
+            value = read()
+        except NameError:
+            value = UNBOUND
+        if value is UNBOUND:  # raised here, the error holds no traceback, and so nothing that the function has made
+            raise self._unbound(name, cell, is_free)
+        if (value is None or isinstance(value, str | bytes | Optional)) and self.marks.reason_lost(cell) is not None:
+            raise self._unbound(name, cell, is_free)
+        mark = self.marks.find(value)
+        if mark is not None:
+            if not self.can_raise_later():
+                raise StagingError(
+                    f"{user_location()}\n  {name!r} may be undefined here: {mark[1]}\n"
+                    f"  Give {name!r} a value before that statement."
+                )
+            self.raise_unless(mark[0], _unbound_error(name, is_free))
+            if CURRENT.catches and self.backend.is_array(value):
+                # Other paths go on too, where a handler is: what is read here has a value, unlike what the mark is on.
+                return jnp.copy(value)
+        return value
+
+    def _unbound(self, name: str, cell: Any, is_free: bool) -> Exception:
+        reason = self.marks.reason_lost(cell)
+        if reason is not None:
+            return StagingError(
+                f"{user_location()}\n  {name!r} may be undefined here: {reason}\n"
+                f"  Give {name!r} a value before that statement."
+            )
+        return _unbound_error(name, is_free)
+
+    def staged_if(
+        self,
+        test: Any,
+        body: Thunk | None,
+        orelse: Thunk | None,
+        variables: Sequence[Variable],
+        snapshot: Snapshot,
+        result_name: str | None = None,
+    ) -> Any:
+        """Trace both blocks, settle what they leave behind, emit one conditional, and bind its results."""
+        where = user_location()
+        if (reason := self.backend.why_not_here()) is not None:
+            raise StagingError(f"{where}\n  {reason}")
+        self.identities.check_unreported()
+        entry = {id(part): part for variable in variables for part in parts_of(variable.get()).values()}
+        predicate = self.backend.predicate(test)
+        if_true, if_false = self.facts.of(test)
+        try:
+            ends = [
+                self._trace_branch(body, variables, snapshot, (predicate, True), if_true),
+                self._trace_branch(orelse, variables, snapshot, (predicate, False), if_false),
+            ]
+        except RecursionError:
+            endless = StagingError(f"{where}\n{_why_too_deep()}")
+            endless._is_endless = True
+            raise endless from None
+        result = Slot(RESULT, None)
+        places: list[Any] = [result, *variables]
+        parts, written = self._joined_parts(ends, len(places), entry, snapshot, where)
+        joined = Join(self.backend, where, predicate, parts.is_outer)
+        if all(end.raises for end in ends):
+            joined.emit(predicate, ends)
+            self.end_block()
+        for k, place in enumerate(places):
+            # Nothing that follows will see what a block that raises leaves behind.
+            sides = [RAISES if end.raises else end.side(k) for end in ends]
+            is_result = (place.name == result_name and k > 0) or getattr(place, "is_result", False)
+            if is_result and any(side.is_bound for side in sides):
+                sides = [side.surely_bound() for side in sides]
+            joined.add(place.name, *sides)
+        for place in written.values():
+            places.append(place)
+            joined.add_written(place, *(end.side_of_place(place) for end in ends))
+        leaves = joined.emit(predicate, ends)
+        record_branch([(place.name, joined.types_of(k)) for k, place in enumerate(places)])
+        for k, place in enumerate(places):
+            if k > len(variables):
+                self.journal.touch(place)  # found by its being written: the region around must know
+            self._bind(place, joined, k, leaves, where, functools.partial(parts.place, k=k))
+        self.identities.refresh()
+        return result.value
+
+    def _joined_parts(
+        self, ends: Sequence[BranchEnd], count: int, entry: dict[int, Any], snapshot: Snapshot, where: str
+    ) -> tuple[JoinedParts, dict[Any, Place]]:
+        """Which containers the results are, and the places besides the variables that the branches write."""
+        written = {key: place for end in ends for key, (place, _, _) in end.written.items()}
+        found: list[Any] = []
+        for key in [*range(count), *written]:
+            sides = [end.parts.get(key) for end in ends]
+            if isinstance(key, int) or any(end.raises for end in ends):
+                if ends[0].raises != ends[1].raises:
+                    sides = [sides[ends[0].raises]] * 2
+            else:
+                value = written[key].get()
+                entry = entry | {id(part): part for part in parts_of(value).values()}
+                sides = [EndParts(value, self.identities) if side is None else side for side in sides]
+            found.append(tuple(sides))
+        parts = JoinedParts(self.identities, self.journal, where, found)
+        parts.resolve(entry, snapshot.reachable())
+        kept = parts.kept(count)  # their contents come with the variables
+        outside = {
+            key: place
+            for key, place in written.items()
+            if not (isinstance(place, ContentsPlace) and id(place.owner) in kept)
+        }
+        parts.ends = [*found[:count], *(found[count + k] for k, key in enumerate(written) if key in outside)]
+        return parts, outside
+
+    def _trace_branch(
+        self,
+        block: Thunk | None,
+        variables: Sequence[Variable],
+        snapshot: Snapshot,
+        path: tuple[Any, bool],
+        facts: Facts,
+    ) -> BranchEnd:
+        with narrowed(facts, snapshot):
+            return self._trace_block(block, variables, snapshot, path)
+
+    def _trace_block(
+        self, block: Thunk | None, variables: Sequence[Variable], snapshot: Snapshot, path: tuple[Any, bool]
+    ) -> BranchEnd:
+        entry = [variable.get() for variable in variables]
+        unchanged = [leaf for value in entry if value is not UNBOUND for leaf in flatten(value)[0]]
+        end = BranchEnd(self.backend)
+
+        region = self.journal.open(variables, self.tries())
+        if isinstance(snapshot, Snapshot):
+            region.entry = snapshot
+        for value in entry:
+            for part in parts_of(value).values():
+                if isinstance(part, CONTAINERS):
+                    region.keep(part)
+        known = self.identities.inside()
+        in_arrays = lists_in_arrays(entry)
+
+        def run() -> list[Any]:
+            with gathered():
+                return traced()
+
+        def traced() -> list[Any]:
+            try:
+                returned = values_in(self.opaque.block(block)()) if block is not None else None
+            except Exception as error:
+                if not self.is_raised_by(region, error):
+                    self.ended_by(error)
+                    raise
+                self.record_raise(error, region)
+                returned, end.raises = None, True
+            flat: list[Any] = []
+
+            def add(value: Any, place: Any = None) -> tuple[Maybe, slice]:
+                layout, leaves = side_of(value, value is UNBOUND or self.marks.defined(value), place)
+                flat.extend(leaves)
+                return layout, slice(len(flat) - len(leaves), len(flat))
+
+            for k, value in enumerate([returned, *(variable.get() for variable in variables)]):
+                if value is not UNBOUND:
+                    unstack_lists(value, in_arrays, region.writes)
+                    end.parts[k] = EndParts(value, self.identities)
+                layout, span = add(value)
+                end.layouts.append(layout)
+                end.spans.append(span)
+            for place in region.written():
+                old = region.before[key_of(place)][1]
+                if old is not UNBOUND:
+                    unchanged.extend(flatten(old, isinstance(place, ContentsPlace))[0])
+                value = place.get()
+                end.written[key_of(place)] = (place, *add(value, place))
+                if value is not UNBOUND:
+                    end.parts[key_of(place)] = EndParts(value, self.identities)
+            self.identities.check_unreported()
+            self.identities.leave(known)
+            snapshot.restore()
+            region.roll_back()
+            return flat
+
+        if block is not None:
+            run.__wrapped__ = block  # type: ignore[attr-defined]
+        living: list[Any] = []
+        self.journal.paths.append(path)
+        try:
+            end.traced = self.backend.trace(run, (), unchanged)
+        finally:
+            self.journal.paths.pop()
+            self.identities.leave(known)
+            snapshot.restore()
+            living = [
+                key_of(place)
+                for place in self.journal.close(region, (block, *snapshot.functions, *snapshot.reachable()))
+            ]
+            self.identities.refresh()
+        end.written = {key: entry for key, entry in end.written.items() if key in living}
+        return end
+
+    def _bind(
+        self,
+        place: Variable,
+        join: Join,
+        k: int,
+        leaves: Sequence[Any],
+        where: str,
+        placed: Callable[[Any], Any],
+    ) -> None:
+        joined = join.variables[k]
+        if joined is None:
+            if place.get() is not UNBOUND:
+                place.set(UNBOUND)
+            return
+        reason = f"only one branch binds it at {where}"
+        is_kept = joined.span.stop > joined.span.start
+        if is_kept:
+            value = placed(join.build(joined, leaves))
+            tag = leaves[joined.span][-1]
+            place.set(value if tag is True else self.marks.add(value, tag, reason))
+        if joined.is_lost:
+            self.marks.lose(place, reason, keep=is_kept)
+
+
+def _why_too_deep() -> str:
+    called = most_called()
+    if called is not None:
+        return (
+            f"  A branch of this statement leads back to it without end: {called!r} calls itself under a traced condition, and "
+            "while tracing both branches are followed.\n  A recursion is staged if its arguments keep their "
+            "types, and their Python values other than numbers, at every depth. Write any other as a "
+            "loop."
+        )
+    return (
+        f"  Staged statements, in each other and in what they call, are nested here as deep as Python's stack of "
+        f"{sys.getrecursionlimit()} frames lets them be traced.\n  Let one return before the next begins, or raise the limit "
+        "(sys.setrecursionlimit) before the call."
+    )
+
+
+def _unbound_error(name: str, is_free: bool) -> NameError:
+    """Python's error for a variable without a value; a cell, where it lives now, has other words for a local one."""
+    if is_free:
+        text = f"cannot access free variable {name!r} where it is not associated with a value in enclosing scope"
+        return NameError(text, name=name)
+    text = f"cannot access local variable {name!r} where it is not associated with a value"
+    return UnboundLocalError(text, name=name)

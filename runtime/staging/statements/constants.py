@@ -1,0 +1,114 @@
+"""Values that are one of several constants, chosen at run time: what is done with one is done for each candidate."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import types
+from collections.abc import Callable
+from typing import Any
+
+import jax
+
+from autograph.runtime.code.library_table import is_library
+from autograph.runtime.effects.raise_sites import DeferredText
+from autograph.runtime.layouts.one_of import OneOf, candidates_of, each, each_purely, is_one_of, merged, tags_of
+from autograph.runtime.layouts.statement_variables import Snapshot
+
+# What puts a value into a container, whichever it is.
+_KEEPING = frozenset(["append", "appendleft", "insert", "extend", "extendleft", "iter"])
+
+
+class ConstantChoices:
+    """Does for each candidate what is done with a `OneOf`, as branches of staged conditionals on the tags."""
+
+    def __init__(self, staged_if: Callable[..., Any], call: Callable[[Any], Any]) -> None:
+        self._staged_if = staged_if
+        self._call = call
+
+    def each(self, value: OneOf, function: Callable[[Any], Any], is_pure: bool = False) -> Any:
+        """``function`` of the candidate that ``value`` is.
+
+        Args:
+          function: takes a candidate.
+          is_pure: ask all candidates at once, if the answers can be put together: it does nothing else.
+        """
+        candidates, tags = candidates_of(value), tags_of(value)
+        if is_pure:
+            found = _asked_at_once(value, function)
+            if found is not NotImplemented:
+                return found
+
+        snapshot = Snapshot((lambda: function,), [])  # what the results may be of, which may be written later
+
+        def chosen(k: int) -> Any:
+            if k == len(candidates) - 1:
+                return function(candidates[k])
+            on_this, on_others = functools.partial(function, candidates[k]), functools.partial(chosen, k + 1)
+            return self._staged_if(tags[k], on_this, on_others, [], snapshot)
+
+        return chosen(0)
+
+    def called(self, value: OneOf) -> Callable[..., Any]:
+        """What to call in place of a function that is one of several."""
+        return lambda *args, **kwargs: each(value, lambda candidate: self._call(candidate)(*args, **kwargs))
+
+    def taking_constants(self, called: Any, made: Any) -> Any:
+        """``made``, which is called in place of ``called``, so that it is given constants: it is called for each candidate."""
+        if made is not called and _is_of_user(called) or _keeps_its_arguments(called):
+            return made
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            value = next(filter(None, map(_chosen_in, itertools.chain(args, kwargs.values()))), None)
+            if value is None:
+                return made(*args, **kwargs)
+            found: OneOf = value[0]
+
+            def with_constant(constant: Any) -> Any:
+                given = [_replaced(argument, found, constant) for argument in args]
+                named = {name: _replaced(argument, found, constant) for name, argument in kwargs.items()}
+                return self._call(called)(*given, **named)
+
+            return each(found, with_constant)
+
+        return call
+
+
+def _asked_at_once(value: OneOf, function: Callable[[Any], Any]) -> Any:
+    try:
+        return merged(value, [function(candidate) for candidate in candidates_of(value)])
+    except Exception:  # of one candidate perhaps: it is for the run to say
+        return NotImplemented
+
+
+def _chosen_in(argument: Any) -> list[OneOf]:
+    """The argument, or the values of a text that is to be made of them, where they are one of several constants."""
+    values = argument.values if type(argument) is DeferredText else (argument,)
+    return [value for value in values if type(value) is OneOf]
+
+
+def _replaced(argument: Any, value: OneOf, constant: Any) -> Any:
+    if type(argument) is DeferredText:
+        return DeferredText(argument.make, tuple(_replaced(each, value, constant) for each in argument.values))
+    return constant if argument is value else argument
+
+
+def _is_of_user(called: Any) -> bool:
+    """Whether this is a function or class of the user's, whose converted code takes the value as it is."""
+    return isinstance(called, types.FunctionType | types.MethodType | type) and not is_library(called)
+
+
+def _keeps_its_arguments(called: Any) -> bool:
+    is_users_class = isinstance(called, type) and not is_library(called)
+    if isinstance(called, types.FunctionType) and called is jax.debug.breakpoint:
+        return True  # it looks at the frame that calls it, which is to be the user's
+    return is_users_class or (isinstance(called, types.BuiltinFunctionType) and called.__name__ in _KEEPING)
+
+
+def is_identical(one: Any, other: Any) -> Any:
+    """``one is other``; a traced bool where either is one of several constants."""
+    if is_one_of(one):
+        return each_purely(one, lambda candidate: is_identical(candidate, other))
+    if is_one_of(other):
+        return each_purely(other, lambda candidate: is_identical(one, candidate))
+    return one is other

@@ -1,0 +1,200 @@
+"""Generators of converted code: loops over them that are staged, where the loop's body takes the place of each ``yield``.
+
+A generator is Python's own object, and Python may advance it. As long as nothing has, a loop over it can run the function's
+other form instead, which calls the loop's body with each value: then the branches and loops around a ``yield`` are statements as
+any others.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import types
+import weakref
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from autograph.backends.base import Backend, NotRollable
+from autograph.runtime.errors import StagingError
+from autograph.runtime.heap.journal import Journal
+from autograph.runtime.layouts.loop_bodies import LoopBody
+from autograph.runtime.layouts.optional import Optional, held_in
+from autograph.runtime.layouts.statement_variables import CellVariable
+from autograph.runtime.staging.access.operations import user_method
+from autograph.runtime.staging.policy.loop_options import NO_OPTIONS
+from autograph.runtime.staging.statements.loop_state import ForLoop
+from autograph.runtime.staging.statements.rolling import tells
+from autograph.runtime.tracing.locations import user_location
+
+_FRESH, _ADVANCED, _ENDED, _LEFT = "fresh", "advanced", "ended", "left"
+
+
+@dataclass(eq=False)
+class Source:
+    """What a generator that nothing has advanced was made of.
+
+    Attributes:
+      each, each_until: the function's forms that call a `LoopBody`, to the end and until it is left.
+      arguments: of the call that made the generator.
+      region: the block of a staged statement that it was made in; None outside of these.
+      name: the function's.
+      state: what has become of it.
+      is_temporary: whether nothing but the call that it is an argument of can advance it.
+    """
+
+    each: Callable[..., Any]
+    each_until: Callable[..., Any]
+    arguments: tuple[Any, ...]
+    region: Any
+    name: str
+    state: str = _FRESH
+    is_temporary: bool = False
+
+
+class Generators:
+    """The operators for generator functions.
+
+    Args:
+      call: what to call in place of a function.
+      not_: of `Conditionals`.
+      for_stmt: of `Loops`.
+    """
+
+    def __init__(
+        self,
+        backend: Backend,
+        journal: Journal,
+        call: Callable[[Any], Any],
+        not_: Callable[[Any], Any],
+        for_stmt: Callable[..., Any],
+    ) -> None:
+        self.backend = backend
+        self.journal = journal
+        self.call = call
+        self.not_ = not_
+        self.for_stmt = for_stmt
+        self._sources: weakref.WeakKeyDictionary[Any, Source] = weakref.WeakKeyDictionary()
+
+    def generator_of(
+        self,
+        generator: Callable[..., Generator[Any, Any, Any]],
+        each: Callable[..., Any],
+        each_until: Callable[..., Any],
+        arguments: tuple[Any, ...],
+        name: str | None = None,
+    ) -> Any:
+        """The generator that a call of a generator function gives; ``name``, if it is not to have the function's."""
+        qualname = generator.__qualname__.removesuffix(f".<locals>.{generator.__name__}")
+        if name is not None:
+            qualname = ".".join([*qualname.split(".")[:-1], name])
+        made: Any = generator(*arguments)
+        if not self.backend.is_eager():
+            source = Source(each, each_until, arguments, self.journal.block, qualname)
+            made = _advancing(made, source)
+            self._sources[made] = source
+        made.__name__, made.__qualname__ = qualname.rpartition(".")[2], qualname
+        return made
+
+    def temporary(self, iterable: Any) -> Any:
+        """``iterable``, which an expression has made for one call."""
+        source = self._sources.get(iterable) if type(iterable) is types.GeneratorType else None
+        if source is not None:
+            source.is_temporary = True
+        return iterable
+
+    def source_of(self, iterable: Any) -> Source | None:
+        """What to run in place of a loop over this; None where Python is to iterate."""
+        if self.backend.is_eager():
+            return None
+        method = user_method(type(iterable), "__iter__")
+        if method is not None and inspect.isgeneratorfunction(method):
+            iterable = self.call(method)(iterable)  # runs nothing of it
+            self.temporary(iterable)
+        source = self._sources.get(iterable) if type(iterable) is types.GeneratorType else None
+        if source is None or source.state is not _FRESH or source.region is not self.journal.block:
+            return None
+        return source
+
+    def is_done_with(self, iterable: Any) -> bool:
+        """Whether a function that may leave this generator before its end is the last that advances it."""
+        source = self.source_of(iterable)
+        return source is not None and source.is_temporary
+
+    def take_loop(self, iterable: Any, loop: ForLoop, python_only: str | None) -> bool:
+        """Run a loop over a generator in the place of its ``yield`` statements; False where Python is to iterate."""
+        source = self.source_of(iterable) if loop.options is NO_OPTIONS else None
+        if source is None:
+            return False
+        variables = [
+            dataclasses.replace(each, is_result=each.name == loop.result) if isinstance(each, CellVariable) else each
+            for each in loop.variables()
+        ]
+        self.run(source, LoopBody(loop.body, loop.test, variables, python_only))
+        return True
+
+    def run(self, source: Source, body: LoopBody) -> Any:
+        """Run a loop over a generator. Gives what its function returns; nothing reads it where the loop is left."""
+        source.state = _ENDED if body.test is None else _LEFT
+        form = source.each if body.test is None else source.each_until
+        try:
+            returned = form(body, *source.arguments)
+        except StopIteration as error:
+            if error is body.stopped:
+                raise
+            raise RuntimeError("generator raised StopIteration") from error
+        if body.test is None or returned is None:
+            return returned
+        return (held_in(returned) if isinstance(returned, Optional) else returned)[0]
+
+    def yielded(self, body: LoopBody, value: Any) -> None:
+        """What stands for ``yield value``."""
+        if self.journal.is_rolling and body.python_only is not None:
+            raise NotRollable(tells(body.python_only))
+        try:
+            body.take(value)
+        except StopIteration as error:
+            body.stopped = error
+            raise
+
+    def yielded_from(self, body: LoopBody, iterable: Any) -> Any:
+        """What stands for ``yield from iterable``."""
+        source = self.source_of(iterable)
+        if source is not None:
+            return self.run(source, body)
+        delegate = _Delegate(iterable) if type(iterable) is types.GeneratorType else iterable
+
+        def loop_body(value: Any) -> None:
+            self.yielded(body, value)
+
+        self.for_stmt(delegate, loop_body, (), body.test, python_only=body.python_only)
+        return delegate.returned if isinstance(delegate, _Delegate) else None
+
+    def is_left(self, body: LoopBody) -> Any:
+        """Whether the loop has ended by a jump, so that the generator is to end too."""
+        assert body.test is not None
+        return self.not_(body.test())
+
+
+class _Delegate:
+    """Iterates over a generator, and keeps what its function returns."""
+
+    def __init__(self, generator: Generator[Any, Any, Any]) -> None:
+        self.generator = generator
+        self.returned: Any = None
+
+    def __iter__(self) -> Iterator[Any]:
+        self.returned = yield from self.generator
+
+
+def _advancing(generator: Generator[Any, Any, Any], source: Source) -> Generator[Any, Any, Any]:
+    """The generator for Python to advance."""
+    if source.state is _ENDED:
+        return None
+    if source.state is _LEFT:
+        raise StagingError(
+            f"{user_location()}\n  The generator {source.name!r} has been iterated over by a loop that may be left, as part of the "
+            "program, and cannot be resumed.\n  Make another generator, or append the values to a list and loop over that."
+        )
+    source.state = _ADVANCED
+    return (yield from generator)

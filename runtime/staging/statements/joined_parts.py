@@ -1,0 +1,156 @@
+"""Which containers and objects the results of a staged conditional are: the same as before, or new ones that may be several.
+
+A list that both branches leave in a place is that list still. Where they leave two, the place gets a third, and
+`Identities` learns which it may be.
+"""
+
+from __future__ import annotations
+
+import collections
+import copy
+from collections.abc import Hashable, Iterable
+from typing import Any
+
+from autograph.runtime.containers.parts import WHOLE, Path, parts_of, placed
+from autograph.runtime.heap.holders import reached
+from autograph.runtime.heap.identities import Identities, Marks
+from autograph.runtime.heap.journal import MUTABLE_CONTAINERS, ContentsPlace, Journal
+from autograph.runtime.layouts.objects import is_plain_object
+
+
+class EndParts:
+    """The containers and objects of a value at the end of a block, by their identities: they must not outlive its trace.
+
+    Attributes: ids, marks (see `Identities`); by path.
+    """
+
+    def __init__(self, value: Any, identities: Identities) -> None:
+        self.ids: dict[Path, int] = {}
+        self.marks: dict[Path, Marks] = {}
+        for path, part in parts_of(value).items():
+            self.ids[path] = id(part)
+            self.marks[path] = identities.marks_of(id(part)) or frozenset([id(part)])
+
+
+Ends = tuple["EndParts | None", "EndParts | None"]
+Side = tuple[int, set[Hashable]] | None  # a container at the end of a branch, and its marks
+
+
+class JoinedParts:
+    """Finds for each container in the results of a conditional which one it is."""
+
+    def __init__(self, identities: Identities, journal: Journal, where: str, ends: Iterable[Ends]) -> None:
+        self.identities = identities
+        self.journal = journal
+        self.where = where
+        self.ends = list(ends)
+        self._outer: dict[int, Any] = {}
+        self._fresh: dict[Hashable, Hashable] = {}
+        self._count: collections.Counter[Hashable] = collections.Counter()
+        self._placed: dict[Any, Any] = {}
+        self._related: list[tuple[Any, list[Side]]] = []
+
+    def resolve(self, known: dict[int, Any], reachable: Iterable[Any]) -> None:
+        """Find the containers that were there before the statement: those known, and what its code can reach."""
+        sides = [side for pair in self.ends for side in pair if side is not None]
+        wanted = {mark for side in sides for marks in side.marks.values() for mark in marks if isinstance(mark, int)}
+        wanted.update(key for side in sides for key in side.ids.values())
+        self._outer = self.identities.those_of(wanted) | {key: known[key] for key in wanted if key in known}
+        missing = wanted - self._outer.keys()
+        if missing:
+            self._outer |= reached(missing, reachable)
+        for pair in self.ends:
+            for side, end in enumerate(pair):
+                for marks in () if end is None else end.marks.values():
+                    self._count.update(self._settled(marks, side))
+
+    def is_outer(self, part: Any) -> bool:
+        """Whether a container or object in a result was there before the statement."""
+        return id(part) in self._outer
+
+    def kept(self, count: int) -> set[int]:
+        """The containers from before that are in one place on both paths, among the first results, and come with them.
+
+        What belongs to an object that is the result on both paths does not: the object is one leaf then. Nor does what
+        a set or deque holds, which is one leaf always.
+        """
+        found: set[int] = set()
+        for one, other in self.ends[:count]:
+            if one is None or other is None:
+                continue
+            same = {path for path, key in one.ids.items() if other.ids.get(path) == key and key in self._outer}
+            objects = {path for path in same if is_plain_object(self._outer[one.ids[path]])}
+            whole = {path for path in same if isinstance(self._outer[one.ids[path]], WHOLE)}
+            found |= {one.ids[p] for p in same - whole if not any(p[:n] in objects for n in range(len(p)))}
+        return found
+
+    def _settled(self, marks: Marks, side: int) -> set[Hashable]:
+        """The marks of one branch, those of containers that it made its own."""
+        return {self._settled_mark(mark, side) for mark in marks}
+
+    def _settled_mark(self, mark: Hashable, side: int) -> Hashable:
+        if not isinstance(mark, int) or mark in self._outer:
+            return mark
+        if (side, mark) not in self._fresh:
+            self._fresh[side, mark] = self.identities.new_mark()
+        return self._fresh[side, mark]
+
+    def place(self, value: Any, k: int) -> Any:
+        """The ``k``-th result with the containers in it that belong there."""
+        sides = self.ends[k]
+
+        def container_for(path: Path, part: Any) -> tuple[Any, bool]:
+            keys = [None if end is None else end.ids.get(path) for end in sides]
+            if keys[0] is not None and keys[0] == keys[1] and keys[0] in self._outer:
+                target = self._outer[keys[0]]
+                if target is not part and isinstance(target, list | dict):
+                    self.journal.touch(ContentsPlace(target))
+                if self.identities.marks_of(id(target)) is not None:
+                    self._set_apart(target, self._sides(sides, path))
+                return target, target is not part
+            names = [key if key is None or key in self._outer else (side, key) for side, key in enumerate(keys)]
+            pair = tuple(names)
+            if pair in self._placed and None not in pair:
+                return self._placed[pair], True
+            if isinstance(part, WHOLE):
+                part = copy.copy(part)
+            self._placed[pair] = part
+            if isinstance(part, MUTABLE_CONTAINERS):
+                self.journal.born(part)
+            self._relate(part, self._sides(sides, path))
+            return part, True
+
+        return placed(value, container_for)
+
+    def _sides(self, ends: Ends, path: Path) -> list[Side]:
+        return [
+            None if end is None or path not in end.ids else (end.ids[path], self._settled(end.marks[path], side))
+            for side, end in enumerate(ends)
+        ]
+
+    def _relate(self, part: Any, sides: list[Side]) -> None:
+        """Note what a new container may be: on each path, another container and the marks of that."""
+        marks = set().union(*(side[1] for side in sides if side is not None))
+        if not any(self._is_shared(mark) for mark in marks):
+            return
+        for mark in marks:
+            if mark in self._outer:
+                self.identities.own_mark(self._outer[mark])
+        self.identities.relate(part, marks, self.where)
+        self._set_apart(part, sides)
+
+    def _set_apart(self, part: Any, sides: list[Side]) -> None:
+        """Note which of the other results a container is not, on either path."""
+        for other, others in self._related:
+            if other is not part and all(
+                a is None or b is None or self._differ(a, b) for a, b in zip(sides, others, strict=True)
+            ):
+                self.identities.set_apart(id(part), id(other))
+        self._related.append((part, sides))
+
+    def _differ(self, one: tuple[int, set[Hashable]], other: tuple[int, set[Hashable]]) -> bool:
+        return one[1].isdisjoint(other[1]) or self.identities.are_apart(one[0], other[0])
+
+    def _is_shared(self, mark: Hashable) -> bool:
+        """Whether a container with this mark may be another one."""
+        return self._count[mark] > 1 or not (isinstance(mark, tuple) and mark in self._fresh.values())

@@ -1,0 +1,221 @@
+"""What the branches of a staged conditional leave behind, joined, and the conditional that chooses between them."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from autograph.backends.base import MISSING, Backend, LeafType, Traced
+from autograph.runtime.containers.padded import Padded, as_padded, chosen, emptied
+from autograph.runtime.containers.traced_lists import TracedList
+from autograph.runtime.errors import StagingError
+from autograph.runtime.heap.journal import AttributePlace, ContentsPlace, Place, holds_list, key_of
+from autograph.runtime.layouts.describe import Known, describe_variable, typed, unbound, unflatten
+from autograph.runtime.layouts.join import Joiner, injected
+from autograph.runtime.layouts.kinds import ABSENT, NEVER, Array, Layout, Maybe, Nothing, Static, leaves_of
+from autograph.runtime.layouts.mismatches import Mismatch, listed, remedy, sides, variables_of
+from autograph.runtime.layouts.statement_variables import UNBOUND, CellVariable, GlobalVariable
+from autograph.runtime.staging.statements.joined_parts import EndParts
+
+RESULT = "the value"
+_SAME_SHAPE = (
+    "XLA needs one type for both: give them the same shape and structure (jnp.broadcast_to, jnp.zeros_like …)."
+)
+
+
+@dataclass(frozen=True)
+class Side:
+    """What one path leaves in a variable or place: its layout and leaves, and what tells the lines that compute these."""
+
+    layout: Layout
+    leaves: Sequence[Any]
+    lines: Callable[[Any], str | None] | None = None
+
+    def line_of(self, place: int) -> str | None:
+        """The user's line that computes a leaf, if a branch does."""
+        return None if self.lines is None else self.lines(self.leaves[place])
+
+    @property
+    def is_bound(self) -> bool:
+        return not (isinstance(self.layout, Maybe) and isinstance(self.layout.inner, Nothing))
+
+    def surely_bound(self) -> Side:
+        """The same, its tag true."""
+        if not isinstance(self.layout, Maybe):
+            return self
+        return Side(Maybe(self.layout.inner, Static(True), self.layout.absence), [*self.leaves[:-1], True], self.lines)
+
+
+RAISES = Side(NEVER, ())
+
+
+def side_of(value: Any, defined: Any, place: Any = None, known: Known | None = None) -> tuple[Maybe, list[Any]]:
+    """The layout, not yet typed, and leaves of what a place, or a variable, holds where it is ``defined``.
+
+    See `describe` for ``known``.
+    """
+    if value is UNBOUND:
+        return unbound()
+    is_contents = isinstance(place, ContentsPlace)
+    return describe_variable(value, defined, is_contents, is_contents and holds_list(place, value), known)
+
+
+class BranchEnd:
+    """What a traced branch leaves behind.
+
+    Attributes:
+      layouts, spans: of the result and each variable, and where in the program's leaves theirs are.
+      written: by key, the other places that the branch writes, with the same.
+      parts: the containers and objects in the values; by position, or key of a place.
+    """
+
+    def __init__(self, backend: Backend) -> None:
+        self.backend = backend
+        self.traced = Traced(None, ())
+        self.layouts: list[Maybe] = []
+        self.spans: list[slice] = []
+        self.written: dict[Any, tuple[Place, Maybe, slice]] = {}
+        self.parts: dict[Any, EndParts] = {}
+        self.raises = False
+
+    def side(self, k: int) -> Side:
+        return self._side(self.layouts[k], self.spans[k])
+
+    def side_of_place(self, place: Place) -> Side:
+        """What the branch leaves in a place: what it wrote, or, if it did not, what is there, with what it wrote inside of that."""
+        if (key := key_of(place)) in self.written:
+            _, layout, span = self.written[key]
+            return self._side(layout, span)
+        layout, leaves = side_of(place.get(), True, place, self._known if self.written else None)
+        return Side(typed(layout, leaves), leaves, functools.partial(self.backend.line_of, self.traced))
+
+    def _known(self, owner: Any, name: str | None) -> tuple[Layout, Sequence[Any]] | None:
+        """What the branch wrote to an attribute of an object, or to a list or dict."""
+        place = ContentsPlace(owner) if name is None else AttributePlace(owner, name)
+        found = self.written.get(place.key)
+        if found is None:
+            return None
+        _, layout, span = found
+        return layout.inner, self.traced.leaves[span][:-1]
+
+    def _side(self, layout: Layout, span: slice) -> Side:
+        leaves = self.traced.leaves[span]
+        return Side(typed(layout, leaves), leaves, functools.partial(self.backend.line_of, self.traced))
+
+
+@dataclass
+class JoinedVariable:
+    """What is left in a variable: the layout, and where its leaves are among those of the conditional.
+
+    Attributes: is_lost (whether one path leaves it unbound, and nothing in its value can bear the mark of a placeholder).
+    """
+
+    layout: Maybe
+    span: slice
+    is_lost: bool = False
+
+
+class Join:
+    """Joins two branches, place by place.
+
+    Attributes: pairs (both branches' leaves), types (what they come out as; None where they agree and nothing is
+      computed), variables.
+    """
+
+    def __init__(self, backend: Backend, where: str, predicate: Any, is_known: Callable[[Any], bool]) -> None:
+        self.backend = backend
+        self.where = where
+        self.predicate = predicate
+        self.pairs: list[tuple[Any, Any]] = []
+        self.types: list[LeafType | None] = []
+        self.variables: list[JoinedVariable | None] = []
+        self._joiner = Joiner(backend, is_known, chooses=True)
+
+    def add_written(self, place: Place, on_true: Side, on_false: Side) -> None:
+        """Join what the branches leave in a place that at least one of them writes."""
+        if on_true.is_bound != on_false.is_bound and not isinstance(place, CellVariable | GlobalVariable):
+            raise StagingError(
+                f"{self.where}\n  Only one path through this statement sets {place.name!r}, which has no value before it, and "
+                "its test is traced.\n  Set it before the statement, or on every path."
+            )
+        self.add(place.name, on_true, on_false)
+
+    def add(self, name: str, on_true: Side, on_false: Side) -> None:
+        found = self._joiner.mismatches
+        count = len(found)
+        joined = self._joiner.join(name, on_true.layout, on_false.layout)
+        found[count:] = [each.located(on_true.line_of, on_false.line_of) for each in found[count:]]
+        if found:
+            return
+        layout = joined.layout
+        if not isinstance(layout, Maybe) or isinstance(layout.inner, Nothing):
+            self.variables.append(None)
+            return
+        pairs = list(zip(injected(joined.left, on_true.leaves), injected(joined.right, on_false.leaves), strict=True))
+        is_lost = isinstance(layout.tag, Array) and not any(isinstance(leaf, Array) for leaf in leaves_of(layout.inner))
+        if is_lost:
+            if layout.inner is not ABSENT:
+                self.variables.append(JoinedVariable(layout, slice(0, 0), is_lost))
+                return
+            # Whoever surely comes from the branch that binds it may read it.
+            layout, pairs[-1] = Maybe(layout.inner, Static(True), layout.absence), (True, True)
+        start = len(self.pairs)
+        self.pairs += pairs
+        self.types += [leaf.type if isinstance(leaf, Array) else None for leaf in leaves_of(layout)]
+        self.variables.append(JoinedVariable(layout, slice(start, len(self.pairs)), is_lost))
+
+    def emit(self, predicate: Any, ends: Sequence[BranchEnd]) -> list[Any]:
+        """Stage the conditional; its leaves.
+
+        Raises:
+          StagingError: what the branches leave behind cannot be joined; it names all that differs.
+        """
+        if self._joiner.mismatches:
+            raise self._mismatch(self._joiner.mismatches)
+        leaves: list[Any] = [b if a is MISSING else a for a, b in self.pairs]
+        staged = [k for k, type in enumerate(self.types) if type is not None]
+        has_effects = any(getattr(end.traced.program, "effects", None) for end in ends)
+        if staged or has_effects:
+            branches = [(end.traced, [self.pairs[k][side] for k in staged]) for side, end in enumerate(ends)]
+            types = [type for type in self.types if type is not None]
+            for k, value in zip(staged, self.backend.cond(predicate, branches, types), strict=True):
+                leaves[k] = value
+        return leaves
+
+    def types_of(self, k: int) -> list[LeafType]:
+        """The types of what comes out of the conditional for a place."""
+        joined = self.variables[k]
+        return [] if joined is None else [type for type in self.types[joined.span] if type is not None]
+
+    def build(self, variable: JoinedVariable, leaves: Sequence[Any]) -> Any:
+        """The value of a variable, from the leaves of the conditional."""
+        return unflatten(variable.layout.inner, leaves[variable.span][:-1], self._choose)
+
+    def _choose(self, one: Any, other: Any) -> Any:
+        """One list of traced length, or contents of such, by the predicate."""
+        if isinstance(one, tuple | Padded):
+            return self._chosen(one, other)
+        one, other = (side if isinstance(side, TracedList) else TracedList(side) for side in (one, other))
+        made = self._chosen(one.contents(), other.contents())
+        return (other if one.checks is None else one).holding(made)
+
+    def _chosen(self, one: Any, other: Any) -> Padded | tuple[()]:
+        a, b = as_padded(one), as_padded(other)
+        if a is None and b is None:
+            return ()
+        if a is None or b is None:
+            a, b = a or emptied(b), b or emptied(a)  # type: ignore[arg-type]
+        return chosen(self.predicate, a, b)
+
+    def _mismatch(self, mismatches: Sequence[Mismatch]) -> StagingError:
+        is_result = all(each.name.startswith(RESULT) for each in mismatches)
+        subject = "return different things" if is_result else f"leave {listed(mismatches)} with different types"
+        error = StagingError(
+            f"{self.where}\n  The branches of this statement {subject}, and its test is traced.\n"
+            f"{sides(mismatches, 'if true', 'if false')}\n"
+            f"  {remedy(mismatches, _SAME_SHAPE)}"
+        )
+        error._differing = variables_of(mismatches)
+        return error

@@ -1,0 +1,254 @@
+"""What a staged loop does with the lists that its iterations change."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from autograph.backends.base import Backend, NotRollable
+from autograph.runtime.containers.extents import UNBOUNDED, Extent
+from autograph.runtime.containers.iterables import UNROLLED_AT_MOST, StagedIterable
+from autograph.runtime.containers.padded import Padded
+from autograph.runtime.containers.parts import Path
+from autograph.runtime.containers.traced_lists import TracedList
+from autograph.runtime.errors import StagingError
+from autograph.runtime.heap.journal import ContentsPlace, Place, key_of
+from autograph.runtime.layouts.list_room import Room, refuse_growth
+from autograph.runtime.layouts.statement_variables import UNBOUND, Snapshot, Variable
+from autograph.runtime.staging.policy.loop_options import LoopOptions
+from autograph.runtime.staging.statements.growing_lists import GrowingList
+from autograph.runtime.staging.statements.list_growth import (
+    ListEnd,
+    ListKey,
+    contents_after,
+    contents_of_lists,
+    fitted,
+    list_end,
+    lists_in,
+    needs_room,
+    room_for,
+)
+from autograph.runtime.staging.statements.loop_state import BodyEnd, Carried
+from autograph.runtime.tracing.recording import LOCAL
+
+_MAY_WIDEN = 3  # times, until the room of a list counts as having no bound
+
+
+class CarriesLists:
+    """The part of a `LoopTrace` that is about lists.
+
+    A list that each iteration appends the same number of elements to, and none reads, gets them from buffers that
+    are filled by the iteration's index. Any other whose length iterations change is carried as a buffer and a length.
+
+    Attributes:
+      growing: the lists of the first sort.
+    """
+
+    backend: Backend
+    snapshot: Snapshot
+    variables: list[Variable]
+    carried: list[Carried]
+    found: set[int]
+    growing: list[GrowingList]
+    iterable: StagedIterable
+    from_python: bool
+    test: Callable[[], Any] | None
+    where: str
+    options: LoopOptions
+    _start: Callable[..., Carried]
+
+    def _bound(self) -> Any:
+        """How often the loop runs at most; None if that is not known."""
+        bound = self.iterable.length if self.iterable.limit is None else self.iterable.limit
+        return None if self.backend.is_traced(bound) else bound
+
+    def _trips(self) -> int | None:
+        """How often the loop runs, where that is known."""
+        is_known = isinstance(self.iterable.length, int) and self.iterable.limit is None and self.test is None
+        return self.iterable.length if is_known else None
+
+    def _carry_list(self, place: Place, ended: ListEnd) -> None:
+        """Carry the contents of a list, with room for all that the iterations append."""
+        self.snapshot.add(place)
+        self.variables.append(place)
+        self.found.add(id(place))
+        carried = self._start(place)
+        self._widen_lists(carried, {(): ended})
+        self.carried.append(carried)
+
+    def _refuse_plain_lists(self, end: BodyEnd) -> None:
+        """Refuse to lengthen lists that unconverted code made, whose reads cannot be seen.
+
+        Raises:
+          StagingError: naming the list.
+        """
+        for place in end.discovered:
+            owner = getattr(place, "owner", None)
+            if not isinstance(owner, list) or isinstance(owner, TracedList) or key_of(place) not in end.growing:
+                continue
+            self._refuse_from_python()
+            found = self.snapshot.name_of(owner)
+            name = "a list" if found is None else repr(found)
+            raise StagingError(
+                f"{self.where}\n  The iterations of this staged loop append to {name}, a list that was not made in converted code: what "
+                "they read of it cannot be seen.\n  Append to a copy that the function makes: items = list(items)."
+            )
+
+    def _carry_growing(self, growing: GrowingList, ended: ListEnd | None) -> None:
+        """Carry the buffers of a list that each iteration appends to, and does not read."""
+        growing.end = ended
+        self.growing.append(growing)
+        for slot in growing.slots:
+            self.snapshot.add(slot)
+            self.variables.append(slot)
+            self.carried.append(self._start(slot))
+
+    def _refuse_from_python(self) -> None:
+        """Leave to Python a loop that it could run, with a list whose length would be traced."""
+        if self.from_python:
+            raise NotRollable("it appends to a list by conditions, or reads a list that it appends to")
+
+    def _growing_list(self, place: Any, appended: tuple[Any, ...]) -> GrowingList | None:
+        """The list as one that grows by a known amount; None if it is not known how often the loop runs."""
+        if not isinstance(self.iterable.length, int) or self.test is not None:
+            return None
+        return GrowingList(place, appended, self.iterable.length, self.backend)
+
+    def _carry_read_lists(self, end: BodyEnd) -> bool:
+        """Carry the lists that an iteration appends to and asks something of; True if there are any such."""
+        read = [growing for growing in self.growing if id(growing.place.owner) in end.reads]
+        for growing in read:
+            self.growing.remove(growing)
+            slots = set(map(id, growing.slots))
+            self.variables[:] = [variable for variable in self.variables if id(variable) not in slots]
+            self.carried[:] = [carried for carried in self.carried if id(carried.variable) not in slots]
+            growing.place.set(growing.entry)
+            self._carry_list(growing.place, growing.end)
+        return bool(read)
+
+    def _around(self, ended: ListEnd, inner: Sequence[CarriesLists]) -> ListEnd:
+        """What a list that these loops, innermost first, lengthen inside of this one is like after an iteration of this one."""
+        extent = ended.extent
+        for loop in inner:
+            extent = Extent().after(extent, loop._bound())
+        given = [loop.options.maximum_length for loop in inner if loop.options.maximum_length is not None]
+        return dataclasses.replace(ended, extent=extent, length=None, given=max(given, default=ended.given))
+
+    def _room(self, name: str, given: int | None, least: Any) -> tuple[int, Room]:
+        """The room for a list that iterations lengthen without a known bound, and has ``least`` elements.
+
+        Raises:
+          StagingError: the program could not be run again with more.
+        """
+        given = given if self.options.maximum_length is None else self.options.maximum_length
+        if given is not None:
+            return (max(given, least) if isinstance(least, int) else given), Room(self.where, name)
+        rooms = None if LOCAL.frame is None else LOCAL.frame.rooms
+        if rooms is None or not isinstance(least, int):
+            raise refuse_growth(self.where, name)
+        return rooms.of(self.where, name, least), Room(self.where, name, rooms)
+
+    # The lists in carried variables.
+
+    def _list_starts(self, carried: Carried, value: Any) -> dict[Path, Any]:
+        """What the lists in a variable's value hold when an iteration begins; their lengths are relative to these from now on."""
+        if isinstance(carried.variable, ContentsPlace):
+            value = carried.variable.owner
+            if not isinstance(value, TracedList):
+                return {}
+        elif type(value) is list:
+            return {(): tuple(value)}
+        for path, part in lists_in(value).items():
+            held = part.contents()
+            if isinstance(held, Padded):
+                part.padded = held.starting((id(carried.variable), path))
+            else:
+                part.forget_peak()
+        return contents_of_lists(value)
+
+    def _fit_lists(self, variable: Variable, starts: dict[Path, Any]) -> dict[Path, ListEnd]:
+        """Give the lists in a variable's value the room of those it is carried with; what they are like."""
+        value = variable.owner if isinstance(variable, ContentsPlace) else variable.get()
+        lists = lists_in(value) if value is not UNBOUND else {}
+        if type(value) is list and () in starts and not isinstance(variable, ContentsPlace):
+            lists = {(): TracedList(value, self._checks())}
+            if isinstance(starts[()], Padded):
+                variable.set(lists[()])
+        found = {}
+        for path, part in lists.items():
+            key: ListKey = (id(variable), path)
+            start = starts.get(path)
+            if isinstance(start, Padded):
+                part.check_room(start)
+                held = fitted(part.contents(), start)
+                if held is not part.contents():
+                    part.set_contents(held)
+                    self._refreshed()
+            found[path] = list_end(part, start, key, self.backend)
+        return found
+
+    def _checks(self) -> Any:
+        raise NotImplementedError
+
+    def _refreshed(self) -> None:
+        """Note that a list holds what it held, in other room."""
+        raise NotImplementedError
+
+    def _widen_lists(self, carried: Carried, ends: dict[Path, ListEnd]) -> bool:
+        """Give the lists of a variable the room that an iteration has shown they need; True if they had less."""
+        entries = self._entry_contents(carried)
+        value = carried.unflatten(carried.start)
+        mine = self._contents_in(carried, value)
+        wider = {}
+        for path, ended in ends.items():
+            if path in mine and path in entries:
+                if carried.widened[path] >= _MAY_WIDEN:  # each iteration makes it longer by a factor, say
+                    ended = dataclasses.replace(ended, extent=UNBOUNDED)
+                without_bound = functools.partial(self._room, carried.variable.name)
+                room = room_for(entries[path], mine[path], ended, self._bound(), without_bound)
+                if room is not None:
+                    carried.widened[path] += 1
+                    wider[path] = room
+        if not wider:
+            return False
+        if any(needs_room(entries[path], ends[path]) for path in wider):
+            self._refuse_from_python()
+        elif self.from_python and all(isinstance(entries[path], tuple) for path in wider):
+            return False  # written at an index that Python knows, perhaps: the first iteration by itself will tell
+        if isinstance(carried.variable, ContentsPlace):
+            value = wider[()]
+        elif type(value) is list:
+            value = TracedList((), self._checks()).holding(wider[()])
+        else:
+            lists = lists_in(value)
+            for path, room in wider.items():
+                lists[path].set_contents(room)
+        new = self._start(carried.variable, value)
+        carried.layout, carried.start, carried.types = new.layout, new.start, new.types
+        return True
+
+    def _entry_contents(self, carried: Carried) -> dict[Path, Any]:
+        """What the lists in a variable held before the loop."""
+        return {} if carried.entry is UNBOUND else self._contents_in(carried, carried.entry)
+
+    def _contents_in(self, carried: Carried, value: Any) -> dict[Path, Any]:
+        """What the lists hold that a value of a variable is, or has in it."""
+        if isinstance(carried.variable, ContentsPlace):
+            return {(): value}
+        return {(): tuple(value)} if type(value) is list else contents_of_lists(value)
+
+    def _lists_after(self, carried: Carried, value: Any) -> Any:
+        """A variable's value after the loop, with what is known of its lists."""
+        entries = self._entry_contents(carried)
+        is_place = isinstance(carried.variable, ContentsPlace)
+        for path, contents in self._contents_in(carried, value).items():
+            if not isinstance(contents, Padded) or path not in entries or path not in carried.lists:
+                continue
+            extent = carried.lists[path].extent
+            after = contents_after(contents, entries[path], extent, self._bound(), self._trips(), UNROLLED_AT_MOST)
+            if is_place:
+                return after
+            lists_in(value)[path].set_contents(after)
+        return value

@@ -1,0 +1,475 @@
+"""`LoopTrace`: what a staged loop carries, found by tracing its body to a fixed point.
+
+The body is traced on stand-ins for its state. Where an iteration leaves a wider type (``0`` then ``0.5``), the carry is
+widened and the body traced again; mostly the first trace stands. State that no iteration changes is not carried. A
+variable first bound in the body is carried out, from a placeholder.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from autograph.backends.base import Backend, LeafType, LoopSpec, Output, Traced
+from autograph.runtime.containers.iterables import StagedIterable, slice_type
+from autograph.runtime.containers.parts import Path, lists_in_arrays, unstack_lists
+from autograph.runtime.containers.traced_lists import TracedList
+from autograph.runtime.effects.raising import gathered
+from autograph.runtime.errors import StagingError
+from autograph.runtime.heap.journal import ContentsPlace, Journal, Place, Region, key_of
+from autograph.runtime.layouts.kinds import constants_in, tags_in
+from autograph.runtime.layouts.statement_variables import (
+    UNBOUND,
+    Marks,
+    Slot,
+    Snapshot,
+    Variable,
+    counts_in,
+    has_contents,
+    prepared,
+)
+from autograph.runtime.staging.policy.loop_options import NO_OPTIONS, LoopOptions
+from autograph.runtime.staging.statements.growing_lists import (
+    GrowingList,
+    appended_to,
+)
+from autograph.runtime.staging.statements.list_growth import list_end
+from autograph.runtime.staging.statements.loop_memory import CarryMemory, Position, Positions
+from autograph.runtime.staging.statements.loop_settling import SettlesCarry
+from autograph.runtime.staging.statements.loop_state import (
+    BodyAliasing,
+    BodyEnd,
+    Carried,
+    CarriedFurtherOut,
+    CarryChanges,
+    Key,
+    VariableEnd,
+    refuse_nesting,
+)
+from autograph.runtime.staging.statements.part_carry import BodyContainers, CarriesParts
+from autograph.runtime.staging.statements.raises import Raising
+from autograph.runtime.staging.statements.statement_records import record_loop
+from autograph.runtime.tracing.recording import effects_recorded
+
+_MAX_ROUNDS = 12
+_NUMBERS = (bool, int, float, complex)
+
+
+class LoopTrace(SettlesCarry, CarriesParts):
+    """Traces a loop's body and test, then emits the loop and binds its results."""
+
+    def __init__(
+        self,
+        backend: Backend,
+        marks: Marks,
+        journal: Journal,
+        raising: Raising,
+        variables: Sequence[Variable],
+        snapshot: Snapshot,
+        where: str,
+        test: Callable[[], Any] | None,
+        body: Callable[[Any], None],
+        iterable: StagedIterable,
+        surely_runs: bool,
+        result_name: str | None = None,
+        options: LoopOptions = NO_OPTIONS,
+        from_python: bool = False,
+        code: Any = None,
+        peeled_for: Sequence[str] | None = None,
+    ) -> None:
+        self.code = code
+        self.backend = backend
+        self.marks = marks
+        self.journal = journal
+        self.raising = raising
+        self.variables = list(variables)
+        self.snapshot = snapshot
+        self.where = where
+        self.test = test
+        self.body = body
+        self.iterable = iterable
+        self.surely_runs = surely_runs
+        self.result_name = result_name
+        self.options = options
+        self.from_python = from_python  # Python could run it
+        self.peeled_for = peeled_for
+        self.numbers: dict[int, Any] = {}
+        self.carried: list[Carried] = []
+        self.growing: list[GrowingList] = []
+        self.found: set[int] = set()
+        self.opens: set[int] = set()
+        self.shared: dict[int, Any] = {}
+        self.replaced: set[Key] = set()
+        self.aliasing = BodyAliasing()
+        self._made: dict[Any, Any] = {}
+        self._new: dict[Any, Any] = {}
+        self.may_peel = False
+        self.found_none = False
+        self.spec: LoopSpec | None = None
+        self._index_type: Any = backend.type_of(0)
+        self.region: Region | None = None
+        self.installed: dict[int, list[Any]] = {}
+        self.learnt = {}
+        self.position: Position = ()
+        self.positions = Positions(())
+        self.memory = CarryMemory()
+        self.test_writes = False  # as far as is known by now
+        self._early_test: tuple[list[LeafType], Traced] | None = None
+
+    def settle(self, may_peel: bool = False) -> None:
+        """Trace until every carried leaf has the type it starts with. Leaves all variables as they were.
+
+        Raises:
+          StagingError: the loop cannot be staged; `CarryChanges` only if the caller ``may_peel`` an iteration.
+        """
+        if (reason := self.backend.why_not_here()) is not None:
+            raise StagingError(f"{self.where}\n  {reason}")
+        self.may_peel = may_peel
+        try:
+            self._settle()
+        except CarryChanges as change:
+            if may_peel:
+                raise
+            error = StagingError(*change.args)
+            error._differing = change._differing
+            raise error from None
+        except StagingError as refusal:
+            if may_peel and self.found_none:  # it may be right where only the first iteration finds None
+                raise CarryChanges(*refusal.args) from None
+            raise
+        finally:
+            self.snapshot.restore()
+
+    def _settle(self) -> None:
+        self.raising.identities.check_unreported()
+        if self.journal.loops:
+            self.position = self.journal.loops[-1].positions.next(self.code)
+            self.memory = self.journal.loops[0].memory
+        self.opens |= {id(each) for each in self.variables if self.memory.opens(self.position, each.name)}
+        self.carried = [self._start(variable) for variable in self.variables if variable.get() is not UNBOUND]
+        self._take_learnt()
+        self._recall()
+        rounds = itertools.count()
+        while next(rounds) < _MAX_ROUNDS + self._constants_met():
+            try:
+                traced = self._trace_body()
+            except CarriedFurtherOut as found:
+                if found.loop is not self:
+                    raise
+                self._take_learnt()
+                continue
+            if self._share(traced):
+                continue
+            if not self._widened(traced) or self._only_strengthened(traced):
+                break
+        else:
+            raise refuse_nesting(self.where, self.carried)
+        self.spec = LoopSpec(
+            traced.traced,
+            None if self.test is None else self._settled_test(),
+            [(leaf, type) for leaf, type, _ in self._leaves()],
+            len(self._operand_types()),
+            [result for _, _, result in self._leaves()],
+            self.iterable.length,
+            self.iterable.arrays,
+            self.options.checkpoints,
+            self.iterable.limit if isinstance(self.iterable.limit, int) else None,
+            self.options.step,
+            self.iterable.stride,
+        )
+        self._check_parts(traced)
+
+    def _constants_met(self) -> int:
+        """How many constants the variables may be: each iteration may come upon one more."""
+        return sum(constants_in(carried.layout) for carried in self.carried)
+
+    def test_is_traced(self) -> bool:
+        """Trace the test alone, on the state as it starts; False if it may be plain Python's affair, or writes."""
+        try:
+            self.carried = [self._start(variable) for variable in self.variables if variable.get() is not UNBOUND]
+            traced, self.test_writes = self._trace_test()
+        except Exception:  # it needs its values as they are, or is an error that Python will raise
+            return False
+        starts = [
+            start
+            for carried in self.carried
+            for start, leaf_type in zip(carried.start, carried.types, strict=True)
+            if leaf_type is not None
+        ]
+        static = {k for k, start in enumerate(starts) if type(start) in _NUMBERS}
+        if self.test_writes or not isinstance(traced.leaves[0], Output) or self.backend.is_static(traced, static):
+            return False
+        self._early_test = self._operand_types(), traced  # serves the staged loop if its types are settled
+        return True
+
+    def _settled_test(self) -> Traced:
+        if self._early_test is not None and not self.shared:
+            old, traced = self._early_test
+            new = self._operand_types()
+            if len(old) == len(new) and all(a.strong() == b.strong() for a, b in zip(old, new, strict=True)):
+                again = self.backend.strengthened(
+                    traced, [k for k, (a, b) in enumerate(zip(old, new, strict=True)) if a != b]
+                )
+                if again is not None:
+                    return again
+        traced, self.test_writes = self._trace_test()
+        return traced
+
+    def end_by(self, test: Callable[[], Any]) -> None:
+        """Give the loop, which is settled, a test."""
+        assert self.spec is not None
+        self.test = test
+        try:
+            self.spec = dataclasses.replace(self.spec, test=self._settled_test())
+        finally:
+            self.snapshot.restore()
+
+    def test_is_static(self) -> bool:
+        """Whether this loop, begun on trial, has after all nothing traced in its test."""
+        assert self.spec is not None
+        static = {k for k, (start, _) in enumerate(self.spec.carry) if type(start) in _NUMBERS}
+        return self.backend.test_is_static(self.spec, static)
+
+    def emit(self) -> None:
+        """Emit the loop and bind each variable to its last value."""
+        assert self.spec is not None
+        record_loop(self.backend, self.spec, self._inputs_first(), self.found, self.iterable)
+        values = self.backend.loop(self.spec)
+        position = 0
+        for carried in self._inputs_first():
+            leaves = []
+            counts = counts_in(carried.unflatten(range(len(carried.start))))
+            tags = set(tags_in(carried.layout))
+            for k, (start, type, result) in enumerate(zip(carried.start, carried.types, carried.results, strict=True)):
+                if type is None:
+                    leaves.append(start)
+                    continue
+                known = self.numbers.get(position)
+                if known is None and k in counts:
+                    known = self.backend.known_result(self.spec, position)
+                leaves.append(start if result is None else values[position] if known is None else known)
+                if result is True and self.surely_runs and k in tags:
+                    leaves[-1] = True  # None is only what the first iteration finds
+                position += 1
+            self._bind(carried, leaves)
+        for growing in self.growing:
+            growing.bind(self.journal)
+        self.raising.identities.refresh()
+
+    # Tracing.
+
+    def _start(self, variable: Variable, value: Any = UNBOUND) -> Carried:
+        iterable = self.iterable
+        entry = variable.get()
+        given = value is not UNBOUND
+        value = value if given else entry
+        value = prepared(value, iterable.length if iterable.limit is None else iterable.limit)
+        layout, leaves = self._described(variable, value)
+        leaves.append(self.marks.defined(value))
+        types = [self.backend.type_of(leaf) for leaf in leaves]
+        if leaves[-1] is True:
+            types[-1] = None
+        return Carried(variable, layout, leaves, types, entry if given or has_contents(entry) else value)
+
+    def _operand_types(self) -> list[LeafType]:
+        return [t for carried in self.carried if carried.is_input for t in carried.types if t is not None]
+
+    def _install(
+        self, operands: Sequence[Any], region: Region, stand_ins: BodyContainers
+    ) -> tuple[dict[int, tuple[Any, list[Any]]], dict[int, dict[Path, Any]]]:
+        """Give each variable its stand-in.
+
+        Returns:
+          By variable, the value installed and its leaves; and what the lists in it hold.
+        """
+        pending = iter(operands)
+        installed, starts = {}, {}
+        inputs = {id(carried.variable) for carried in self.carried if carried.is_input}
+        for variable in self.variables:
+            if id(variable) not in inputs:
+                variable.set(UNBOUND)
+        for carried in self.carried:
+            if not carried.is_input:
+                continue
+            leaves = [
+                start if type is None else next(pending)
+                for start, type in zip(carried.start, carried.types, strict=True)
+            ]
+            value = self._with_parts(carried, carried.unflatten(leaves), stand_ins, region)
+            if leaves[-1] is not True:
+                value = self.marks.add(value, leaves[-1], f"the loop at {self.where} may not have bound it")
+            carried.variable.set(value)
+            installed[id(carried.variable)] = (value, leaves)
+            self.installed[id(carried.variable)] = leaves
+            starts[id(carried.variable)] = self._list_starts(carried, value)
+        stand_ins.begin()
+        return installed, starts
+
+    def _trace_body(self) -> BodyEnd:
+        end = BodyEnd()
+        unchanged = [
+            leaf
+            for carried in self.carried
+            for leaf, type in zip(carried.start, carried.types, strict=True)
+            if type is None
+        ]
+
+        region = self.journal.open(self.variables, self.raising.tries(), repeats=True)
+        self.region = region
+        self.positions = Positions(self.position)
+        self.journal.loops.append(self)
+        self.installed = {}
+        region.peeled_for = self.peeled_for
+        region.entry = self.snapshot
+        known = self.raising.identities.inside()
+
+        def run(*operands: Any) -> list[Any]:
+            with gathered():
+                return iterated(*operands)
+
+        def iterated(*operands: Any) -> list[Any]:
+            count = len(self._operand_types())
+            slots = [(variable, variable.get()) for variable in self.variables if isinstance(variable, Slot)]
+            stand_ins = BodyContainers(self.raising.identities, self.journal)
+            installed, starts = self._install(operands[:count], region, stand_ins)
+            in_arrays = lists_in_arrays(variable.get() for variable in self.variables)
+            try:
+                with self.journal.reading() as end.reads:
+                    self.body(self.iterable.item(operands[count], operands[count + 1 :]))
+            except Exception as error:
+                surely = self.surely_runs and error is not region.raising and not self.raising.can_raise_later()
+                if self.from_python or surely or not self.raising.is_raised_by(region, error):
+                    self.raising.ended_by(error)
+                    raise
+                self.raising.record_raise(error, region)
+            for growing in self.growing:
+                growing.after_iteration(operands[count], self.where)
+            flat: list[Any] = []
+            for k, variable in enumerate(self.variables):
+                lists = self._fit_lists(variable, starts.get(id(variable), {}))
+                value = variable.get()
+                if value is UNBOUND:
+                    end.ends.append(None)
+                    continue
+                if not isinstance(variable, ContentsPlace):
+                    unstack_lists(value, in_arrays, region.writes)
+                    stand_ins.end(k, value)
+                layout, leaves = self._described(variable, value)
+                leaves.append(self.marks.defined(value))
+                _, operands_of = installed.get(id(variable), (None, []))
+                places = {id(operand): k for k, operand in enumerate(operands_of)}
+                span = slice(len(flat), len(flat) + len(leaves))
+                end.ends.append(VariableEnd(layout, span, [places.get(id(leaf)) for leaf in leaves], lists))
+                flat += leaves
+            for place in region.written():
+                end.written.append(key_of(place))
+                before = region.before[key_of(place)][1]
+                if place.get() is not UNBOUND:
+                    layout, leaves = self._described(place, place.get())
+                    end.types[key_of(place)] = layout, [self.backend.type_of(leaf) for leaf in leaves]
+                if isinstance(place, ContentsPlace) and isinstance(place.owner, TracedList):
+                    end.lists[key_of(place)] = list_end(place.owner, before, (id(place), ()), self.backend)
+                if (appended := appended_to(place, before)) is not None:
+                    end.growing[key_of(place)] = self._growing_list(place, appended)
+            end.aliasing = stand_ins.finish()
+            end.rebound = self.snapshot.rebound()
+            self.raising.identities.check_unreported()
+            self.raising.identities.leave(known)
+            self.snapshot.restore()
+            region.roll_back()
+            self.installed = {}  # nothing of the trace is held when it ends
+            for slot, value in slots:
+                slot.set(value)
+            return flat
+
+        slices = [slice_type(array, self.backend) for array in self.iterable.arrays]
+        end.state_count = len(self._operand_types())
+        end.opens = set(self.opens)
+        end.operand_types = [*self._operand_types(), self._index_type, *slices]
+        living: list[Place] = []
+        try:
+            end.traced = self.backend.trace(run, [*self._operand_types(), self._index_type, *slices], unchanged)
+        finally:
+            self.journal.loops.pop()
+            self.installed = {}
+            self.raising.identities.leave(known)
+            self.snapshot.restore()
+            living = self.journal.close(region, (*self.snapshot.functions, *self.snapshot.reachable()))
+            self.raising.identities.refresh()
+        end.absences = region.absences
+        end.discovered = [place for place in living if key_of(place) in end.written]
+        return end
+
+    def _trace_test(self) -> tuple[Traced, bool]:
+        """The test as a program, and whether it writes to anything or has effects: then iterations evaluate it."""
+        test = self.test
+        assert test is not None
+        region = self.journal.open(self.variables, self.raising.tries(), repeats=True)
+        region.entry = self.snapshot
+        wrote = False
+        effects = effects_recorded()
+        known = self.raising.identities.inside()
+
+        def run(*operands: Any) -> list[Any]:
+            nonlocal wrote
+            installed, _ = self._install(operands, region, BodyContainers(self.raising.identities, self.journal))
+            truth = test()
+            if self.iterable.length is None:
+                # Under `jax.vmap` a branch runs for lanes that do not take it, on values for which the loop may not
+                # end.
+                for predicate, taken in self.journal.paths:
+                    truth = truth & (predicate if taken else ~predicate)
+            bound = [v for v in self.variables if id(v) in installed or v.get() is not UNBOUND]
+            wrote = (
+                bool(region.written())
+                or effects_recorded() != effects
+                or any(v.get() is not installed.get(id(v), (None,))[0] for v in bound)
+            )
+            self.raising.identities.leave(known)
+            self.snapshot.restore()
+            region.roll_back()
+            self.installed = {}
+            return [truth]
+
+        try:
+            traced = self.backend.trace(run, self._operand_types())
+            return traced, wrote
+        finally:
+            self.raising.identities.leave(known)
+            self.snapshot.restore()
+            self.journal.close(region)
+            self.raising.identities.refresh()
+
+    def _checks(self) -> Any:
+        return self.raising
+
+    def _refreshed(self) -> None:
+        self.raising.identities.refresh()
+
+    # Binding.
+
+    def _leaves(self) -> list[tuple[Any, LeafType, Any]]:
+        return [
+            (start, type, result)
+            for carried in self._inputs_first()
+            for start, type, result in zip(carried.start, carried.types, carried.results, strict=True)
+            if type is not None
+        ]
+
+    def _inputs_first(self) -> list[Carried]:
+        return sorted(self.carried, key=lambda carried: not carried.is_input)
+
+    def _bind(self, carried: Carried, leaves: list[Any]) -> None:
+        unchanged = carried.results and all(result is None for result in carried.results) and carried.is_input
+        if unchanged and self._all_kept(carried):
+            return  # nothing changed: the variable keeps its value, identity included
+        value = self._lists_after(carried, carried.unflatten(leaves))
+        value = self._placed(carried, value)
+        if leaves[-1] is not True:
+            value = self.marks.add(value, leaves[-1], f"no iteration may have bound it in the loop at {self.where}")
+        if id(carried.variable) in self.found:
+            self.journal.write(carried.variable, value)
+        else:
+            carried.variable.set(value)

@@ -1,0 +1,468 @@
+"""`SettlesCarry`: a loop's state after an iteration compared with that before, until both are of one type."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Sequence
+from types import FunctionType
+from typing import Any
+
+from autograph.backends.base import LeafType
+from autograph.runtime.containers.padded import Kind
+from autograph.runtime.errors import StagingError
+from autograph.runtime.heap.holders import reached
+from autograph.runtime.heap.journal import AttributePlace, ContentsPlace, Journal, Place, holds_list, key_of
+from autograph.runtime.layouts.describe import anonymous, describe, typed, untyped
+from autograph.runtime.layouts.join import Joined, Joiner, injected
+from autograph.runtime.layouts.kinds import ABSENT, FILLED, Array, Layout, Maybe, Seq, Static, depth, leaves_of
+from autograph.runtime.layouts.list_room import refuse_growth
+from autograph.runtime.layouts.mismatches import Mismatch, variables_of
+from autograph.runtime.layouts.objects import is_plain_object
+from autograph.runtime.layouts.statement_variables import UNBOUND, CellVariable, Variable
+from autograph.runtime.staging.statements.list_carry import CarriesLists
+from autograph.runtime.staging.statements.list_growth import ListEnd
+from autograph.runtime.staging.statements.loop_memory import CarryMemory, Position
+from autograph.runtime.staging.statements.loop_state import (
+    BodyEnd,
+    Carried,
+    CarriedFurtherOut,
+    VariableEnd,
+    carry_changes,
+    refuse_nesting,
+    typed_unbound,
+    variable_layout,
+)
+from autograph.runtime.staging.statements.raises import is_absence_of
+
+_MAY_DEEPEN = 3  # times: None, then a value, then a value in which None has become one
+
+
+class SettlesCarry(CarriesLists):
+    """The part of `LoopTrace` that widens the carry and finds what else must be carried.
+
+    Attributes:
+      may_peel: whether the loop's first iteration may be run by itself, if that makes None a value.
+      found_none: whether what is None before the loop is a value after an iteration.
+      opens: the variables, by identity, whose objects are taken apart into their attributes.
+      position: where it is among the loops that are being traced; memory: what those inside of the outermost have carried.
+      learnt: by the code of a loop's body, what it was seen to write of what was there before this loop.
+    """
+
+    journal: Journal
+    code: Any
+    result_name: str | None
+    surely_runs: bool
+    may_peel: bool
+    found_none: bool
+    peeled_for: Sequence[str] | None
+    opens: set[int]
+    learnt: dict[Any, dict[Any, tuple[Place, Any]]]
+    position: Position
+    memory: CarryMemory
+
+    def _operand_types(self) -> list[LeafType]:
+        raise NotImplementedError
+
+    def _described(self, variable: Variable, value: Any) -> tuple[Layout, list[Any]]:
+        """The layout and leaves of a variable's value, its objects taken apart if that was found necessary."""
+        is_list = isinstance(variable, ContentsPlace) and holds_list(variable, value)
+        opens = id(variable) in self.opens
+        layout, leaves = describe(value, isinstance(variable, ContentsPlace), is_list, opens)
+        return anonymous(layout) if opens else layout, leaves
+
+    def _widened(self, end: BodyEnd) -> bool:
+        """Join the state after an iteration with that before; True if the body must be traced again.
+
+        Raises:
+          CarryChanges: there is no layout for both; it names all that differs.
+        """
+        again = self._carry_read_lists(end)
+        again |= self._take_discovered(end)
+        by_variable = {id(carried.variable): carried for carried in self.carried}
+        joiner = Joiner(self.backend)
+        for variable, last in zip(self.variables, end.ends, strict=False):
+            carried = by_variable.get(id(variable))
+            if last is None:
+                if carried is not None and carried.is_input:
+                    raise StagingError(
+                        f"{self.where}\n  This staged loop deletes {variable.name!r}, which exists before it. Keep the variable."
+                    )
+                continue
+            leaves = list(end.traced.leaves[last.span])
+            if carried is None or not carried.is_input:
+                again |= self._born(joiner, variable, carried, last, leaves, end.absences)
+            else:
+                self._check_functions(carried, leaves, end)
+                count = len(joiner.mismatches)
+                again |= self._join(joiner, carried, last, leaves)
+                line_of = functools.partial(self._line_of, end, leaves)
+                joiner.mismatches[count:] = [each.located(None, line_of) for each in joiner.mismatches[count:]]
+        if joiner.mismatches:
+            mismatches = list(map(self._before_loop, joiner.mismatches))
+            # None that only the first iteration finds is no difference once that has run by itself.
+            lasting = [each for each in mismatches if not _may_be_none(each.left)]
+            change = carry_changes(self.where, lasting or mismatches, self.options.has_invariants)
+            change._differing = variables_of(lasting)
+            raise change
+        return again
+
+    def _line_of(self, end: BodyEnd, leaves: Sequence[Any], place: int) -> str | None:
+        return self.backend.line_of(end.traced, leaves[place])
+
+    def _only_strengthened(self, end: BodyEnd) -> bool:
+        """Whether the program traced on the old types serves for the new: they differ in weakness, and it never
+        looked.
+        """
+        old, new = end.operand_types, [*self._operand_types(), *end.operand_types[end.state_count :]]
+        if (
+            end.discovered
+            or end.opens != self.opens
+            or len(old) != len(new)
+            or any(a.strong() != b.strong() for a, b in zip(old, new, strict=True))
+        ):
+            return False
+        strengthened = [k for k, (a, b) in enumerate(zip(old, new, strict=True)) if a != b]
+        traced = self.backend.strengthened(end.traced, strengthened)
+        if traced is None:
+            return False
+        end.traced = traced
+        return not self._widened(end)
+
+    def _take_discovered(self, end: BodyEnd) -> bool:
+        """Make state of the places that the body was seen to write; True if there are any.
+
+        Raises:
+          CarriedFurtherOut: loops around this one have to carry some of them, too.
+        """
+        self._refuse_plain_lists(end)
+        self._leave_to_outer_loops(end)
+        for place in end.discovered:
+            growing = end.growing.get(key_of(place))
+            ended = end.lists.get(key_of(place))
+            is_read = isinstance(place, ContentsPlace) and id(place.owner) in end.reads
+            if ended is not None and (growing is None or is_read):
+                self._carry_list(place, ended)
+            elif growing is not None:
+                self._carry_growing(growing, ended)
+            elif key_of(place) in end.growing:
+                raise refuse_growth(self.where, place.name)
+            else:
+                self._carry_place(place, end.types.get(key_of(place)))
+        return bool(end.discovered)
+
+    def _widen_further_out(self, carried: Carried, joined: Joined) -> None:
+        """Have a variable carried by a wider layout by the outermost loop whose iterations begin with what this one begins with.
+
+        Raises:
+          CarriedFurtherOut: there is such a loop.
+        """
+        layout = joined.layout
+        assert isinstance(layout, Maybe)
+        key, start = key_of(carried.variable), carried.start
+        target = None
+        for loop in reversed(self.journal.loops):
+            outer = next((each for each in loop.carried if each.is_input and key_of(each.variable) == key), None)
+            if outer is None or outer.layout != carried.layout:
+                break
+            known = [old is None for old in carried.types] == [old is None for old in outer.types]
+            installed = loop.installed.get(id(outer.variable), ())
+            if (
+                not known
+                or len(installed) != len(start)
+                or any(a is not b for a, b in zip(installed, start, strict=True))
+            ):
+                break
+            target, start, found = outer, outer.start, loop
+        if target is not None and not self.from_python:
+            self._take_deeper(target, layout)
+            if id(carried.variable) in self.opens:
+                found._open(target.variable)
+            target.take(layout, injected(joined.left, target.start))
+            raise CarriedFurtherOut(found)
+
+    def _carry_place(self, place: Place, types: tuple[Any, list[LeafType | None]] | None) -> None:
+        """Carry a place. ``types`` (with their tree) are those that an iteration was seen to leave in it."""
+        self.snapshot.add(place)
+        self.variables.append(place)
+        self.found.add(id(place))
+        if place.get() is UNBOUND:
+            return
+        carried = self._start(place)
+        if types is not None:
+            self._take_seen(carried, *types)
+        self.carried.append(carried)
+
+    def _take_seen(self, carried: Carried, layout: Layout, types: Sequence[LeafType | None]) -> None:
+        """Carry a place so that it holds what an iteration was seen to leave in it, if that is all arrays."""
+        if layout == carried.layout:
+            pairs = zip(carried.types[:-1], types, strict=True)
+            joined = [self.backend.join(a, b) if a is not None and b is not None else a for a, b in pairs]
+            carried.types[:-1] = [new or old for new, old in zip(joined, carried.types[:-1], strict=True)]
+        elif None not in types:
+            joiner = Joiner(self.backend)
+            seen = Maybe(typed(layout, types, types), Static(True), "unbound")
+            found = joiner.join(carried.variable.name, carried.typed(), seen)
+            if not joiner.mismatches:
+                assert isinstance(found.layout, Maybe)
+                carried.take(found.layout, injected(found.left, carried.start))
+
+    def _leave_to_outer_loops(self, end: BodyEnd) -> None:
+        """Have the places that loops around this one have to carry carried from the outermost on, and all traced once more.
+
+        So the body is traced twice, however deep it is.
+        """
+        targets = {key_of(place): self.journal.outermost_around(place) for place in end.discovered}
+        around = [loop for loop in self.journal.loops if any(loop is target for target in targets.values())]
+        if not around or any(loop.from_python for loop in self.journal.loops):
+            return
+        loops = self.journal.loops[self.journal.loops.index(around[0]) :]
+        # What is not the place that was found under its name before is made by the body, unseen.
+        made_anew = {(type(place), place.name) for place, _ in around[0].learnt.get(self.code, {}).values()}
+        found = False
+        for place in end.discovered:
+            key = key_of(place)
+            ended = end.lists.get(key)
+            if targets[key] is not around[0] or not (ended is None or isinstance(ended.kind, Kind)):
+                continue
+            if self.from_python and (ended is None or ended.length == len(place.get())):
+                continue  # Python may yet run this loop, and know what it leaves
+            if (ended is None and key in end.growing) or (type(place), place.name) in made_anew:
+                continue
+            inner: list[SettlesCarry] = [self]
+            around[0].learn(self.code, place, ended or end.types.get(key))
+            for loop in reversed(loops):
+                known = end.types.get(key) if ended is None else loop._around(ended, inner)
+                around[0].learn(loop.code, place, known)
+                inner.append(loop)
+            found = True
+        if found:
+            raise CarriedFurtherOut(around[0])
+
+    def learn(self, code: Any, place: Place, end: Any) -> None:
+        """Note that a loop with this body, in this one or itself, writes a place, and what an iteration leaves in it."""
+        self.learnt.setdefault(code, {})[key_of(place)] = place, end
+
+    def _take_learnt(self) -> None:
+        """Carry what this loop was seen to write while one around it was traced."""
+        known = {key_of(variable) for variable in self.variables if isinstance(variable, Place)}
+        learnt = {
+            key: found for loop in (*self.journal.loops, self) for key, found in loop.learnt.get(self.code, {}).items()
+        }
+        for key, (place, end) in learnt.items():
+            if key in known:
+                continue
+            if isinstance(end, ListEnd):
+                self._carry_list(place, end)
+            else:
+                self._carry_place(place, end)
+
+    def _recall(self) -> None:
+        """Carry variables as this loop came to carry them when one around it was traced before."""
+        by_variable = {id(carried.variable): carried for carried in self.carried}
+        for variable in self.variables if self.position else ():
+            carried = by_variable.get(id(variable))
+            before = typed_unbound() if carried is None else carried.typed()
+            after = self.memory.find(self.position, variable.name, before)
+            if after is None:
+                continue
+            joiner = Joiner(self.backend)
+            joined = joiner.join(variable.name, before, after)
+            if joiner.mismatches:  # a list that has got more room on the way, say
+                continue
+            assert isinstance(joined.layout, Maybe)
+            if carried is None:
+                carried = Carried(variable, after, [False], [None], UNBOUND)
+                self.carried.append(carried)
+            carried.take(joined.layout, injected(joined.left, carried.start))
+
+    def _remember(self, carried: Carried) -> None:
+        """Note how a variable is carried now, for `_recall`."""
+        self.memory.note(self.position, carried.variable.name, carried.before, carried.typed())
+
+    def _open(self, variable: Variable) -> None:
+        """Take the objects in a variable apart from now on."""
+        self.opens.add(id(variable))
+        self.memory.open(self.position, variable.name)
+
+    def _start_again(self, carried: Carried) -> None:
+        fresh = self._start(carried.variable)
+        carried.layout, carried.start, carried.types = fresh.layout, fresh.start, fresh.types
+
+    def _born(
+        self,
+        joiner: Joiner,
+        variable: Variable,
+        carried: Carried | None,
+        last: VariableEnd,
+        leaves: list[Any],
+        absences: Sequence[tuple[type[BaseException], str | None]],
+    ) -> bool:
+        """A variable that is unbound before the loop: True if iterations must see what earlier ones left."""
+        if isinstance(
+            variable, AttributePlace
+        ):  # that it is there may be seen, by `hasattr` say, and its reads are not checked
+            can_peel = self.peeled_for is not None
+            raise AttributeError(name=variable.attribute) if can_peel else self._first_set_in_it(variable)
+        is_missed = any(is_absence_of(kind, name, variable) for kind, name in absences)
+        is_result = variable.name == self.result_name or getattr(variable, "is_result", False)
+        if is_result:
+            leaves[-1] = True
+        is_bound = leaves[-1] is True
+        if self._opens_born(variable, leaves, self.surely_runs and is_bound):
+            return True
+        before = typed_unbound()
+        joined = joiner.join(variable.name, before, variable_layout(last.layout, leaves))
+        layout = joined.layout
+        assert isinstance(layout, Maybe)
+        has_arrays = any(isinstance(leaf, Array) for leaf in leaves_of(layout.inner))
+        if not has_arrays and not is_result and not (self.surely_runs and is_bound):
+            return False  # nothing in it can bear the mark of a placeholder
+        if is_missed and not has_arrays:
+            raise self._first_set_in_it(variable)
+        if carried is None:
+            carried = Carried(variable, last.layout, [False], [None], UNBOUND, before=before)
+            self.carried.append(carried)
+            if is_missed:
+                self._bear_further_out(variable, joined)
+        carried.take(layout, injected(joined.left, [False]))
+        carried.is_input = not is_bound or is_missed
+        if is_missed:
+            self._remember(carried)
+        if not carried.is_input and (self.surely_runs or is_result):
+            carried.start[-1], carried.types[-1] = True, None
+        carried.results = injected(joined.right, leaves)
+        return carried.is_input
+
+    def _bear_further_out(self, variable: Variable, joined: Joined) -> None:
+        """As `_widen_further_out`, of a variable that is unbound before all these loops."""
+        key, target = key_of(variable), None
+        for loop in reversed(self.journal.loops):
+            own = next((each for each in loop.variables if key_of(each) == key), None)
+            if own is None or any(each.variable is own for each in loop.carried):
+                break
+            target, found = own, loop
+        if target is not None and not self.from_python:
+            assert isinstance(joined.layout, Maybe)
+            carried = Carried(target, joined.layout, [False], [None], UNBOUND, before=typed_unbound())
+            carried.take(joined.layout, injected(joined.left, [False]))
+            found.carried.append(carried)
+            raise CarriedFurtherOut(found)
+
+    def _first_set_in_it(self, variable: Variable) -> StagingError:
+        return StagingError(
+            f"{self.where}\n  An iteration of this staged loop reads {variable.name!r} where only an earlier one may have set it, and it "
+            f"has no value before the loop.\n  Give {variable.name!r} a value of the same type before the loop."
+        )
+
+    def _opens_born(self, variable: Variable, leaves: Sequence[Any], surely: bool) -> bool:
+        """Take the objects that iterations make apart from now on; True if that is new.
+
+        One from before the loop, in a variable that is ``surely`` bound, stays itself.
+        """
+        objects = [leaf for leaf in leaves[:-1] if is_plain_object(leaf)]
+        if not objects or id(variable) in self.opens:
+            return False
+        if surely and len(reached(set(map(id, objects)), self.snapshot.reachable())) == len(objects):
+            return False
+        self._open(variable)
+        return True
+
+    def _opens_objects(self, carried: Carried, leaves: Sequence[Any]) -> bool:
+        """Take a variable's objects apart from now on, if an iteration leaves others than it finds."""
+        before, after = ([leaf for leaf in each[:-1] if is_plain_object(leaf)] for each in (carried.start, leaves))
+        same = len(before) == len(after) and all(a is b for a, b in zip(before, after, strict=True))
+        if same or id(carried.variable) in self.opens:
+            return False
+        self._open(carried.variable)
+        self._start_again(carried)
+        return True
+
+    def _join(self, joiner: Joiner, carried: Carried, last: VariableEnd, leaves: list[Any]) -> bool:
+        """Carry a variable by the join of what it is before and after an iteration; True if that is new."""
+        if self._opens_objects(carried, leaves):
+            return True
+        carried.lists = last.lists
+        if last.lists and self._widen_lists(carried, last.lists):
+            return True
+        before, after = carried.typed(), variable_layout(last.layout, leaves)
+        count = len(joiner.mismatches)
+        joined = joiner.join(carried.variable.name, before, after)
+        if len(joiner.mismatches) > count:
+            return False
+        layout = joined.layout
+        assert isinstance(layout, Maybe)
+        if layout != before:
+            self._widen(joiner, carried, joined, before, after)
+            return True
+        carried.results = [
+            None if type is None or _is_installed(source, k, last) else leaf
+            for k, (type, source, leaf) in enumerate(
+                zip(carried.types, joined.right, injected(joined.right, leaves), strict=True)
+            )
+        ]
+        return False
+
+    def _check_functions(self, carried: Carried, leaves: Sequence[Any], end: BodyEnd) -> None:
+        """See that a function which each iteration makes anew finds the variables that it closes over after the loop."""
+        own = {id(variable.cell) for variable in self.variables if isinstance(variable, CellVariable)}
+        dropped = {id(cell) for cell in end.rebound} - own
+        for leaf in leaves if dropped else ():
+            cells = (
+                zip(leaf.__code__.co_freevars, leaf.__closure__ or (), strict=True)
+                if type(leaf) is FunctionType
+                else ()
+            )
+            names = [name for name, cell in cells if id(cell) in dropped]
+            if names and leaf is not carried.entry:
+                raise StagingError(
+                    f"{self.where}\n  {carried.variable.name!r} is, after an iteration of this staged loop, a function that closes over "
+                    f"{names[0]!r}, which is the iteration's own.\n  Make the function after the loop, or read {names[0]!r} after it."
+                )
+
+    def _widen(self, joiner: Joiner, carried: Carried, joined: Joined, before: Maybe, after: Maybe) -> None:
+        layout = joined.layout
+        assert isinstance(layout, Maybe)
+        leaves = list(zip(leaves_of(before), leaves_of(layout), strict=False))
+        if untyped(layout.inner) != carried.layout or any(_is_wider(old, new) for old, new in leaves):
+            self._widen_further_out(carried, joined)
+        if self.may_peel and _may_be_none(before.inner) and not _may_be_none(after.inner):
+            self.found_none = True
+            if self.from_python:
+                joiner.mismatches.append(Mismatch(carried.variable.name, before, after, is_structure=True))
+        self._take_deeper(carried, layout)
+        carried.take(layout, injected(joined.left, carried.start))
+        self._remember(carried)
+
+    def _take_deeper(self, carried: Carried, layout: Maybe) -> None:
+        """See that a variable's layout does not become deeper without end.
+
+        Raises:
+          StagingError: it does.
+        """
+        if depth(layout) > depth(carried.typed()):
+            carried.deepened.append(layout)
+            if len(carried.deepened) > _MAY_DEEPEN:
+                raise refuse_nesting(self.where, [carried])
+
+    def _before_loop(self, mismatch: Mismatch) -> Mismatch:
+        """The same with what a variable of another structure was before the loop, whatever iterations have made of it."""
+        entry = next((each.entry for each in self.carried if each.variable.name == mismatch.name), UNBOUND)
+        if not mismatch.is_structure or entry is UNBOUND:
+            return mismatch
+        return dataclasses.replace(mismatch, left=typed(*describe(entry)))
+
+
+def _is_installed(source: Any, k: int, last: VariableEnd) -> bool:
+    """Whether an iteration leaves a leaf that it found in that place."""
+    return isinstance(source, int) and last.installed[source] == k
+
+
+def _is_wider(old: Layout, new: Layout) -> bool:
+    return isinstance(old, Array) and isinstance(new, Array) and old != new
+
+
+def _may_be_none(layout: Layout) -> bool:
+    if isinstance(layout, Seq) and layout.role == FILLED:
+        return False
+    return layout is ABSENT or isinstance(layout, Maybe) or any(map(_may_be_none, layout.parts))

@@ -1,0 +1,269 @@
+"""What a staged loop's trace is described in: a variable that is carried, and what one iteration leaves behind."""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from autograph.backends.base import LeafType, Traced
+from autograph.runtime.containers.iterables import StagedIterable
+from autograph.runtime.containers.parts import Path
+from autograph.runtime.errors import StagingError
+from autograph.runtime.heap.journal import Place
+from autograph.runtime.layouts.describe import typed, unflatten, untyped, without_known_tags
+from autograph.runtime.layouts.kinds import LEAF, NOTHING, Array, Layout, Maybe, Static, leaves_of
+from autograph.runtime.layouts.mismatches import Mismatch, listed, sides, too_many
+from autograph.runtime.layouts.statement_variables import Variable, find_variables
+from autograph.runtime.staging.policy.loop_options import NO_OPTIONS, LoopOptions
+from autograph.runtime.staging.statements.growing_lists import GrowingList
+from autograph.runtime.staging.statements.joined_parts import EndParts
+from autograph.runtime.staging.statements.list_growth import ListEnd
+
+Thunk = Callable[[], Any]
+ENDLESS = StagedIterable(None, (), lambda index, slices: None)
+
+
+@dataclass(frozen=True)
+class ForLoop:
+    """One ``for`` statement of converted code.
+
+    Attributes:
+      body: runs an iteration on its item.
+      names: the variables that it may leave changed.
+      test: says after an iteration whether to go on; None for a loop without jumps out.
+      result: the variable that holds what a ``return`` in the loop returns.
+      options: what its directive says.
+      report: told of each iteration's index, when it begins.
+      may_peel: whether its first iteration may be run by itself.
+      is_resumed: whether the program may go on with the iterator after the loop.
+    """
+
+    body: Callable[[Any], Any]
+    names: Sequence[str]
+    test: Thunk | None = None
+    result: str | None = None
+    options: LoopOptions = NO_OPTIONS
+    report: Callable[[Any], None] | None = None
+    may_peel: bool = True
+    is_resumed: bool = False
+
+    @property
+    def functions(self) -> tuple[Callable[..., Any], ...]:
+        return (self.body,) if self.test is None else (self.body, self.test)
+
+    @property
+    def code(self) -> Any:
+        """What is the same whenever the statement runs."""
+        return getattr(self.body, "__code__", self.body)
+
+    def variables(self) -> list[Variable]:
+        return find_variables(self.names, self.functions)
+
+
+@dataclass(frozen=True)
+class WhileLoop:
+    """One ``while`` statement of converted code; the attributes are as `ForLoop`'s."""
+
+    test: Thunk
+    body: Thunk
+    names: Sequence[str]
+    result: str | None = None
+    options: LoopOptions = NO_OPTIONS
+    may_peel: bool = True
+
+    @property
+    def code(self) -> Any:
+        """What is the same whenever the statement runs."""
+        return getattr(self.body, "__code__", self.body)
+
+    def items(self, done: int = 0) -> StagedIterable:
+        """What its staged form runs over, once so many iterations have run in Python."""
+        bound = self.options.maximum_iterations
+        return ENDLESS.at_most(bound if bound is None else bound - done)
+
+
+class CarryChanges(StagingError):
+    """The state has another shape or structure after an iteration than before it."""
+
+
+class CarriedFurtherOut(BaseException):
+    """Ends the trace of a loop's body: a loop in it writes to what was there before, so all loops in between carry it.
+
+    No `Exception`, as the user's code in between must not handle it. Attributes: loop (the outermost of these).
+    """
+
+    def __init__(self, loop: Any) -> None:
+        super().__init__()
+        self.loop = loop
+
+
+def carry_changes(where: str, mismatches: Sequence[Mismatch], has_invariants: bool) -> CarryChanges:
+    """The error for the loop at ``where``, of whose variables these are one thing before and another after."""
+    names = listed(mismatches)
+    verb, them = ("change", "them") if len(mismatches) > 1 else ("changes", names)
+    same = f"Give {them} the same shape and structure before the loop as its iterations leave {'them' if verb == 'change' else 'it'} with."
+    message = (
+        f"{where}\n  {names} {verb} type in this staged loop.\n{sides(mismatches, 'before the loop', 'after one iteration')}\n"
+        f"  {too_many(mismatches) or same}"
+    )
+    if any(each.is_room for each in mismatches):
+        message += "\n  A TensorArray has to have room for all that this loop writes: give it a max_size."
+    if has_invariants:
+        message += "\n  XLA's shapes are fixed: shape_invariants cannot let one change."
+    return CarryChanges(message)
+
+
+@contextmanager
+def peeling(error: Exception) -> Iterator[None]:
+    """Run the first iteration by itself after ``error``, which is raised where that does not help with the same variables."""
+    try:
+        yield
+    except StagingError as other:
+        if isinstance(error, CarryChanges) and error._differing & other._differing:
+            raise StagingError(*error.args) from None
+        raise
+
+
+def refuse_nesting(where: str, carried: Sequence[Carried]) -> StagingError:
+    """The error for variables that each iteration leaves in one more object, or tuple, than the one before."""
+    deeper = [
+        Mismatch(each.variable.name, each.deepened[0], each.deepened[1]) for each in carried if len(each.deepened) > 1
+    ]
+    found = (
+        f": each iteration puts what {listed(deeper)} held into another value, so that its type has no end.\n"
+        f"{sides(deeper, 'after one iteration', 'after two')}"
+        if deeper
+        else "."
+    )
+    return StagingError(
+        f"{where}\n  The types of the loop-carried variables reach no fixed point{found}\n"
+        "  XLA needs fixed types: append results to a list, or write them into an array."
+    )
+
+
+_NOT_BEGUN = Maybe(NOTHING, LEAF, "unbound")
+
+
+@dataclass
+class Carried:
+    """One variable of the loop's state.
+
+    Attributes:
+      layout: how its value is built, its leaves not typed.
+      start: its leaves before the loop (`MISSING` where unbound), the last one whether it is bound.
+      types: their types; None for a leaf that is no array and must stay what it is.
+      entry: the value before the loop.
+      is_input: whether iterations see it; a variable that each iteration binds anew need only come out.
+      lists: what an iteration makes of the lists in it, by the way that leads to each.
+      widened: how often the lists in it have got more room.
+      before: its layout when the loop began, typed.
+      deepened: the layouts, each deeper than the one before, that iterations were seen to leave it in.
+    """
+
+    variable: Variable
+    layout: Layout
+    start: list[Any]
+    types: list[LeafType | None]
+    entry: Any
+    is_input: bool = True
+    results: list[Any] = field(default_factory=list)
+    lists: dict[Path, ListEnd] = field(default_factory=dict)
+    deepened: list[Layout] = field(default_factory=list)
+    widened: collections.Counter[Path] = field(default_factory=collections.Counter)
+    before: Maybe = field(default=_NOT_BEGUN)
+
+    def __post_init__(self) -> None:
+        self.before = self.typed() if self.before is _NOT_BEGUN else self.before
+
+    def typed(self) -> Maybe:
+        """The layout of the variable before an iteration."""
+        return variable_layout(self.layout, self.start, self.types)
+
+    def take(self, layout: Maybe, start: list[Any]) -> None:
+        """Carry it by another layout."""
+        self.layout, self.start = untyped(layout.inner), start
+        self.types = [leaf.type if isinstance(leaf, Array) else None for leaf in leaves_of(layout)]
+
+    def unflatten(self, leaves: Sequence[Any]) -> Any:
+        """The value that has these leaves, the last of which says whether it is bound."""
+        return unflatten(*without_known_tags(self.layout, leaves[:-1]))
+
+
+def variable_layout(layout: Layout, leaves: Sequence[Any], types: Sequence[LeafType | None] | None = None) -> Maybe:
+    """The typed layout of a variable, from that of its value, and its leaves."""
+    found = typed(Maybe(layout, LEAF, "unbound"), leaves, types)
+    assert isinstance(found, Maybe)
+    return found
+
+
+def typed_unbound() -> Maybe:
+    """The typed layout of a variable that has no value."""
+    return Maybe(NOTHING, Static(False), "unbound")
+
+
+@dataclass
+class VariableEnd:
+    """A variable after one iteration.
+
+    Attributes:
+      layout: how its value is built; span: where its leaves are.
+      installed: for each leaf, which of those that the iteration began with it is; None for another.
+    """
+
+    layout: Layout
+    span: slice
+    installed: list[int | None]
+    lists: dict[Path, ListEnd] = field(default_factory=dict)
+
+
+Key = tuple[int, Path]  # a carried variable, by its position, and where in its value
+
+
+class BodyAliasing:
+    """What one trace of a loop's body says of the containers in its state, by their identities then.
+
+    Attributes:
+      keys: which places a stand-in was in; of: the stand-in of each place; entries: what it stood for.
+      ends: what the iteration leaves; apart: places that it leaves different containers in, though each may be a third.
+      kept: the places that it leaves as they are; changed: those whose stand-in it writes to, and the first line that does.
+      lines: the first line that writes to each container outside of the variables.
+    """
+
+    def __init__(self) -> None:
+        self.keys: dict[int, list[Key]] = {}
+        self.of: dict[Key, int] = {}
+        self.entries: dict[Key, Any] = {}
+        self.ends: dict[int, EndParts] = {}
+        self.apart: set[frozenset[Key]] = set()
+        self.kept: set[Key] = set()
+        self.changed: dict[Key, str | None] = {}
+        self.lines: dict[int, str | None] = {}
+
+
+class BodyEnd:
+    """A traced body: its program and each variable's end, None where unbound.
+
+    Attributes:
+      rebound: the cells that an iteration binds anew.
+      absences: the classes, and names, of errors that the program may raise since something is absent, which an iteration may
+        provide for the next.
+    """
+
+    def __init__(self) -> None:
+        self.traced = Traced(None, ())
+        self.ends: list[VariableEnd | None] = []
+        self.operand_types: list[LeafType] = []
+        self.state_count = 0
+        self.opens: set[int] = set()
+        self.written: list[Any] = []
+        self.discovered: list[Place] = []
+        self.growing: dict[Any, GrowingList | None] = {}
+        self.lists: dict[Any, ListEnd] = {}
+        self.reads: set[int] = set()
+        self.types: dict[Any, tuple[Any, list[LeafType | None]]] = {}
+        self.aliasing = BodyAliasing()
+        self.absences: list[tuple[type[BaseException], str | None]] = []
+        self.rebound: list[Any] = []

@@ -1,0 +1,499 @@
+"""``while`` and ``for``: in Python while tests and items are concrete, as one staged loop where they are traced."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from autograph.backends.base import Backend, NotRollable
+from autograph.runtime.containers.iterables import StagedIterable, StagedRange, as_staged, to_be_staged
+from autograph.runtime.heap.copies import Copies, Watch
+from autograph.runtime.heap.journal import Journal
+from autograph.runtime.layouts.list_room import GrowthUnknown, OutOfRoom
+from autograph.runtime.layouts.statement_variables import Marks, Slot, Snapshot, find_variables
+from autograph.runtime.staging.policy import loop_options as options_of_loops
+from autograph.runtime.staging.policy.cells import cell_values, leaves_reached
+from autograph.runtime.staging.policy.loop_options import NO_OPTIONS, LoopOptions, make_options, set_loop_options
+from autograph.runtime.staging.policy.opaque import OpaqueCalls
+from autograph.runtime.staging.statements.generators import Generators
+from autograph.runtime.staging.statements.iteration import Iteration, refuse_resuming
+from autograph.runtime.staging.statements.loop_carry import LoopTrace
+from autograph.runtime.staging.statements.loop_state import CarryChanges, ForLoop, Thunk, WhileLoop, peeling
+from autograph.runtime.staging.statements.progress import Progress, is_in_program, staged_progress
+from autograph.runtime.staging.statements.raises import ABSENCES, Raising, may_be_bound
+from autograph.runtime.staging.statements.rolling import Rolling, Trial, is_used_up, tells, why
+from autograph.runtime.tracing.locations import user_location
+from autograph.runtime.tracing.recording import JOINT, effects_recorded
+
+
+class Loops(Raising):
+    """The operators for loops. Needs ``backend``, ``marks`` and ``staged_if`` from the object it is mixed into."""
+
+    backend: Backend
+    marks: Marks
+    journal: Journal
+    opaque: OpaqueCalls
+    iteration: Iteration
+    rolling: Rolling
+    generators: Generators
+    staged_if: Callable[..., Any]
+    truth: Callable[[Any], Any]
+    call: Callable[[Any], Any]
+    refuse_pending: Callable[[Any], None]
+    asked: Callable[[Any], Any]
+
+    def loop_options(self, *args: Any, **options: Any) -> LoopOptions:
+        """What `set_loop_options`, called so, says."""
+        set_loop_options(*args, **options)  # says what it takes, as the user knows it
+        return make_options(**options)
+
+    def misplaced_loop_options(self) -> None:
+        """Report a directive that is reached as a call.
+
+        Raises:
+          StagingError: inside a trace; elsewhere it means nothing.
+        """
+        if self.backend.is_tracing():
+            raise options_of_loops.refuse_misplaced()
+
+    def while_stmt(
+        self,
+        test: Thunk,
+        body: Thunk,
+        names: Sequence[str],
+        result: str | None = None,
+        options: LoopOptions = NO_OPTIONS,
+        python_only: str | None = None,
+    ) -> None:
+        """Run ``body`` while ``test()`` is true; ``names`` and ``result`` as for `if_stmt`, ``python_only`` as for `for_stmt`."""
+        loop = WhileLoop(test, body, names, result, options)
+        surely = options.has_traced_bound or (options.is_one_loop and self.backend.is_tracing())
+        tried = options.unroll is True or not (surely or self.may_become_traced((test, body)))
+        writes = False
+        if not tried and not surely:
+            is_staged, writes = self._staged_by_its_test(loop)
+            if is_staged:
+                return
+        watch = Watch(self.backend, self.traced_leaves, (test, body))
+        reason, copies = None, self.journal.copies
+        bound = options.bound
+        # Of all transforms: then it is plain Python, and is to cost little more.
+        is_outside = tried and not surely and JOINT.staging.is_outside()
+        for done in itertools.count():
+            before = None if is_outside else (cell_values(test), effects_recorded())
+            truth = test()
+            if is_outside and type(truth) is bool:
+                if not truth or bound == done:
+                    return
+                body()
+                continue
+            truth = self.asked(truth)
+            test_writes = writes or before is None or (cell_values(test), effects_recorded()) != before
+            is_traced = self.backend.is_traced(truth)
+            if is_traced and options.unroll is True:
+                raise options_of_loops.refuse_unrolling()
+            if not is_traced and (not truth or bound == done):
+                if options.unroll is not True:
+                    watch.warn(reason)
+                return
+            if is_traced or surely:
+                truth = self.truth(truth) if is_traced else True
+                self._staged_while(loop, done, test_writes, truth)
+                return
+            if not tried:
+                trial = functools.partial(
+                    self._settled_while, loop, done, test_writes, True, surely_runs=True, may_peel=True
+                )
+                again = functools.partial(self._counted_while, loop)
+                found = self._on_trial(trial, loop, again, python_only)
+                if found.is_staged:
+                    return
+                tried = done > 0 or not found.may_settle
+                reason, copies = found.reason, self.journal.copies.within(found.iterations)
+            watch.step()
+            with self.journal.copying(copies):
+                body()
+
+    def _staged_by_its_test(self, loop: WhileLoop) -> tuple[bool, bool]:
+        """Stage a ``while`` whose test, asked once with the state traced, turns out to be traced.
+
+        Else nothing has happened. The second result says whether the test writes, in what it calls say.
+        """
+        staged = self._while_loop(loop, 0, False, None)
+        effects = effects_recorded()
+        if not staged.test_is_traced() or effects_recorded() != effects:
+            return False, staged.test_writes  # a test with effects runs once per iteration, in the body
+        try:
+            staged.settle()
+        except ABSENCES as error:
+            if staged.test_writes or not may_be_bound(error, loop.names):
+                raise
+            return False, False  # the first iteration is to be run by itself
+        if staged.test_writes:
+            return False, True
+        staged.emit()
+        return True, False
+
+    def for_stmt(
+        self,
+        iterable: Any,
+        body: Callable[[Any], Any],
+        names: Sequence[str],
+        test: Thunk | None = None,
+        result: str | None = None,
+        options: LoopOptions = NO_OPTIONS,
+        python_only: str | None = None,
+        is_kept: bool = False,
+    ) -> None:
+        """Run ``body(item)`` for each item; ``test``, where given, says whether to go on before each.
+
+        ``python_only`` names what in the body needs each index as a Python int. ``is_kept``: the program has the iterable
+        after the loop, which may have left it.
+        """
+        bar = None
+        if isinstance(iterable, Progress):
+            bar = staged_progress(self, iterable)
+            iterable = iterable.iterable if is_in_program() else iter(iterable)
+        is_resumed = is_kept and isinstance(iterable, Iterator)
+        loop = ForLoop(body, names, test, result, options, None if bar is None else bar.report, is_resumed=is_resumed)
+        if is_resumed or bar is not None or not self.generators.take_loop(iterable, loop, python_only):
+            self._run_for(iterable, loop, python_only)
+        if bar is not None:
+            bar.close()
+
+    def _run_for(self, iterable: Any, loop: ForLoop, python_only: str | None) -> None:
+        options = loop.options
+        self.refuse_pending(iterable)
+        if self.journal.is_rolling and is_used_up(iterable):
+            raise NotRollable("it uses up an iterator")
+        if options.unroll is not True and self.backend.is_tracing():
+            over_data = JOINT.loop_of(iterable)
+            if over_data is not None:
+                over_data(self, loop)
+                return
+        staged = None if options.unroll is True else self._as_staged(iterable, options)
+        if staged is not None:
+            self.staged_for(staged.at_most(options.maximum_iterations), loop)
+            return
+        if type(iterable) is range:
+            iterable = iterable[: options.bound]
+        is_range = isinstance(iterable, range | StagedRange)
+        reason = None
+        if loop.test is not None and options.unroll is not True and is_range and len(iterable) > 1:
+            if self.may_become_traced(loop.functions):
+                found = self._tried_for(iterable, loop, python_only)
+                if found.is_staged:
+                    return
+                reason = found.reason
+        copies = self.journal.copies.within(len(iterable) if type(iterable) in (range, list, tuple) else 1)
+        if self.backend.is_tracing() and self.rolling.may_be_rolled(iterable, loop):
+            iterable, refusal = self._as_one_loop(iterable, loop, copies, python_only)
+            if iterable is None:
+                return
+            reason = refusal or reason
+            if refusal is not None:
+                copies.sizes[loop.code] = refusal
+        with self.journal.copying(copies):
+            self._python_for(self.iteration.items(iterable, options), loop, reason)
+
+    def _as_one_loop(
+        self, iterable: Any, loop: ForLoop, copies: Copies, python_only: str | None
+    ) -> tuple[Any, str | None]:
+        """Roll a loop that Python could run; what is left to run in Python (None: nothing), and why.
+
+        Raises:
+          StagingError: it cannot be done, and its directive wants it.
+        """
+        wanted = loop.options.is_one_loop
+        if type(iterable) is not range:
+            raise self.rolling.refusal(f"it runs over a {type(iterable).__name__}")
+        if loop.test is None:
+            left, reason = self.rolling.rolled(iterable, loop, copies, python_only)
+            if wanted and reason is not None:
+                raise self.rolling.refusal(reason)
+            return (left if len(left) else None), reason
+        if not wanted:
+            return iterable, None
+        staged = as_staged(to_be_staged(iterable), self.backend, force=True)
+        assert staged is not None
+        self.staged_for(staged, loop)
+        return None, None
+
+    # In Python.
+
+    def _as_staged(self, iterable: Any, options: LoopOptions) -> StagedIterable | None:
+        """How to stage a loop over ``iterable``, or None if it runs in Python."""
+        staged = as_staged(iterable, self.backend)
+        if staged is None and options.has_traced_bound:
+            if not isinstance(iterable, range | StagedRange):
+                raise options_of_loops.refuse_bound(type(iterable).__name__)
+            return as_staged(to_be_staged(iterable), self.backend, force=True)
+        return staged
+
+    def _python_for(self, items: Iterator[Any], loop: ForLoop, reason: str | None) -> None:
+        watch = Watch(self.backend, self.traced_leaves, loop.functions)
+        for item in items:
+            watch.step()
+            if loop.report is not None:
+                loop.report(watch.count - 1)
+            loop.body(item)
+            if loop.test is None:
+                continue
+            go_on = self.asked(loop.test())
+            if self.backend.is_traced(go_on):
+                self._guarded_for(items, loop, watch)
+                break
+            if not go_on:
+                break
+        if loop.options.unroll is not True:
+            watch.warn(reason)
+
+    def _guarded_for(self, items: Iterator[Any], loop: ForLoop, watch: Watch) -> None:
+        """The rest of a loop over Python objects once its end is traced: each further body under the test."""
+        assert loop.test is not None
+        if loop.is_resumed:
+            raise refuse_resuming()
+        for item in items:
+            watch.step()
+            variables = loop.variables()
+            self.staged_if(
+                loop.test(),
+                lambda item=item: _nothing(loop.body(item)),
+                None,
+                variables,
+                Snapshot(loop.functions, variables),
+            )
+
+    def may_become_traced(self, functions: Sequence[Callable[..., Any]]) -> bool:
+        """Whether anything the loop's functions reach directly is traced now: then staging is worth a trial."""
+        return not self.backend.is_eager() and any(map(self.backend.is_traced, leaves_reached(functions)))
+
+    def traced_leaves(self, functions: Sequence[Callable[..., Any]]) -> list[Any]:
+        """What the loop's functions reach directly and is traced now."""
+        return [leaf for leaf in leaves_reached(functions) if self.backend.is_traced(leaf)]
+
+    # Staged.
+
+    def _while_loop(
+        self,
+        loop: WhileLoop,
+        done: int,
+        test_writes: bool,
+        truth: Any,
+        surely_runs: bool = False,
+        from_python: bool = False,
+    ) -> LoopTrace:
+        """A ``while`` from the present state on, after ``done`` iterations in Python.
+
+        A test that writes has run once and runs at the end of each iteration.
+        """
+        functions = (loop.test, loop.body)
+        variables = find_variables(loop.names, functions)
+        goes_on = Slot("the loop's test", truth)
+        if test_writes:
+            variables.append(goes_on)
+        snapshot = Snapshot(functions, variables)
+
+        def iteration(_: Any) -> None:
+            self.opaque.block(loop.body)()
+            if test_writes:
+                goes_on.set(self.truth(self.opaque.block(loop.test)()))
+
+        items = loop.items(done)
+        return LoopTrace(
+            self.backend,
+            self.marks,
+            self.journal,
+            self,
+            variables,
+            snapshot,
+            user_location(),
+            goes_on.get if test_writes else lambda: self.truth(self.opaque.block(loop.test)()),
+            iteration,
+            items,
+            surely_runs=surely_runs and (items.length is None or isinstance(items.length, int)),
+            result_name=loop.result,
+            options=loop.options,
+            from_python=from_python,
+            code=loop.code,
+            peeled_for=loop.names if loop.may_peel else None,
+        )
+
+    def _counted_while(self, loop: WhileLoop, iterations: int) -> LoopTrace:
+        """As `_while_loop`, of a loop that Python can run and that runs so many times."""
+        options = dataclasses.replace(loop.options, maximum_iterations=iterations)
+        counted = dataclasses.replace(loop, options=options)
+        trace = self._while_loop(counted, 0, False, True, surely_runs=True, from_python=True)
+        trace.test = None
+        return trace
+
+    def _settled_while(
+        self,
+        loop: WhileLoop,
+        done: int,
+        test_writes: bool,
+        truth: Any,
+        surely_runs: bool = False,
+        may_peel: bool = False,
+    ) -> LoopTrace:
+        """As `_while_loop`, with its types settled. That the test writes may be found only now, in what it calls."""
+        trace = self._while_loop(loop, done, test_writes, truth, surely_runs)
+        trace.settle(may_peel)
+        if trace.test_writes:
+            trace = self._while_loop(loop, done, True, truth, surely_runs)
+            trace.settle(may_peel)
+        return trace
+
+    def _staged_while(self, loop: WhileLoop, done: int, test_writes: bool, truth: Any) -> None:
+        """Stage a ``while`` whose test has come out as ``truth``; its first iteration by itself if others need that."""
+        surely = truth is True
+        try:
+            trace = self._settled_while(loop, done, test_writes, truth, surely_runs=surely)
+        except ABSENCES as error:
+            if not (loop.may_peel and may_be_bound(error, loop.names)):
+                raise
+        else:
+            trace.emit()
+            return
+
+        def run_all() -> None:
+            loop.body()
+            truth = self.truth(loop.test())
+            if truth is not False:
+                self._staged_while(dataclasses.replace(loop, may_peel=False), done + 1, test_writes, truth)
+
+        if surely:
+            run_all()
+            return
+        functions = (loop.test, loop.body)
+        variables = find_variables(loop.names, functions)
+        self.staged_if(truth, run_all, None, variables, Snapshot(functions, variables), loop.result)
+
+    def staged_for(self, staged: StagedIterable, loop: ForLoop) -> None:
+        """Stage a loop over what is known to stage."""
+        if isinstance(staged.length, int) and staged.length <= 0:
+            return
+        may_peel = staged.is_peelable and loop.may_peel
+        trace = self.for_loop(staged, loop)
+        try:
+            trace.settle(may_peel)
+        except (CarryChanges, *ABSENCES) as error:
+            if not may_peel or not may_be_bound(error, loop.names):
+                raise
+            cause = error
+        else:
+            trace.emit()
+            return
+        with peeling(cause):
+            self._peeled_for(staged, loop)
+
+    def _peeled_for(self, staged: StagedIterable, loop: ForLoop) -> None:
+        """Run the first iteration by itself, where only it sees some types (None, say), and stage the rest."""
+        variables = loop.variables()
+        if not isinstance(staged.length, int) and not staged.surely:
+
+            def run_all() -> None:
+                self._peeled_for(dataclasses.replace(staged, surely=True), loop)
+
+            snapshot = Snapshot(loop.functions, variables)
+            self.staged_if(staged.length > 0, run_all, None, variables, snapshot, loop.result)
+            return
+        loop.body(staged.first())
+        rest, loop = staged.rest(), dataclasses.replace(loop, may_peel=False)
+        go_on = True if loop.test is None else loop.test()
+        if not self.backend.is_traced(go_on):
+            if go_on:
+                self.staged_for(rest, loop)
+            return
+
+        def run_rest() -> None:
+            self.staged_for(rest, loop)
+
+        variables = loop.variables()
+        self.staged_if(go_on, run_rest, None, variables, Snapshot(loop.functions, variables), loop.result)
+
+    def _tried_for(self, iterable: range | StagedRange, loop: ForLoop, python_only: str | None) -> Trial:
+        """Stage a loop over a Python range if it turns out to end by a traced test, or to be large."""
+        staged = as_staged(to_be_staged(iterable), self.backend, force=True)
+        assert staged is not None
+        staged = staged.at_most(loop.options.maximum_iterations)
+        trace = self.for_loop(staged, loop)
+
+        def settled() -> LoopTrace:
+            trace.settle()
+            return trace
+
+        def counted(iterations: int) -> LoopTrace:
+            return self.for_loop(staged.at_most(iterations), dataclasses.replace(loop, test=None), from_python=True)
+
+        return self._on_trial(settled, loop, counted, python_only)
+
+    def for_loop(self, staged: StagedIterable, loop: ForLoop, from_python: bool = False) -> LoopTrace:
+        test = loop.test
+        variables = loop.variables()
+        if loop.report is not None:
+            staged = staged.reporting(loop.report)
+        return LoopTrace(
+            self.backend,
+            self.marks,
+            self.journal,
+            self,
+            variables,
+            Snapshot(loop.functions, variables),
+            user_location(),
+            None if test is None else (lambda: self.truth(test())),
+            lambda item: _nothing(self.opaque.block(loop.body)(item)),
+            staged,
+            surely_runs=isinstance(staged.length, int) and (test is None or not self.backend.is_traced(test())),
+            result_name=loop.result,
+            options=loop.options,
+            from_python=from_python,
+            code=loop.code,
+            peeled_for=loop.names if loop.may_peel and staged.is_peelable else None,
+        )
+
+    def _on_trial(
+        self,
+        settled: Callable[[], LoopTrace],
+        loop: ForLoop | WhileLoop,
+        again: Callable[[int], LoopTrace],
+        python_only: str | None,
+    ) -> Trial:
+        """Stage a loop that Python may be able to run, if its test is traced or it is large.
+
+        Args:
+          settled: traces it.
+          again: begins to trace it as one that Python can run, and that runs so many times.
+        """
+        trace = None
+        with self.journal.on_trial() as undo:
+            try:
+                trace = settled()
+                is_static = trace.test_is_static()
+            except GrowthUnknown:  # which it may turn out to be, where Python can run it
+                is_static = True
+            except Exception as error:
+                undo()  # what Python can run and staging cannot; if it is an error, Python will raise it
+                if isinstance(error, OutOfRoom):
+                    raise
+                reason = why(error) if python_only is None else tells(python_only)
+                return Trial(False, reason, may_settle=isinstance(error, CarryChanges))
+            if is_static:
+                undo()
+        if not is_static:
+            assert trace is not None
+            trace.emit()
+            return Trial(True)
+        try:
+            return self.rolling.rolled_by_its_test(trace, loop, again, python_only)
+        except NotRollable as refusal:
+            return Trial(False, str(refusal))
+        except Exception as error:
+            return Trial(False, why(error), may_settle=isinstance(error, CarryChanges))
+
+
+def _nothing(_: Any) -> None:
+    return None

@@ -1,0 +1,85 @@
+"""``with``: a user's context manager entered and left through its converted methods."""
+
+from __future__ import annotations
+
+import contextlib
+import dis
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from autograph.runtime.code.library_table import is_library
+from autograph.runtime.effects.raising import CURRENT, Managed, Tried
+from autograph.runtime.errors import StagingError
+
+_CALLING = (contextlib.closing, contextlib.ExitStack)  # which call the user's code when they are left
+_OF_GENERATOR: Any = type(contextlib.contextmanager(lambda: iter(()))())
+
+
+class ContextManagers:
+    """The operator for ``with``.
+
+    Args:
+      call: what to call in place of a function.
+    """
+
+    def __init__(self, call: Callable[[Any], Any]) -> None:
+        self.call = call
+
+    def manager(self, manager: Any) -> Any:
+        """What to enter in place of ``manager``: Python calls its methods by itself, unconverted."""
+        kind = type(manager)
+        if kind is _OF_GENERATOR:  # what runs in it is converted by now
+            return _Manager(manager, kind.__enter__, kind.__exit__)
+        if not (hasattr(kind, "__enter__") and hasattr(kind, "__exit__")):
+            return manager
+        enter, leave = kind.__enter__, kind.__exit__
+        if CURRENT.catches and kind in _CALLING:
+            return _Manager(manager, enter, leave)
+        if is_library(kind):
+            return manager
+        called = self.call(enter), self.call(leave)
+        if called == (enter, leave) and not CURRENT.catches:
+            return manager
+        return _Manager(manager, *called)
+
+
+def _may_swallow(kind: Any) -> bool:
+    """Whether the ``__exit__`` of a user's class may return what is true."""
+    code = getattr(kind.__exit__, "__code__", None)
+    if code is None or is_library(kind):
+        return False
+    before: Any = None
+    for instruction in dis.get_instructions(code):
+        if instruction.opname == "RETURN_VALUE" and not (before.opname == "LOAD_CONST" and not before.argval):
+            return True
+        if instruction.opname == "RETURN_CONST" and instruction.argval:
+            return True
+        before = instruction
+    return False
+
+
+class _Manager:
+    """A context manager that does what the converted methods of another do."""
+
+    def __init__(self, manager: Any, enter: Callable[..., Any], leave: Callable[..., Any]) -> None:
+        self._manager, self._enter, self._leave = manager, enter, leave
+
+    def __enter__(self) -> Any:
+        found = self._enter(self._manager)
+        self._tried, self._managed = Tried(), Managed(functools.partial(_may_swallow, type(self._manager)))
+        CURRENT.managers.append(self._managed)
+        return found
+
+    def __exit__(self, *error: Any) -> Any:
+        CURRENT.managers.remove(self._managed)
+        passed = self._managed.passed
+        if passed is not None:
+            why = ", which may swallow it" if self._managed.swallows() else ", and caught outside of it"
+            raise StagingError(
+                f"{passed.where}\n  {passed.name} is raised under a traced condition here, inside a `with` of "
+                f"{type(self._manager).__name__}{why}: its `__exit__` is not told.\n"
+                "  Put the `try` into the `with`, or use `try` and `finally` in the place of the manager."
+            ) from None
+        with self._tried.after():
+            return self._leave(self._manager, *error)

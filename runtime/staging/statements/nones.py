@@ -1,0 +1,136 @@
+"""``x is None`` where only run time knows, and what each branch on it may take for granted."""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from autograph.backends.base import Backend
+from autograph.runtime.errors import StagingError
+from autograph.runtime.layouts.one_of import CHOICES
+from autograph.runtime.layouts.optional import CHECKS, Optional, held_in, is_known, knowing, present_in
+from autograph.runtime.layouts.statement_variables import Snapshot, tested
+from autograph.runtime.staging.statements.constants import ConstantChoices, is_identical
+from autograph.runtime.tracing.locations import user_location
+
+Facts = tuple[tuple[Any, bool], ...]
+
+
+class TestFacts:
+    """What the truth, and the falsehood, of traced tests say about what is None.
+
+    A fact is the ``present`` of an `Optional`, by identity, and whether it is true.
+    """
+
+    __test__ = False
+
+    def __init__(self) -> None:
+        self._facts: dict[int, tuple[weakref.ref[Any], Facts, Facts]] = {}
+
+    def note(self, test: Any, if_true: Facts, if_false: Facts) -> None:
+        """Record what follows from a test. What is no traced array is left alone."""
+        if isinstance(test, jax.core.Tracer) and (if_true or if_false):
+            reference = weakref.ref(test, functools.partial(self._forget, id(test)))
+            self._facts[id(test)] = (reference, if_true, if_false)
+
+    def _forget(self, key: int, _: Any) -> None:
+        self._facts.pop(key, None)
+
+    def of(self, test: Any) -> tuple[Facts, Facts]:
+        """What follows where the test is true, and where it is false."""
+        entry = self._facts.get(id(test))
+        return ((), ()) if entry is None or entry[0]() is not test else entry[1:]
+
+
+class Nones:
+    """The operator for ``is None``.
+
+    Args:
+      can_raise_later, raise_unless: of `Raising`.
+      call: what to call in place of a function.
+    """
+
+    def __init__(
+        self,
+        backend: Backend,
+        facts: TestFacts,
+        constants: ConstantChoices,
+        call: Callable[[Any], Any],
+        can_raise_later: Callable[[], bool],
+        raise_unless: Callable[..., None],
+    ) -> None:
+        self.backend = backend
+        self.facts = facts
+        self.constants = constants
+        self.call = call
+        self.can_raise_later = can_raise_later
+        self.raise_unless = raise_unless
+
+    def is_none(self, value: Any) -> Any:
+        """``value is None``, a traced bool if only run time knows."""
+        if not isinstance(value, Optional):
+            return value is None
+        if is_known(present_in(value), True) or is_known(present_in(value), False):
+            return is_known(present_in(value), False)
+        if not self.backend.is_traced(present_in(value)):
+            return not bool(present_in(value))
+        absent = ~present_in(value)
+        self.facts.note(absent, ((present_in(value), False),), ((present_in(value), True),))
+        return absent
+
+    def is_(self, one: Any, other: Any) -> Any:
+        """``one is other``, a traced bool if only run time knows."""
+        return is_identical(one, other)
+
+    def is_bool(self, value: Any, wanted: bool) -> Any:
+        """``value is True`` or ``value is False``: a traced bool stands for Python's."""
+        if not self.backend.is_traced(value) or getattr(value, "dtype", None) != np.bool_ or value.shape != ():
+            return value is wanted
+        return value if wanted else ~value
+
+    def check_optionals(self) -> None:
+        """Let every `Optional` ask these operators."""
+        CHECKS.present, CHECKS.truth = self._check_present, self._truth_of
+        CHOICES.each, CHOICES.call, CHOICES.where = self.constants.each, self.call, user_location
+
+    def _check_present(self, present: Any) -> None:
+        if not self.can_raise_later():
+            raise StagingError(
+                f"{user_location()}\n  A value is used here that may be None: one path of a traced condition sets it, another does not.\n"
+                "  Test `is None` first, or give it a value of the same type on every path."
+            )
+        self.raise_unless(present, TypeError("None was used where a value is needed"))
+
+    def _truth_of(self, value: Optional) -> Any:
+        if is_known(present_in(value)):
+            return tested(held_in(value))
+        truth = present_in(value) & self.backend.predicate(jnp.asarray(tested(held_in(value))))
+        self.facts.note(truth, ((present_in(value), True),), ())
+        return truth
+
+
+@contextmanager
+def narrowed(facts: Facts, snapshot: Snapshot) -> Iterator[None]:
+    """Trace a branch in which these facts hold: the variables it reaches are values, or None, that were either.
+
+    Whoever has the snapshot puts them back.
+    """
+    if not facts:
+        yield
+        return
+    with knowing(facts):
+        for variable in snapshot.places():
+            value = variable.get()
+            if isinstance(value, Optional):
+                if is_known(present_in(value), True):
+                    variable.set(held_in(value))
+                elif is_known(present_in(value), False):
+                    variable.set(None)
+        yield

@@ -1,0 +1,428 @@
+"""What a staged loop does with the identity of the containers and objects in its state.
+
+Each is a stand-in while the body is traced. One that iterations leave in its place is the one from before the loop, and
+gets what the loop makes of it. Any other becomes a new one, of which `Identities` learns what it may be. An iteration
+that writes to a stand-in which another name may lead to is refused, if that name is read.
+"""
+
+from __future__ import annotations
+
+import collections
+import copy
+import itertools
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from autograph.backends.base import Backend, LoopSpec, Output
+from autograph.runtime.containers.parts import WHOLE, Path, parts_of, placed
+from autograph.runtime.heap.holders import reached
+from autograph.runtime.heap.identities import Identities, Marks, refused
+from autograph.runtime.heap.journal import MUTABLE_CONTAINERS, AttributePlace, ContentsPlace, Journal, Region
+from autograph.runtime.heap.reach import CONTAINERS, contents
+from autograph.runtime.layouts.objects import attributes_of, is_plain_object
+from autograph.runtime.layouts.statement_variables import UNBOUND, CellVariable, GlobalVariable, Snapshot, Variable
+from autograph.runtime.staging.statements.joined_parts import EndParts
+from autograph.runtime.staging.statements.loop_state import BodyAliasing, BodyEnd, Carried, Key
+from autograph.runtime.staging.statements.raises import Raising
+
+
+class BodyContainers:
+    """The stand-ins of one trace of a loop's body; must not outlive it.
+
+    Attributes: aliasing (what is known of them for good).
+    """
+
+    def __init__(self, identities: Identities, journal: Journal) -> None:
+        self.identities = identities
+        self.journal = journal
+        self.aliasing = BodyAliasing()
+        self._held: list[tuple[Key, Any, Any]] = []
+        self._watched: list[Any] = []
+
+    def add(self, key: Key, part: Any, entry: Any) -> None:
+        """Take in a stand-in, and what it stands for."""
+        self.aliasing.keys.setdefault(id(part), []).append(key)
+        self.aliasing.of[key] = id(part)
+        if entry is not None:
+            self.aliasing.entries[key] = entry
+            for attempt in self.journal.attempts:
+                attempt.stands_for[id(part)] = part, entry
+            marks = self.identities.marks_of(id(entry))
+            if marks is not None and entry is not part:
+                where = self.identities.chosen_at(entry)
+                self.identities.relate(part, marks | {id(part)}, where, same_as=entry)
+        self.identities.watch(part)
+        self._held.append((key, part, None))
+
+    def watch(self, owner: Any) -> None:
+        """Keep the line of the first write to what no variable holds."""
+        self.identities.watch(owner)
+        self._watched.append(owner)
+
+    def begin(self) -> None:
+        """Remember what each holds."""
+        self._held = [(key, part, _state(part)) for key, part, _ in self._held]
+        self.identities.refresh()
+
+    def end(self, key: int, value: Any) -> None:
+        """Take in what an iteration leaves in a variable."""
+        self.aliasing.ends[key] = EndParts(value, self.identities)
+
+    def finish(self) -> BodyAliasing:
+        """What can be known once the iteration is over."""
+        for key, part, before in self._held:
+            through = self.identities.line_of_write_through(part)
+            if through is not None or not _same_state(_state(part), before):
+                self.aliasing.changed[key] = self.identities.line_of_write(part) or through
+            if self.aliasing.ends.get(key[0]) is not None and self.aliasing.ends[key[0]].ids.get(key[1]) == id(part):
+                self.aliasing.kept.add(key)
+        self.aliasing.lines = {id(owner): self.identities.line_of_write(owner) for owner in self._watched}
+        self._held, self._watched = [], []
+        chosen = [
+            ((k, path), key)
+            for k, ends in self.aliasing.ends.items()
+            for path, key in ends.ids.items()
+            if self.identities.marks_of(key) is not None
+        ]
+        for (one, a), (other, b) in itertools.combinations(chosen, 2):
+            if self.identities.are_apart(a, b):
+                self.aliasing.apart.add(frozenset([one, other]))
+        return self.aliasing
+
+
+class CarriesParts:
+    """The part of a `LoopTrace` that is about identity.
+
+    Attributes:
+      shared: containers that have several names, one of which iterations write through: they are their own stand-ins.
+      replaced: the places that iterations put another container in: at the start of a later one it is not that of
+        before the loop.
+      aliasing: what the last trace of the body said.
+      _raw, _marks: what each container of the state may be when an iteration ends, and when it begins (see `Identities`).
+      _pairs: the places that may hold one container when an iteration begins.
+      _fresh, _count: the marks of containers that iterations make, and how many places have each mark.
+      _made, _new: the containers that are new after the loop: by what they were and became, and by place.
+    """
+
+    backend: Backend
+    journal: Journal
+    raising: Raising
+    snapshot: Snapshot
+    variables: list[Variable]
+    carried: list[Carried]
+    found: set[int]
+    growing: list[Any]
+    where: str
+    spec: LoopSpec | None
+    shared: dict[int, Any]
+    replaced: set[Key]
+    aliasing: BodyAliasing
+    _raw: dict[Key, Marks]
+    _marks: dict[Key, set[Hashable]]
+    _pairs: set[frozenset[Key]]
+    _fresh: set[Hashable]
+    _count: collections.Counter[Hashable]
+    _made: dict[Any, Any]
+    _new: dict[Key, Any]
+
+    def _position(self, variable: Variable) -> int:
+        return next(k for k, each in enumerate(self.variables) if each is variable)
+
+    def _with_parts(self, carried: Carried, value: Any, stand_ins: BodyContainers, region: Region) -> Any:
+        """The stand-in for a variable's value, its containers those that they stand for where several names share them."""
+        variable = carried.variable
+        if isinstance(variable, ContentsPlace | AttributePlace):
+            stand_ins.watch(variable.owner)
+        if isinstance(variable, ContentsPlace):
+            return value
+        entries = {} if carried.entry is UNBOUND else parts_of(carried.entry)
+        position = self._position(variable)
+
+        def container_for(path: Path, part: Any) -> tuple[Any, bool]:
+            entry = entries.get(path)
+            if id(entry) not in self.shared or type(entry) is not type(part) or not isinstance(part, list | dict):
+                return part, True
+            if (position, path) in self.replaced:
+                return part, True
+            region.install(entry)
+            return entry, True
+
+        if self.shared:
+            value = placed(value, container_for)
+        for path, part in parts_of(value).items():
+            entry = entries.get(path)
+            if part is not entry:
+                region.add_made(part)
+            if part is not entry or id(part) in self.shared or isinstance(part, WHOLE):
+                stand_ins.add((position, path), part, entry)
+        return value
+
+    def _share(self, end: BodyEnd) -> bool:
+        """Let containers that iterations write to, and other names lead to, stand for themselves; True if that is new."""
+        aliasing = end.aliasing
+        replaced = {key for key in aliasing.entries if key not in aliasing.kept} - self.replaced
+        self.replaced |= replaced
+        again = any(id(aliasing.entries[key]) in self.shared for key in replaced)
+        written = {id(aliasing.entries[key]) for key in aliasing.changed if key in aliasing.entries}
+        written |= {id(place.owner) for place in end.discovered if isinstance(place, ContentsPlace)}
+        places: collections.Counter[int] = collections.Counter()
+        found: dict[int, Any] = {}
+        for key, entry in aliasing.entries.items():
+            if id(entry) in written and id(entry) not in self.shared and isinstance(entry, list | dict):
+                places[id(entry)] += 1
+                if key in aliasing.kept:
+                    found[id(entry)] = entry
+        alone = [entry for entry in found if places[entry] == 1]
+        if alone:
+            with self._emptied():
+                others = reached(alone, self.snapshot.reachable())
+            for lonely in set(alone) - others.keys():
+                del found[lonely]
+        self.shared |= found
+        return again or bool(found)
+
+    @contextmanager
+    def _emptied(self) -> Iterator[None]:
+        """Take the values from before the loop out of its variables."""
+        places = [v for v in self.variables if isinstance(v, CellVariable | GlobalVariable | AttributePlace)]
+        values = [place.get() for place in places]
+        for place in places:
+            place.set(UNBOUND)
+        try:
+            yield
+        finally:
+            for place, value in zip(places, values, strict=True):
+                place.set(value)
+
+    def _check_parts(self, end: BodyEnd) -> None:
+        """Refuse writes to containers that other names may lead to, at the fixed point.
+
+        Raises:
+          StagingError: naming the write and the other name.
+        """
+        self.aliasing = end.aliasing
+        self._name_marks()
+        owners = self._owners_written(end)
+        if not end.aliasing.changed and not owners:
+            return
+        with self._emptied():
+            for key, line in end.aliasing.changed.items():
+                self._check_write(end, key, line)
+            for owner in owners:
+                self._check_outer_write(end, owner)
+
+    def _name_marks(self) -> None:
+        """Find what each container of the state may be at the start of an iteration."""
+        aliasing, identities = self.aliasing, self.raising.identities
+        found = {key: set(identities.marks_of(id(e)) or {id(e)}) for key, e in aliasing.entries.items()}
+        raw: dict[Key, Marks] = {
+            (k, path): marks for k, ends in aliasing.ends.items() for path, marks in ends.marks.items()
+        }
+        for key in raw:
+            found.setdefault(key, set())
+        outer = {id(entry): entry for entry in aliasing.entries.values()}
+        known = outer.keys() | aliasing.keys.keys()
+        missing = {mark for marks in raw.values() for mark in marks if isinstance(mark, int)} - known
+        outer |= identities.those_of(missing)
+        if missing - outer.keys():
+            outer |= reached(missing - outer.keys(), self.snapshot.reachable())
+        fresh: dict[Hashable, Hashable] = {}
+
+        def settled(mark: Hashable) -> set[Hashable]:
+            if isinstance(mark, int) and mark in aliasing.keys:
+                return set().union(*(found[key] for key in aliasing.keys[mark] if key in found))
+            if not isinstance(mark, int) or mark in outer:
+                return {mark}
+            if mark not in fresh:
+                fresh[mark] = identities.new_mark()
+            return {fresh[mark]}
+
+        changes = True
+        while changes:
+            changes = False
+            for key, marks in raw.items():
+                if key in aliasing.kept:
+                    continue
+                new = found[key].union(*map(settled, marks))
+                if new != found[key]:
+                    found[key], changes = new, True
+        self._marks = found
+        self._raw = raw
+        self._pairs = self._find_pairs()
+        self._fresh = set(fresh.values())
+        self._count = collections.Counter(mark for marks in found.values() for mark in marks)
+        for mark in {mark for key, marks in found.items() if key not in aliasing.kept for mark in marks}:
+            if mark in outer:
+                identities.own_mark(outer[mark])
+
+    def _find_pairs(self) -> set[frozenset[Key]]:
+        """The places that may hold one container at the start of some iteration."""
+        keys = list(self._marks)
+        may_be = [
+            (one, other)
+            for one, other in itertools.combinations(keys, 2)
+            if not self._marks[one].isdisjoint(self._marks[other])
+        ]
+        found = {frozenset(pair) for pair in may_be if self._begin_as_one(*pair)}
+        changes = True
+        while changes:
+            changes = False
+            for one, other in may_be:
+                if frozenset([one, other]) not in found and self._end_as_one(one, other, found):
+                    found.add(frozenset([one, other]))
+                    changes = True
+        return found
+
+    def _begin_as_one(self, one: Key, other: Key) -> bool:
+        first, second = self.aliasing.entries.get(one), self.aliasing.entries.get(other)
+        if first is None or second is None:
+            return False
+        identities = self.raising.identities
+        marks = [identities.marks_of(id(entry)) or frozenset([id(entry)]) for entry in (first, second)]
+        return not marks[0].isdisjoint(marks[1]) and not identities.are_apart(id(first), id(second))
+
+    def _end_as_one(self, one: Key, other: Key, pairs: set[frozenset[Key]]) -> bool:
+        if frozenset([one, other]) in self.aliasing.apart:
+            return False
+        return any(self._are_one(a, b, pairs) for a in self._raw.get(one, ()) for b in self._raw.get(other, ()))
+
+    def _are_one(self, one: Hashable, other: Hashable, pairs: set[frozenset[Key]]) -> bool:
+        """Whether two marks at the end of an iteration may be of one container."""
+        if one == other:
+            return True
+        firsts, seconds = (self.aliasing.keys.get(mark, []) if isinstance(mark, int) else [] for mark in (one, other))
+        if firsts and seconds:
+            return any(frozenset([a, b]) in pairs for a in firsts for b in seconds)
+        if firsts or seconds:
+            mark = other if firsts else one
+            return any(mark in self._marks.get(key, ()) for key in firsts or seconds)
+        return False
+
+    def _owners_written(self, end: BodyEnd) -> list[Any]:
+        """Containers and objects outside of the variables that iterations write to."""
+        owners = [growing.place.owner for growing in self.growing]
+        for carried in self.carried:
+            place = carried.variable
+            changes = any(result is not None for result in carried.results)
+            if changes and isinstance(place, ContentsPlace | AttributePlace):
+                owners.append(place.owner)
+        return owners
+
+    def _check_write(self, end: BodyEnd, key: Key, line: str | None) -> None:
+        entry = end.aliasing.entries.get(key)
+        name = self.variables[key[0]].name
+        others = [other for other in end.aliasing.of if frozenset([key, other]) in self._pairs]
+        for other in self._read_among(
+            end, [other for other in others if end.aliasing.of[other] != end.aliasing.of[key]]
+        ):
+            raise self._conflict(entry, line, name, self.variables[other].name)
+        excepted = entry if key in end.aliasing.kept else None
+        marks = frozenset(self._marks.get(key, ()))
+        self.raising.identities.check_held(marks, entry, excepted, line or self.where, self.where, name=name)
+
+    def _check_outer_write(self, end: BodyEnd, owner: Any) -> None:
+        line = end.aliasing.lines.get(id(owner))
+        marks = self.raising.identities.marks_of(id(owner)) or frozenset([id(owner)])
+        others = [
+            key for key, part in end.aliasing.of.items() if part != id(owner) and marks & self._marks.get(key, set())
+        ]
+        for other in self._read_among(end, others):
+            raise self._conflict(owner, line, None, self.variables[other].name)
+        self.raising.identities.check_held(marks, owner, owner, line or self.where, self.where)
+
+    def _read_among(self, end: BodyEnd, keys: Sequence[Key]) -> Iterator[int]:
+        """Those of the variables that an iteration reads."""
+        read = self._read_variables(end) if keys else set()
+        for key in keys:
+            if key[0] in read or isinstance(end.aliasing.entries.get(key), WHOLE):
+                yield key[0]
+
+    def _conflict(self, part: Any, line: str | None, name: str | None, other: str) -> Exception:
+        return refused(part, line or self.where, self.where, repr(other), None, name)
+
+    def _read_variables(self, end: BodyEnd) -> set[int]:
+        """The variables whose values an iteration, or the test, looks at or hands on to others."""
+        assert self.spec is not None
+        used, passed = self.backend.operands_used(end.traced)
+        if self.spec.test is not None:
+            tested, outputs = self.backend.operands_used(self.spec.test)
+            used |= tested | set(outputs.values())
+        spans = {k: each.span for k, each in enumerate(end.ends) if each is not None}
+        found, first = set(), 0
+        for carried in self.carried:
+            if not carried.is_input:
+                continue
+            position = self._position(carried.variable)
+            operands = set(range(first, first := first + sum(type is not None for type in carried.types)))
+            own = spans.get(position, slice(0, 0))
+            others = [
+                leaf
+                for k, leaf in enumerate(end.traced.leaves)
+                if not own.start <= k < own.stop and isinstance(leaf, Output)
+            ]
+            if operands & used or any(passed.get(leaf.index) in operands for leaf in others):
+                found.add(position)
+        return found
+
+    def _all_kept(self, carried: Carried) -> bool:
+        """Whether the loop leaves a variable the containers that it had."""
+        position = self._position(carried.variable)
+        return all(key in self.aliasing.kept for key in self.aliasing.of if key[0] == position)
+
+    def _placed(self, carried: Carried, value: Any) -> Any:
+        """A variable's value after the loop, with the containers that it had where iterations leave them."""
+        if isinstance(carried.variable, ContentsPlace):
+            return value
+        position, aliasing = self._position(carried.variable), self.aliasing
+        ends = aliasing.ends.get(position)
+
+        def container_for(path: Path, part: Any) -> tuple[Any, bool]:
+            key = (position, path)
+            entry = aliasing.entries.get(key)
+            if key in aliasing.kept and entry is not None:
+                if part is not entry and isinstance(entry, list | dict):
+                    self.journal.touch(ContentsPlace(entry))
+                if self.raising.identities.marks_of(id(entry)) is not None:
+                    self._set_apart(key, entry)
+                return entry, part is not entry
+            pair = (id(entry) if entry is not None else None, None if ends is None else ends.ids.get(path))
+            if entry is not None and pair[1] is not None and pair in self._made:
+                return self._made[pair], True
+            if isinstance(part, WHOLE):
+                part = copy.copy(part)
+            self._made[pair] = part
+            if isinstance(part, MUTABLE_CONTAINERS):
+                self.journal.born(part)
+            marks = self._marks.get(key, set())
+            if any(self._count[mark] > 1 or mark not in self._fresh for mark in marks):
+                self.raising.identities.relate(part, marks, self.where)
+                self._set_apart(key, part)
+            return part, True
+
+        return placed(value, container_for)
+
+    def _set_apart(self, key: Key, part: Any) -> None:
+        """Note which of the other containers after the loop this one is not."""
+        for other, made in self._new.items():
+            if made is not part and frozenset([key, other]) not in self._pairs:
+                self.raising.identities.set_apart(id(part), id(made))
+        self._new[key] = part
+
+
+def _state(part: Any) -> Any:
+    if isinstance(part, CONTAINERS):
+        return contents(part)
+    return dict(attributes_of(part)) if is_plain_object(part) else None
+
+
+def _same_state(new: Any, old: Any) -> bool:
+    if isinstance(new, dict) and isinstance(old, dict):
+        return list(new) == list(old) and _same_items(list(new.values()), list(old.values()))
+    if isinstance(new, tuple) and isinstance(old, tuple):
+        return _same_items(new, old)
+    return new is old
+
+
+def _same_items(new: Sequence[Any], old: Sequence[Any]) -> bool:
+    return len(new) == len(old) and all(a is b for a, b in zip(new, old, strict=True))

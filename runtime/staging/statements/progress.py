@@ -1,0 +1,193 @@
+"""`progress`: a bar for a loop, in Python and in staged loops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import jax.numpy as jnp
+
+from autograph.backends.base import Backend
+from autograph.runtime.containers.iterables import as_staged
+from autograph.runtime.heap.journal import AttributePlace, Journal
+from autograph.runtime.layouts.statement_variables import NO_SNAPSHOT
+from autograph.runtime.tracing.recording import JOINT, count_effect, is_recording
+
+_UPDATES = 100
+
+
+def progress(iterable: Any, desc: str | None = None, total: int | None = None) -> Progress:
+    """The same items, with a bar that shows how many a loop over them has taken (`tqdm`).
+
+    In a staged loop the program calls Python at most about a hundred times to move the bar, in order with what it
+    prints. Under ``vmap`` there is no bar.
+
+    Args:
+      iterable: what is looped over: anything that a loop runs over.
+      desc: a text in front of the bar.
+      total: how many items there are, where ``iterable`` does not say.
+
+    Raises:
+      ImportError: tqdm is not installed.
+
+    >>> import autograph as ag, jax.numpy as jnp
+    >>> @ag.function
+    ... def total(xs):
+    ...     result = 0.0
+    ...     for x in ag.progress(xs, desc="summing"):
+    ...         result += x
+    ...     return result
+    >>> float(total(jnp.arange(5.0)))
+    10.0
+    """
+    if desc is not None and not isinstance(desc, str):
+        raise TypeError(f"desc of progress is a str or None; got {desc!r}")
+    if total is not None and (isinstance(total, bool) or not isinstance(total, int)):
+        raise TypeError(f"total of progress is an int or None; got {total!r}")
+    _tqdm()
+    return Progress(iterable, desc, total)
+
+
+def _tqdm() -> Any:
+    try:
+        import tqdm
+    except ImportError:
+        raise ImportError(
+            "autograph.progress draws its bars with tqdm, which is not installed.\n  pip install 'autograph-xla[progress]'"
+        ) from None
+    return tqdm.tqdm
+
+
+class Progress:
+    """What `progress` gives.
+
+    Attributes:
+      bar: in a program, the bar if there is one already.
+    """
+
+    def __init__(self, iterable: Iterable[Any], desc: str | None, total: int | None) -> None:
+        self.iterable, self.desc, self.total = iterable, desc, total
+        self.bar: Bar | None = None
+
+    def over(self, iterable: Iterable[Any]) -> Progress:
+        """The same bar for a loop over ``iterable``, which has as many items."""
+        made = Progress(iterable, self.desc, self.total)
+        made.bar = self.bar
+        return made
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(_tqdm()(self.iterable, desc=self.desc, total=self.total))
+
+    def __len__(self) -> int:
+        return len(self.iterable)  # type: ignore[arg-type]
+
+
+class Bar:
+    """The bar of one loop of a compiled program, which may run many times. Its methods but `begin` are called at run time.
+
+    Args:
+      make: gives a bar of tqdm's for a total, or for None where that is not known.
+    """
+
+    def __init__(self, make: Callable[[int | None], Any]) -> None:
+        self.make = make
+        self.bar: Any = None
+        self.at = 0
+
+    def begin(self, total: Any) -> None:
+        """Start it when the program that is being recorded comes here."""
+        show(self.start, -1 if total is None else total)
+
+    def start(self, total: Any) -> None:
+        self.at = 0
+        self.bar = self.make(int(total) if total >= 0 else None)
+
+    def update(self, done: Any) -> None:
+        if self.bar is not None:
+            self.bar.update(int(done) - self.at)
+            self.at = int(done)
+
+    def close(self, done: Any) -> None:
+        self.update(done)
+        if self.bar is not None:
+            self.bar.close()
+        self.bar = None
+
+    def tell(self, name: str, *args: Any, **kwargs: Any) -> None:
+        if self.bar is not None:
+            getattr(self.bar, name)(*args, **kwargs)
+
+
+class StagedProgress:
+    """The bar of a loop that is being recorded.
+
+    Attributes:
+      done: how many items the loop has taken; state of the loop like a user's attribute.
+    """
+
+    def __init__(self, operators: Any, given: Progress) -> None:
+        self.operators = operators
+        self.backend: Backend = operators.backend
+        self.journal: Journal = operators.journal
+        self.total = total_of(given, self.backend)
+        self.every = 1 if self.total is None else self._at_least_one(self.total // _UPDATES)
+        self.done: Any = 0
+        self.journal.born(self)
+        if given.bar is None:
+            desc = given.desc
+            self.bar = Bar(lambda total: _tqdm()(desc=desc, total=total))
+            self.bar.begin(self.total)
+        else:
+            self.bar = given.bar
+
+    def _at_least_one(self, number: Any) -> Any:
+        return jnp.maximum(number, 1) if self.backend.is_traced(number) else max(number, 1)
+
+    def report(self, index: Any) -> None:
+        """Note that an iteration begins."""
+        self.journal.keeps(self)  # no variable of the user's leads to it
+        self.journal.touch(AttributePlace(self, "done"))
+        self.done = index + 1
+        due = index % self.every == 0
+        if self.backend.is_traced(due):
+            self.operators.staged_if(due, lambda: show(self.bar.update, index), None, [], NO_SNAPSHOT)
+        elif due:
+            show(self.bar.update, index)
+
+    def close(self) -> None:
+        """Note that the loop has ended."""
+        done, self.done = self.done, 0
+        show(self.bar.close, done)
+
+
+def show(function: Callable[[Any], None], number: Any) -> None:
+    """Call Python with a number when the program runs."""
+    count_effect()
+    JOINT.staging.show(function, [jnp.asarray(number)])
+
+
+def is_in_program() -> bool:
+    """Whether loops that run here are recorded, or mapped: Python's bars would move while tracing."""
+    staging = JOINT.staging
+    return is_recording() or staging.is_mapped(staging.place())
+
+
+def staged_progress(operators: Any, given: Progress) -> StagedProgress | None:
+    """The bar for a loop over what `progress` gave; None where the loop is not recorded, or mapped."""
+    staging = JOINT.staging
+    if not is_recording() or staging.is_mapped(staging.place()):
+        return None
+    return StagedProgress(operators, given)
+
+
+def total_of(given: Progress, backend: Backend) -> Any:
+    """How many items there are, which may be traced; None where that is not known."""
+    if given.total is not None:
+        return given.total
+    staged = as_staged(given.iterable, backend)
+    if staged is not None:
+        return staged.length
+    try:
+        return len(given.iterable)  # type: ignore[arg-type]
+    except TypeError:
+        return None

@@ -1,0 +1,455 @@
+"""``raise`` and ``assert``: under traced conditions they happen at run time, or not at all.
+
+A ``raise`` in a block of a staged statement ends that block, at trace time, and leaves an operation in its program
+that raises the exception when the program comes upon it. See `runtime.raising`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from autograph.backends.base import Backend
+from autograph.runtime.containers.iterables import is_symbolic_size
+from autograph.runtime.containers.traced_lists import EmptyListError
+from autograph.runtime.effects.raise_sites import DeferredText, Recipe, Site, drafted, resolved
+from autograph.runtime.effects.raising import CURRENT, Scope, Tried, catching, leave, leaving_refused, remade
+from autograph.runtime.errors import StagingError, TooLargeIntError, describe_location
+from autograph.runtime.heap.identities import Identities
+from autograph.runtime.heap.journal import AttributePlace, Journal
+from autograph.runtime.heap.list_outputs import CountedList, with_plain_lists
+from autograph.runtime.layouts.large_ints import too_large_for_arrays
+from autograph.runtime.layouts.list_room import OutOfRoom
+from autograph.runtime.layouts.one_of import each_purely, is_one_of
+from autograph.runtime.layouts.statement_variables import NO_SNAPSHOT
+from autograph.runtime.state.array_like import plain
+from autograph.runtime.tracing.locations import (
+    is_call,
+    is_internal,
+    is_of_jax,
+    is_of_package,
+    is_operator,
+    raised_in,
+    user_location,
+    user_position,
+    user_position_now,
+)
+from autograph.runtime.tracing.recording import JOINT, LOCAL
+
+_FREE = "cannot access free variable"
+# What a block may find absent, and a later iteration of a loop around it may find there.
+ABSENCES = (NameError, AttributeError, LookupError)
+_PYTHONS = (*ABSENCES, ArithmeticError, TypeError, ValueError, StopIteration)
+_STAGING_PACKAGES = ("autograph", "jax", "jaxlib")
+# What Python says of any number, traced or not, beside a text, say.
+_OPERANDS = re.compile(r"unsupported operand type|'.{1,2}' not supported between instances|can only concatenate")
+_TRACER, _ARRAY = re.compile(r"(\w+\.)*\w*Tracer\b"), "jax.Array"
+_STAND_INS = re.compile(r"Tracer\b|Staged(Range|Items)|(Traced|Counted)List")
+
+
+class BothRaise(Exception):
+    """Ends a block after a staged statement whose branches both raise: nothing after it runs."""
+
+
+class Raising:
+    """The operators for ``raise`` and ``assert``.
+
+    Needs ``backend``, ``journal``, ``staged_if`` and ``call`` of what it is mixed into.
+    """
+
+    backend: Backend
+    journal: Journal
+    identities: Identities
+    staged_if: Any
+    call: Callable[[Any], Any]
+    asked: Callable[[Any], Any]
+
+    def raised(self, error: Any) -> Any:
+        """What ``raise error`` raises: ``error``, noted as a staged raise if a block of a staged statement is
+        being traced.
+        """
+        if not self._is_remembered():
+            return error
+        scope = CURRENT.scope
+        if isinstance(error, type) and issubclass(error, BaseException):
+            error = error()
+        if self.journal.is_open:
+            self.journal.regions[-1].raising = error
+        elif scope is not None:
+            scope.last = error
+        return error
+
+    def _is_remembered(self) -> bool:
+        """Whether an exception made here may be one of a program.
+
+        Others are not held, so that what they refer to is freed when their handlers end, as in plain Python.
+        """
+        if self.journal.is_open:
+            return True
+        return CURRENT.scope is not None and not JOINT.staging.is_plain(JOINT.staging.place())
+
+    def exception(self, kind: Any, *args: Any, **kwargs: Any) -> Any:
+        """``kind(*args, **kwargs)``, remembering how it was made: at run time it is made again, of the values."""
+        is_kind = isinstance(kind, type) and issubclass(kind, BaseException)
+        content = (args, kwargs)
+        if not is_kind or not self._is_remembered():
+            given, named = resolved(content)
+            return self.call(kind)(*given, **named)
+        given, named = drafted(content)
+        read = jax.tree_util.tree_map(_traced_value, content)
+        content = read if Site.values(read) else content
+        try:
+            error = kind(*given, **named)
+        except Exception:
+            if not Site.values(content):
+                raise
+            error = kind.__new__(kind, *given)  # its __init__ asks for values, and will have them at run time
+        CURRENT.recipe = (error, Recipe(kind, content, True))
+        return error
+
+    def assert_stmt(self, test: Any, message: Any = None) -> None:
+        """``assert test, message()``."""
+
+        def fail() -> None:
+            raise self.raised(self.exception(AssertionError, *(() if message is None else (message(),))))
+
+        test = self.asked(test)
+        if not self.backend.is_traced(test):
+            if not test:
+                fail()
+            return
+        self.staged_if(test, None, fail, [], NO_SNAPSHOT)
+
+    def assert_all(self, condition: Any, data: Sequence[Any]) -> None:
+        """Raise `AssertionError` with ``data`` unless all of ``condition`` is true, at run time if need be."""
+        self.assert_stmt(jnp.all(jnp.asarray(plain(condition))), lambda: self.text(_shown, *data))
+
+    def can_raise_later(self) -> bool:
+        """Whether an error that depends on a traced condition has a way to the caller from here."""
+        if LOCAL.frame is not None or CURRENT.has_receiver or catching(Exception) is not None:
+            return True
+        regions = self.journal.regions
+        outermost = regions[0].place if regions else JOINT.staging.place()
+        return not JOINT.staging.is_recording(outermost)
+
+    def raise_unless(
+        self, condition: Any, error: BaseException | Callable[[], BaseException], is_check: bool = False
+    ) -> None:
+        """Raise ``error``, or what it returns (see `exception`), at run time where ``condition`` is false.
+
+        A check is left out of programs that cannot raise: indices that are out of range are clamped there, as JAX does.
+        """
+
+        def fail() -> None:
+            raised = self.raised(error if isinstance(error, BaseException) else error())
+            if is_check:
+                made = CURRENT.recipe
+                recipe = made[1] if made is not None and made[0] is raised else Recipe.of(raised)
+                recipe.is_check = True
+                CURRENT.recipe = raised, recipe
+            raise raised
+
+        self.staged_if(condition, None, fail, [], NO_SNAPSHOT)
+
+    def text(self, make: Callable[..., str], *values: Any) -> Any:
+        """``make(*values)``: a text in an exception or a print; to be made at run time if values are traced."""
+        read = jax.tree_util.tree_map(_traced_value, values)
+        if any(map(self.backend.is_traced, jax.tree_util.tree_leaves(read))):
+            return DeferredText(make, read)
+        return self.text_now(make, *jax.tree_util.tree_map(_known_value, values))
+
+    def text_now(self, make: Callable[..., str], *values: Any) -> Any:
+        """``make(*values)``, while tracing: one of several texts if a value is one of several constants."""
+        chosen = next(filter(is_one_of, values), None)
+        if chosen is None:
+            return make(*values)
+        return each_purely(
+            chosen, lambda one: self.text_now(make, *(one if each is chosen else each for each in values))
+        )
+
+    @contextmanager
+    def handlers(self) -> Iterator[None]:
+        """Surrounds the body of a ``try`` that has handlers: no staged ``raise`` may pass through it unseen.
+
+        Where nothing is recorded, it raises at once.
+        """
+        if JOINT.staging.is_recording(JOINT.staging.place()):
+            with leaving_refused():
+                try:
+                    yield
+                except Exception as error:
+                    scope = CURRENT.scope
+                    if scope is not None and (error is scope.staged or isinstance(error, StagingError)):
+                        scope.caught = error
+                    raise
+        else:
+            yield
+
+    @contextmanager
+    def tried(self) -> Iterator[None]:
+        """Surrounds a ``try`` that has a ``finally``."""
+        CURRENT.tried.append(Tried())
+        try:
+            yield
+        finally:
+            CURRENT.tried.pop()
+
+    def finally_block(self) -> Any:
+        """Surrounds what is in the ``finally``: where the ``try`` may have raised, nothing may be raised or printed there."""
+        return CURRENT.tried[-1].after()
+
+    def tries(self) -> int:
+        """How many ``try`` statements that catch staged raises surround what runs."""
+        return 0 if CURRENT.scope is None else CURRENT.scope.tries
+
+    def suppress(self, *kinds: type[BaseException]) -> Any:
+        """`contextlib.suppress`, which catches as a ``try`` does."""
+        return _Suppress(self, *kinds)
+
+    def is_raised_by(self, region: Any, error: BaseException) -> bool:
+        """Whether the program of a block is to raise this when it runs: a ``raise`` in the block, or an error of what it
+        evaluates.
+
+        Something that is absent in a loop's first iteration (a variable without a value, a missing attribute or key) may be
+        there later. Such a loop runs its first iteration by itself, if it can; where the error still comes up, the loop is to
+        carry what might provide it: see `Region.absences`.
+        """
+        if error is region.raising or remade(error) is not None:
+            return True
+        if not is_outcome(error):
+            return False
+        if is_unbound(error) and not self.can_raise_later():
+            return False
+        if isinstance(error, ABSENCES):
+            loops = [each for each in self.journal.regions if each.repeats]
+            # A variable is carried as one that may be unbound.
+            can_peel = not isinstance(error, NameError) and any(loop.peeled_for is not None for loop in loops)
+            if can_peel:
+                return False
+            if loops and isinstance(error, EmptyListError):
+                return False
+            for loop in loops:
+                loop.absences.append((type(error), getattr(error, "name", None)))  # not the error: it holds objects
+        return True
+
+    def ended_by(self, error: BaseException) -> None:
+        """Note that the tracing of a staged block has ended with an exception that is no ``raise`` of its own."""
+        if CURRENT.scope is not None:
+            CURRENT.scope.staged = error
+
+    def record_raise(self, error: BaseException, region: Any) -> None:
+        """Leave in the program of a block that it raises ``error``."""
+        if isinstance(error, StopIteration) and self.journal.is_stepping:
+            raise StagingError(
+                f"{user_location()}\n  This iterator ends under a traced condition, and the loop over it runs in "
+                "Python, while tracing: the number of iterations is not known.\n  Loop over a range, or with "
+                "`while`, and call a method for each item."
+            ) from None
+        if not isinstance(error, BothRaise):
+            self._leave(error, region.tries)
+
+    def _leave(self, error: BaseException, tries: int) -> None:
+        if (again := remade(error)) is not None:
+            return leave(1, [again.values], [again.site], tries)
+        made, CURRENT.recipe = CURRENT.recipe, None
+        recipe = made[1] if made is not None and made[0] is error else Recipe.of(error)
+        if isinstance(error, EmptyListError):
+            recipe.kind = IndexError
+        if isinstance(error, TypeError) and _OPERANDS.match(str(error)):
+            recipe = Recipe.of(TypeError(_TRACER.sub(_ARRAY, str(error))))
+        values = Site.values(recipe.content)
+        related = [remade(error.__cause__), remade(error.__context__)]
+        site = Site(recipe, error, user_position(error.__traceback__) or user_position_now(), related)
+        values += [value for each in related if each is not None for value in each.values]
+        error.__traceback__ = None  # its frames hold what the block has made
+        text = "" if values or not str(error) else f"\n    {error}"
+        if site.is_text_of_tracers:
+            raise StagingError(
+                f"{site.where}\n  The text of this {site.name} was formatted before the `raise`, from a traced "
+                "value that is not known while tracing.\n  Format it in the `raise` statement."
+            ) from None
+        if catching(site.kind) is None and not self.can_raise_later():
+            raise StagingError(
+                f"{site.where}\n  {site.name} depends on a traced condition here, and a bare jax.jit around converted "
+                f"code cannot raise exceptions.{text}\n  Call the function through autograph.function."
+            ) from None
+        leave(1, [values], [site], 0 if isinstance(error, OutOfRoom) else tries)
+
+    def end_block(self) -> None:
+        """End the block that runs, or the call: all paths that are left raise."""
+        raise self.stopped()
+
+    def stopped(self) -> Exception:
+        """What ends a block, or the call, none of whose paths goes on."""
+        error: Exception = self.raised(BothRaise())
+        return error
+
+
+class _Suppress(suppress):
+    __doc__ = suppress.__doc__
+
+    def __init__(self, operators: Raising, *kinds: type[BaseException]) -> None:
+        super().__init__(*kinds)
+        self._operators = operators
+        self._entered: list[Any] = []  # one may be entered again inside itself
+
+    def __enter__(self) -> None:
+        self._entered.append(self._operators.handlers())
+        self._entered[-1].__enter__()
+
+    def __exit__(self, *error: Any) -> bool:
+        try:
+            self._entered.pop().__exit__(*error)
+        except BaseException as other:
+            if super().__exit__(type(other), other, other.__traceback__):
+                return True
+            raise
+        return bool(super().__exit__(*error))
+
+
+def _caught(error: BaseException) -> StagingError:
+    """What to raise at the end of a call in which a handler took ``error`` for one of the program's own."""
+    if isinstance(error, StagingError):
+        return error
+    return StagingError(
+        f"{_place(error)}\n  {type(error).__name__} is raised here while a block of a staged statement is traced, inside a `try` with "
+        f"handlers: whether this runs, and so which handler does, is known only at run time.\n    {error}\n"
+        "  Move the `try` into the block, or out of the traced function."
+    )
+
+
+def _place(error: BaseException) -> str:
+    where = user_position(error.__traceback__)
+    return f"{where[0]}:{where[1]}" if where else "A staged statement"
+
+
+def is_outcome(error: BaseException) -> bool:
+    """Whether tracing a block has come upon what Python raises where that block runs, and only there.
+
+    Not what is raised because values are traced, by us, JAX, or a package that does not know them.
+    """
+    if isinstance(error, EmptyListError):
+        return True
+    if type(error).__module__.partition(".")[0] in _STAGING_PACKAGES or isinstance(error, RecursionError | MemoryError):
+        return False
+    filename = raised_in(error.__traceback__)
+    if is_internal(filename):
+        if not is_call(filename) and not (is_operator(filename) and isinstance(error, _PYTHONS)):
+            return False
+    elif is_of_jax(filename) or is_of_package(filename):
+        return False
+    text = str(error)
+    if isinstance(error, OverflowError) and too_large_for_arrays(text) is not None:
+        return False
+    return _STAND_INS.search(text) is None or _OPERANDS.match(text) is not None
+
+
+def may_be_bound(error: BaseException, names: Sequence[str]) -> bool:
+    """Whether what the error finds absent may come from a statement that binds these variables."""
+    return error.name in names if isinstance(error, NameError) else True
+
+
+def is_absence_of(kind: type[BaseException], name: str | None, place: Any) -> bool:
+    """Whether an error of this class, about this name, may say that this place holds nothing."""
+    if isinstance(place, AttributePlace):
+        return issubclass(kind, AttributeError) and name in (None, place.attribute)
+    return issubclass(kind, NameError) and name in (None, place.name)
+
+
+def is_unbound(error: BaseException) -> bool:
+    """Whether a variable of a function has no value."""
+    return isinstance(error, UnboundLocalError) or (isinstance(error, NameError) and _FREE in str(error))
+
+
+def _refuse_large_int(error: OverflowError) -> None:
+    """Say which Python int an array cannot hold, if the error is of that, and where.
+
+    Raises:
+      StagingError: it is.
+    """
+    number = too_large_for_arrays(str(error))
+    if number is None:
+        return
+    position = user_position(error.__traceback__)
+    where = "A result" if position is None else describe_location(*position[:2])
+    raise TooLargeIntError(
+        f"{where}\n  The Python int {number} meets a traced value here, and does not fit {jnp.result_type(int)}, the type of JAX's "
+        f"integers.\n  Write it as a float ({number}.0), keep it apart from traced values, or let JAX have 64 bits (jax_enable_x64)."
+    ) from error
+
+
+def _unbound(error: BaseException) -> StagingError:
+    return StagingError(
+        f"{_place(error)}\n  {type(error).__name__}: {error}. Whether this is reached depends on a traced condition, and a bare jax.jit "
+        "around converted code cannot raise exceptions.\n  Give the variable a value before, or call the function through "
+        "autograph.function."
+    )
+
+
+def _is_pythons(error: BaseException) -> bool:
+    """Whether Python itself raised this, of what is known while tracing."""
+    return type(error).__module__ == "builtins" and not is_of_jax(raised_in(error.__traceback__))
+
+
+def _traced_value(leaf: Any) -> Any:
+    """The present value of a Variable in a program, or a size that only the run knows, or how an exception is made; anything
+    else as it is."""
+    if isinstance(leaf, BaseException):
+        return remade(leaf) or leaf
+    value = jnp.asarray(leaf) if is_symbolic_size(leaf) else plain(leaf)
+    return value if isinstance(value, jax.core.Tracer) else leaf
+
+
+def _known_value(leaf: Any) -> Any:
+    """The value of an array that is being differentiated; anything else as it is."""
+    return JOINT.staging.concrete(leaf) if isinstance(leaf, jax.core.Tracer) else leaf
+
+
+def _shown(*data: Any) -> str:
+    return " ".join(map(str, data))
+
+
+def in_scope(call: Callable[[], Any], operators: Raising) -> Any:
+    """Run a call of converted code; None where all its paths raise at run time."""
+    place = JOINT.staging.place()
+    outer = CURRENT.scope
+    if outer is not None and outer.place is place:
+        return call()
+    CURRENT.scope = scope = Scope(place, outer)
+    try:
+        result = call()
+        operators.identities.check_unreported()
+        if scope.caught is not None:
+            raise _caught(scope.caught)
+        # Outside of traces there are no such lists, and results that are no pytrees: lists that hold themselves, say.
+        if JOINT.staging.is_plain(place):
+            return result
+        is_program = scope.frame is not None and (outer is None or outer.frame is not scope.frame)
+        return with_plain_lists(result, CountedList.of if is_program else None)
+    except Exception as error:
+        if isinstance(error, OverflowError) and not JOINT.staging.is_plain(place):
+            _refuse_large_int(error)
+        if scope.caught is not None and not isinstance(error, StagingError):
+            raise _caught(scope.caught) from None  # the handler that raised this may not have had to run
+        if error is scope.staged and is_unbound(error) and not operators.can_raise_later():
+            raise _unbound(error) from error
+        if error is not scope.last and not (scope.has_raised and _is_pythons(error)):
+            raise
+        if isinstance(error, BothRaise):
+            return None
+        if not (scope.has_raised or Site.values(error.args)) or not operators.can_raise_later():
+            raise
+        operators._leave(error, scope.tries)  # it is raised if none of those before it was
+        return None
+    finally:
+        CURRENT.scope, CURRENT.recipe = outer, None
+        if outer is None:
+            CURRENT.handled.clear()
+            operators.journal.pending.clear()
+            operators.journal.cached.clear()
+            operators.identities.clear()

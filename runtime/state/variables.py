@@ -1,0 +1,526 @@
+"""`Variable`: a mutable array. A `Program` passes it in and out as a value.
+
+While one is recorded, a stand-in takes its place.
+"""
+
+from __future__ import annotations
+
+import itertools
+import operator
+import threading
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from autograph.backends.base import LeafType, Staging
+from autograph.runtime.errors import StagingError
+from autograph.runtime.layouts.list_room import Rooms
+from autograph.runtime.state.array_like import ArrayLike, in_place, plain
+from autograph.runtime.state.assigned_derivatives import AssignedDerivatives
+from autograph.runtime.state.commits import commit
+from autograph.runtime.state.processes import is_readable
+from autograph.runtime.tracing.locations import user_line, user_location
+from autograph.runtime.tracing.recording import HELD, JOINT, LOCAL, count_effect
+from autograph.runtime.tracing.statements import Statements
+
+_KINDS = "biufc"  # a Python value fits a variable of its own kind or of a later one; u counts as i
+_ORDER = itertools.count()
+
+
+class Frame:
+    """One recording of a user's function, in which Variables are read and assigned through stand-ins.
+
+    Attributes:
+      may_create: whether the function may create Variables now.
+      rooms: the capacities of its lists; None if the function cannot run again with larger ones.
+      created: the Variables that it created, each with its recorded initial value, or None if that is known.
+      statements: the staged statements recorded in it.
+      touched: the Variables that it read or assigned, by identity. The program needs them even if they are dropped
+        later.
+    """
+
+    def __init__(
+        self, name: str, may_create: bool, rooms: Rooms | None = None, statements: Statements | None = None
+    ) -> None:
+        self.name = name
+        self.statements = Statements() if statements is None else statements
+        self.rooms = rooms
+        self.may_create = may_create
+        self.created: list[tuple[Variable, Any]] = []
+        self.touched: dict[int, Variable] = {}
+        self.place: Any = None
+
+    def record(self, block: Callable[..., Sequence[Any]], arrays: Sequence[Any]) -> Any:
+        """Run ``block`` once on stand-ins of ``arrays``.
+
+        The initial values of the Variables that it created follow its results.
+        """
+
+        def run(*operands: Any) -> list[Any]:
+            outer, LOCAL.frame = LOCAL.frame, self
+            if outer is not None:
+                outer.statements.include(self.statements)
+            self.place = JOINT.staging.place()
+            try:
+                outputs = list(block(*operands))
+                return outputs + [initial for _, initial in self.created if initial is not None]
+            finally:
+                LOCAL.frame, self.place = outer, None
+
+        run.__wrapped__ = block  # type: ignore[attr-defined]
+        program = JOINT.staging.record(run, arrays)
+        for site in JOINT.staging.sites(program):
+            if site.is_caught:  # by a handler that is not told
+                raise StagingError(site.refusal)
+        return program
+
+
+_MAKING_STAND_INS = threading.Lock()
+_BY_STAND_IN: weakref.WeakValueDictionary[int, Variable] = weakref.WeakValueDictionary()
+
+
+def staging() -> Staging:
+    """Return the object that records programs."""
+    return JOINT.staging
+
+
+def current_frame() -> Frame | None:
+    """Return the recording that runs in this thread now."""
+    frame: Frame | None = LOCAL.frame
+    return frame
+
+
+@contextmanager
+def outside_recordings() -> Iterator[None]:
+    """Run a block outside of all recordings, for internal state that is made on first use."""
+    outer, LOCAL.frame = LOCAL.frame, None
+    try:
+        with jax.core.eval_context():
+            yield
+    finally:
+        LOCAL.frame = outer
+
+
+def touched_by(program: Any) -> list[tuple[Variable, bool]]:
+    """Return the Variables that a recorded program uses, and whether it assigns each."""
+    return [(_BY_STAND_IN[id(ref)], written) for ref, written in JOINT.staging.stand_ins(program)]
+
+
+class Variable(ArrayLike, AssignedDerivatives):
+    """A mutable array that compiled functions can read and assign.
+
+    A `Function` takes the Variables that it uses as implicit inputs and returns their new values as implicit outputs.
+    Assignments in branches, loops, ``lax.scan`` bodies and nested functions happen in program order, once for each
+    execution; a call that raises leaves Variables unchanged. The shape and the dtype are fixed at creation. NumPy's
+    operators, indexing and the methods of an array apply to the value; in-place operators assign.
+
+    Args:
+      initial_value: an array, a number, a nested list, or a function without arguments that returns one of these.
+      trainable: whether `grad` and `Module.trainable_variables` include it by default.
+      name: its name in messages.
+      dtype: the dtype; by default that of the initial value.
+      sharding: a `jax.sharding.Sharding` that its value is kept in.
+
+    Raises:
+      ValueError: it is created inside a `Function` after the first call.
+
+    >>> import autograph as ag, jax.numpy as jnp
+    >>> total = ag.Variable(0.0, name="total")
+    >>> @ag.function
+    ... def add(x):
+    ...     for part in x:
+    ...         if part > 0:
+    ...             total.assign_add(part)
+    >>> add(jnp.array([1.0, -2.0, 3.0]))
+    >>> total
+    <ag.Variable 'total' float32[] 4.0>
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_lent",
+        "_lock",
+        "_name",
+        "_order",
+        "_position",
+        "_stand_in",
+        "_trainable",
+        "_type",
+        "_value",
+    )
+
+    def __init__(
+        self,
+        initial_value: Any,
+        trainable: bool = True,
+        name: str | None = None,
+        dtype: Any = None,
+        sharding: Any = None,
+    ) -> None:
+        self._name = name
+        self._position = user_line()
+        self._trainable = bool(trainable)
+        self._order = next(_ORDER)
+        self._lock = threading.RLock()
+        self._stand_in: Any = None
+        self._lent = False
+        self._value: Any = None
+        self._moving: tuple[Any, Any] | None = None
+        frame: Frame | None = LOCAL.frame
+        if frame is not None and not frame.may_create:
+            raise self._created_too_late(frame.name)
+        initial = plain(initial_value() if callable(initial_value) else initial_value)
+        traced = any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree_util.tree_leaves(initial))
+        if traced:
+            value = _strong(initial, dtype)
+        else:
+            with jax.core.eval_context():
+                value = _strong(np.array(initial) if isinstance(initial, np.ndarray) else initial, dtype)
+                value = value if sharding is None else jax.device_put(value, sharding)
+        self._type = LeafType(tuple(value.shape), value.dtype)
+        if traced:
+            self._start_with(value)
+            return
+        self._value = value
+        if frame is not None:
+            frame.created.append((self, None))
+
+    def _start_with(self, value: Any) -> None:
+        """Take a start value that is known only when what is being recorded runs."""
+        frame: Frame | None = LOCAL.frame
+        if frame is None or JOINT.staging.place() is not frame.place:
+            raise StagingError(
+                f"{user_location()}\n  {self._label()} is created from a traced value, "
+                + (
+                    "inside a staged branch or loop. Create it before that statement."
+                    if frame is not None
+                    else "inside a JAX trace that autograph does not own. Wrap the function in autograph.function."
+                )
+            )
+        frame.created.append((self, value))
+        JOINT.staging.write(self._standing(), value)
+
+    def _initialise(self, value: Any) -> None:
+        """Give a Variable that was made in a recording its start value, now that the recording runs."""
+        if isinstance(value, jax.core.Tracer):
+            self._start_with(value)
+        else:
+            self._value = value
+
+    @property
+    def value(self) -> Any:
+        """The current value, a `jax.Array`."""
+        staging = JOINT.staging
+        place = staging.place()
+        frame: Frame | None = LOCAL.frame
+        if frame is not None:
+            if not staging.is_within(place, frame.place):
+                raise self._out_of_order("read")
+            for tape in LOCAL.tapes:
+                tape.saw(self, None)  # which knows the value by the stand-in
+            moving = self._moving_value(place, frame)
+            return moving if moving is not None else staging.read(self._standing())
+        if not staging.is_plain(place) and staging.is_recording(place):
+            raise self._not_ours("read")
+        moving = self._moving_value(place, None)
+        if moving is not None:
+            return moving
+        value = self._value
+        if value is None:
+            raise self._unset()
+        if value.is_deleted():  # donated to a call that is under way
+            with self._lock:
+                value = self._value
+        self._lent = True
+        for tape in LOCAL.tapes:
+            tape.saw(self, value)
+        return value
+
+    def read_value(self) -> Any:
+        """Return the current value.
+
+        Returns:
+          A `jax.Array`, the same as `value`.
+        """
+        return self.value
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The fixed shape."""
+        return self._type.shape
+
+    @property
+    def dtype(self) -> Any:
+        """The fixed dtype."""
+        return self._type.dtype
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return len(self._type.shape)
+
+    @property
+    def trainable(self) -> bool:
+        """Whether `grad` and `Module.trainable_variables` include it by default."""
+        return self._trainable
+
+    @property
+    def name(self) -> str:
+        """The name that it was created with; ``'Variable'`` by default."""
+        return self._name or "Variable"
+
+    def assign(self, value: Any) -> Variable:
+        """Assign a new value.
+
+        Args:
+          value: an array, a number or a nested list of the Variable's shape, in a dtype that converts to the
+            Variable's.
+
+        Returns:
+          The Variable.
+
+        Raises:
+          ValueError: the shape or the dtype differs.
+          StagingError: inside a ``vmap``, or in a trace that autograph does not own.
+
+        >>> Variable([1, 2]).assign([3, 4]).numpy().tolist()
+        [3, 4]
+        """
+        self._check_free()
+        with self._lock:
+            self._write(self._fitted(value))
+        return self
+
+    def assign_add(self, value: Any) -> Variable:
+        """Add ``value`` to the value.
+
+        Args:
+          value: an array or a number that broadcasts to the Variable's shape.
+
+        Returns:
+          The Variable.
+
+        Raises:
+          ValueError: the shape or the dtype of the sum differs.
+        """
+        return self._update(operator.add, value)
+
+    def assign_sub(self, value: Any) -> Variable:
+        """Subtract ``value`` from the value.
+
+        Args:
+          value: an array or a number that broadcasts to the Variable's shape.
+
+        Returns:
+          The Variable.
+
+        Raises:
+          ValueError: the shape or the dtype of the difference differs.
+        """
+        return self._update(operator.sub, value)
+
+    def _update(self, function: Callable[[Any, Any], Any], other: Any) -> Variable:
+        other = plain(other)
+        if isinstance(other, list | tuple):
+            other = jnp.asarray(other)
+        self._check_free()
+        with self._lock:
+            self._write(self._fitted(function(self.value, other)))
+        return self
+
+    def __getitem__(self, key: Any) -> VariableItem:
+        return VariableItem(self, key)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self[key].assign(value)
+
+    __iadd__, __isub__ = in_place(operator.add), in_place(operator.sub)
+    __imul__, __itruediv__ = in_place(operator.mul), in_place(operator.truediv)
+    __ifloordiv__, __imod__ = in_place(operator.floordiv), in_place(operator.mod)
+    __ipow__, __imatmul__ = in_place(operator.pow), in_place(operator.matmul)
+    __iand__, __ior__, __ixor__ = in_place(operator.and_), in_place(operator.or_), in_place(operator.xor)
+    __ilshift__, __irshift__ = in_place(operator.lshift), in_place(operator.rshift)
+
+    def __repr__(self) -> str:
+        known = LOCAL.frame is None and self._value is not None and is_readable(self._value)
+        text = f" {np.asarray(self._value).tolist()}" if known and self._value.size <= 16 else ""
+        return f"<ag.Variable {self.name!r} {self._type}{text}>"
+
+    def _described(self) -> str:
+        return f"Variable {self.name!r}"
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Variable:
+        copy = memo[id(self)] = Variable(self.value, self._trainable, self._name)
+        return copy
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Variable, (self.numpy(), self._trainable, self._name)
+
+    # Writing.
+
+    def _check_free(self) -> None:
+        """Raise if a function that a program calls would write a Variable of that program's, or wait for it for
+        ever.
+        """
+        if LOCAL.in_callback and id(self) in HELD:
+            raise RuntimeError(
+                f"{user_location()}\n  {self._label()} is used by the program that is calling this function (py_function), which "
+                "gives it its new value when it ends.\n  Return what the function computes, and assign it in the program."
+            )
+
+    def _write(self, value: Any) -> None:
+        staging = JOINT.staging
+        place = staging.place()
+        frame: Frame | None = LOCAL.frame
+        if frame is None:
+            if not staging.is_plain(place):
+                self.check_writable(value)
+                value = self._without_derivative(place, value, None)
+            commit((self,), (value,))
+            return
+        if not staging.is_within(place, frame.place):
+            raise self._out_of_order("written")
+        if staging.is_mapped(place, frame.place):
+            raise self._mapped()
+        if place is not frame.place:
+            value = self._without_derivative(place, value, frame)
+        try:
+            staging.write(self._standing(), value)
+        except Exception as error:
+            if type(error) is not Exception:
+                raise
+            raise self._differentiated() from error
+        count_effect()
+
+    def check_writable(self, value: Any) -> None:
+        """Raise unless ``value`` can be assigned here, outside of all recordings."""
+        staging = JOINT.staging
+        place = staging.place()
+        if staging.is_recording(place):
+            raise self._not_ours("written")
+        if staging.is_mapped(place):
+            raise self._mapped()
+        if isinstance(value, jax.core.Tracer) and not staging.is_differentiated(value, place):
+            raise self._differentiated()
+
+    def _fitted(self, value: Any) -> Any:
+        """``value`` as an array of this shape and dtype, if it is one or a Python value that fits."""
+        value = plain(value)
+        if isinstance(value, jax.Array):
+            fits = value.dtype == self.dtype or (value.weak_type and self._admits(value.dtype))
+        elif isinstance(value, np.ndarray | np.generic):
+            fits = jax.dtypes.canonicalize_dtype(value.dtype) == self.dtype
+            value = np.array(value)
+        else:
+            value = jnp.asarray(value)
+            fits = self._admits(value.dtype)
+        if not fits or tuple(value.shape) != self._type.shape:
+            raise ValueError(
+                f"{user_location()}\n  {self._label()} holds {self._type}, and is assigned "
+                f"{LeafType(tuple(value.shape), value.dtype)}.\n  A variable keeps its shape and dtype: cast or reshape "
+                "the value, or create the variable with another."
+            )
+        return jnp.asarray(value, dtype=self.dtype)
+
+    def _admits(self, dtype: Any) -> bool:
+        """Whether Python values of this dtype's kind may be stored."""
+        kinds = [np.dtype(d).kind.replace("u", "i").replace("V", "f") for d in (dtype, self.dtype)]
+        return all(kind in _KINDS for kind in kinds) and _KINDS.index(kinds[0]) <= _KINDS.index(kinds[1])
+
+    def _standing(self) -> Any:
+        """What stands for this variable while a program is recorded: one object for life, since JAX caches what
+        it records.
+        """
+        if LOCAL.frame is not None:
+            LOCAL.frame.touched[id(self)] = self
+        if self._stand_in is None:
+            with _MAKING_STAND_INS:
+                if self._stand_in is None:
+                    made = JOINT.staging.stand_in(self._type)
+                    _BY_STAND_IN[id(made)] = self
+                    self._stand_in = made
+        return self._stand_in
+
+
+class VariableItem(ArrayLike):
+    """``v[i]``: a slice of a Variable, which is read as an array and can be assigned.
+
+    >>> v = Variable([1, 2, 3])
+    >>> int(v[0] + 1)
+    2
+    >>> v[1:].assign([5, 6])
+    <ag.Variable 'Variable' int32[3] [1, 5, 6]>
+    """
+
+    __slots__ = ("_key", "_variable")
+
+    def __init__(self, variable: Variable, key: Any) -> None:
+        self._variable = variable
+        self._key = jax.tree_util.tree_map(plain, key, is_leaf=lambda leaf: isinstance(leaf, ArrayLike | slice))
+
+    @property
+    def value(self) -> Any:
+        """The current value of the slice."""
+        return self._variable.value[self._key]
+
+    def assign(self, value: Any) -> Variable:
+        """Assign to this slice. Returns the whole Variable."""
+        variable = self._variable
+        variable._check_free()
+        with variable._lock:
+            whole = variable.value
+            part = plain(value)
+            if isinstance(part, list | tuple):
+                part = jnp.asarray(part)
+            variable._write(variable._fitted(_replaced(whole, self._key, part, variable)))
+        return variable
+
+    def assign_add(self, value: Any) -> Variable:
+        """Add to this slice. Returns the whole Variable."""
+        return self._update(operator.add, value)
+
+    def assign_sub(self, value: Any) -> Variable:
+        """Subtract from this slice. Returns the whole Variable."""
+        return self._update(operator.sub, value)
+
+    def _update(self, function: Callable[[Any, Any], Any], other: Any) -> Variable:
+        other = plain(other)
+        with self._variable._lock:
+            return self.assign(function(self.value, jnp.asarray(other) if isinstance(other, list | tuple) else other))
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.value[key]
+
+    def __repr__(self) -> str:
+        return f"{self._variable!r}[{self._key}]"
+
+
+def _replaced(whole: Any, key: Any, part: Any, variable: Variable) -> Any:
+    dtype = part.dtype if hasattr(part, "dtype") else jnp.asarray(part).dtype
+    weak = getattr(part, "weak_type", not hasattr(part, "dtype"))
+    if isinstance(part, np.ndarray | np.generic):
+        dtype = jax.dtypes.canonicalize_dtype(dtype)
+    if dtype != variable.dtype and not (weak and variable._admits(dtype)):
+        raise ValueError(
+            f"{user_location()}\n  {variable._label()} holds {variable._type}, and a part of it is assigned {dtype}. Cast the value."
+        )
+    return whole.at[key].set(part)
+
+
+# A part is a value wherever JAX takes containers apart: `jnp.sin(v[0])`, a loop's variable, a result.
+jax.tree_util.register_pytree_node(VariableItem, lambda item: ((item.value,), None), lambda _, parts: parts[0])
+
+
+def accept_variables() -> None:
+    """Make JAX's functions accept Variables as arrays; each call reads the current value."""
+    JOINT.staging.accept(Variable, lambda variable: variable.value, lambda variable: variable._type)
+
+
+def _strong(value: Any, dtype: Any) -> Any:
+    array = jnp.asarray(value, dtype=dtype)
+    return jnp.array(array, dtype=array.dtype, copy=True)

@@ -1,0 +1,197 @@
+"""Where in the user's source something happens, and tracebacks that show nothing else."""
+
+from __future__ import annotations
+
+import collections
+import os
+import re
+import sys
+import types
+import warnings
+from typing import Any
+
+import jax
+
+from autograph.runtime.errors import StagingWarning, cell_of, describe_location
+from autograph.runtime.tracing.statements import Remark, take_down
+
+_RUNTIME = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_ROOT = os.path.dirname(_RUNTIME)
+# In a checkout the compiler's folder lies beside this one; installed, it is the folder around it.
+_COMPILER = (
+    os.path.join(_ROOT, "autograph", "")
+    if os.path.isdir(os.path.join(_ROOT, "autograph"))
+    else os.path.join(_ROOT, "_")
+)
+_OURS = (os.path.join(_RUNTIME, ""), os.path.join(_ROOT, "backends", ""), _COMPILER)
+_OPERATORS = tuple(os.path.join(_RUNTIME, folder, "") for folder in ("staging", "heap", "containers"))
+_JAX = tuple(
+    os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(jax.__file__))), package) + os.sep
+    for package in ("jax", "jaxlib")
+)
+
+_CALLS = os.path.join(_RUNTIME, "staging", "policy", "opaque.py")
+_STANDARD = (os.path.dirname(os.__file__) + os.sep, "<frozen")
+_INSTALLED = tuple(os.path.join("", folder, "") for folder in ("site-packages", "dist-packages"))
+
+
+def is_internal(filename: str) -> bool:
+    """Whether a frame of this file is ours."""
+    return filename.startswith(_OURS)
+
+
+def is_of_jax(filename: str) -> bool:
+    """Whether a frame of this file is JAX's."""
+    return filename.startswith(_JAX)
+
+
+def is_call(filename: str) -> bool:
+    """Whether a frame of this file calls what the user's code calls, which raises its own errors there."""
+    return filename == _CALLS
+
+
+def is_operator(filename: str) -> bool:
+    """Whether this file is one of the operators that converted code calls in the place of Python's."""
+    return filename.startswith(_OPERATORS)
+
+
+def is_of_package(filename: str) -> bool:
+    """Whether a frame of this file is an installed package's."""
+    return any(folder in filename for folder in _INSTALLED)
+
+
+def is_of_library(filename: str) -> bool:
+    """Whether a frame of this file is an installed package's, or the standard library's."""
+    return filename.startswith(_STANDARD) or is_of_package(filename)
+
+
+def user_location() -> str:
+    """``file:line: text`` of the innermost line of the user's that is running."""
+    frame = _user_frame()
+    return "<unknown>" if frame is None else describe_location(frame.f_code.co_filename, frame.f_lineno)
+
+
+def user_line() -> tuple[str, int]:
+    """File and line of the innermost line of the user's that is running."""
+    frame = _user_frame()
+    return ("<unknown>", 1) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+
+
+def user_position_now() -> tuple[str, int, str]:
+    """File, line and function of the innermost code of the user's that is running."""
+    frame = _user_frame()
+    return ("<unknown>", 1, "<unknown>") if frame is None else _position(frame.f_code, frame.f_lineno)
+
+
+def user_globals() -> dict[str, Any]:
+    """The globals of the innermost code of the user's that is running."""
+    frame = _user_frame()
+    return {} if frame is None else frame.f_globals
+
+
+def _position(code: types.CodeType, line: int) -> tuple[str, int, str]:
+    return code.co_filename, line, code.co_name
+
+
+def user_code(traceback: types.TracebackType | None) -> types.CodeType | None:
+    """The user's code that the exception of this traceback was raised in."""
+    found = None
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
+        if not is_internal(code.co_filename) and not code.co_filename.startswith(_JAX):
+            found = code
+        traceback = traceback.tb_next
+    return found
+
+
+def user_position(traceback: types.TracebackType | None) -> tuple[str, int, str] | None:
+    """File, line and function of the user's where the exception of this traceback was raised, if in user code."""
+    found = None
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
+        if not is_internal(code.co_filename) and not code.co_filename.startswith(_JAX):
+            found = _position(code, traceback.tb_lineno)
+        traceback = traceback.tb_next
+    return found
+
+
+def raised_in(traceback: types.TracebackType | None) -> str:
+    """The file whose code raised the exception of this traceback; empty if that is not known."""
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    return "" if traceback is None else traceback.tb_frame.f_code.co_filename
+
+
+_BLOCK = re.compile(r"(if|else|loop)_(body|test)(_\d+)?")  # what conversion calls the blocks of statements
+
+
+def most_called() -> str | None:
+    """The name of the user's function that is under way more than ten times, if one is."""
+    counts: collections.Counter[types.CodeType] = collections.Counter()
+    frame: types.FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if not is_internal(frame.f_code.co_filename) and not is_of_library(frame.f_code.co_filename):
+            counts[frame.f_code] += 1
+        frame = frame.f_back
+    named = (code.co_name for code, count in counts.most_common() if count > 10 and not _BLOCK.fullmatch(code.co_name))
+    return next(named, None)
+
+
+def level_from_here(level: int) -> int:
+    """The ``stacklevel`` for whoever calls this that is this one of the user's, who does not see what lies between their frames."""
+    frame: types.FrameType | None = sys._getframe(1)
+    found = 1
+    while frame is not None:
+        if not is_internal(frame.f_code.co_filename):
+            level -= 1
+            if level < 1:
+                break
+        frame, found = frame.f_back, found + 1
+    return found
+
+
+def record_remark(text: str) -> None:
+    """Take down what is said of the user's line that is running, for whoever looks at the program."""
+    take_down(Remark(user_position_now(), text))
+
+
+def warn(message: str) -> None:
+    """Issue a `StagingWarning` for the user's line that is running, shown once for each line."""
+    frame = _user_frame()
+    filename, line = ("<unknown>", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+    text = f"{describe_location(filename, line)}\n  {message}"
+    if frame is not None:
+        take_down(Remark(_position(frame.f_code, line), message))
+    registry = {} if frame is None else frame.f_globals.setdefault("__warningregistry__", {})
+    warnings.warn_explicit(text, StagingWarning, cell_of(filename) or filename, line, registry=registry)
+
+
+def _user_frame() -> types.FrameType | None:
+    frame: types.FrameType | None = sys._getframe(1)
+    while frame is not None:
+        filename = frame.f_code.co_filename
+        if not is_internal(filename) and not filename.startswith(_JAX):
+            return frame
+        frame = frame.f_back
+    return None
+
+
+def clean_traceback(error: BaseException) -> None:
+    """Drop our own frames, and JAX's, from the traceback of an error that passes through.
+
+    The caller catches the error and re-raises it with a bare ``raise``, which adds no frame of its own.
+    ``jax_traceback_filtering="off"`` keeps all.
+    """
+    if getattr(jax.config, "jax_traceback_filtering", None) == "off":
+        return
+    kept: list[types.TracebackType] = []
+    entry = error.__traceback__
+    while entry is not None:
+        filename = entry.tb_frame.f_code.co_filename
+        if not is_internal(filename) and not filename.startswith(_JAX):
+            kept.append(entry)
+        entry = entry.tb_next
+    following: types.TracebackType | None = None
+    for part in reversed(kept):
+        following = types.TracebackType(following, part.tb_frame, part.tb_lasti, part.tb_lineno)
+    error.__traceback__ = following
