@@ -150,13 +150,14 @@ class Backend(Recursions, Protocol):
         """The truth of a traced value as a scalar bool. ``ValueError`` if it has more than one element."""
 
     def trace(
-        self,
-        block: Callable[..., Sequence[Any]],
-        operand_types: Sequence[LeafType],
-        unchanged: Sequence[Any] = (),
+        self, block: Callable[..., Sequence[Any]], operand_types: Sequence[LeafType], unchanged: Sequence[Any] = ()
     ) -> Traced:
-        """Run ``block`` once on stand-ins of these types. Leaves that are among ``unchanged`` (by identity), to which
-        the block may add, stay as they are."""
+        """Run ``block`` once on stand-ins of these types. Leaves that are ``unchanged``, to which it may add, stay the same."""
+
+    def with_results(
+        self, traced: Traced, more: Sequence[tuple[Output, Callable[[Any], Any]]]
+    ) -> tuple[Traced, list[Output]]:
+        """The same program with more results, which are not among its leaves: each a function of one that it has."""
 
     def strengthened(self, traced: Traced, operands: Sequence[int]) -> Traced | None:
         """The same program for operands that are not weak where they were; None if it would have come out otherwise."""

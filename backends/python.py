@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
-from autograph.backends.base import LeafType, LoopSpec, RolledLoop, Traced
+from autograph.backends.base import LeafType, LoopSpec, Output, RolledLoop, Traced
 from autograph.backends.recursive import RecursionSpec
 
 
@@ -48,6 +48,11 @@ class PythonBackend:
         operand_types: Sequence[LeafType],
         unchanged: Sequence[Any] = (),
     ) -> Traced:
+        return _unreachable()
+
+    def with_results(
+        self, traced: Traced, more: Sequence[tuple[Output, Callable[[Any], Any]]]
+    ) -> tuple[Traced, list[Output]]:
         return _unreachable()
 
     def strengthened(self, traced: Traced, operands: Sequence[int]) -> Traced | None:

@@ -205,12 +205,8 @@ def test_as_many_as_it_can_be():
 
 @pytest.mark.parametrize(
     "use",
-    [
-        lambda mode: {mode},
-        lambda mode: list(iter(mode)),
-        lambda mode: jax.tree.map(lambda leaf: leaf * 2, [mode]),
-    ],
-    ids=["set", "iteration", "tree.map"],
+    [lambda mode: {mode}, lambda mode: list(iter(mode))],
+    ids=["set", "iteration"],
 )
 def test_what_needs_the_constant_is_refused_in_words(use):
     @ag.function
@@ -220,6 +216,50 @@ def test_what_needs_the_constant_is_refused_in_words(use):
 
     with pytest.raises(ag.StagingError, match="'low' or 'high'"):
         f(jnp.float32(1))
+
+
+def test_tree_map_hands_on_the_constant():
+    def f(x):
+        mode = "low" if x < 0 else "high"
+        return jax.tree.map(lambda leaf: leaf * 2, {"mode": mode, "x": x})
+
+    for x in (1.0, -1.0):
+        assert ag.function(f)(jnp.float32(x)) == f(x)
+
+
+def test_arithmetic_on_the_number_of_a_constant_is_refused():
+    found = jax.jit(ag.convert(lambda x: "low" if x < 0 else "high"))(jnp.float32(1))
+    with pytest.raises(ag.StagingError, match="'high' or 'low'|'low' or 'high'"):
+        jax.tree.map(lambda leaf: leaf * 0.5, found)
+
+
+def test_branches_and_loops_that_number_constants_in_other_orders():
+    def f(xs, n):
+        mode, last, counts = "a", "c", [0, 0, 0]
+        for k in ag.range(n):
+            before = mode
+            if xs[k] > 2:
+                mode = "b" if last == "a" else "c"
+            elif xs[k] > 0:
+                if mode == "c":
+                    last = mode
+                    mode = "a"
+            elif xs[k] > -2:
+                mode, last = last, mode
+            else:
+                for _ in ag.range(k % 3):
+                    last = {"a": "c", "b": "a", "c": "b"}[last]
+            counts["abc".index(before)] += 1
+        return mode, last, counts
+
+    rng = np.random.default_rng(0)
+    staged = ag.function(f)
+    jitted = jax.jit(ag.convert(f))
+    for _ in range(20):
+        xs = rng.normal(0, 3, 17)
+        for found in (staged(jnp.asarray(xs), jnp.int32(17)), resolved(jitted(jnp.asarray(xs), jnp.int32(17)))):
+            mode, last, counts = f(xs, 17)
+            assert found[:2] == (mode, last) and list(map(int, found[2])) == counts
 
 
 def test_a_function_that_closes_over_what_its_branch_computed_is_refused():

@@ -78,7 +78,7 @@ def test_what_is_no_save_at_all(tmp_path):
         refused(tmp_path, "manifest.json")
 
 
-@pytest.mark.parametrize("version", [0, 1, 3, "2", None, True])
+@pytest.mark.parametrize("version", [0, 1, 2, 4, "3", None, True])
 def test_another_version_of_the_format(model, version):
     file = model / "manifest.json"
     body = json.loads(file.read_text())
@@ -152,9 +152,9 @@ def _attribute(form, *slots):
         (_set("programs", 0, "results", ["slot", 3]), "results"),
         (_set("programs", 0, "results", ["eval", "1"]), "no kind of value"),
         (_set("programs", 0, "results", ["same", 0]), "not there"),
-        (_set("programs", 0, "results", ["oneof", [], []]), "not which"),
-        (_set("programs", 0, "results", ["oneof", [["slot", 0]], [["none"], ["none"]]]), "not which"),
-        (_set("programs", 0, "results", ["oneof", [["none"]], [["none"]]]), "not which"),
+        (_set("programs", 0, "results", ["oneof", ["slot", 0], []]), "not which"),
+        (_set("programs", 0, "results", ["oneof", ["none"], [["none"], ["none"]]]), "not which"),
+        (_set("programs", 0, "results", ["oneof", [["slot", 0]], [["none"]]]), "oneof"),
         (_set("programs", 0, "results", ["namedtuple", "P", ["x", "def"], [["none"], ["none"]]]), "field"),
         (_set("programs", 0, "results", ["namedtuple", "P; import os", ["x"], [["none"]]]), "name"),
         (_set("programs", 0, "results", ["dict", [[["list", []], ["none"]]]]), "keys"),

@@ -30,6 +30,7 @@ from autograph.backends.xla.jax_compat import Kind, replay
 from autograph.backends.xla.leaf_types import as_struct, cast
 from autograph.backends.xla.optimize.passes import emitted, optimized_block, optimized_loop
 from autograph.backends.xla.statements import Conditional, Loop, values_of
+from autograph.backends.xla.tracing import trace
 from autograph.backends.xla.while_ad.reverse import while_loop
 
 
@@ -104,6 +105,19 @@ class XlaBackend:
         program = jax.make_jaxpr(run)(*map(as_struct, operand_types))
         return Traced(optimized_block(program), tuple(leaves))
 
+    def with_results(
+        self, traced: Traced, more: Sequence[tuple[Output, Callable[[Any], Any]]]
+    ) -> tuple[Traced, list[Output]]:
+        first = len(traced.program.out_avals)
+
+        def run(*operands: Any) -> list[Any]:
+            results = replay(traced.program, *operands)
+            return [*results, *(function(results[of.index]) for of, function in more)]
+
+        program = trace(run, [as_struct(leaf_types.type_of_aval(aval)) for aval in traced.program.in_avals])
+        types = map(leaf_types.type_of_aval, program.out_avals[first:])
+        return Traced(program, traced.leaves), [Output(first + k, type) for k, type in enumerate(types)]
+
     def strengthened(self, traced: Traced, operands: Sequence[int]) -> Traced | None:
         return leaf_types.strengthened(traced, operands)
 
@@ -158,11 +172,11 @@ class XlaBackend:
         return recursive_calls.functions_called([traced.program])
 
     def closes_over(self, traced: Traced, place: Any) -> bool:
-        for trace in map(jax_compat.trace_of, traced.program.consts):
-            while trace is not None:
-                if trace is place:
+        for here in map(jax_compat.trace_of, traced.program.consts):
+            while here is not None:
+                if here is place:
                     return True
-                trace = jax_compat.trace_around(trace)
+                here = jax_compat.trace_around(here)
         return False
 
     def recursion(self, spec: RecursionSpec) -> tuple[list[Any], Any]:

@@ -34,9 +34,14 @@ def type_of(leaf: Any) -> LeafType | None:
             return None
         except OverflowError:
             aval = jax.typeof(np.asarray(leaf))
-        weak = bool(aval.weak_type) and aval.dtype != np.bool_
-        return LeafType(tuple(aval.shape), aval.dtype, weak, explicit_sharding(aval))
+        return type_of_aval(aval)
     return None
+
+
+def type_of_aval(aval: Any) -> LeafType:
+    """The `LeafType` of arrays of this aval."""
+    weak = bool(aval.weak_type) and aval.dtype != np.bool_
+    return LeafType(tuple(aval.shape), aval.dtype, weak, explicit_sharding(aval))
 
 
 def has_ended(value: Any) -> bool:

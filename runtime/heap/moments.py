@@ -22,7 +22,7 @@ from autograph.runtime.heap.journal import WritesOfAttempt, key_of
 from autograph.runtime.heap.places import MUTABLE_CONTAINERS, AttributePlace, ContentsPlace, Place
 from autograph.runtime.heap.reach import namespace_of
 from autograph.runtime.layouts.objects import is_state
-from autograph.runtime.layouts.one_of import candidates_of, is_one_of, one_of, tags_of
+from autograph.runtime.layouts.one_of import candidates_of, code_of, is_one_of, one_of
 from autograph.runtime.layouts.statement_variables import UNBOUND, CellVariable, Marks, Variable
 from autograph.runtime.tracing.recording import JOINT
 
@@ -178,9 +178,9 @@ class Moment:
             return _Constant(value)
         if is_one_of(value):
             candidates = candidates_of(value)
-            parts = tuple(map(self._part, tags_of(value)))
+            parts = (self._part(code_of(value)),)
             key = ("one of", *map(id, candidates))
-            return _Built(key, parts, lambda tags: one_of(candidates, tags))
+            return _Built(key, parts, lambda parts: one_of(candidates, parts[0]))
         kind = type(value)
         if kind is tuple:
             return _Built(kind, tuple(map(self._part, value)), tuple)

@@ -31,7 +31,7 @@ from autograph.runtime.layouts.kinds import (
     Tree,
 )
 from autograph.runtime.layouts.objects import attributes_of, is_plain_object, is_state
-from autograph.runtime.layouts.one_of import OneOf, candidates_of, one_of, tags_of
+from autograph.runtime.layouts.one_of import OneOf, candidates_of, code_of, one_of
 from autograph.runtime.layouts.optional import Optional, held_in, present_in
 
 _LEAVES = (jax.Array, np.ndarray, np.generic, str, bytes, bool, int, float, complex, type)
@@ -89,7 +89,7 @@ class _Description:
         if value is None:
             return ABSENT
         if type(value) is OneOf:
-            return Constants(candidates_of(value), [self.leaf(tag) for tag in tags_of(value)])
+            return Constants(candidates_of(value), self.leaf(code_of(value)))
         if isinstance(value, _LEAVES) or (keeps and isinstance(value, list | dict)):
             return self.leaf(value)
         return self._node(value, keeps if keeps_inside is None else keeps_inside) or self.leaf(value)
@@ -276,7 +276,7 @@ def _build(layout: Layout, leaves: Iterator[Any], choose: Callable[[Any, Any], A
     if isinstance(layout, Maybe):
         return Optional(parts[1], parts[0])
     if isinstance(layout, Constants):
-        return one_of(layout.candidates, parts)
+        return one_of(layout.candidates, parts[0])
     if isinstance(layout, Either):
         assert choose is not None
         return choose(*parts)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import jax
 
-from autograph.backends.base import MISSING, LeafType
+from autograph.backends.base import MISSING, Backend, LeafType, Output, Traced
 from autograph.runtime.layouts.kinds import (
     ABSENT,
     BUFFERS,
@@ -28,7 +29,7 @@ from autograph.runtime.layouts.kinds import (
     is_one_value,
 )
 from autograph.runtime.layouts.mismatches import Mismatch
-from autograph.runtime.layouts.one_of import MOST_CANDIDATES, sort_of_constant
+from autograph.runtime.layouts.one_of import CODE, MOST_CANDIDATES, place_of, renumbered, sort_of_constant
 
 
 class Types(Protocol):
@@ -51,15 +52,30 @@ class Given:
     value: Any
 
 
-Source = int | Given
+@dataclass(frozen=True)
+class Renumbered:
+    """A number that says which constant a value is, where the joined layout numbers them by ``table``.
+
+    Attributes: of (a leaf of the side, or where it is).
+    """
+
+    of: Any
+    table: tuple[int, ...]
+
+
+Source = int | Given | Renumbered
 Path = tuple[Any, ...] | str  # a variable's name, or a path, the node there, and the number of a part of it
 _PLACEHOLDER = Given(MISSING)
 _TRUE, _FALSE = Given(True), Given(False)
+_CODE = LeafType((), CODE)
 
 
 @dataclass(frozen=True)
 class Joined:
-    """A joined layout, and for each of its leaves what either side has in that place: one of its own leaves, or another."""
+    """A joined layout, and for each of its leaves what either side has in that place: one of its own leaves, or another.
+
+    What was on the left before a join is never `Renumbered` by it, so a loop's start stays as it is.
+    """
 
     layout: Layout
     left: tuple[Source, ...]
@@ -67,8 +83,35 @@ class Joined:
 
 
 def injected(sources: Sequence[Source], leaves: Sequence[Any]) -> list[Any]:
-    """The leaves of one side in the places of the joined layout; `MISSING` where it has none."""
-    return [leaves[source] if isinstance(source, int) else source.value for source in sources]
+    """The leaves of one side in the places of the joined layout; `MISSING` where it has none.
+
+    A number that a program computes, and that stands for another here, is `Renumbered`: see `with_numbers`.
+    """
+    return [_injected(source, leaves) for source in sources]
+
+
+def _injected(source: Source, leaves: Sequence[Any]) -> Any:
+    if isinstance(source, int):
+        return leaves[source]
+    if isinstance(source, Given):
+        return source.value
+    code = leaves[source.of]
+    if code is MISSING:
+        return code
+    return Renumbered(code, source.table) if isinstance(code, Output) else renumbered(code, source.table)
+
+
+def with_numbers(backend: Backend, traced: Traced, leaves: Sequence[Any]) -> tuple[Traced, list[Any]]:
+    """The program, and these leaves of it, in which those that are `Renumbered` are computed."""
+    changed = [k for k, leaf in enumerate(leaves) if isinstance(leaf, Renumbered)]
+    if not changed:
+        return traced, list(leaves)
+    wanted = [(leaves[k].of, functools.partial(renumbered, table=leaves[k].table)) for k in changed]
+    program, outputs = backend.with_results(traced, wanted)
+    found = list(leaves)
+    for k, output in zip(changed, outputs, strict=True):
+        found[k] = output
+    return program, found
 
 
 @dataclass(frozen=True)
@@ -174,8 +217,9 @@ class Joiner:
         """All that a value may be that is a constant on both sides, and not the same one; None if it is not such a value."""
         if not (isinstance(a, Constants | Static) and isinstance(b, Constants | Static)):
             return None
-        found = _candidates(a)
-        found += [each for each in _candidates(b) if Constants(found, ()).place_of(each) is None]
+        first, second = (b, a) if isinstance(a, Static) and isinstance(b, Constants) else (a, b)
+        found = _candidates(first)
+        found += [each for each in _candidates(second) if place_of(each, found) is None]
         if len(found) == 1 and isinstance(a, Static) and isinstance(b, Static):
             return None
         sorts = set(map(sort_of_constant, found))
@@ -191,18 +235,24 @@ class Joiner:
     def _join_constants(self, candidates: tuple[Any, ...], left: _Side, right: _Side, path: Path) -> Layout:
         if len(candidates) > MOST_CANDIDATES:
             return self._differ(is_too_many=True)
-        tags = []
-        for candidate in candidates:
-            (one, source), (other, other_source) = (_tag_of(side, candidate) for side in (left, right))
-            tags.append(self._join_leaves(one, source, other, other_source, path))
-        return Constants(candidates, tags)
+        (one, source), (other, other_source) = (_code_of(side, candidates) for side in (left, right))
+        self._add(source, other_source)
+        if isinstance(one, Static) and one == other and isinstance(source, int) and isinstance(other_source, int):
+            return Constants(candidates, one)
+        types = [leaf.type for leaf in (one, other) if isinstance(leaf, Array)]
+        joined: LeafType | None = _CODE
+        for each in types:
+            joined = joined and self.types.join(joined, each)
+        assert joined is not None
+        return Constants(candidates, Array(joined))
 
     def _join_maybe(self, left: _Side, right: _Side, path: Path) -> Layout:
         absence = next(side.layout.absence for side in (left, right, _NONE) if isinstance(side.layout, Maybe))
         (one, tag, source), (other, other_tag, other_source) = map(_as_maybe, (left, right))
         constant = self._constant_of_one(one, other) if absence == "unbound" else None
-        if constant is not None:  # its tag bears the mark of what may be unbound
-            inner: Layout = Constants((constant,), [self._join_leaves(tag, source, other_tag, other_source, path)])
+        if constant is not None:  # its number bears the mark of what may be unbound
+            inner: Layout = Constants((constant,), Array(_CODE))
+            self._add(Given(0), Given(0))
         else:
             inner = self._join(one, other, path)
         return Maybe(inner, self._join_leaves(tag, source, other_tag, other_source, path), absence)
@@ -312,15 +362,17 @@ def _candidates(layout: Constants | Static) -> list[Any]:
     return list(layout.candidates) if isinstance(layout, Constants) else [layout.value]
 
 
-def _tag_of(side: _Side, candidate: Any) -> tuple[Layout, Source]:
-    """Whether a side is this constant, and where that stands."""
+def _code_of(side: _Side, candidates: Sequence[Any]) -> tuple[Layout, Source]:
+    """Which of these constants a side is, and where that stands."""
     layout = side.layout
     if isinstance(layout, Static):
-        is_that = Constants((layout.value,), ()).place_of(candidate) is not None
-        return Static(is_that), _TRUE if is_that else _FALSE
+        place = place_of(layout.value, candidates)
+        assert place is not None
+        return Static(place), Given(place)
     assert isinstance(layout, Constants)
-    place = layout.place_of(candidate)
-    return (Static(False), _FALSE) if place is None else (layout.parts[place], side.start + place)
+    table = tuple(place_of(candidate, candidates) or 0 for candidate in layout.candidates)
+    is_same = table == tuple(range(len(table)))
+    return layout.code, side.start if is_same else Renumbered(side.start, table)
 
 
 def _is_filled_cell(cell: Any) -> bool:

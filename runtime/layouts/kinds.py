@@ -9,7 +9,7 @@ Layout     A value                                  Its leaves
 `Array`    an array                                 itself
 `Static`   any other object, the same on all paths  itself
 `ABSENT`   None                                     none
-`Constants` one of several constants, likewise     a tag for each
+`Constants` one of several constants, likewise     a number: which of them it is
 `Maybe`    a value or nothing, as the run decides   those of the value, and the tag
 `Tree`     a tuple, list, dict, registered pytree   those of its parts
 `Seq`      a list or array with a traced length     those of its parts
@@ -163,36 +163,26 @@ class Maybe(Layout):
 
 
 class Constants(Layout):
-    """One of these Python constants: the one whose tag is true. A tag is a leaf.
+    """One of these Python constants: the one whose number, the only leaf, is ``code``."""
 
-    They are in the order in which they were met, which means nothing.
-    """
+    __slots__ = ("candidates", "code")
 
-    __slots__ = ("candidates", "_parts")
-
-    def __init__(self, candidates: Sequence[Any], tags: Sequence[Layout]) -> None:
-        self.count = len(tags)
+    def __init__(self, candidates: Sequence[Any], code: Layout) -> None:
+        self.count = 1
         self.candidates = tuple(candidates)
-        self._parts = tuple(tags)
+        self.code = code
 
     @property
     def parts(self) -> Sequence[Layout]:
-        return self._parts
+        return (self.code,)
 
     def with_parts(self, parts: Sequence[Layout]) -> Layout:
-        return Constants(self.candidates, parts)
-
-    def place_of(self, constant: Any) -> int | None:
-        """Which candidate this constant is; None if it is none."""
-        found = (k for k, candidate in enumerate(self.candidates) if is_same_constant(candidate, constant))
-        return next(found, None)
+        return Constants(self.candidates, *parts)
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Constants) or self.count != other.count:
+        if not isinstance(other, Constants) or len(self.candidates) != len(other.candidates):
             return False
-        places = [other.place_of(candidate) for candidate in self.candidates]
-        pairs = zip(self._parts, places, strict=True)
-        return all(place is not None and tag == other._parts[place] for tag, place in pairs)
+        return self.code == other.code and all(map(is_same_constant, self.candidates, other.candidates))
 
     __hash__ = Layout.__hash__
 
@@ -338,7 +328,7 @@ def tags_in(layout: Layout, first: int = 0) -> Iterator[int]:
 
 def constants_in(layout: Layout) -> int:
     """How many constants a value of this layout may be."""
-    own = layout.count if isinstance(layout, Constants) else 0
+    own = len(layout.candidates) if isinstance(layout, Constants) else 0
     return own + sum(map(constants_in, layout.parts))
 
 

@@ -17,8 +17,10 @@ from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.functions import is_same_function
 
 MOST_CANDIDATES = 32  # each operation is done for every candidate
+CODE = jnp.dtype(jnp.uint8)  # of the number that says which constant a value is: a dtype that arithmetic seldom keeps
 
 _LISTED = 6
+_SELECTED = 8  # numbers, that change, at most: of so few one is chosen by selects, which XLA fuses
 _ARRAY_LIBRARIES = frozenset(["jax", "jaxlib", "numpy"])
 
 
@@ -69,7 +71,7 @@ class OneOf:
 
     `autograph.function` turns a result into the constant before its caller sees it. Out of
     ``jax.jit(autograph.convert(f))`` it comes as it is, since XLA has no strings: `resolve` returns the constant. It is a
-    pytree of one bool for each candidate, of which one is true.
+    pytree of one number, that of the candidate which it is.
 
     >>> import autograph as ag, jax, jax.numpy as jnp
     >>> def sign(x):
@@ -80,23 +82,24 @@ class OneOf:
     'positive'
     """
 
-    __slots__ = ("_candidates", "_tags", "__weakref__")
+    __slots__ = ("_candidates", "_code", "__weakref__")
 
-    def __init__(self, candidates: Sequence[Any], tags: Sequence[Any]) -> None:
+    def __init__(self, candidates: Sequence[Any], code: Any) -> None:
         object.__setattr__(self, "_candidates", tuple(candidates))
-        object.__setattr__(self, "_tags", tuple(tags))
+        object.__setattr__(self, "_code", code)
 
-    def tree_flatten(self) -> tuple[tuple[Any, ...], _Candidates]:
-        return self._tags, _Candidates(self._candidates)
+    def tree_flatten(self) -> tuple[tuple[Any], _Candidates]:
+        return (self._code,), _Candidates(self._candidates)
 
     @classmethod
-    def tree_unflatten(cls, candidates: _Candidates, tags: Sequence[Any]) -> OneOf:
-        if any(getattr(tag, "dtype", np.bool_) != np.bool_ for tag in tags):
+    def tree_unflatten(cls, candidates: _Candidates, parts: Sequence[Any]) -> OneOf:
+        (code,) = parts
+        if getattr(code, "dtype", CODE) != CODE:
             raise StagingError(
                 f"A function of arrays was mapped over a value that is one of {listed(candidates.values)}, chosen "
                 "at run time.\n  Leave it out of the tree that is mapped over."
             )
-        return one_of(candidates.values, tags)
+        return OneOf(candidates.values, code)
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:
@@ -106,15 +109,14 @@ class OneOf:
 
     def resolve(self) -> Any:
         """The constant; itself inside a trace, where it is not known which; an array of constants for several runs."""
-        tags = self._tags
-        if any(isinstance(tag, jax.core.Tracer) for tag in tags):
+        code = self._code
+        if isinstance(code, jax.core.Tracer) or not isinstance(code, int | np.generic | np.ndarray | jax.Array):
             return self
-        if np.ndim(tags[0]) == 0:
-            return next((each for each, tag in zip(self._candidates, tags, strict=True) if tag), self)
-        found = np.empty(np.shape(tags[0]), object)
-        for candidate, tag in zip(self._candidates, tags, strict=True):
-            for place in zip(*np.nonzero(np.asarray(tag)), strict=True):
-                found[place] = candidate
+        if np.ndim(code) == 0:
+            return self._candidates[int(code)] if int(code) < len(self._candidates) else self
+        found = np.empty(np.shape(code), object)
+        for place, number in np.ndenumerate(np.asarray(code)):
+            found[place] = self._candidates[number]
         return found
 
     def __autograph_truth__(self) -> Any:
@@ -124,7 +126,7 @@ class OneOf:
         return bool(self.__autograph_truth__())
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or not hasattr(self, "_tags"):
+        if name.startswith("__") or not hasattr(self, "_code"):
             raise AttributeError(name)
         return each_purely(self, operator.attrgetter(name))
 
@@ -196,18 +198,32 @@ def candidates_of(value: OneOf) -> tuple[Any, ...]:
     return candidates
 
 
-def tags_of(value: OneOf) -> tuple[Any, ...]:
-    """For each candidate, whether it is that: a bool array."""
-    tags: tuple[Any, ...] = object.__getattribute__(value, "_tags")
-    return tags
+def code_of(value: OneOf) -> Any:
+    """The number of the candidate that it is: an array of dtype `CODE`."""
+    return object.__getattribute__(value, "_code")
 
 
-def one_of(candidates: Sequence[Any], tags: Sequence[Any]) -> Any:
-    """The constant whose tag is true; the constant itself where Python knows it."""
-    for candidate, tag in zip(candidates, tags, strict=True):
-        if tag is True:
-            return candidate
-    return OneOf(candidates, tags)
+def one_of(candidates: Sequence[Any], code: Any) -> Any:
+    """The constant of this number; the constant itself where Python knows it."""
+    return candidates[code] if type(code) is int else OneOf(candidates, code)
+
+
+def place_of(constant: Any, candidates: Sequence[Any]) -> int | None:
+    """Which of these a constant is; None if it is none."""
+    return next((k for k, candidate in enumerate(candidates) if is_same_constant(candidate, constant)), None)
+
+
+def renumbered(code: Any, table: Sequence[int]) -> Any:
+    """``table[code]``: the number of the same constant in another list of candidates."""
+    if type(code) is int:
+        return table[code]
+    changed = [(old, new) for old, new in enumerate(table) if old != new]
+    if len(changed) > _SELECTED:
+        return jnp.asarray(table, CODE)[code]
+    found = code
+    for old, new in changed:
+        found = jnp.where(code == old, jnp.asarray(new, CODE), found)
+    return found
 
 
 def listed(candidates: Sequence[Any]) -> str:
@@ -245,19 +261,25 @@ def merged(value: OneOf, results: Sequence[Any]) -> Any:
     if sort == "callable" and not all(isinstance(result, type) for result in results):
         return NotImplemented
     candidates: list[Any] = []
+    table: list[int] = []
     for result in results:
-        if not any(is_same_constant(result, candidate) for candidate in candidates):
+        place = place_of(result, candidates)
+        if place is None:
+            place = len(candidates)
             candidates.append(result)
-    tags = [_any(value, [is_same_constant(result, candidate) for result in results]) for candidate in candidates]
-    return one_of(candidates, tags)
+        table.append(place)
+    return candidates[0] if len(candidates) == 1 else OneOf(candidates, renumbered(value._code, table))
 
 
 def _any(value: OneOf, wanted: Sequence[bool]) -> Any:
     """Whether the constant is one of those that are wanted."""
     if all(wanted) or not any(wanted):
         return wanted[0]
-    tags = [tag for tag, is_wanted in zip(value._tags, wanted, strict=True) if is_wanted]
-    return functools.reduce(jnp.logical_or, tags)
+    is_few = sum(wanted) <= len(wanted) / 2
+    found = [
+        value._code == k if is_few else value._code != k for k, is_wanted in enumerate(wanted) if is_wanted is is_few
+    ]
+    return functools.reduce(operator.or_ if is_few else operator.and_, found)
 
 
 def _needs_the_constant(value: OneOf, what: str) -> StagingError:

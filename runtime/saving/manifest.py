@@ -29,7 +29,7 @@ from autograph.runtime.saving.schema import (
 from autograph.runtime.saving.structures import canonical
 
 FORMAT = "autograph"
-VERSION = 2
+VERSION = 3
 VARIABLES = "variables.safetensors"
 _MOST = 2**26  # bytes of a manifest
 

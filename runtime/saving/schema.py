@@ -187,9 +187,7 @@ class _Nodes:
             raise Unfit("a set of what cannot be in one")
         elif kind in ("dict", "ordereddict") and not all(is_key(key) for key, _ in rest[0]):
             raise Unfit("a dict with keys that cannot be ones")
-        elif kind == "oneof" and (
-            not rest[0] or len(rest[0]) != len(rest[1]) or any(tag[0] != "slot" for tag in rest[0])
-        ):
+        elif kind == "oneof" and (not rest[1] or rest[0][0] != "slot"):
             raise Unfit("one of some constants, and not which")
         elif kind == "deque" and rest[1][0] not in ("none", "int"):
             raise Unfit("a deque with a length that is no number")
@@ -223,7 +221,7 @@ class _Nodes:
             "text": ([self._part],),
             "opaque": (str,),
             "optional": (inner, inner),
-            "oneof": ([inner], [inner]),
+            "oneof": (inner, [inner]),
             "rows": (inner, [inner], self._element, natural),
             "padded": (inner, inner),
         }

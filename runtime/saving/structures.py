@@ -14,7 +14,7 @@ A node is a list whose first item says what it is:
     ["text", [part …]]                             a text of values: see `texts`
     ["opaque", "<function relu>"]                  a value of a signature that has no form outside its process
     ["optional", node, node]                       whether there is a value, and it
-    ["oneof", [node …], [node …]]                  for each of some constants whether it is that, and the constants
+    ["oneof", node, [node …]]                      which of some constants it is, by number, and the constants
     ["rows", node, [node …], node, capacity]       a list of traced length: length, columns, one element, room
     ["padded", node, node]                         an array of traced length: values, length
 """
@@ -127,8 +127,8 @@ class Encoder:
     def _node(self, value: Any) -> Node | None:
         kind = type(value)
         if kind is OneOf:  # which says that it is of the constants' class
-            tags, constants = value.tree_flatten()
-            return ["oneof", list(map(self.node, tags)), list(map(self.node, constants.values))]
+            (code,), constants = value.tree_flatten()
+            return ["oneof", self.node(code), list(map(self.node, constants.values))]
         slot = self.take(value)
         if slot is not None:
             return ["slot", slot.number]
@@ -405,8 +405,8 @@ class Decoder:
     def _optional(self, present: Node, value: Node) -> Optional:
         return Optional(self.value(present), self.value(value))
 
-    def _oneof(self, tags: Sequence[Node], constants: Sequence[Node]) -> OneOf:
-        return OneOf(self.values(constants), self.values(tags))
+    def _oneof(self, code: Node, constants: Sequence[Node]) -> OneOf:
+        return OneOf(self.values(constants), self.value(code))
 
     def _rows(self, length: Node, columns: Sequence[Node], element: Node, capacity: int) -> TracedList:
         buffers = self.values(columns)

@@ -18,7 +18,7 @@ from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.identities import Identities
 from autograph.runtime.heap.journal import Journal
-from autograph.runtime.layouts.one_of import MOST_CANDIDATES, OneOf, each, each_purely
+from autograph.runtime.layouts.one_of import CODE, MOST_CANDIDATES, OneOf, each, each_purely
 from autograph.runtime.layouts.optional import Optional, held_in, is_known, present_in, resolved, used
 from autograph.runtime.layouts.statement_variables import has_contents
 from autograph.runtime.staging.access.bounds import Bounds
@@ -120,7 +120,7 @@ class Lookups:
             raise self._unsuitable(items)
         place = jnp.clip(counted_from_start(key, count), 0, count - 1)
         try:
-            found = each_purely(OneOf(range(count), [place == k for k in range(count)]), lambda k: items[k])
+            found = each_purely(OneOf(range(count), place.astype(CODE)), lambda k: items[k])
         except StagingError:
             raise self._unsuitable(items) from None
         paths = parts_of(found).keys()
@@ -133,7 +133,7 @@ class Lookups:
         if type(key) is Optional:
             present = present_in(key)
             is_choice = isinstance(target, dict) and resolved(key) is key and not is_known(present)
-            return OneOf((held_in(key), None), (present, ~present)) if is_choice else used(key)
+            return OneOf((None, held_in(key)), present.astype(CODE)) if is_choice else used(key)
         if type(key) is tuple and any(type(part) is Optional for part in key) and not isinstance(target, dict):
             return tuple(map(used, key))
         return key

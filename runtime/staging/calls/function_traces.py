@@ -11,7 +11,7 @@ from autograph.runtime.containers.parts import parts_of
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.journal import Journal, key_of
 from autograph.runtime.layouts.describe import describe, typed
-from autograph.runtime.layouts.join import Joiner, injected
+from autograph.runtime.layouts.join import Joiner, injected, with_numbers
 from autograph.runtime.layouts.kinds import ABSENT, Array, Layout, leaves_of
 from autograph.runtime.layouts.mismatches import sides
 from autograph.runtime.layouts.statement_variables import CellVariable, Snapshot, values_in
@@ -109,6 +109,7 @@ class FunctionTraces:
             results = [
                 leaf for leaf, kind in zip(every, leaves_of(known.layout), strict=True) if isinstance(kind, Array)
             ]
+            traced, results = with_numbers(self._backend, traced, results)
         return FunctionBody(traced, operands, [*results, *traced.leaves[kept:]], types)
 
     def _trace(self, active: Activation, call: Call) -> tuple[Traced, Layout | None]:

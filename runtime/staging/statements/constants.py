@@ -12,7 +12,7 @@ import jax
 
 from autograph.runtime.code.library_table import is_library
 from autograph.runtime.effects.raise_sites import DeferredText
-from autograph.runtime.layouts.one_of import OneOf, candidates_of, each, each_purely, is_one_of, merged, tags_of
+from autograph.runtime.layouts.one_of import OneOf, candidates_of, code_of, each, each_purely, is_one_of, merged
 from autograph.runtime.layouts.statement_variables import Snapshot
 
 # What puts a value into a container, whichever it is.
@@ -20,7 +20,7 @@ _KEEPING = frozenset(["append", "appendleft", "insert", "extend", "extendleft", 
 
 
 class ConstantChoices:
-    """Does for each candidate what is done with a `OneOf`, as branches of staged conditionals on the tags."""
+    """Does for each candidate what is done with a `OneOf`, as branches of staged conditionals on which it is."""
 
     def __init__(self, staged_if: Callable[..., Any], call: Callable[[Any], Any]) -> None:
         self._staged_if = staged_if
@@ -33,7 +33,7 @@ class ConstantChoices:
           function: takes a candidate.
           is_pure: ask all candidates at once, if the answers can be put together: it does nothing else.
         """
-        candidates, tags = candidates_of(value), tags_of(value)
+        candidates, code = candidates_of(value), code_of(value)
         if is_pure:
             found = _asked_at_once(value, function)
             if found is not NotImplemented:
@@ -45,7 +45,7 @@ class ConstantChoices:
             if k == len(candidates) - 1:
                 return function(candidates[k])
             on_this, on_others = functools.partial(function, candidates[k]), functools.partial(chosen, k + 1)
-            return self._staged_if(tags[k], on_this, on_others, [], snapshot)
+            return self._staged_if(code == k, on_this, on_others, [], snapshot)
 
         return chosen(0)
 
@@ -55,6 +55,8 @@ class ConstantChoices:
 
     def taking_constants(self, called: Any, made: Any) -> Any:
         """``made``, which is called in place of ``called``, so that it is given constants: it is called for each candidate."""
+        if called is jax.tree.map or called is jax.tree_util.tree_map:
+            return _with_constants_as_leaves(made)
         if made is not called and _is_of_user(called) or _keeps_its_arguments(called):
             return made
 
@@ -72,6 +74,15 @@ class ConstantChoices:
             return each(found, with_constant)
 
         return call
+
+
+def _with_constants_as_leaves(tree_map: Any) -> Any:
+    """`jax.tree.map`, whose function gets the constant that a value is, as it would in Python, and not its number."""
+
+    def call(function: Any, tree: Any, *rest: Any, is_leaf: Any = None) -> Any:
+        return tree_map(function, tree, *rest, is_leaf=lambda part: is_one_of(part) or bool(is_leaf and is_leaf(part)))
+
+    return call
 
 
 def _asked_at_once(value: OneOf, function: Callable[[Any], Any]) -> Any:

@@ -13,7 +13,7 @@ from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.journal import AttributePlace, ContentsPlace, Place, holds_list, key_of
 from autograph.runtime.layouts.describe import Known, describe_variable, typed, unbound, unflatten
-from autograph.runtime.layouts.join import Joiner, injected
+from autograph.runtime.layouts.join import Joiner, injected, with_numbers
 from autograph.runtime.layouts.kinds import ABSENT, NEVER, Array, Layout, Maybe, Nothing, Static, leaves_of
 from autograph.runtime.layouts.mismatches import Mismatch, listed, remedy, sides, variables_of
 from autograph.runtime.layouts.statement_variables import UNBOUND, CellVariable, GlobalVariable
@@ -178,7 +178,10 @@ class Join:
         staged = [k for k, type in enumerate(self.types) if type is not None]
         has_effects = any(getattr(end.traced.program, "effects", None) for end in ends)
         if staged or has_effects:
-            branches = [(end.traced, [self.pairs[k][side] for k in staged]) for side, end in enumerate(ends)]
+            branches = [
+                with_numbers(self.backend, end.traced, [self.pairs[k][side] for k in staged])
+                for side, end in enumerate(ends)
+            ]
             types = [type for type in self.types if type is not None]
             for k, value in zip(staged, self.backend.cond(predicate, branches, types), strict=True):
                 leaves[k] = value

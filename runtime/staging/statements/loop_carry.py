@@ -19,6 +19,7 @@ from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.effects.raising import gathered
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.journal import ContentsPlace, Journal, Place, Region, key_of
+from autograph.runtime.layouts.join import with_numbers
 from autograph.runtime.layouts.kinds import constants_in, tags_in
 from autograph.runtime.layouts.statement_variables import (
     UNBOUND,
@@ -116,7 +117,7 @@ class LoopTrace(SettlesCarry, CarriesParts):
         self.positions = Positions(())
         self.memory = CarryMemory()
         self.test_writes = False  # as far as is known by now
-        self._early_test: tuple[list[LeafType], Traced] | None = None
+        self._early_test: tuple[list[LeafType], list[Any], Traced] | None = None  # serves if the types are settled
 
     def settle(self, may_peel: bool = False) -> None:
         """Trace until every carried leaf has the type it starts with. Leaves all variables as they were.
@@ -166,12 +167,14 @@ class LoopTrace(SettlesCarry, CarriesParts):
                 break
         else:
             raise refuse_nesting(self.where, self.carried)
+        results = [result for _, _, result in self._leaves()]
+        traced.traced, results = with_numbers(self.backend, traced.traced, results)
         self.spec = LoopSpec(
             traced.traced,
             None if self.test is None else self._settled_test(),
             [(leaf, type) for leaf, type, _ in self._leaves()],
             len(self._operand_types()),
-            [result for _, _, result in self._leaves()],
+            results,
             self.iterable.length,
             self.iterable.arrays,
             self.options.checkpoints,
@@ -201,19 +204,24 @@ class LoopTrace(SettlesCarry, CarriesParts):
         static = {k for k, start in enumerate(starts) if type(start) in _NUMBERS}
         if self.test_writes or not isinstance(traced.leaves[0], Output) or self.backend.is_static(traced, static):
             return False
-        self._early_test = self._operand_types(), traced  # serves the staged loop if its types are settled
+        self._early_test = self._operand_types(), self._operand_layouts(), traced
         return True
 
     def _settled_test(self) -> Traced:
         if self._early_test is not None and not self.shared:
-            old, traced = self._early_test
+            old, layouts, traced = self._early_test
             new = self._operand_types()
+            if layouts != self._operand_layouts():
+                return self._traced_test()
             if len(old) == len(new) and all(a.strong() == b.strong() for a, b in zip(old, new, strict=True)):
                 again = self.backend.strengthened(
                     traced, [k for k, (a, b) in enumerate(zip(old, new, strict=True)) if a != b]
                 )
                 if again is not None:
                     return again
+        return self._traced_test()
+
+    def _traced_test(self) -> Traced:
         traced, self.test_writes = self._trace_test()
         return traced
 
@@ -388,6 +396,7 @@ class LoopTrace(SettlesCarry, CarriesParts):
         end.state_count = len(self._operand_types())
         end.opens = set(self.opens)
         end.operand_types = [*self._operand_types(), self._index_type, *slices]
+        end.operand_layouts = self._operand_layouts()
         living: list[Place] = []
         try:
             end.traced = self.backend.trace(run, [*self._operand_types(), self._index_type, *slices], unchanged)

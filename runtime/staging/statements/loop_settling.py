@@ -64,6 +64,10 @@ class SettlesCarry(CarriesLists):
     def _operand_types(self) -> list[LeafType]:
         raise NotImplementedError
 
+    def _operand_layouts(self) -> list[Layout]:
+        """How the variables that iterations see are built."""
+        return [carried.layout for carried in self.carried if carried.is_input]
+
     def _described(self, variable: Variable, value: Any) -> tuple[Layout, list[Any]]:
         """The layout and leaves of a variable's value, its objects taken apart if that was found necessary."""
         is_list = isinstance(variable, ContentsPlace) and holds_list(variable, value)
@@ -118,6 +122,7 @@ class SettlesCarry(CarriesLists):
         if (
             end.discovered
             or end.opens != self.opens
+            or end.operand_layouts != self._operand_layouts()
             or len(old) != len(new)
             or any(a.strong() != b.strong() for a, b in zip(old, new, strict=True))
         ):

@@ -256,6 +256,7 @@ class BodyEnd:
         self.traced = Traced(None, ())
         self.ends: list[VariableEnd | None] = []
         self.operand_types: list[LeafType] = []
+        self.operand_layouts: list[Layout] = []
         self.state_count = 0
         self.opens: set[int] = set()
         self.written: list[Any] = []
