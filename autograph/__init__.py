@@ -30,6 +30,7 @@ from autograph._api import value_and_grad as value_and_grad
 from autograph._verbosity import set_verbosity as set_verbosity
 from autograph._verbosity import trace as trace
 from autograph.runtime import summary as summary
+from autograph.runtime.code.features import Feature as Feature
 from autograph.runtime.code.library_table import register_library as register_library
 from autograph.runtime.containers.tensor_array import TensorArray as TensorArray
 from autograph.runtime.data.dataset import Dataset as Dataset
@@ -46,7 +47,6 @@ from autograph.runtime.errors import TargetError as TargetError
 from autograph.runtime.function.concrete import ConcreteFunction as ConcreteFunction
 from autograph.runtime.function.eagerness import functions_run_eagerly as functions_run_eagerly
 from autograph.runtime.function.eagerness import run_functions_eagerly as run_functions_eagerly
-from autograph.runtime.function.features import Feature as Feature
 from autograph.runtime.function.function import Function as Function
 from autograph.runtime.function.graph import Graph as Graph
 from autograph.runtime.gradients import optim as optim

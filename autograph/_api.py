@@ -25,6 +25,7 @@ from autograph.backends.xla.data import XlaData
 from autograph.backends.xla.inspection import Inspection
 from autograph.backends.xla.open_sizes import OpenSizes, symbolic_types
 from autograph.backends.xla.staging import XlaStaging
+from autograph.runtime.code.features import Feature, are_writes_at_run_time
 from autograph.runtime.code.library_table import is_library
 from autograph.runtime.containers.iterables import make_range
 from autograph.runtime.data.dataset import loop_of
@@ -32,12 +33,12 @@ from autograph.runtime.errors import ConversionError
 from autograph.runtime.explorer.page import refusal_page as page_of_refusal
 from autograph.runtime.explorer.refusals import refusal_of
 from autograph.runtime.function.converted import boundary
-from autograph.runtime.function.features import Feature
 from autograph.runtime.function.function import Function
 from autograph.runtime.function.notebooks import add_magic
 from autograph.runtime.function.options import Options, Tools, check_options
 from autograph.runtime.gradients import derivatives
-from autograph.runtime.saving.loaded import loader
+from autograph.runtime.saving.loaded import load_from
+from autograph.runtime.saving.loaded_module import LoadedModule
 from autograph.runtime.signatures.chosen_arguments import ArgumentOptions
 from autograph.runtime.staging.access.bounds import takes_positions
 from autograph.runtime.staging.builtins.logs import is_logging
@@ -73,9 +74,27 @@ def _make_operators(
     if check_bounds:
         is_never_changed, special_methods = _is_plain_unchecked, _with_items
     made.converter = Converter(
-        made, is_never_changed, _SOURCES, set_loop_options, special_methods, writes_unseen, _shows_texts
+        made,
+        is_never_changed,
+        _SOURCES,
+        set_loop_options,
+        special_methods,
+        writes_unseen,
+        _shows_texts,
+        _imports(recursive, writes_at_run_time),
     )
     return made
+
+
+def _imports(recursive: bool, writes_at_run_time: bool) -> str:
+    """The lines with which converted source names its operators."""
+    if recursive and not writes_at_run_time:
+        return "from autograph import operators as ag__"
+    options = [] if recursive else ["recursive=False"]
+    if not writes_at_run_time:
+        return f"from autograph import operators\nag__ = operators.with_options({', '.join(options)})"
+    options.append("optional_features=[Feature.LISTS]")
+    return f"from autograph import Feature, operators\nag__ = operators.with_options({', '.join(options)})"
 
 
 def _shows_texts(owner: Any, name: str) -> bool:
@@ -150,8 +169,7 @@ def convert(f: Any = None, *, recursive: bool = True, optional_features: Any = (
 
 def _operators_for(features: Any, recursive: bool = True, check_bounds: bool = False) -> Operators:
     """The operators that mean what these options say."""
-    chosen = _several(features)
-    return _xla_operators(recursive, Feature.LISTS in chosen or Feature.ALL in chosen, check_bounds)
+    return _xla_operators(recursive, are_writes_at_run_time(_several(features)), check_bounds)
 
 
 def _several(features: Any) -> list[Any]:
@@ -212,14 +230,21 @@ def is_converted(f: Any) -> bool:
 
 
 def to_code(f: Any, *, recursive: bool = True, optional_features: Any = ()) -> str:
-    """Return the converted source of ``f`` as text: valid Python, with the operators imported at its top.
+    """Return the converted source of ``f`` as text: valid Python that begins with the import of its operators.
+
+    The text runs where the globals and closure variables of ``f`` exist, and defines the function that `convert` returns.
 
     Args:
-      f: a function, a method, a partial or an object that can be called.
-      recursive, optional_features: as `convert`. They choose what the operators do, not how the text reads.
+      f: as in `convert`, or a `Function`.
+      recursive: as in `convert`. It selects the operators that the text imports.
+      optional_features: as in `convert`. They select the operators that the text imports.
+
+    Returns:
+      The source.
 
     Raises:
-      ConversionError: as `convert`.
+      ConversionError: as in `convert`.
+      TypeError: as in `convert`.
 
     >>> def sign(x):
     ...     if x > 0:
@@ -410,8 +435,7 @@ def function(
     donate_argnums: Any = (),
     check_bounds: bool = False,
 ) -> Any:
-    """Return ``func`` as a `Function`, which is traced once for each signature and then runs as a compiled XLA
-    program.
+    """Return ``func`` as a `Function`, which is traced once per signature and runs as a compiled XLA program.
 
     Args:
       func: the Python function. If None, a decorator is returned.
@@ -525,7 +549,30 @@ def _unconverted(f: Any) -> Any:
     return f
 
 
-load = loader(functools.partial(function, autograph=False))
+def load(path: str | os.PathLike[str]) -> LoadedModule:
+    """Return the model that `save` wrote to a directory.
+
+    Neither the source nor the classes of the model are needed. Named tuples and dataclasses are recreated with
+    the same names and fields, other objects as `types.SimpleNamespace`, enum members as their values. A loaded
+    function runs the programs that were saved, and refuses arguments that match none of them.
+
+    Args:
+      path: the directory.
+
+    Returns:
+      A `Module` with the saved functions, Variables and data as attributes, and the saved ``signatures``.
+
+    Raises:
+      LoadError: the directory is not a saved model, is damaged, or was written by an incompatible version. The
+        message names the file. No code from the directory is run, and no file outside of it is read.
+
+    >>> import autograph as ag, jax.numpy as jnp, tempfile, os
+    >>> path = os.path.join(tempfile.mkdtemp(), "double")
+    >>> ag.save(ag.function(lambda x: 2 * x, [ag.TensorSpec([None])]), path)
+    >>> ag.load(path)(jnp.array([1.0, 2.0])).tolist()
+    [2.0, 4.0]
+    """
+    return load_from(path, functools.partial(function, autograph=False))
 
 
 def _compiled(f: Callable[..., Any]) -> Function[..., Any]:
@@ -540,9 +587,9 @@ use_data(XlaData(), operators, _compiled, loop_of)
 def value_and_grad(
     f: Callable[P, Any], variables: Any = None, has_aux: bool = False, argnums: int | Sequence[int] | None = None
 ) -> Callable[P, tuple[Any, Any]]:
-    """Return a function that computes the value of ``f`` and its gradient with respect to Variables, arguments, or
-    both.
+    """Return a function that computes the value of ``f`` and its gradient.
 
+    The gradient is taken with respect to Variables, arguments, or both.
     Variables that ``f`` assigns are assigned once, as by a call of ``f``, and derivatives flow through the
     assignments. Inside a `Function` the whole computation is part of the program; outside, ``f`` is traced on each
     call.

@@ -75,6 +75,7 @@ class Converter:
       is_logging: whether an attribute of a module or object is a function that logs or warns.
       special_methods: the names of methods around a function that its operators and attributes may lead to, and that
         should be called converted.
+      imports: the lines with which the text of rewritten code begins. They bind ``ag__``.
     """
 
     def __init__(
@@ -86,7 +87,9 @@ class Converter:
         special_methods: Callable[[types.FunctionType], frozenset[str]] = lambda function: frozenset(),
         writes_unseen: Callable[[types.FunctionType], bool] = lambda function: False,
         is_logging: Callable[[object, str], bool] = lambda owner, name: False,
+        imports: str = "from autograph import operators as ag__",
     ) -> None:
+        self._imports = imports
         self._cell = types.CellType(operators)
         self._is_plain = is_plain
         self._loop_directive = loop_directive
@@ -266,7 +269,7 @@ class Converter:
         tree, seen = self._rewritten(function, source, stops)
         text = ast.unparse(tree)
         if f"{_OPERATORS}." in text:
-            text = f"from autograph import operators as {_OPERATORS}\n\n{text}"
+            text = f"{self._imports}\n\n{text}"
         code = compile_function(
             tree,
             function.__code__,

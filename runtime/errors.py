@@ -10,9 +10,9 @@ import sys
 
 
 class ConversionError(Exception):
-    """A function could not be rewritten: its source is missing, was edited since import, or is not supported.
+    """A function could not be converted: its source is not available, has changed since import, or is not supported.
 
-    The message names the file, the line, the construct, and a way out.
+    The message names the file, the line, the construct and a way out.
 
     >>> raise ConversionError("no source")
     Traceback (most recent call last):
@@ -22,11 +22,11 @@ class ConversionError(Exception):
 
 
 class StagingError(TypeError):
-    """A statement on traced values that XLA cannot express.
+    """A statement on traced values cannot be staged.
 
-    Branches that differ in structure, a loop variable that changes shape, a variable that may be undefined where it
-    is read. The message names the user's file and line, the statement, the variable, what was found on each side, and
-    a way out.
+    For example: branches that differ in structure, a loop-carried variable that changes shape, a possibly undefined
+    variable that is read. The message names the user's file and line, the statement, the variable, what was found on
+    each side, and a way out.
 
     >>> issubclass(StagingError, TypeError)
     True
@@ -37,11 +37,11 @@ class StagingError(TypeError):
 
 
 class TooLargeIntError(StagingError, OverflowError):
-    """A Python int meets a traced value, and no integer of JAX's holds it."""
+    """A Python int meets a traced value, and no integer dtype of JAX can represent it."""
 
 
 class TargetError(ValueError):
-    """A target that programs cannot be compiled for: there is none of this name, or what compiles for it is not installed.
+    """A program cannot be compiled for a target: the target does not exist, or its compiler is not installed.
 
     >>> issubclass(TargetError, ValueError)
     True
@@ -49,7 +49,7 @@ class TargetError(ValueError):
 
 
 class StagingWarning(UserWarning):
-    """A staged program that will work, though perhaps not as its author means it to.
+    """A staged program works, but perhaps not as its author intended.
 
     >>> issubclass(StagingWarning, UserWarning)
     True
@@ -57,7 +57,7 @@ class StagingWarning(UserWarning):
 
 
 class InvalidArgumentError(TypeError):
-    """A concrete function was called with an argument that its signature does not admit.
+    """A concrete function was called with an argument that its signature does not accept.
 
     >>> issubclass(InvalidArgumentError, TypeError)
     True
@@ -65,9 +65,9 @@ class InvalidArgumentError(TypeError):
 
 
 class LoadError(Exception):
-    """A directory that `load` was given is no saved model, is damaged, or is of another version.
+    """A directory given to `load` is not a saved model, is damaged, or was written by an incompatible version.
 
-    The message names the file and what is wrong with it. Nothing of it was run.
+    The message names the file and what is wrong with it. No code from the directory was run.
 
     >>> issubclass(LoadError, Exception)
     True
@@ -75,12 +75,13 @@ class LoadError(Exception):
 
 
 class SavedError(Exception):
-    """An exception that a loaded program raises and whose class is not known here: its name is that class's.
+    """An exception that a loaded program raises, and whose class is not available here.
 
-    Raised is a subclass of it, which is also one of Python's class that the original was derived from, so
-    ``except ValueError`` catches it as before.
+    The exception raised is an instance of a subclass with the name of the original class. The subclass also derives
+    from the builtin exception class that the original derived from, so ``except ValueError`` catches it as before.
 
-    Attributes: args (and what other attributes the original had).
+    Attributes:
+      args: the arguments of the original exception; its other attributes are kept too.
 
     >>> str(SavedError("too large"))
     'too large'

@@ -157,19 +157,19 @@ TABLE = LibraryTable(_known())
 
 
 def register_library(prefix: str, *, convert: bool | None = None, pure: bool | None = None) -> None:
-    """Say what converted code may take for granted of the functions of a package, a module, a class, or of one function.
+    """Declare how converted code may call the functions of a package, a module or a class, or one function.
 
-    Where a staged statement calls a function that is not converted, all lists, dicts, sets, arrays and objects that the
-    function can reach are compared before and after the call, so that what it writes is part of the statement: its
-    arguments, what they lead to, its closure and the globals of the Python code. More than 100,000 objects are refused.
+    When a staged statement calls a function that is not converted, everything that the function can reach is compared
+    before and after the call, so that its writes become part of the statement: its arguments and what they refer to,
+    its closure, and the globals of Python code. More than 100,000 reachable objects are refused.
 
     Args:
-      prefix: a dotted name, ``'package'``, ``'package.module'`` or ``'package.module.function'``; of several that fit, the
-        longest counts. It is for calls that are traced from then on.
-      convert: whether calls from converted code run the rewritten source of these functions. By default all are
-        but those of the standard library and of well-known packages.
-      pure: whether these functions write to nothing that was there before the call, and depend on nothing but their
-        arguments: they are not compared, and a loop that calls them may be one staged loop.
+      prefix: a dotted name: ``"package"``, ``"package.module"`` or ``"package.module.function"``. The longest
+        registered prefix of a name applies. It affects calls that are traced afterwards.
+      convert: whether calls from converted code run the converted source of these functions. By default, all
+        functions are converted except those of the standard library and of well-known packages.
+      pure: whether these functions write to nothing that existed before the call, and depend on nothing but their
+        arguments. If True, nothing is compared, and a loop that calls them may be staged as one loop.
 
     Raises:
       TypeError: ``prefix`` is not a string, or an option is not a bool.

@@ -276,8 +276,9 @@ class TensorArray:
         return made
 
     def before_loop(self, bound: Any) -> TensorArray:
-        """Return the same elements with capacity for ``bound`` more writes in a staged loop. None: the bound is not
-        known.
+        """Return the same elements with capacity for ``bound`` more writes in a staged loop.
+
+        None: the bound is not known.
         """
         if not self._dynamic or self._max_size is not None or bound is None:
             return self

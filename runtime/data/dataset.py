@@ -68,15 +68,20 @@ _ON_DEVICE_AT_MOST = 2**30  # bytes; a larger set of arrays stays in the host's 
 
 @jax.tree_util.register_pytree_node_class
 class Dataset:
-    """A sequence of elements: arrays, or tuples, dicts and other containers of them.
+    """A sequence of elements, each an array or a tuple, dict or other container of arrays.
 
-    ``for x, y in dataset`` gives arrays in Python. In a `Function`, or under ``jax.jit(autograph.convert(f))``, it is
-    one loop on the device; its elements and their order are the same. Arrays that a dataset is made of are inputs of
-    the `Function`'s program. Datasets are values: each method gives a new one.
+    ``for x, y in dataset`` iterates over arrays in Python. In a `Function`, or under
+    ``jax.jit(autograph.convert(f))``, the loop runs on the device, over the same elements in the same order. The
+    arrays of a dataset are inputs of the program of a `Function`. Datasets are immutable: each method returns a new
+    one.
 
     Args:
-      source: an object with ``__len__`` and ``__getitem__``, whose items are alike in type and shape. A loop on the
-        device asks it for an item at a time, in Python.
+      source: an object with ``__len__`` and ``__getitem__``, whose items have one structure, with the same shapes and
+        dtypes. A loop on the device requests one item at a time from Python.
+
+    Raises:
+      TypeError: ``source`` has no length or no items.
+      ValueError: ``source`` is empty, so that the type of an element is not known.
 
     >>> import autograph as ag, jax.numpy as jnp
     >>> data = ag.Dataset.from_tensor_slices((jnp.arange(5.0), jnp.arange(5))).batch(2)
@@ -120,10 +125,16 @@ class Dataset:
 
     @classmethod
     def from_tensors(cls, tensors: Any) -> Dataset:
-        """One element: the arrays themselves.
+        """Return a dataset of one element.
 
         Args:
-          tensors: an array (a list is taken for one), or a tuple, dict or other container of arrays.
+          tensors: an array (a list is converted to one), or a tuple, dict or other container of arrays.
+
+        Returns:
+          A `Dataset`.
+
+        Raises:
+          ValueError: there is no array in ``tensors``.
 
         >>> [x.tolist() for x in Dataset.from_tensors([1, 2]).repeat(2)]
         [[1, 2], [1, 2]]
@@ -136,16 +147,22 @@ class Dataset:
 
     @classmethod
     def from_tensor_slices(cls, tensors: Any) -> Dataset:
-        """The slices of arrays along their first axis.
+        """Return a dataset of the slices of arrays along their first axis.
 
-        Arrays of up to 1 GiB in all are held on the device. Larger ones stay in the host's memory, from where a loop
-        on the device takes a row or a batch at a time.
+        Arrays of up to 1 GiB in total are kept on the device. Larger ones stay in host memory, and a loop on the
+        device requests a row or a batch at a time.
 
         Args:
-          tensors: an array (a list is taken for one), or a tuple, dict or other container of arrays.
+          tensors: an array (a list is converted to one), or a tuple, dict or other container of arrays.
+
+        Returns:
+          A `Dataset`; an element has the structure of ``tensors``, without the first axes.
 
         Raises:
-          ValueError: a scalar, or first axes of different lengths.
+          ValueError: an array is a scalar, or the first axes have different lengths.
+
+        >>> [int(x) for x in Dataset.from_tensor_slices([5, 6])]
+        [5, 6]
         """
         leaves, treedef = jax.tree_util.tree_flatten(tensors, is_leaf=lambda part: isinstance(part, list))
         arrays = [leaf if isinstance(leaf, jax.Array) else np.asarray(leaf) for leaf in leaves]
@@ -164,16 +181,24 @@ class Dataset:
 
     @classmethod
     def from_generator(cls, make: Callable[[], Any], spec: Any, length: int | None = None) -> Dataset:
-        """What an iterator gives: ``make()``, called for each iteration anew.
+        """Return a dataset of what the iterator ``make()`` yields.
 
-        A loop on the device asks for one element, or one batch, at a time, so that memory does not grow.
+        ``make`` is called for each iteration. A loop on the device requests one element, or one batch, at a time, so
+        memory does not grow.
 
         Args:
-          make: gives an iterable: a generator function, say.
-          spec: the type of an element: a dtype for a scalar, a `TensorSpec` or `jax.ShapeDtypeStruct`, or a tuple,
-            dict or other container of those.
-          length: how many elements there are, if that is known. A compiled program needs it for the last batch if
-            that may be smaller than the others, and those hold more than 16 rows.
+          make: a function that returns an iterable, such as a generator function.
+          spec: the type of an element: a dtype for a scalar, a `TensorSpec` or `jax.ShapeDtypeStruct` for an array,
+            or a tuple, dict or other container of those.
+          length: the number of elements, if it is known. A compiled program needs it if the last batch may be smaller
+            than the others and these have more than 16 rows.
+
+        Returns:
+          A `Dataset`.
+
+        Raises:
+          TypeError: ``make`` is not a function.
+          ValueError: a size in ``spec`` is not known.
 
         >>> def squares():
         ...     for k in range(3):
@@ -188,17 +213,20 @@ class Dataset:
 
     @classmethod
     def from_iterable(cls, iterable: Any, length: int | None = None) -> Dataset:
-        """The elements of an object that can be iterated again and again: a data loader, say.
+        """Return a dataset of the elements of an object that can be iterated repeatedly, such as a data loader.
 
-        The types of elements are those of the first, for which the object is iterated once here. As of a generator, a loop
-        on the device asks for one element, or one batch, at a time.
+        The types of the elements are those of the first element, for which the object is iterated once. A loop on the
+        device requests one element, or one batch, at a time.
 
         Args:
-          iterable: yields arrays, numbers, or containers of them, alike in type and shape.
-          length: as of `from_generator`.
+          iterable: yields arrays, numbers or containers of them, of one structure, with the same shapes and dtypes.
+          length: as in `from_generator`.
+
+        Returns:
+          A `Dataset`.
 
         Raises:
-          TypeError: it is an iterator, which is used up by the first iteration, or its elements are not arrays.
+          TypeError: ``iterable`` is an iterator, which one iteration exhausts, or its elements are not arrays.
           ValueError: it has no elements.
 
         >>> class Loader:
@@ -222,7 +250,13 @@ class Dataset:
 
     @classmethod
     def range(cls, *args: int) -> Dataset:
-        """The numbers of Python's ``range``, as int32.
+        """Return a dataset of the numbers of Python's ``range``.
+
+        Args:
+          *args: ``stop``, or ``start, stop``, or ``start, stop, step``: integers, which may be traced.
+
+        Returns:
+          A `Dataset` of int32 scalars.
 
         >>> [int(k) for k in Dataset.range(2, 8, 3)]
         [2, 5]
@@ -244,10 +278,19 @@ class Dataset:
         num_parallel_calls: int | None = None,
         deterministic: bool | None = None,
     ) -> Dataset:
-        """So many elements at a time, stacked. The last batch has what is left, unless that is dropped.
+        """Return a dataset of batches: ``batch_size`` elements each, stacked along a new first axis.
 
-        ``num_parallel_calls`` and ``deterministic`` are taken for programs that come from ``tf.data``, and change nothing:
-        the rows of a batch are made at once, and in order.
+        Args:
+          batch_size: the number of elements in a batch.
+          drop_remainder: whether a smaller last batch is dropped.
+          num_parallel_calls: accepted for ``tf.data``'s sake; it has no effect.
+          deterministic: accepted for ``tf.data``'s sake; it has no effect.
+
+        Returns:
+          A `Dataset`.
+
+        Raises:
+          ValueError: the elements are themselves batches of different sizes.
 
         >>> [x.tolist() for x in Dataset.range(5).batch(2)]
         [[0, 1], [2, 3], [4]]
@@ -261,17 +304,23 @@ class Dataset:
     def shuffle(
         self, buffer_size: int | None = None, *, seed: int | None = None, reshuffle_each_iteration: bool = True
     ) -> Dataset:
-        """The elements in a random order, which ``seed`` and the number of the iteration choose.
+        """Return the elements in a random order.
 
-        The first iteration over this dataset, in Python or on the device, has the order 0 of the seed, the next the
-        order 1, and so on; so has each repetition by `repeat`. The order is one of all elements; only of a generator
-        the next is chosen among ``buffer_size`` that are held.
+        The order is determined by the seed and the number of the iteration, which counts the iterations over this
+        dataset, in Python and on the device, and the repetitions by `repeat`. All elements are shuffled; only for a
+        generator, the next element is chosen among a buffer.
 
         Args:
-          buffer_size: how many elements of a generator are held, among which the next is chosen. All other datasets are shuffled
-            as a whole, whatever it is.
-          seed: an int; by default one that differs from run to run. A job of several processes has to give one.
-          reshuffle_each_iteration: False for one and the same order in each iteration.
+          buffer_size: the number of elements of a generator in the buffer. Other datasets ignore it.
+          seed: an int; random by default. A job of several processes must pass one.
+          reshuffle_each_iteration: whether each iteration has an order of its own.
+
+        Returns:
+          A `Dataset`.
+
+        Raises:
+          TypeError: ``seed`` is not an int.
+          ValueError: the dataset is infinite, or a job of several processes passes no seed.
 
         >>> data = Dataset.range(5).shuffle(seed=1, reshuffle_each_iteration=False)
         >>> sorted(int(k) for k in data)
@@ -300,20 +349,62 @@ class Dataset:
         return Dataset._of(Shuffle(self._node, chosen, buffer, count, is_seeded=seed is not None))
 
     def repeat(self, count: int | None = None) -> Dataset:
-        """All elements ``count`` times over; without a number (or with -1) without end."""
+        """Return the elements ``count`` times over.
+
+        Args:
+          count: an int; None or -1 repeats without end.
+
+        Returns:
+          A `Dataset`.
+
+        >>> [int(k) for k in Dataset.range(2).repeat(2)]
+        [0, 1, 0, 1]
+        """
         number = None if count is None or count == -1 else _count("count", count)
         return self if is_endless(self._node) and number is None else Dataset._of(Repeat(self._node, number))
 
     def take(self, count: int) -> Dataset:
-        """The first ``count`` elements, or as many as there are."""
+        """Return the first ``count`` elements, or all if there are fewer.
+
+        Args:
+          count: an int of 0 or more.
+
+        Returns:
+          A `Dataset`.
+
+        >>> [int(k) for k in Dataset.range(5).take(2)]
+        [0, 1]
+        """
         return Dataset._of(Take(self._node, _count("count", count)))
 
     def skip(self, count: int) -> Dataset:
-        """All but the first ``count`` elements."""
+        """Return all elements but the first ``count``.
+
+        Args:
+          count: an int of 0 or more.
+
+        Returns:
+          A `Dataset`.
+
+        >>> [int(k) for k in Dataset.range(5).skip(3)]
+        [3, 4]
+        """
         return Dataset._of(Skip(self._node, _count("count", count)))
 
     def shard(self, num_shards: int, index: int) -> Dataset:
-        """Every ``num_shards``-th element, from the one numbered ``index`` on: what one of several processes reads.
+        """Return every ``num_shards``-th element, starting with number ``index``.
+
+        It is the part that one of several processes reads.
+
+        Args:
+          num_shards: the number of parts.
+          index: the number of this part, from 0.
+
+        Returns:
+          A `Dataset`.
+
+        Raises:
+          ValueError: ``index`` is not less than ``num_shards``.
 
         >>> [int(k) for k in Dataset.range(7).shard(3, 1)]
         [1, 4]
@@ -324,12 +415,15 @@ class Dataset:
         return Dataset._of(Shard(self._node, number, first))
 
     def cache(self) -> Dataset:
-        """These elements, in one and the same order in each iteration.
+        """Return the elements in the same order in each iteration.
 
-        Nothing is kept. Arrays are on the device already, and a program makes an element faster than it would read one that was
-        kept. A generator is asked again by each iteration, so that memory does not grow; if asking is slow and the elements
-        fit, give `from_tensor_slices` what the generator yields. What a function of `map` computes is computed again too,
-        random numbers and effects included.
+        No elements are stored: arrays are on the device already, and a program computes an element faster than it
+        would read a stored one. A generator is called again for each iteration, so memory does not grow; if it is
+        slow and its elements fit in memory, pass them to `from_tensor_slices`. Functions of `map` run again too, with
+        their random numbers and effects.
+
+        Returns:
+          A `Dataset`.
 
         >>> data = Dataset.range(9).shuffle(9).cache()
         >>> [int(k) for k in data] == [int(k) for k in data]
@@ -338,15 +432,32 @@ class Dataset:
         return Dataset._of(in_one_order(self._node))
 
     def prefetch(self, buffer_size: int | None = None) -> Dataset:
-        """This dataset.
+        """Return this dataset.
 
-        For programs that come from ``tf.data``, where the device waits for the host. Here elements are made by the program that
-        uses them, and what Python makes is asked for when it is needed.
+        It exists for programs that come from ``tf.data``. Here the program that uses the elements makes them.
+
+        Args:
+          buffer_size: accepted for ``tf.data``'s sake; it has no effect.
+
+        Returns:
+          A `Dataset`.
+
+        >>> [int(k) for k in Dataset.range(2).prefetch(1)]
+        [0, 1]
         """
         return self
 
     def apply(self, transformation_func: Callable[[Dataset], Dataset]) -> Dataset:
-        """``transformation_func(self)``, in a chain of calls.
+        """Return ``transformation_func(self)``, for use in a chain of calls.
+
+        Args:
+          transformation_func: a function of a `Dataset` that returns a `Dataset`.
+
+        Returns:
+          A `Dataset`.
+
+        Raises:
+          TypeError: the function returns something else.
 
         >>> [int(k) for k in Dataset.range(9).apply(lambda data: data.skip(1).take(2)).repeat(2)]
         [1, 2, 1, 2]
@@ -362,11 +473,18 @@ class Dataset:
         num_parallel_calls: int | None = None,
         deterministic: bool | None = None,
     ) -> Dataset:
-        """``function`` of each element; of a tuple, its parts are the arguments.
+        """Return a dataset of ``function`` applied to each element.
 
-        The function is converted and staged, in Python's loops as well; it may use Variables, random numbers and
-        `py_function`. ``num_parallel_calls`` and ``deterministic`` are taken for programs that come from ``tf.data``, and change
-        nothing: the rows of a batch are computed at once, and in order.
+        The function is converted and staged, in Python loops as well. It may use Variables, random numbers and
+        `py_function`.
+
+        Args:
+          function: a function of an element; if an element is a tuple, of its items.
+          num_parallel_calls: accepted for ``tf.data``'s sake; it has no effect.
+          deterministic: accepted for ``tf.data``'s sake; it has no effect.
+
+        Returns:
+          A `Dataset`.
 
         >>> [int(x) for x in Dataset.range(4).map(lambda k: k * k)]
         [0, 1, 4, 9]
@@ -374,7 +492,16 @@ class Dataset:
         return Dataset._of(Map(self._node, _function("map", function)))
 
     def enumerate(self, start: int = 0) -> Dataset:
-        """Each element with its number: ``(number, element)``.
+        """Return a dataset of pairs ``(number, element)``.
+
+        Args:
+          start: the number of the first element.
+
+        Returns:
+          A `Dataset`.
+
+        Raises:
+          TypeError: ``start`` is not an int.
 
         >>> [(int(k), int(x)) for k, x in Dataset.from_tensor_slices([5, 6]).enumerate()]
         [(0, 5), (1, 6)]
@@ -385,10 +512,16 @@ class Dataset:
 
     @staticmethod
     def zip(*datasets: Any) -> Dataset:
-        """The elements of several datasets side by side, as many as the shortest has.
+        """Return a dataset that combines the elements of several datasets, and ends with the shortest.
 
         Args:
-          *datasets: datasets; or one tuple, dict or other container of datasets, as which elements come.
+          *datasets: datasets, or one tuple, dict or other container of datasets, whose structure the elements have.
+
+        Returns:
+          A `Dataset`.
+
+        Raises:
+          TypeError: an argument is not a dataset.
 
         >>> a, b = Dataset.range(3), Dataset.range(10, 20)
         >>> [(int(x), int(y)) for x, y in Dataset.zip(a, b)]
@@ -409,7 +542,16 @@ class Dataset:
         return Dataset._of(node)
 
     def concatenate(self, dataset: Dataset) -> Dataset:
-        """The elements of this dataset, then those of another, which are alike in type and shape.
+        """Return the elements of this dataset followed by those of another.
+
+        Args:
+          dataset: a `Dataset` whose elements have the same structure, shapes and dtypes.
+
+        Returns:
+          A `Dataset`.
+
+        Raises:
+          TypeError: ``dataset`` is not a dataset, or its elements differ in type.
 
         >>> [int(k) for k in Dataset.range(2).concatenate(Dataset.range(7, 9))]
         [0, 1, 7, 8]
@@ -425,9 +567,13 @@ class Dataset:
         return Dataset._of(Concatenate((self._node, dataset._node)))
 
     def filter(self, predicate: Callable[..., Any]) -> Dataset:
-        """The elements of which ``predicate`` is true; of a tuple, its parts are the arguments.
+        """Return the elements for which ``predicate`` is true.
 
-        The function is converted and staged, as that of `map`.
+        Args:
+          predicate: a function as in `map` that returns a bool. It is converted and staged.
+
+        Returns:
+          A `Dataset`.
 
         >>> [int(k) for k in Dataset.range(10).filter(lambda k: k % 3 == 1)]
         [1, 4, 7]
@@ -435,7 +581,13 @@ class Dataset:
         return Dataset._of(Filter(self._node, _function("filter", predicate)))
 
     def take_while(self, predicate: Callable[..., Any]) -> Dataset:
-        """The elements before the first of which ``predicate`` is false.
+        """Return the elements before the first one for which ``predicate`` is false.
+
+        Args:
+          predicate: a function as in `map` that returns a bool. It is converted and staged.
+
+        Returns:
+          A `Dataset`.
 
         >>> [int(k) for k in Dataset.range(10).take_while(lambda k: k * k < 10)]
         [0, 1, 2, 3]
@@ -443,11 +595,15 @@ class Dataset:
         return Dataset._of(TakeWhile(self._node, _function("take_while", predicate)))
 
     def scan(self, initial_state: Any, scan_func: Callable[[Any, Any], Any]) -> Dataset:
-        """What ``scan_func(state, element)`` makes of each element: it returns the next state, and the element in its place.
+        """Return a dataset whose elements ``scan_func`` computes from a state and each element.
 
         Args:
-          initial_state: the state at the beginning of each iteration: an array, or a container of arrays.
-          scan_func: is converted and staged. A tuple is one argument.
+          initial_state: the state at the start of each iteration: an array, or a container of arrays.
+          scan_func: a function ``(state, element) -> (state, new_element)``. It is converted and staged. A tuple is
+            one argument.
+
+        Returns:
+          A `Dataset`.
 
         >>> [int(k) for k in Dataset.range(5).scan(0, lambda total, k: (total + k, total + k))]
         [0, 1, 3, 6, 10]
@@ -455,11 +611,14 @@ class Dataset:
         return Dataset._of(Scan(self._node, _function("scan", scan_func), initial_state))
 
     def flat_map(self, map_func: Callable[..., Any]) -> Dataset:
-        """The elements of the datasets that ``map_func`` makes of each element, one dataset after the other.
+        """Return the elements of the datasets that ``map_func`` returns, one dataset after the other.
 
         Args:
-          map_func: returns a `Dataset`. It is staged, and called again for each element of that dataset: it may not print, draw
-            random numbers, or write Variables.
+          map_func: a function as in `map` that returns a `Dataset`. It is staged, and is called again for each
+            element of that dataset: it may not print, draw random numbers or assign Variables.
+
+        Returns:
+          A `Dataset`.
 
         >>> data = Dataset.from_tensor_slices(np.arange(4).reshape(2, 2))
         >>> [int(k) for k in data.flat_map(Dataset.from_tensor_slices)]
@@ -475,14 +634,17 @@ class Dataset:
         num_parallel_calls: int | None = None,
         deterministic: bool | None = None,
     ) -> Dataset:
-        """The elements of the datasets that ``map_func`` makes of each element, from several of them in turn.
-
-        ``num_parallel_calls`` and ``deterministic`` are taken for programs that come from ``tf.data``, and change nothing.
+        """Return the elements of the datasets that ``map_func`` returns, taking turns between several of them.
 
         Args:
-          map_func: as that of `flat_map`.
-          cycle_length: from how many datasets elements come in turn.
-          block_length: how many elements of each.
+          map_func: as in `flat_map`.
+          cycle_length: the number of datasets that take turns.
+          block_length: the number of consecutive elements from each.
+          num_parallel_calls: accepted for ``tf.data``'s sake; it has no effect.
+          deterministic: accepted for ``tf.data``'s sake; it has no effect.
+
+        Returns:
+          A `Dataset`.
 
         >>> data = Dataset.range(1, 4).interleave(lambda k: Dataset.from_tensors(k).repeat(3), cycle_length=2, block_length=2)
         >>> [int(k) for k in data]
@@ -492,13 +654,21 @@ class Dataset:
         return Dataset._of(Interleave(self._node, _function("interleave", map_func), cycle, block))
 
     def window(self, size: int, shift: int | None = None, stride: int = 1, drop_remainder: bool = False) -> Dataset:
-        """Datasets of ``size`` elements each; of tuples and other containers, a dataset for each array in them.
+        """Return a dataset of windows, each of which is a dataset.
+
+        A window of tuples or of other containers has one dataset for each array.
 
         Args:
-          size: how many elements a window has.
-          shift: how far each window is from the one before: ``size`` by default.
-          stride: how far the elements of a window are from each other.
-          drop_remainder: whether the windows in the end that have fewer elements are left out.
+          size: the number of elements in a window.
+          shift: the distance between the starts of consecutive windows; ``size`` by default.
+          stride: the distance between consecutive elements of a window.
+          drop_remainder: whether smaller windows at the end are dropped.
+
+        Returns:
+          A `Dataset` of datasets.
+
+        Raises:
+          ValueError: the length of the dataset is not known.
 
         >>> [[int(k) for k in window] for window in Dataset.range(7).window(3, shift=2)]
         [[0, 1, 2], [2, 3, 4], [4, 5, 6], [6]]
@@ -516,7 +686,10 @@ class Dataset:
         return Dataset._of(node)
 
     def unbatch(self) -> Dataset:
-        """The rows of each element, along the first axes of its arrays.
+        """Return the rows of the elements, along the first axes of their arrays.
+
+        Returns:
+          A `Dataset`.
 
         >>> [int(k) for k in Dataset.range(5).batch(2).unbatch()]
         [0, 1, 2, 3, 4]
@@ -533,14 +706,18 @@ class Dataset:
     # Use.
 
     def reduce(self, initial_state: Any, reduce_func: Callable[[Any, Any], Any]) -> Any:
-        """The last of the states that ``reduce_func(state, element)`` returns, one for each element.
+        """Return the final state after ``reduce_func(state, element)`` has been applied to each element.
 
         Args:
-          initial_state: the first state: an array, or a container of arrays.
-          reduce_func: is converted and staged, in Python as well. A tuple is one argument.
+          initial_state: an array, or a container of arrays.
+          reduce_func: a function ``(state, element) -> state``. It is converted and staged, in Python as well. A
+            tuple is one argument.
 
         Returns:
-          The state after the last element, or ``initial_state`` where there is none.
+          The final state; ``initial_state`` if there are no elements.
+
+        Raises:
+          TypeError: ``reduce_func`` is not a function.
 
         >>> int(Dataset.range(5).reduce(0, lambda total, k: total + k))
         10
@@ -562,10 +739,13 @@ class Dataset:
         return reduced(initial_state) if is_recording() else JOINT.compiled(reduced)(initial_state)
 
     def get_single_element(self) -> Any:
-        """The element of a dataset that has one.
+        """Return the element of a dataset that has exactly one.
+
+        Returns:
+          An array, or a container of arrays.
 
         Raises:
-          ValueError: it is known to have none, or more than one.
+          ValueError: the dataset has no element, or more than one.
 
         >>> Dataset.range(4).batch(4).get_single_element().tolist()
         [0, 1, 2, 3]
@@ -582,10 +762,13 @@ class Dataset:
         return found[0]
 
     def as_numpy_iterator(self) -> Iterator[Any]:
-        """The elements with NumPy arrays in the places of arrays; scalars are NumPy's too.
+        """Return an iterator over the elements as NumPy arrays and NumPy scalars.
+
+        Returns:
+          An iterator.
 
         Raises:
-          StagingError: in a function that is being traced, where elements have no values.
+          StagingError: a function is being traced, so that elements have no values.
 
         >>> list(Dataset.range(2).batch(1).as_numpy_iterator())
         [array([0], dtype=int32), array([1], dtype=int32)]
@@ -598,7 +781,10 @@ class Dataset:
         return (jax.tree_util.tree_map(lambda leaf: np.asarray(leaf)[()], element) for element in self)
 
     def cardinality(self) -> int:
-        """How many elements there are; `INFINITE_CARDINALITY` without end, `UNKNOWN_CARDINALITY` where it is not known.
+        """Return the number of elements.
+
+        Returns:
+          An int; `INFINITE_CARDINALITY` for an infinite dataset, `UNKNOWN_CARDINALITY` if the number is not known.
 
         >>> data = Dataset.range(5)
         >>> data.batch(2).cardinality(), data.repeat().cardinality() == Dataset.INFINITE_CARDINALITY
@@ -617,14 +803,14 @@ class Dataset:
 
     @property
     def node(self) -> Node:
-        """The last step."""
+        """The last step of the pipeline."""
         return self._node
 
     @property
     def element_spec(self) -> Any:
-        """The type of an element: each array's `TensorSpec`, nested as elements are; None where sizes of batches differ.
+        """The type of an element: a `TensorSpec` for each array, in the structure of an element.
 
-        Of a window, which is a dataset itself, a `DatasetSpec`.
+        A size is None if it differs between batches. A window, which is a dataset itself, has a `DatasetSpec`.
         """
         full, has_rows = self._types()
         leaves, treedef = jax.tree_util.tree_flatten(full, is_leaf=lambda part: isinstance(part, Dataset))
@@ -696,7 +882,7 @@ class Dataset:
         return self._unrolled(words)
 
     def staged_iter(self) -> Iterator[Any]:
-        """``iter(self)`` as an operation of the program that is recorded: each execution begins anew."""
+        """Return ``iter(self)`` as an operation of the program being recorded: each execution starts a new iteration."""
         node = self._node
         if current_frame() is None or node.is_stream:
             return iter(self)
@@ -769,7 +955,7 @@ class Dataset:
 
 @dataclass(frozen=True)
 class DatasetSpec:
-    """The type of an element that is a dataset itself.
+    """The type of an element that is itself a dataset.
 
     Attributes:
       element_spec: the type of its elements.
@@ -799,7 +985,9 @@ def _spec_of(part: Any) -> Any:
 
 
 def loop_of(iterable: Any) -> Callable[..., None] | None:
-    """What stages a loop over a dataset, or over a source of data of the user's; None for anything else."""
+    """Return the function that stages a loop over a dataset, or over an indexable data source; None for anything
+    else.
+    """
     if isinstance(iterable, DatasetIterator):
         return lambda operators, loop: loop_over_iterator(operators, iterable, loop)
     if not isinstance(iterable, Dataset):

@@ -88,15 +88,15 @@ def opened(node: Node) -> InOrder:
 
 
 class DatasetIterator:
-    """The elements of one iteration over a dataset, one after the other.
+    """An iterator over a dataset that keeps its position between calls of compiled functions.
 
-    ``next(iterator)`` and ``for x in iterator`` go on from where it is, and leave it behind what they have taken. In a
-    `Function` that happens each time the program runs.
+    ``next(iterator)`` and ``for x in iterator`` continue from its position and advance it. In a `Function` this
+    happens on each execution.
 
     Attributes:
-      node: the last step of the dataset.
-      words: see `Reading`; Variables where programs or checkpoints ask for them.
-      taken: of a stream, how many elements it has given.
+      node: the last step of the dataset's pipeline.
+      words: see `Reading`; Variables once programs or checkpoints need them.
+      taken: for a stream, the number of elements it has yielded.
 
     >>> import autograph as ag
     >>> numbers = iter(ag.Dataset.range(3))
@@ -135,15 +135,21 @@ class DatasetIterator:
         return self._at_next_position()
 
     def get_next(self) -> Any:
-        """``next(self)``.
+        """Return the next element, as ``next(self)`` does.
+
+        Returns:
+          An array, or a container of arrays.
 
         Raises:
-          StopIteration: there is no element left; out of a function, when its program runs.
+          StopIteration: there is no element left; in a function, at run time.
         """
         return self.staged_next() if is_recording() else next(self)
 
     def get_next_as_optional(self) -> Optional:
-        """The next element as an `Optional`: one without a value where there is no element left.
+        """Return the next element as an `Optional`, which has no value if there is no element left.
+
+        Returns:
+          An `Optional`.
 
         >>> import autograph as ag
         >>> it = iter(ag.Dataset.range(1))

@@ -20,15 +20,16 @@ from autograph.runtime.tracing.recording import JOINT, LOCAL, count_effect, is_r
 def print(  # noqa: A001  the name is the contract's
     *args: Any, sep: str = " ", end: str = "\n", output_stream: Any = None, summarize: int | None = None
 ) -> None:
-    """Print at run time, at every execution, in program order.
+    """Print at run time, on every execution, in program order.
 
-    Outside functions it prints at once. Arrays print as NumPy's do, in containers as well.
+    Outside of functions it prints immediately. Arrays print as NumPy arrays, in containers as well.
 
     Args:
-      *args: arrays, containers of arrays, anything else.
-      sep, end: as of the builtin.
-      output_stream: a file, or ``'file://PATH'`` to append to; standard output by default.
-      summarize: how many elements are shown at each end of a long axis; -1 for all.
+      *args: arrays, containers of arrays, or other values.
+      sep: the separator, as for Python's ``print``.
+      end: the end, as for Python's ``print``.
+      output_stream: a file object, or ``"file://PATH"`` to append to a file; standard output by default.
+      summarize: the number of elements shown at each end of a long axis; -1 for all.
 
     >>> import autograph as ag, jax.numpy as jnp
     >>> @ag.function
@@ -111,17 +112,23 @@ def _write(args: Sequence[Any], sep: str, end: str, stream: Any, summarize: int 
 
 
 def py_function(func: Callable[..., Any], inp: Sequence[Any], Tout: Any) -> Any:
-    """Call Python at run time, at every execution, in program order; give what it returns as arrays.
+    """Call a Python function at run time, on every execution, in program order.
 
-    ``func`` runs with ordinary values: `jax.Array`s. An exception in it ends the call of the `Function` and reaches
-    its caller as itself; Variables are then as they were before the call. There is no derivative through it.
+    ``func`` receives `jax.Array`s with values. An exception that it raises ends the call of the `Function` and
+    reaches the caller unchanged; Variables then have their values from before the call. There is no derivative
+    through the call.
 
     Args:
-      func: the function.
-      inp: its arguments, arrays or containers of arrays.
-      Tout: the type of its result, or a container of types: a dtype for a scalar, a `TensorSpec` or
-        `jax.ShapeDtypeStruct` for
-        an array; None or ``[]`` for no result.
+      func: the Python function.
+      inp: its positional arguments: a sequence of arrays, or of containers of arrays.
+      Tout: the type of its result, or a container of types: a dtype for a scalar; a `TensorSpec` or
+        `jax.ShapeDtypeStruct` for an array; None or ``[]`` for no result.
+
+    Returns:
+      The result of ``func`` as arrays of the types ``Tout``.
+
+    Raises:
+      TypeError: at run time, if the result of ``func`` does not have the types ``Tout``.
 
     >>> import autograph as ag, jax.numpy as jnp
     >>> numbers = iter([10, 20])
@@ -138,11 +145,12 @@ def numpy_function(func: Callable[..., Any], inp: Sequence[Any], Tout: Any) -> A
     """Call a Python function of NumPy arrays at run time, on every execution, in program order.
 
     Args:
-      func: a function; its arguments are NumPy arrays.
-      inp, Tout: as in `py_function`.
+      func: the Python function; its arguments are NumPy arrays.
+      inp: as in `py_function`.
+      Tout: as in `py_function`.
 
     Returns:
-      What ``func`` returns, as arrays of the types ``Tout``.
+      The result of ``func`` as arrays of the types ``Tout``.
 
     >>> import autograph as ag, numpy as np, jax.numpy as jnp
     >>> f = ag.function(lambda x: ag.numpy_function(np.sinc, [x], jnp.float32))

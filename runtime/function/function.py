@@ -130,8 +130,9 @@ class Function(Made, Generic[P, R]):
         return self._options.input_signature
 
     def clear_cache(self) -> None:
-        """Drop all traces and compiled programs, those of all instances included. The next call may create Variables
-        again.
+        """Drop all traces and compiled programs, those of all instances included.
+
+        The next call may create Variables again.
         """
         with self._lock:
             self._first_call = FirstCall()
@@ -180,8 +181,7 @@ class Function(Made, Generic[P, R]):
         return self._log.count
 
     def explain_retraces(self) -> str:
-        """Return, for each trace after the first, which argument changed, from what to what, and how to avoid the
-        retrace.
+        """Return the reason for each trace after the first: which argument changed, and how to avoid that.
 
         Returns:
           Text with one paragraph for each retrace.

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from autograph.runtime.function.features import Feature
+from autograph.runtime.code.features import Feature
 from autograph.runtime.function.program import Compiler
 from autograph.runtime.signatures.chosen_arguments import ArgumentOptions
 from autograph.runtime.signatures.tensor_spec import TensorSpec

@@ -24,13 +24,13 @@ R = TypeVar("R")
 
 
 def stop_gradient(value: Any) -> Any:
-    """The same value, which is a constant to derivatives.
+    """Return ``value`` as a constant to derivatives.
 
     Args:
       value: an array or a Variable, or a container of them.
 
     Returns:
-      Arrays, in the same structure.
+      Arrays in the structure of ``value``.
 
     >>> import autograph as ag, jax
     >>> float(jax.grad(lambda x: x * ag.stop_gradient(x))(3.0))
@@ -40,20 +40,22 @@ def stop_gradient(value: Any) -> Any:
 
 
 def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
-    """``f`` with a gradient of its own: it returns its value and a function for the gradient.
+    """Decorate a function that returns its value together with a function that computes its gradient.
 
     Args:
-      f: gives a pair: the value, an array or a container of arrays, and ``grad_fn``. ``grad_fn(*upstream)`` gets the
-        gradient by each array of the value, and gives that by each of ``f``'s positional arguments, in order: one, or
-        a list of them; None for zero. Where ``f`` reads trainable Variables, ``grad_fn(*upstream, variables=…)`` gets
-        a list of these and gives a pair: the gradients by the arguments, and a list of those by the Variables.
+      f: returns a pair ``(value, grad_fn)``. ``value`` is an array or a container of arrays. ``grad_fn(*upstream)``
+        takes the gradient with respect to each array of ``value``, and returns the gradient with respect to each
+        positional argument of ``f``: one, or a list of them; None means zero. If ``f`` reads trainable Variables,
+        ``grad_fn(*upstream, variables=…)`` takes a list of them and returns a pair: the gradients with respect to the
+        arguments, and a list of the gradients with respect to the Variables.
 
     Returns:
-      A function of ``f``'s arguments that gives the value. By keyword arguments there is no gradient, and what ``f``
-      writes to Variables is a constant to derivatives.
+      A function of the arguments of ``f`` that returns ``value``. There is no gradient with respect to keyword
+      arguments. What ``f`` assigns to Variables is a constant to derivatives.
 
     Raises:
-      TypeError: when it is called: ``f`` gives no pair, or ``grad_fn`` gradients of another number or shape.
+      TypeError: when it is called: ``f`` does not return a pair, or ``grad_fn`` returns gradients of another number
+        or shape.
 
     >>> import autograph as ag, jax, jax.numpy as jnp
     >>> @ag.custom_gradient
@@ -72,13 +74,15 @@ def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def recompute_grad(f: Callable[P, R]) -> Callable[P, R]:
-    """``f``, which keeps nothing for its gradient: the gradient computes again what it needs. The values are the same.
+    """Return ``f`` with a gradient that recomputes intermediate values in place of keeping them.
+
+    `jax.checkpoint` does the same, without Variables.
 
     Args:
-      f: a function; it may read and write Variables.
+      f: a function. It may read and assign Variables.
 
     Returns:
-      A function of the same arguments, as `jax.checkpoint` gives one.
+      A function with the parameters, the values and the gradients of ``f``.
 
     >>> import autograph as ag, jax, jax.numpy as jnp
     >>> layer = ag.recompute_grad(lambda x: jnp.sin(jnp.sin(x)))

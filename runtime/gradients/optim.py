@@ -38,14 +38,17 @@ _RATE = "learning_rate"
 
 
 def from_optax(tx: Any, name: str | None = None) -> Optimizer:
-    """An `Optimizer` that updates Variables as a gradient transformation of optax says.
+    """Return an `Optimizer` that updates Variables with a gradient transformation of optax.
 
     Args:
-      tx: what optax makes, ``optax.adam(1e-3)`` say, or any object with its ``init(params)`` and
-        ``update(updates, state, params)``. Its ``params`` are the Variables' values, a list in the order in which the
-        Variables are first given. Functions of the user's that it calls, such as a schedule of the learning rate or a
-        mask, are converted: they may branch on the count of steps.
-      name: what messages and the optimizer's Variables are called by.
+      tx: a transformation of optax, such as ``optax.adam(1e-3)``, or another object with ``init(params)`` and
+        ``update(updates, state, params)``. Its ``params`` are a list of the Variables' values, in the order in which
+        the Variables are first passed. Functions of yours that it calls, such as a learning-rate schedule or a mask,
+        are converted: they may branch on the step count.
+      name: the name of the optimizer in messages, and the prefix of the names of its Variables.
+
+    Returns:
+      An `Optimizer`.
 
     Raises:
       TypeError: ``tx`` has no ``init`` and ``update``.
@@ -72,15 +75,24 @@ def from_optax(tx: Any, name: str | None = None) -> Optimizer:
 
 
 class Optimizer(Module):
-    """What `from_optax` returns. Its methods may be called in functions, in their branches and loops, and outside.
+    """An optimizer whose state is in Variables. `from_optax` makes one.
 
-    Its state is in Variables, which are made once: by `build`, or by the first call that applies gradients. `checkpoints` and
-    `save` find them as those of any Module.
+    Its methods may be called in functions, in staged branches and loops, and outside. The state is created once: by
+    `build`, or by the first call that applies gradients. `checkpoints` and `save` find it as that of any Module.
+
+    Args:
+      tx: as in `from_optax`.
+      name: as in `from_optax`.
 
     Attributes:
-      iterations: a Variable, how often gradients were applied, int32.
-      state: the Variables of the transformation's state, by the names of its fields; empty until it is built.
-      name: what messages and Variables are called by.
+      iterations: an int32 Variable that counts the updates.
+      state: the Variables of the transformation's state, by the names of its fields; empty before `build`.
+      name: the name in messages.
+
+    >>> import autograph as ag, optax
+    >>> optimizer = ag.optim.from_optax(optax.adam(1e-3))
+    >>> int(optimizer.iterations)
+    0
     """
 
     def __init__(self, tx: Any, name: str | None = None) -> None:
@@ -95,13 +107,12 @@ class Optimizer(Module):
 
     @property
     def learning_rate(self) -> Variable:
-        """The Variable that holds the learning rate, where the transformation has it in its state.
+        """The Variable that holds the learning rate, if the transformation keeps it in its state; it can be assigned.
 
-        ``optax.inject_hyperparams(optax.adam)(learning_rate=1e-3)`` has, ``optax.adam(1e-3)`` has not. It may be assigned:
-        ``optimizer.learning_rate = 0.1``.
+        ``optax.inject_hyperparams(optax.adam)(learning_rate=1e-3)`` does; ``optax.adam(1e-3)`` does not.
 
         Raises:
-          AttributeError: the transformation has no such state, or is not built yet.
+          AttributeError: the transformation has no such state, or the optimizer is not built yet.
         """
         for path, variable in self.state.items():
             if path.rpartition(".")[2] == _RATE:
@@ -118,10 +129,13 @@ class Optimizer(Module):
         self.learning_rate.assign(value)
 
     def build(self, variables: Iterable[Variable]) -> None:
-        """Make the state for these Variables, all that will be optimized. Afterwards the same may be given again.
+        """Create the state for the Variables to optimize. Later calls must pass the same Variables.
+
+        Args:
+          variables: all Variables that will be optimized.
 
         Raises:
-          ValueError: it was built for others.
+          ValueError: the optimizer was built for other Variables.
 
         >>> import autograph as ag, optax
         >>> optimizer = ag.optim.from_optax(optax.sgd(0.1, momentum=0.9))
@@ -138,16 +152,18 @@ class Optimizer(Module):
             self._refuse_others(self._layout, given)
 
     def apply_gradients(self, grads_and_vars: Iterable[tuple[Any, Variable]], **extra: Any) -> None:
-        """Update Variables by their gradients.
+        """Update Variables with their gradients.
 
         Args:
-          grads_and_vars: pairs of a gradient, an array of its Variable's shape, and a Variable: ``zip(grads, variables)``. A
-            pair whose gradient is None is left out. All calls give the same Variables, in any order.
-          **extra: what the transformation's ``update`` takes beside gradients, state and values.
+          grads_and_vars: pairs of a gradient, an array of its Variable's shape, and the Variable:
+            ``zip(grads, variables)``. A pair whose gradient is None is skipped. All calls must pass the same
+            Variables, in any order.
+          **extra: further keyword arguments of the transformation's ``update``.
 
         Raises:
-          ValueError: no gradients; other Variables than before; a gradient of another shape; a Variable twice.
-          TypeError: what is no pair of an array and a Variable.
+          ValueError: there are no gradients, the Variables differ from those before, a gradient has another shape, or
+            a Variable occurs twice.
+          TypeError: an item is not a pair of an array and a Variable.
 
         >>> import autograph as ag, optax
         >>> w = ag.Variable([1.0, 2.0])
@@ -169,14 +185,15 @@ class Optimizer(Module):
         """Compute the gradients of a loss, and apply them.
 
         Args:
-          loss: a function without arguments that returns a scalar, which is called once; with ``tape``, what the tape's block computed.
-          var_list: the Variables, or a function without arguments that returns them. One that the function does not depend on
-            has a gradient of zero.
-          tape: a `GradientTape`.
+          loss: a function without arguments that returns a scalar, and is called once; with ``tape``, an array that
+            the tape's block computed.
+          var_list: the Variables, or a function without arguments that returns them. The gradient with respect to a
+            Variable that the loss does not depend on is zero.
+          tape: a `GradientTape`, or None.
 
         Returns:
-          The loss before the update. Of transformations that search along a line, as ``optax.lbfgs()`` does, ``loss`` is the function that
-          is evaluated for it.
+          The loss before the update. A transformation with a line search, such as ``optax.lbfgs()``, evaluates
+          ``loss`` for it.
 
         >>> import autograph as ag, optax
         >>> w = ag.Variable(3.0)

@@ -17,14 +17,14 @@ from autograph.runtime.tracing.recording import LOCAL
 
 
 class GradientTape:
-    """Records what runs inside its ``with`` statement, to differentiate it afterwards.
+    """Records the operations inside its ``with`` statement, to differentiate them afterwards.
 
-    In a `Function` the block is part of the program, staged statements included; outside it runs as it is.
+    In a `Function` the block is part of the program, staged statements included. Outside, the block runs as Python.
 
     Args:
-      persistent: whether more than one derivative may be asked for.
-      watch_accessed_variables: False where only what `watch` is given may be a source. By default every Variable and
-        every array that the block uses may.
+      persistent: whether more than one derivative may be computed.
+      watch_accessed_variables: whether every Variable and array that the block uses may be a source. If False, only
+        what `watch` is called with.
 
     >>> import autograph as ag, jax.numpy as jnp
     >>> w = ag.Variable(3.0)
@@ -65,13 +65,13 @@ class GradientTape:
             self._first[id(variable)] = variable, value
 
     def watch(self, tensor: Any) -> None:
-        """Let arrays and Variables be sources. Need not be called unless the tape has ``watch_accessed_variables=False``.
+        """Let arrays and Variables be sources. It is only needed with ``watch_accessed_variables=False``.
 
         Args:
           tensor: an array or a Variable, or a container of them.
 
         Raises:
-          TypeError: it holds no floats.
+          TypeError: the dtype of one is not a floating-point or complex dtype.
         """
         for leaf in map(in_place_of, jax.tree_util.tree_leaves(tensor, is_leaf=_is_variable)):
             if not jnp.issubdtype(getattr(leaf, "dtype", type(leaf)), jnp.inexact):
@@ -80,9 +80,10 @@ class GradientTape:
                 self._watched[id(leaf)] = leaf
 
     def watched_variables(self) -> tuple[Variable, ...]:
-        """The trainable Variables that the block has read so far, in the order in which it first read them.
+        """Return the trainable Variables that the block has read so far, in the order of their first reads.
 
-        With ``watch_accessed_variables=False``, the Variables that `watch` was given.
+        Returns:
+          A tuple of Variables; with ``watch_accessed_variables=False``, those that `watch` was called with.
         """
         if self._watched is not None:
             return tuple(leaf for leaf in self._watched.values() if isinstance(leaf, Variable))
@@ -90,10 +91,13 @@ class GradientTape:
 
     @contextmanager
     def stop_recording(self) -> Iterator[None]:
-        """A context within the block in which nothing is recorded: what it computes is a constant to this tape.
+        """Return a context in which nothing is recorded: what it computes is a constant to this tape.
+
+        Returns:
+          A context manager, for use inside the tape's ``with`` statement.
 
         Raises:
-          ValueError: outside the tape's ``with`` statement.
+          ValueError: it is entered outside of the tape's ``with`` statement.
 
         >>> import autograph as ag, jax.numpy as jnp
         >>> x = jnp.array(2.0)
@@ -116,10 +120,10 @@ class GradientTape:
             self._tape.pause(outer)
 
     def reset(self) -> None:
-        """Forget all that was recorded, inside the block or after it.
+        """Discard everything recorded so far, inside the block or after it.
 
         Raises:
-          ValueError: the tape has not recorded yet.
+          ValueError: the block has not been entered yet.
         """
         if not self._has_started:
             raise ValueError("this tape has recorded nothing: reset() is for inside its `with` statement, or after it")
@@ -130,18 +134,21 @@ class GradientTape:
     def gradient(
         self, target: Any, sources: Any, output_gradients: Any = None, unconnected_gradients: Any = "none"
     ) -> Any:
-        """The derivative of the sum of ``target`` by each source.
+        """Return the gradient of the sum of ``target`` with respect to each source.
 
         Args:
           target: an array, or a container of arrays, that the block computed.
-          sources: Variables and arrays that the block used, in a container or not; the result has the same structure. Variables
-            of Keras and flax.nnx too, and outside of functions NumPy's arrays.
-          output_gradients: weights for the elements of ``target``, in its structure.
-          unconnected_gradients: what stands for a source that the target does not depend on: ``'none'`` (None) or
-            ``'zero'``, or a member of an enum with such a value.
+          sources: a Variable or an array that the block used, or a container of them. Variables of Keras and flax.nnx
+            are accepted, and NumPy arrays outside of functions.
+          output_gradients: weights for the elements of ``target``, with its structure and shapes; 1 by default.
+          unconnected_gradients: the gradient with respect to a source that ``target`` does not depend on: ``"none"``
+            for None, ``"zero"`` for zeros, or an enum member with such a value.
+
+        Returns:
+          Gradients in the structure of ``sources``, each with the shape and dtype of its source.
 
         Raises:
-          RuntimeError: a second derivative of a tape that is not persistent.
+          RuntimeError: the tape is not persistent, and this is the second derivative.
         """
         targets = [plain(leaf) for leaf in jax.tree_util.tree_leaves(target, is_leaf=_is_variable)]
         weights = [None] * len(targets) if output_gradients is None else jax.tree_util.tree_leaves(output_gradients)
@@ -158,18 +165,18 @@ class GradientTape:
         )
 
     def jacobian(self, target: Any, sources: Any, unconnected_gradients: Any = "none") -> Any:
-        """The derivative of each element of ``target`` by each element of each source.
+        """Return the derivative of each element of ``target`` with respect to each element of each source.
 
         Args:
           target: an array that the block computed.
-          sources: as for `gradient`.
-          unconnected_gradients: as for `gradient`.
+          sources: as in `gradient`.
+          unconnected_gradients: as in `gradient`.
 
         Returns:
-          For each source, in the structure of ``sources``, an array of the target's shape followed by the source's.
+          For each source, in the structure of ``sources``, an array of shape ``target.shape + source.shape``.
 
         Raises:
-          RuntimeError: a second derivative of a tape that is not persistent.
+          RuntimeError: the tape is not persistent, and this is the second derivative.
 
         >>> import autograph as ag, jax.numpy as jnp
         >>> x = jnp.array([1.0, 2.0])
@@ -188,19 +195,21 @@ class GradientTape:
         )
 
     def batch_jacobian(self, target: Any, source: Any, unconnected_gradients: Any = "none") -> Any:
-        """The jacobian of each row of ``target`` by the same row of ``source``, which alone it may depend on.
+        """Return the Jacobian of each row of ``target`` with respect to the same row of ``source``.
+
+        A row of ``target`` must not depend on other rows of ``source``.
 
         Args:
-          target: an array of at least one axis that the block computed.
-          source: a Variable or an array whose first axis is as long.
-          unconnected_gradients: as for `gradient`.
+          target: an array of shape ``(rows, …)`` that the block computed.
+          source: a Variable or an array of shape ``(rows, …)``.
+          unconnected_gradients: as in `gradient`.
 
         Returns:
           An array of shape ``(rows, *target.shape[1:], *source.shape[1:])``.
 
         Raises:
-          ValueError: first axes that differ in length.
-          RuntimeError: a second derivative of a tape that is not persistent.
+          ValueError: the first axes differ in length.
+          RuntimeError: the tape is not persistent, and this is the second derivative.
 
         >>> import autograph as ag, jax.numpy as jnp
         >>> x = jnp.array([[1.0, 2.0], [3.0, 4.0]])

@@ -64,14 +64,14 @@ def is_same_constant(one: Any, other: Any) -> bool:
 
 @jax.tree_util.register_pytree_node_class
 class OneOf:
-    """A variable, or a result, that is one constant on one path of a traced condition and another on another.
+    """A value that is one Python constant on one path of a traced condition and another constant on another.
 
-    In converted code it is used as the constant would be: it is compared, looked up, called and passed on; what is done
-    with it is done for each of the candidates, and the one that it is chooses.
+    In converted code it behaves as the constant does: it can be compared, looked up, called and passed on. Each
+    operation is done for every candidate, and the result of the actual constant is selected.
 
-    `autograph.function` turns a result into the constant before its caller sees it. Out of
-    ``jax.jit(autograph.convert(f))`` it comes as it is, since XLA has no strings: `resolve` returns the constant. It is a
-    pytree of one number, that of the candidate which it is.
+    `autograph.function` returns the constant. ``jax.jit(autograph.convert(f))`` returns a `OneOf`, since XLA has no
+    strings: `resolve` returns the constant. It is a pytree of one number, the index of the
+    candidate.
 
     >>> import autograph as ag, jax, jax.numpy as jnp
     >>> def sign(x):
@@ -108,7 +108,11 @@ class OneOf:
         return kinds.pop() if len(kinds) == 1 else type(self)
 
     def resolve(self) -> Any:
-        """The constant; itself inside a trace, where it is not known which; an array of constants for several runs."""
+        """Return the constant.
+
+        Returns:
+          The constant; inside a trace, where it is not known, ``self``; for a batch, a NumPy array of constants.
+        """
         code = self._code
         if isinstance(code, jax.core.Tracer) or not isinstance(code, int | np.generic | np.ndarray | jax.Array):
             return self

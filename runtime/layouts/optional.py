@@ -18,19 +18,18 @@ _SHARED = frozenset(["present", "value", "has_value", "get_value", "resolve", "u
 
 @jax.tree_util.register_pytree_node_class
 class Optional:
-    """A variable, or a result, that is a value on one path of a traced condition and None on another.
+    """A value that is None on one path of a traced condition and an array, or a container of arrays, on another.
 
-    In converted code ``x is None`` is a traced bool; where it has been asked, ``x`` is the value, or None. Used as a value
-    elsewhere it is one, and raises at run time, as None would, where it is none.
+    In converted code, ``x is None`` is a traced bool, and ``x`` is the value, or None, in the branches of such a
+    test. Any other use takes the value, and raises at run time what None would raise.
 
-    `autograph.function` turns a result into the value or None before its caller sees it. Out of
-    ``jax.jit(autograph.convert(f))`` it comes as it is, since XLA has no None: it reads as the value (NumPy,
-    `jax.numpy`, ``float`` …) where there is one, and raises where there is not. It is a pytree, so ``jax.vmap``
-    gives one whose ``present`` is an array.
+    `autograph.function` returns the value or None. ``jax.jit(autograph.convert(f))`` returns an `Optional`, since XLA
+    has no None: NumPy, `jax.numpy` and ``float`` accept it as the value, and raise if it is None. It is a pytree;
+    under ``jax.vmap``, ``present`` has the shape of the batch.
 
     Attributes:
-      present: bool array: whether there is a value.
-      value: the value; placeholder zeros where ``present`` is false.
+      present: a bool array: whether there is a value.
+      value: the value; zeros where ``present`` is false.
 
     >>> import autograph as ag, jax, jax.numpy as jnp
     >>> def first_above(x, limit):
@@ -80,15 +79,22 @@ class Optional:
         return cls(*children)
 
     def has_value(self) -> Any:
-        """Whether there is a value: a bool array of shape ``()``; of an `Optional` out of ``jax.vmap``, of the batch's shape."""
+        """Return whether there is a value.
+
+        Returns:
+          A bool array of shape ``()``; for an `Optional` from ``jax.vmap``, of the shape of the batch.
+        """
         return self._present
 
     def get_value(self) -> Any:
-        """The value.
+        """Return the value.
+
+        Returns:
+          An array, or a container of arrays.
 
         Raises:
-          TypeError: it is None; of a batch, some row is. Inside a trace it is raised at run time.
-          StagingError: it may be None, and that cannot be checked at run time.
+          TypeError: it is None, or for a batch, one of its rows is. Inside a trace this is raised at run time.
+          StagingError: it may be None, and the program cannot raise at run time.
         """
         if np.ndim(self._present) and not isinstance(self._present, jax.core.Tracer):
             if not np.all(self._present):
@@ -97,14 +103,18 @@ class Optional:
         return self._value()
 
     def resolve(self) -> Any:
-        """The value, or None; itself inside a trace, where it is not known which."""
+        """Return the value or None. Inside a trace, where that is not known, return the `Optional` itself.
+
+        Returns:
+          The value, None, or ``self``.
+        """
         return resolved(self)
 
     def use(self) -> Any:
-        """The value, for what None cannot do.
+        """Return the value for an operation that None does not support.
 
         Raises:
-          StagingError: it may be None, and that cannot be checked at run time.
+          StagingError: it may be None, and the program cannot raise at run time.
         """
         return used(self)
 
@@ -168,17 +178,17 @@ class Optional:
 
 
 def present_in(optional: Optional) -> Any:
-    """Whether there is a value. What `Optional.present` is, but where the value has an attribute of that name."""
+    """Return whether there is a value: `Optional.present`, even if the value has an attribute of that name."""
     return optional._present
 
 
 def held_in(optional: Optional) -> Any:
-    """The value, or what stands in its place; as `present_in`."""
+    """Return the value, or the zeros in its place: `Optional.value`, even if the value has an attribute of that name."""
     return optional._held
 
 
 def resolved(optional: Optional) -> Any:
-    """The value, or None; itself where it is not known which."""
+    """Return the value or None; the `Optional` itself if that is not known."""
     present = optional._present
     if isinstance(present, jax.core.Tracer) or np.ndim(present):
         return optional
@@ -186,7 +196,9 @@ def resolved(optional: Optional) -> Any:
 
 
 def used(value: Any) -> Any:
-    """What ``value`` is where None will not do: of an `Optional`, the value, after making sure that there is one."""
+    """Return ``value`` for an operation that None does not support; of an `Optional`, the value, with a check at run
+    time.
+    """
     if not isinstance(value, Optional):
         return value
     found = resolved(value)
@@ -265,7 +277,7 @@ CHECKS = _Checks()
 
 
 def is_known(present: Any, wanted: bool = True) -> bool:
-    """Whether the code being traced runs only where ``present`` is so."""
+    """Return whether the code being traced runs only where ``present`` equals ``wanted``."""
     return present is wanted or any(fact is present and truth is wanted for fact, truth in LOCAL.facts)
 
 

@@ -44,21 +44,22 @@ _SHOWN = 5
 
 
 def state(tree: Any) -> dict[str, Any]:
-    """The state of a tree's objects, at one moment, as nested dicts of arrays.
+    """Return the state of the objects in ``tree`` as nested dicts of arrays.
 
     Args:
-      tree: a `Module`, a `Variable`, a `random.Generator`, a `Dataset`, an iterator of one, or a pytree of these, of arrays
-        and of numbers: an equinox model, an optax state, ``nnx.state(model)``. Of a module what `Module.variables` finds, and the
-        datasets and iterators that are found in the same way; each object once. What is neither, the functions of an equinox
-        model say, is left out.
+      tree: a `Module`, a `Variable`, a `random.Generator`, a `Dataset`, an iterator of one, or a pytree of these, of
+        arrays and of numbers, such as an equinox model, an optax state or ``nnx.state(model)``. For a module: its
+        `Module.variables`, and the datasets and iterators found in the same way, each object once. Other leaves, such
+        as the functions of an equinox model, are skipped.
 
     Returns:
-      Dicts by the names of attributes, keys and positions. Of an iterator, its place; of a dataset, how often it was
-      iterated. A lone array is ``{"value": …}``.
+      Dicts by attribute names, keys and positions. For an iterator, its position; for a dataset, the number of its
+      iterations. A single array is ``{"value": array}``.
 
     Raises:
-      ValueError: two parts have one name, or a dataset is shuffled without a seed: another process shuffles it otherwise.
-      TypeError: a `Function` is in the tree, whose Variables have to be named.
+      ValueError: two parts have one name, or a dataset is shuffled without a seed, so that its order cannot be
+        restored.
+      TypeError: ``tree`` contains a `Function`: pass its Variables by name.
 
     >>> import autograph as ag, jax.numpy as jnp
     >>> ag.checkpoints.state({"w": ag.Variable(2.0), "rate": jnp.float32(0.5)})
@@ -79,18 +80,19 @@ def state(tree: Any) -> dict[str, Any]:
 
 
 def restore(tree: Any, state: Mapping[str, Any]) -> Any:
-    """Give a tree's objects a state that `state` gave for a tree of the same structure, in another process perhaps.
+    """Restore the objects in ``tree`` from what `state` returned, perhaps in another process.
 
     Args:
-      tree: as that of `state`. Its Variables, generators and iterators are changed in place, all of them or, where
-        something does not fit, none.
-      state: the arrays, on whatever device; they go to where those that are replaced are.
+      tree: as in `state`. Its Variables, generators and iterators are changed in place: all of them, or none if
+        something does not match.
+      state: the arrays, on any device. They are moved to where the values that they replace are.
 
     Returns:
-      The tree, with the saved arrays and numbers in the place of its own. What is changed in place is the same object.
+      The tree, with the saved arrays and numbers in place of its own. Objects that were changed in place are the
+      same.
 
     Raises:
-      ValueError: names, shapes, dtypes, or the seeds of datasets differ; the message names them.
+      ValueError: names, shapes, dtypes or the seeds of datasets differ. The message names them.
 
     >>> import autograph as ag, jax.numpy as jnp
     >>> v = ag.Variable(2.0)

@@ -31,33 +31,16 @@ from autograph.runtime.tracing.recording import JOINT
 _LARGE = 2**20  # bytes from which on an array stays in its file
 
 
-def loader(function: Callable[..., Any]) -> Callable[[str | os.PathLike[str]], LoadedModule]:
-    """`load`, for which ``function`` makes a `Function` of a Python function that is not to be converted."""
-
-    def load(path: str | os.PathLike[str]) -> LoadedModule:
-        """Return what `save` wrote to a directory, as a `Module` with the same functions, Variables and signatures.
-
-        The source of the model is not needed, nor its classes: named tuples and dataclasses come as ones of the same names and
-        fields, other objects as `types.SimpleNamespace`, members of enumerations as their values. A loaded function runs the
-        programs that it was saved with, and refuses arguments that none of them is for.
-
-        Args:
-          path: the directory.
-
-        Raises:
-          LoadError: it was not written by `save`, or is damaged, or by another version; the message names the file. Nothing of
-            it is run, nothing beside it is read.
-        """
-        place = Path(os.path.abspath(os.fspath(path)))
-        while True:
-            with Reading(found(place)) as directory:
-                try:
-                    return _Loading(directory, function).module()
-                except LoadError:
-                    if not directory.is_replaced():  # by a save, which has removed what was being read
-                        raise
-
-    return load
+def load_from(path: str | os.PathLike[str], function: Callable[..., Any]) -> LoadedModule:
+    """See `autograph.load`. ``function`` makes a `Function` of a Python function that is not converted."""
+    place = Path(os.path.abspath(os.fspath(path)))
+    while True:
+        with Reading(found(place)) as directory:
+            try:
+                return _Loading(directory, function).module()
+            except LoadError:
+                if not directory.is_replaced():  # by a save, which has removed what was being read
+                    raise
 
 
 class _Loading:

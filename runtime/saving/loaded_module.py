@@ -16,15 +16,14 @@ NAMES = _OWN | {"signatures"}
 
 
 class LoadedModule(Module):
-    """What `load` gives: the functions, Variables, modules and data that were saved, as attributes of the same names.
+    """What `load` returns: the saved functions, Variables, modules and data, as attributes with the names they had.
+
+    A saved `Function` can be called as the loaded object itself. A saved dict has its items as ``loaded["name"]``
+    too. Methods that are not Functions are missing. An attribute that could not be saved is a placeholder whose text
+    says what it was.
 
     Attributes:
-      signatures: by name, the `ConcreteFunction`s that `save` was told of.
-
-    Methods that are no Functions are not there. In the place of an attribute that has no form outside of the process that saved it
-    stands a mark, whose text says what it was.
-
-    What was saved as a `Function` is called itself; what was saved as a dict has its items as ``loaded["name"]`` as well.
+      signatures: the `ConcreteFunction`s that `save` was given, by name.
 
     >>> import autograph as ag, jax.numpy as jnp, tempfile, os
     >>> path = os.path.join(tempfile.mkdtemp(), "double")

@@ -48,29 +48,30 @@ def save(
     *,
     derivatives: int | None = None,
 ) -> None:
-    """Write functions and the Variables that they use to a directory, which `load` reads without their source.
+    """Save functions and the Variables that they use to a directory, which `load` reads without their source.
 
-    Every program that a function has been traced for is saved: those it was called with, those that were asked for with
-    `get_concrete_function`, and that of an ``input_signature``. Attributes of a `Module` that are data (numbers, texts, arrays,
-    containers of such) are saved too. One that has no form outside of the process, such as a plain function, leaves a mark that names
-    it.
+    Every traced program of a function is saved: those of calls, those from `get_concrete_function`, and that of an
+    ``input_signature``. Attributes of a `Module` that are data (numbers, strings, arrays, and containers of them) are
+    saved too. An attribute that cannot be saved, such as a plain function, becomes a placeholder that names it.
 
     Args:
-      obj: a `Module`, a `Function`, a `ConcreteFunction`, or a dict of such, by names, with arrays, numbers and other data.
-      path: the directory. A model that was saved there before is replaced, in one step.
-      signatures: by name, concrete functions (or functions that have one) to be found in ``signatures`` of what is loaded;
-        one of them alone has the name ``"default"``. Of a `Function` a list of its arguments, `TensorSpec` for arrays,
-        names the one program to be saved.
-      platforms: what the programs are to run on, as in ``("cpu", "cuda", "tpu")``; by default the platform that is here.
-      derivatives: how many orders of derivatives are saved with the programs: 0, 1, 2 … By default the first, where there
-        is one.
+      obj: a `Module`, a `Function`, a `ConcreteFunction`, or a dict from names to these and to data.
+      path: the directory. A model that was saved there before is replaced atomically.
+      signatures: a dict from names to concrete functions, or to functions that have exactly one, which become
+        ``signatures`` of the loaded object; one alone is named ``"default"``. For a `Function`, also a list of
+        arguments, with `TensorSpec` in place of arrays, that selects the one program to save.
+      platforms: the platforms that the programs run on, such as ``("cpu", "cuda", "tpu")``; by default the current
+        one.
+      derivatives: the number of orders of derivatives that are saved with the programs; by default 1, where there is
+        one.
 
     Raises:
-      StagingError: a program does what cannot leave the process, such as calling Python; the message names the line.
-      TargetError: a platform is none that programs can be lowered for.
+      StagingError: a program cannot leave the process, for example because it calls Python. The message names the
+        line.
+      TargetError: programs cannot be lowered for a platform.
       ValueError: there is nothing to save.
-      TypeError: ``obj`` is nothing of the kind, or an item of a dict has no form outside of the process.
-      FileExistsError: what stands at ``path`` is something else.
+      TypeError: ``obj`` has another type, or an item of a dict cannot be saved.
+      FileExistsError: ``path`` exists and is not a saved model.
 
     >>> import autograph as ag, jax.numpy as jnp, tempfile, os
     >>> @ag.function(input_signature=[ag.TensorSpec([None])])

@@ -7,10 +7,11 @@ through the backend.
 from __future__ import annotations
 
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from autograph.backends.base import Backend
+from autograph.runtime.code.features import Feature, are_writes_at_run_time
 from autograph.runtime.containers.array_functions import array_overloads
 from autograph.runtime.containers.orderings import Orderings
 from autograph.runtime.staging.access.bounds import Bounds
@@ -177,6 +178,12 @@ class Operators(Conditionals, Loops, Items, Calls, Builtins, Lists):
         if self.bounds is not None:
             overloads.append(self.bounds.overloads())
         self.overloads = {called: overload for each in overloads for called, overload in each.items()}
+
+    def with_options(self, *, recursive: bool = True, optional_features: Iterable[Feature] = ()) -> Operators:
+        """Return the operators for these options of `autograph.convert`; `autograph.to_code` writes this call."""
+        assert self.found_again is not None
+        make, (_, _, check_bounds) = self.found_again
+        return make(recursive, are_writes_at_run_time(optional_features), check_bounds)
 
     def __reduce__(self) -> Any:
         assert self.found_again is not None, "operators of no function that leaves the process"

@@ -30,10 +30,15 @@ _Shape = Sequence[int]
 
 
 class Generator(Module):
-    """A stream of random numbers.
+    """A stream of random numbers whose state is a Variable.
+
+    Each execution of a compiled function draws new numbers. `Generator.from_seed` makes one.
+
+    Args:
+      key: the JAX key that the stream starts from.
 
     Attributes:
-      state: the Variable that holds the key's data.
+      state: the Variable that holds the data of the key.
 
     >>> g = Generator.from_seed(7)
     >>> [int(n) for n in g.permutation(3)] == [int(n) for n in Generator.from_seed(7).permutation(3)]
@@ -49,27 +54,50 @@ class Generator(Module):
 
     @classmethod
     def from_seed(cls, seed: int) -> Generator:
-        """A generator whose numbers are decided by ``seed``."""
+        """Return a generator whose numbers are determined by ``seed``.
+
+        Args:
+          seed: an int.
+
+        Returns:
+          A `Generator`.
+        """
         return cls(jax.random.key(seed))
 
     @classmethod
     def of_state(cls, kind: str, state: Variable) -> Generator:
-        """A generator whose key's data, of this kind of keys, a Variable holds already."""
+        """Return a generator whose state is an existing Variable.
+
+        Args:
+          kind: the name of the implementation of keys, such as ``"threefry2x32"``.
+          state: the Variable that holds the data of a key of that kind.
+
+        Returns:
+          A `Generator`.
+        """
         made = cls.__new__(cls)
         made._kind, made.state = kind, state
         return made
 
     @property
     def kind(self) -> str:
-        """The name of JAX's implementation of keys."""
+        """The name of JAX's implementation of the key, such as ``"threefry2x32"``."""
         return self._kind
 
     def reset(self, seed: int) -> None:
-        """Start again, from ``seed``."""
+        """Restart the stream.
+
+        Args:
+          seed: an int.
+        """
         self.state.assign(jax.random.key_data(jax.random.key(seed, impl=self._kind)))
 
     def key(self) -> Any:
-        """A new JAX key, for the functions of `jax.random`."""
+        """Return a new JAX key, for the functions of `jax.random`.
+
+        Returns:
+          A scalar key array.
+        """
         with self.state._lock:
             present = jax.random.wrap_key_data(self.state.value, impl=self._kind)
             following, drawn = jax.random.split(present)
@@ -77,18 +105,45 @@ class Generator(Module):
         return drawn
 
     def split(self, count: int = 2) -> Any:
-        """An array of new JAX keys."""
+        """Return new JAX keys.
+
+        Args:
+          count: the number of keys.
+
+        Returns:
+          A key array of shape ``(count,)``.
+        """
         return jax.random.split(self.key(), count)
 
     def normal(self, shape: _Shape = (), dtype: Any = float, mean: Any = 0.0, stddev: Any = 1.0) -> Any:
-        """Normally distributed numbers."""
+        """Draw normally distributed numbers.
+
+        Args:
+          shape: the shape of the result.
+          dtype: a floating-point dtype.
+          mean: the mean, which broadcasts to ``shape``.
+          stddev: the standard deviation, which broadcasts to ``shape``.
+
+        Returns:
+          An array of shape ``shape``.
+        """
         drawn = jax.random.normal(self.key(), shape, dtype)
         return drawn * jnp.asarray(plain(stddev), drawn.dtype) + jnp.asarray(plain(mean), drawn.dtype)
 
     def uniform(self, shape: _Shape = (), dtype: Any = float, minval: Any = 0, maxval: Any = None) -> Any:
-        """Uniformly distributed numbers from ``minval`` up to, without, ``maxval`` (1 if it is not given).
+        """Draw uniformly distributed numbers from the half-open interval ``[minval, maxval)``.
 
-        Integers by their dtype.
+        Args:
+          shape: the shape of the result.
+          dtype: a floating-point or an integer dtype.
+          minval: the lower bound.
+          maxval: the upper bound; 1 by default. An integer dtype needs one.
+
+        Returns:
+          An array of shape ``shape``.
+
+        Raises:
+          ValueError: the dtype is an integer type, and ``maxval`` is None.
         """
         if jnp.issubdtype(dtype, jnp.integer):
             if maxval is None:
@@ -97,15 +152,40 @@ class Generator(Module):
         return jax.random.uniform(self.key(), shape, dtype, plain(minval), 1.0 if maxval is None else plain(maxval))
 
     def bernoulli(self, p: Any = 0.5, shape: _Shape | None = None) -> Any:
-        """Truth values, true with probability ``p``."""
+        """Draw bools that are true with probability ``p``.
+
+        Args:
+          p: a number or an array.
+          shape: the shape of the result; by default that of ``p``.
+
+        Returns:
+          A bool array of shape ``shape``.
+        """
         return jax.random.bernoulli(self.key(), plain(p), shape)
 
     def categorical(self, logits: Any, axis: int = -1, shape: _Shape | None = None) -> Any:
-        """Indices along ``axis``, with probabilities ``softmax(logits)``."""
+        """Draw indices along ``axis`` with the probabilities ``softmax(logits, axis)``.
+
+        Args:
+          logits: an array of unnormalised log probabilities.
+          axis: the axis of the categories.
+          shape: the shape of the result; by default that of ``logits`` without ``axis``.
+
+        Returns:
+          An int32 array of shape ``shape``.
+        """
         return jax.random.categorical(self.key(), jnp.asarray(plain(logits)), axis, shape=shape)
 
     def permutation(self, x: Any, axis: int = 0) -> Any:
-        """The array ``x`` (or ``range(x)``) in random order along ``axis``."""
+        """Return ``x`` in random order along ``axis``.
+
+        Args:
+          x: an array; an int means ``range(x)``.
+          axis: the axis to permute.
+
+        Returns:
+          An array of the shape and dtype of ``x``.
+        """
         return jax.random.permutation(self.key(), plain(x), axis)
 
 
@@ -137,7 +217,10 @@ _DEFAULT = _Default()
 
 
 def set_seed(seed: int) -> None:
-    """Decide the numbers that this module's functions draw from now on.
+    """Seed the global generator, which the functions of this module draw from.
+
+    Args:
+      seed: an int.
 
     >>> set_seed(1)
     >>> first = float(normal())
@@ -149,40 +232,128 @@ def set_seed(seed: int) -> None:
 
 
 def get_global_generator() -> Generator:
-    """The generator that this module's functions draw from."""
+    """Return the generator that the functions of this module draw from.
+
+    Returns:
+      A `Generator`.
+
+    >>> type(get_global_generator()).__name__
+    'Generator'
+    """
     return _DEFAULT.get()
 
 
 def key() -> Any:
-    """As `Generator.key`, of the global generator."""
+    """Return a new JAX key from the global generator. See `Generator.key`.
+
+    Returns:
+      A scalar key array.
+
+    >>> key().shape
+    ()
+    """
     return _DEFAULT.get().key()
 
 
 def split(count: int = 2) -> Any:
-    """As `Generator.split`, of the global generator."""
+    """Return new JAX keys from the global generator. See `Generator.split`.
+
+    Args:
+      count: the number of keys.
+
+    Returns:
+      A key array of shape ``(count,)``.
+
+    >>> split(3).shape
+    (3,)
+    """
     return _DEFAULT.get().split(count)
 
 
 def normal(shape: _Shape = (), dtype: Any = float, mean: Any = 0.0, stddev: Any = 1.0) -> Any:
-    """As `Generator.normal`, of the global generator."""
+    """Draw normally distributed numbers from the global generator. See `Generator.normal`.
+
+    Args:
+      shape: the shape of the result.
+      dtype: a floating-point dtype.
+      mean: the mean.
+      stddev: the standard deviation.
+
+    Returns:
+      An array of shape ``shape``.
+
+    >>> normal((2, 3)).shape
+    (2, 3)
+    """
     return _DEFAULT.get().normal(shape, dtype, mean, stddev)
 
 
 def uniform(shape: _Shape = (), dtype: Any = float, minval: Any = 0, maxval: Any = None) -> Any:
-    """As `Generator.uniform`, of the global generator."""
+    """Draw uniformly distributed numbers from the global generator. See `Generator.uniform`.
+
+    Args:
+      shape: the shape of the result.
+      dtype: a floating-point or an integer dtype.
+      minval: the lower bound.
+      maxval: the upper bound, exclusive; 1 by default.
+
+    Returns:
+      An array of shape ``shape``.
+
+    Raises:
+      ValueError: the dtype is an integer type, and ``maxval`` is None.
+
+    >>> bool(uniform(minval=2.0, maxval=3.0) < 3)
+    True
+    """
     return _DEFAULT.get().uniform(shape, dtype, minval, maxval)
 
 
 def bernoulli(p: Any = 0.5, shape: _Shape | None = None) -> Any:
-    """As `Generator.bernoulli`, of the global generator."""
+    """Draw bools from the global generator. See `Generator.bernoulli`.
+
+    Args:
+      p: the probability of True.
+      shape: the shape of the result; by default that of ``p``.
+
+    Returns:
+      A bool array of shape ``shape``.
+
+    >>> bernoulli(0.5, (4,)).dtype
+    dtype('bool')
+    """
     return _DEFAULT.get().bernoulli(p, shape)
 
 
 def categorical(logits: Any, axis: int = -1, shape: _Shape | None = None) -> Any:
-    """As `Generator.categorical`, of the global generator."""
+    """Draw indices from the global generator. See `Generator.categorical`.
+
+    Args:
+      logits: an array of unnormalised log probabilities.
+      axis: the axis of the categories.
+      shape: the shape of the result; by default that of ``logits`` without ``axis``.
+
+    Returns:
+      An int32 array of shape ``shape``.
+
+    >>> import jax.numpy as jnp
+    >>> categorical(jnp.zeros((5, 3))).shape
+    (5,)
+    """
     return _DEFAULT.get().categorical(logits, axis, shape)
 
 
 def permutation(x: Any, axis: int = 0) -> Any:
-    """As `Generator.permutation`, of the global generator."""
+    """Return ``x`` in an order from the global generator. See `Generator.permutation`.
+
+    Args:
+      x: an array; an int means ``range(x)``.
+      axis: the axis to permute.
+
+    Returns:
+      An array of the shape and dtype of ``x``.
+
+    >>> sorted(permutation(4).tolist())
+    [0, 1, 2, 3]
+    """
     return _DEFAULT.get().permutation(x, axis)

@@ -205,17 +205,17 @@ def _assign(parts: list[Any]) -> None:
 
 
 def set_step(step: Any) -> None:
-    """Set the step of the summaries of this thread that are given none.
+    """Set the default step of the summaries of this thread.
 
-    In a compiled function it is set when the program runs.
+    In a compiled function the step is set at run time.
 
     Args:
-      step: an integer; a Variable of one, whose value each summary reads; None for no default.
+      step: an integer; a Variable, whose value each summary reads; or None for no default.
 
     Raises:
-      TypeError: it is none of these.
-      ValueError: it does not fit in 32 bits.
-      StagingError: inside a bare ``jax.jit``, a ``jax.vmap`` or a function that a program calls.
+      TypeError: ``step`` has another type.
+      ValueError: ``step`` does not fit in 32 bits.
+      StagingError: in a bare ``jax.jit``, in ``jax.vmap``, or in a function that a program calls.
 
     >>> set_step(7)
     >>> get_step()
@@ -237,10 +237,16 @@ def set_step(step: Any) -> None:
 
 
 def get_step() -> Any:
-    """The default step of this thread: an int, the Variable that was set, or None.
+    """Return the default step of this thread.
+
+    Returns:
+      An int, the Variable that was set, or None.
 
     Raises:
-      StagingError: in a function that is being traced, where it is not known yet.
+      StagingError: a function is being traced, and the step is not known yet.
+
+    >>> print(get_step())
+    None
     """
     if is_recording() or LOCAL.in_callback:
         raise StagingError(

@@ -41,18 +41,19 @@ _CURRENT: list[_Trace] = []  # one at most
 
 
 def trace_on(graph: bool = True, profiler: bool = False, profiler_outdir: Any = None) -> None:
-    """Begin to collect the graphs of the functions that run, in all threads, until `trace_export` or `trace_off`.
+    """Start to collect the graphs of the functions that run, in all threads, until `trace_export` or `trace_off`.
 
-    Functions that were traced before are collected, too, when they are called. Those that others call are drawn within these.
+    Functions that were traced before are collected when they are called. Functions that others call are drawn inside
+    them.
 
     Args:
       graph: whether graphs are collected.
-      profiler: whether a profile is recorded, by `jax.profiler`, for the whole process.
-      profiler_outdir: the folder that the profile is to go to, if `trace_export` does not say.
+      profiler: whether `jax.profiler` records a profile of the process.
+      profiler_outdir: the directory for the profile, if `trace_export` names none.
 
     Raises:
       ImportError: tensorboardX is not installed.
-      ValueError: neither a graph nor a profile is asked for.
+      ValueError: both ``graph`` and ``profiler`` are False.
       StagingError: a function is being traced, or a program calls Python.
       RuntimeError: `jax.profiler` records a profile already.
 
@@ -86,21 +87,27 @@ def trace_on(graph: bool = True, profiler: bool = False, profiler_outdir: Any = 
 
 
 def trace_export(name: str, step: Any = None, logdir: Any = None, profiler_outdir: Any = None) -> None:
-    """End what `trace_on` began, and write it: the graphs of the functions that have run, and the profile.
+    """Stop what `trace_on` started, and write the graphs of the functions that have run, and the profile.
 
-    In the graph loops, branches, the functions that are called and the scopes of `jax.named_scope` are name scopes;
-    Variables have their names; each node says which of the user's lines it comes from.
+    In the graph, loops, branches, called functions and the scopes of `jax.named_scope` are name scopes; Variables
+    have their names; each node names the user's line.
 
     Args:
-      name: the tag that TensorBoard shows the graph under.
-      step: which step it is of, as of `scalar`.
-      logdir: the folder that it is written to; by default that of the default writer. Without one no graph is written.
-      profiler_outdir: the folder that the profile is written to, by default ``logdir``.
+      name: the tag of the graph in TensorBoard.
+      step: as in `scalar`.
+      logdir: the directory for the graph; by default that of the default writer. Without one, no graph is written.
+      profiler_outdir: the directory for the profile; by default ``logdir``.
 
     Raises:
-      ValueError: no trace is on; there is no step; there is a profile and no folder for it.
+      ValueError: no trace is on, there is no step, or there is no directory for the profile.
       StagingError: a function is being traced, or a program calls Python.
       RuntimeError: the default writer is closed.
+
+    >>> import autograph as ag, jax.numpy as jnp, tempfile
+    >>> with ag.summary.create_file_writer(tempfile.mkdtemp()).as_default():
+    ...     ag.summary.trace_on()
+    ...     _ = ag.function(lambda x: x + 1)(jnp.ones(3))
+    ...     ag.summary.trace_export("plus one", step=0)
     """
     _refuse_inside("trace_export()")
     with _LOCK:
@@ -135,10 +142,12 @@ def trace_export(name: str, step: Any = None, logdir: Any = None, profiler_outdi
 
 
 def trace_off() -> None:
-    """End what `trace_on` began, and forget it. Without a trace, do nothing.
+    """Stop what `trace_on` started, and discard it. Without a trace, do nothing.
 
     Raises:
       StagingError: a function is being traced, or a program calls Python.
+
+    >>> trace_off()  # there is no trace
     """
     _refuse_inside("trace_off()")
     with _LOCK:

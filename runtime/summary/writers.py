@@ -24,12 +24,12 @@ _LOCK = threading.Lock()
 def create_file_writer(
     logdir: Any, max_queue: int = 10, flush_millis: int = 120_000, filename_suffix: str | None = None
 ) -> SummaryWriter:
-    """A writer of summaries to a new event file in a folder, which TensorBoard shows as a run.
+    """Return a writer of summaries to a new event file in a directory, which TensorBoard shows as a run.
 
     Args:
-      logdir: the folder, made if it is not there.
-      max_queue: how many summaries may wait until they are written to the disk.
-      flush_millis: how many milliseconds they may.
+      logdir: the directory. It is created if it does not exist.
+      max_queue: the number of summaries that are buffered before they are written to the disk.
+      flush_millis: the time in milliseconds after which buffered summaries are written.
       filename_suffix: the end of the file's name.
 
     Returns:
@@ -37,7 +37,7 @@ def create_file_writer(
 
     Raises:
       ImportError: tensorboardX is not installed.
-      OSError: the file cannot be made.
+      OSError: the file cannot be created.
 
     >>> import autograph as ag, tempfile
     >>> writer = ag.summary.create_file_writer(tempfile.mkdtemp())
@@ -53,10 +53,15 @@ def create_file_writer(
 
 
 class SummaryWriter:
-    """Where summaries go while it is the default. Made by `create_file_writer`.
+    """Writes summaries to an event file while it is the default writer. `create_file_writer` makes one.
 
     Attributes:
-      logdir: the folder that its file is in.
+      logdir: the directory of its file.
+
+    >>> import autograph as ag, tempfile
+    >>> with ag.summary.create_file_writer(tempfile.mkdtemp()).as_default() as writer:
+    ...     ag.summary.text("note", "started", step=0)
+    >>> writer.close()
     """
 
     __slots__ = ("_number", "logdir")
@@ -66,12 +71,15 @@ class SummaryWriter:
         self.logdir = logdir
 
     def as_default(self, step: Any = None) -> AbstractContextManager[SummaryWriter]:
-        """Enter a block in which summaries of this thread go here.
+        """Return a context in which this is the default writer of this thread.
 
-        In a compiled function it is entered and left when the program runs.
+        In a compiled function the context is entered and left at run time.
 
         Args:
-          step: the default step in the block, as of `set_step`.
+          step: the default step in the context, as in `set_step`.
+
+        Returns:
+          A context manager.
 
         Raises:
           RuntimeError: the writer is closed.
@@ -81,11 +89,11 @@ class SummaryWriter:
         return entered(self, self._number, step)
 
     def flush(self) -> None:
-        """Write to the disk all that programs have written so far; in a compiled function, when it runs."""
+        """Write the summaries of all programs that have run to the disk; in a compiled function, at run time."""
         at_once_or_later(EventFile.flush, self._number)
 
     def close(self) -> None:
-        """Write all to the disk and end the file; in a compiled function, when it runs."""
+        """Write all summaries to the disk and close the file; in a compiled function, at run time."""
         at_once_or_later(EventFile.close, self._number)
 
     def __repr__(self) -> str:

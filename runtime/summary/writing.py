@@ -16,17 +16,17 @@ from autograph.runtime.summary.writers import SummaryWriter, at_once_or_later, f
 
 
 def scalar(name: str, data: Any, step: Any = None, description: str | None = None) -> None:
-    """Write a number to the default writer; without one, do nothing.
+    """Write a number to the default writer. Without a default writer, do nothing.
 
     Args:
-      name: the tag that TensorBoard shows it under.
-      data: a real number, or an array of one without axes.
-      step: which step it is of: an integer, an integer array or a Variable; by default that of `set_step`.
-      description: a text in Markdown that is shown beside it.
+      name: the tag in TensorBoard.
+      data: a real number, or an array of shape ``()``.
+      step: an integer, an integer scalar array or a Variable; by default that of `set_step`.
+      description: Markdown that TensorBoard shows beside it.
 
     Raises:
-      TypeError: ``data`` is not a real number, or ``step`` not an integer.
-      ValueError: there is a writer and no step.
+      TypeError: ``data`` is not a real number, or ``step`` is not an integer.
+      ValueError: there is a writer, and no step.
       RuntimeError: the writer is closed.
 
     >>> scalar("loss", 0.5, step=3)  # there is no writer
@@ -40,18 +40,18 @@ def scalar(name: str, data: Any, step: Any = None, description: str | None = Non
 def histogram(
     name: str, data: Any, step: Any = None, buckets: int | None = None, description: str | None = None
 ) -> None:
-    """Write how the elements of an array are distributed to the default writer; without one, do nothing.
+    """Write the distribution of the elements of an array to the default writer. Without a default writer, do nothing.
 
     Args:
-      name: the tag that TensorBoard shows it under.
-      data: real numbers, an array of any shape.
-      step: as of `scalar`.
-      buckets: into how many intervals the range of the elements is cut; 30 by default.
-      description: as of `scalar`.
+      name: the tag in TensorBoard.
+      data: an array of real numbers, of any shape.
+      step: as in `scalar`.
+      buckets: the number of intervals; 30 by default.
+      description: as in `scalar`.
 
     Raises:
-      TypeError: ``data`` holds no real numbers, or ``step`` is not an integer.
-      ValueError: there is a writer and no step; an element is not finite, when the program runs.
+      TypeError: ``data`` does not contain real numbers, or ``step`` is not an integer.
+      ValueError: there is a writer, and no step; or, at run time, an element is not finite.
       RuntimeError: the writer is closed.
 
     >>> histogram("weights", [1.0, 2.0], step=3)  # there is no writer
@@ -64,17 +64,17 @@ def histogram(
 
 
 def text(name: str, data: Any, step: Any = None, description: str | None = None) -> None:
-    """Write a text to the default writer; without one, do nothing.
+    """Write text to the default writer. Without a default writer, do nothing.
 
     Args:
-      name: the tag that TensorBoard shows it under.
-      data: a string in Markdown, or nested lists of strings, which are shown as a table.
-      step: as of `scalar`.
-      description: as of `scalar`.
+      name: the tag in TensorBoard.
+      data: Markdown, or nested lists of strings, which TensorBoard shows as a table.
+      step: as in `scalar`.
+      description: as in `scalar`.
 
     Raises:
-      TypeError: ``data`` holds no strings, or ``step`` is not an integer.
-      ValueError: there is a writer and no step.
+      TypeError: ``data`` does not contain strings, or ``step`` is not an integer.
+      ValueError: there is a writer, and no step.
       RuntimeError: the writer is closed.
 
     >>> text("configuration", "learning rate **0.1**", step=0)  # there is no writer
@@ -87,7 +87,13 @@ def text(name: str, data: Any, step: Any = None, description: str | None = None)
 
 
 def flush(writer: SummaryWriter | None = None) -> None:
-    """Write to the disk what has been written to a writer, by default the default one."""
+    """Write buffered summaries to the disk.
+
+    Args:
+      writer: a `SummaryWriter`; by default the default writer.
+
+    >>> flush()  # there is no writer
+    """
     if writer is not None:
         writer.flush()
     elif (found := target(0)) is not None:

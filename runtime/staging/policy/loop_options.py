@@ -22,25 +22,25 @@ def set_loop_options(
     checkpoints: int | None = None,
     unroll: bool | int | None = None,
 ) -> None:
-    """Say how the loop is to be staged, as the first statement of its body.
+    """Set the options of a loop. The call is the first statement of the loop's body.
 
-    In converted code the options are evaluated once, before the loop, and hold for this loop only. Plain Python runs
-    the call and ignores it, ``maximum_iterations`` too.
+    In converted code the options are evaluated once, before the loop, and apply to this loop only. Plain Python runs
+    the call and ignores it, ``maximum_iterations`` included.
 
     Args:
-      maximum_iterations: the loop ends after so many iterations as if its test had become false: an int, or an
-        integer scalar. Lists, each `TensorArray` and gradients can rely on a bound that is an int.
-      maximum_length: room for each list that the loop lengthens without a known bound. A list that gets longer is an IndexError when
-        the program runs; a bare ``jax.jit`` cannot raise, and drops what is beyond.
-      shape_invariants: pairs of a variable and its shape, None for a size that is not fixed, as in TensorFlow. The
-        shapes are compared with the variables' own. XLA's shapes are fixed: a variable that changes shape is refused all
-        the same.
-      checkpoints: how many states of the loop a gradient may keep; what lies between is computed again.
-      unroll: True runs the loop in Python, each iteration by itself in the program. False makes one loop of it, a plain
-        ``range`` of Python ints too, or raises. An int is one loop that takes so many iterations in each step.
+      maximum_iterations: an int, or an integer scalar. The loop ends after this many iterations, as if its test had
+        become false. Lists, `TensorArray`s and gradients can use a bound that is an int.
+      maximum_length: the capacity of each list that the loop makes longer without a known bound. A longer list raises
+        `IndexError` at run time; a bare ``jax.jit`` cannot raise, and drops the elements beyond.
+      shape_invariants: pairs of a variable and its shape, with None for a size that is not fixed, as in TensorFlow.
+        The shapes are compared with those of the variables. A variable that changes shape is still refused.
+      checkpoints: the number of loop states that a gradient may keep. The states in between are computed again.
+      unroll: True unrolls the loop. False stages it as one loop, even a loop over a ``range`` of Python ints, or
+        raises. An int stages one loop that makes this many iterations in each step.
 
     Raises:
-      TypeError, ValueError: an option that cannot be meant (in converted code).
+      TypeError: an option has the wrong type (in converted code).
+      ValueError: an option has a value that is not allowed (in converted code).
       StagingError: the call is not the first statement of a loop's body (in converted code that is traced).
 
     >>> import autograph as ag, jax.numpy as jnp

@@ -10,20 +10,24 @@ ATTRIBUTE = "__autograph_recursion_limit__"
 
 
 def recursion_limit(calls: int) -> Callable[[F], F]:
-    """Return a decorator that says how deep a function may call itself under a traced condition.
+    """Return a decorator that sets how deep a function may call itself under a traced condition.
 
-    Without it, that is Python's own limit while the function is traced (`sys.getrecursionlimit`). Each call under way takes room in the
-    program, of what the function still needs after the call in it. Where more calls are under way, the program raises
-    `RecursionError`. Where a call takes much, an `autograph.function` has room for 64 calls at first, unless a limit is given, and is
-    run again with room for twice as many where that runs out. A call in tail position takes no room; as in Python, so many that follow
-    one another raise. A bare ``jax.jit`` cannot raise: there floating-point results are nan, and others mean nothing, so a function
-    that needs room has to have a limit of its own.
+    The default is Python's limit at trace time (`sys.getrecursionlimit`). Each active call occupies a stack slot,
+    which holds what the function needs after the call. If more calls are active, the program raises `RecursionError`.
+    If a slot is large, `autograph.function` starts with 64 slots, unless a limit is set, and runs the program again
+    with twice as many when they are exhausted. A call in tail position needs no slot, but counts towards the limit,
+    as in Python. A bare ``jax.jit`` cannot raise: floating-point results are then NaN, and other results have no
+    meaning, so a function that needs a stack must have a limit there.
 
     Args:
-      calls: the greatest number of calls that may be under way at once, at least 1.
+      calls: the greatest number of active calls, at least 1.
+
+    Returns:
+      A decorator that returns the function itself.
 
     Raises:
-      TypeError, ValueError: ``calls`` is no int, or less than 1.
+      TypeError: ``calls`` is not an int.
+      ValueError: ``calls`` is less than 1.
 
     >>> import autograph as ag, jax, jax.numpy as jnp
     >>> @ag.convert
@@ -48,6 +52,6 @@ def recursion_limit(calls: int) -> Callable[[F], F]:
 
 
 def limit_of(function: Any) -> int | None:
-    """The limit that a function has of its own."""
+    """Return the limit that `recursion_limit` set for a function, or None."""
     found: int | None = function.__dict__.get(ATTRIBUTE)
     return found

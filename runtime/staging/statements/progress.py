@@ -17,15 +17,18 @@ _UPDATES = 100
 
 
 def progress(iterable: Any, desc: str | None = None, total: int | None = None) -> Progress:
-    """The same items, with a bar that shows how many a loop over them has taken (`tqdm`).
+    """Return the items of ``iterable`` with a progress bar of `tqdm` for the loop over them.
 
-    In a staged loop the program calls Python at most about a hundred times to move the bar, in order with what it
+    In a staged loop the program calls Python at most about a hundred times to move the bar, in program order with
     prints. Under ``vmap`` there is no bar.
 
     Args:
-      iterable: what is looped over: anything that a loop runs over.
-      desc: a text in front of the bar.
-      total: how many items there are, where ``iterable`` does not say.
+      iterable: anything that a loop can iterate over.
+      desc: text in front of the bar.
+      total: the number of items, if ``iterable`` has no length.
+
+    Returns:
+      An iterable of the same items.
 
     Raises:
       ImportError: tqdm is not installed.
