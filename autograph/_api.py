@@ -1,4 +1,4 @@
-"""The joint: puts converter, operators and backend together, and defines what a user calls."""
+"""The public functions, which connect the converter, the operators and the XLA backend."""
 
 from __future__ import annotations
 

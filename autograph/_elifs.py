@@ -1,4 +1,4 @@
-"""Long chains of ``elif`` made flat before anything walks the tree, in which each stands inside the one before."""
+"""Flatten long chains of ``elif``, which the syntax tree nests, so that no visitor exceeds Python's recursion limit."""
 
 from __future__ import annotations
 

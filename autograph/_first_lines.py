@@ -1,7 +1,8 @@
-"""Where the code of a statement's body is said to begin: where the user's function does.
+"""Set the first line of each generated block function to that of the user's function, for tracebacks and profilers.
 
-A body is a function of its own, whose code says that it begins at the statement. What shows source asks `inspect` for the
-definition that begins there, and there is none: IPython's tracebacks then point at other lines. No instruction changes its place.
+A body is a function of its own, whose code says that it begins at the statement. What shows source asks `inspect` for
+the definition that begins there, and there is none: IPython's tracebacks then point at other lines. No instruction
+changes its place.
 """
 
 from __future__ import annotations

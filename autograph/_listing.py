@@ -1,4 +1,4 @@
-"""A function's source beside what it is rewritten to, line by line."""
+"""Pair the source of a function with its converted source, line by line."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""From a rewritten tree back to a function: same file, lines, globals, cells, defaults and metadata as the original.
+"""Compile a rewritten tree to a function with the original's file, lines, globals, cells, defaults and metadata.
 
-The tree is compiled under the user's own file name with the user's own positions, so tracebacks, ``pdb``, coverage and
-XLA's metadata point into the user's source without a source map.
+The tree is compiled under the user's own file name with the user's own positions, so tracebacks, ``pdb``, coverage
+and XLA's metadata point into the user's source without a source map.
 """
 
 from __future__ import annotations

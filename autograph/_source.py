@@ -1,4 +1,4 @@
-"""From a function to its syntax tree: exactly the definition that made its code object, or an error.
+"""Get the syntax tree of a function: exactly the definition that its code object was compiled from, or an error.
 
 A file is parsed and compiled once and both are kept. A function's definition is found by the line its code begins
 at and its name, a lambda's also by the columns its instructions carry. The code found is compared with the

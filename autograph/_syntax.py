@@ -1,4 +1,4 @@
-"""The gate: what the passes do not know is refused here, before anything is rewritten."""
+"""Refuse unsupported syntax before any pass runs."""
 
 from __future__ import annotations
 

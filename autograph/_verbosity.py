@@ -1,4 +1,4 @@
-"""What is logged about conversion, and how much: `set_verbosity` and `trace`."""
+"""Logging of conversions: `set_verbosity` and `trace`."""
 
 from __future__ import annotations
 

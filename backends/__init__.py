@@ -1,1 +1,1 @@
-"""How one staged statement becomes XLA, and the plain-Python reference beside it."""
+"""Backends that run staged statements: XLA, and a reference in plain Python."""

@@ -1,4 +1,4 @@
-"""The `Backend` protocol: what operators ask of whatever runs staged statements.
+"""The `Backend` protocol: the operations that the operators need from a backend.
 
 An operator runs each block of a statement once, under `Backend.trace`, and gets a `Traced` program whose results
 are *leaves*: Python objects where the block gave plain ones, `Output` where it gave traced arrays. The operator

@@ -1,4 +1,4 @@
-"""What a backend says of a traced program to whoever shows it: data only, and no text that would have to be read again."""
+"""Dataclasses that describe a traced program to tools that display it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`RaiseSite` and `Received`: what a backend is told of exceptions of a program, and what it tells of them."""
+"""`RaiseSite` and `Received`: the interface between operators and backend for exceptions raised at run time."""
 
 from __future__ import annotations
 

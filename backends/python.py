@@ -1,4 +1,4 @@
-"""The plain-Python backend: nothing is ever traced, so every statement keeps Python's own meaning.
+"""The plain-Python backend, in which nothing is traced and each statement runs as Python.
 
 It is the reference that staged results are compared with, and what functions run on while they are run eagerly.
 """

@@ -1,4 +1,4 @@
-"""Functions that call themselves, as programs: and what is asked of a backend for them."""
+"""The interface between operators and backend for functions that call themselves."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What converted code calls, and what a user holds."""
+"""The operators that converted code calls, and the objects that users hold."""

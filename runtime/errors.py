@@ -1,4 +1,4 @@
-"""Every exception and warning class, and the one place that words where something happened.
+"""The public exception and warning classes, and the format of source locations in messages.
 
 Standard library only, so that the compiler, the runtime, the backends and the tools may all import it.
 """

@@ -1,1 +1,1 @@
-"""What is built on the public face: the command line, the demonstrations, the benchmarks."""
+"""The command line, the demonstrations and the benchmarks, built on the public interface."""

@@ -1,4 +1,4 @@
-"""Arguments of a function, as they are written on a command line.
+"""Parse function arguments from the command line.
 
 Four forms, each of which may follow `NAME=` to be passed by keyword:
 

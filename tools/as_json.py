@@ -1,4 +1,4 @@
-"""Values as JSON, for programs that read what the command line prints."""
+"""Convert values to JSON for the option ``--json``."""
 
 from __future__ import annotations
 

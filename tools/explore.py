@@ -1,4 +1,4 @@
-"""The page of a function: `Graph.to_html()` of its program, or where it is refused, its source with the refusal at its line."""
+"""Make the page of a function: that of its program, or its source with the refusal at its line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What generating text with a model of 70 billion parameters compiles to, for machines that are not here.
+"""Compile text generation with a model of 70 billion parameters for machines that are not attached.
 
 `python -m autograph.tools.scale` lowers one converted function, `generate`, for a topology of TPUs and prints, as the
 rows of a table, what it takes of each chip and what the chips tell each other. Nothing of that size is allocated:

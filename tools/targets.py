@@ -1,4 +1,4 @@
-"""From `PKG.MOD:FN` or `path/to/file.py:FN` on a command line to the function."""
+"""Resolve `PKG.MOD:FN` or `path/to/file.py:FN` to a function."""
 
 from __future__ import annotations
 

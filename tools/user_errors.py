@@ -1,4 +1,4 @@
-"""What the command line shows of an exception of the user's program: the frames of that program."""
+"""Print an exception of the user's program with the frames of that program only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What in a loop's body would show whether the loop's index is a Python int or traced."""
+"""Find uses of a loop's index that require it to be a Python int, so that the loop cannot be staged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rewriting, in order.
+"""The passes of the converter, in the order in which they run.
 
 Each pass is one class in a file of its own: `Pass(context)(function_node) -> function_node`.
 

@@ -1,4 +1,4 @@
-"""Generator expressions taken apart, for the builtins that use them up: ``sum``, ``max``, ``next`` and their like."""
+"""Split generator expressions into parts for the builtins that consume them: ``sum``, ``max``, ``next`` and others."""
 
 from __future__ import annotations
 

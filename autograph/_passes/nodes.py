@@ -1,4 +1,4 @@
-"""What passes share: the context they run in, and short constructors for the nodes they make."""
+"""Helpers that all passes share: the pass context and short constructors of syntax nodes."""
 
 from __future__ import annotations
 

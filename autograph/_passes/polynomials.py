@@ -1,4 +1,4 @@
-"""The difference of two integer expressions, as an expression: what is left when equal terms cancel."""
+"""Subtract one integer expression from another and cancel equal terms, to find slices of constant size."""
 
 from __future__ import annotations
 

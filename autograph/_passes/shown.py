@@ -1,4 +1,4 @@
-"""What one pass makes of a function, for examples and tests."""
+"""Return the source that one pass produces from a function, for docstring examples and tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which conditions Python always answers with a plain bool, whatever is traced."""
+"""Find conditions that always evaluate to a Python bool, whatever is traced."""
 
 from __future__ import annotations
 

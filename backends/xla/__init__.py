@@ -1,1 +1,1 @@
-"""Staged statements for XLA: see README.md, which walks one ``while`` through these files."""
+"""The XLA backend. README.md follows one ``while`` through these files."""

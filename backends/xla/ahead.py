@@ -1,4 +1,4 @@
-"""Programs compiled ahead of time, for machines that need not be here: `Lowered`."""
+"""Ahead-of-time compilation, for machines that need not be attached: `Lowered`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The program of a function that calls itself, cut at these calls into blocks: see `recursion`."""
+"""Cut the program of a recursive function into blocks at its recursive calls. See `recursion`."""
 
 from __future__ import annotations
 

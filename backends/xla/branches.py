@@ -1,8 +1,8 @@
-"""A conditional whose branch not taken leaves no trace in derivatives, in batches too.
+"""A conditional primitive whose untaken branch does not affect derivatives, under ``vmap`` as well.
 
-`jax.lax.cond` becomes a select under ``vmap`` when the lanes disagree: both branches run for every lane. Where the one
-not taken has an infinite derivative (``sqrt`` below zero), the zero cotangent that the select gives it comes out as
-NaN. Two primitives help:
+`jax.lax.cond` becomes a select under ``vmap`` when the lanes disagree: both branches run for every lane. Where the
+one not taken has an infinite derivative (``sqrt`` below zero), the zero cotangent that the select gives it comes out
+as NaN. Two primitives help:
 
 - ``cond`` (`cond_p`) is `jax.lax.cond` until it meets a batched predicate.
 - ``cond_lanes`` (`lanes_p`) is what it is then. Evaluated, it runs both branches and selects, as JAX does.

@@ -1,4 +1,4 @@
-"""Whole functions through XLA: jitted, or operation by operation."""
+"""Compile whole functions with XLA, or evaluate them operation by operation."""
 
 from __future__ import annotations
 

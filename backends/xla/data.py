@@ -1,4 +1,4 @@
-"""`XlaData`: what a dataset on the device needs: rows by position, positions in random order, functions over rows."""
+"""`XlaData`: what datasets need on the device, such as rows by position, random permutations and mapped functions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A jaxpr as a flow of values: a node for each equation, with loops, branches, calls and the user's name scopes around them."""
+"""Convert a jaxpr to a dataflow graph: a node for each equation, nested by loops, branches, calls and name scopes."""
 
 from __future__ import annotations
 

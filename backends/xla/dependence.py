@@ -1,4 +1,4 @@
-"""What depends on what in a jaxpr: forward from operands, backward from results, at any depth."""
+"""Dependence analysis of jaxprs: forward from operands and backward from results, into nested jaxprs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A jaxpr as data to be shown: each equation with its line, its estimated cost, and the programs that it holds."""
+"""Describe a jaxpr as data for display: each equation with its source line, estimated cost and nested jaxprs."""
 
 from __future__ import annotations
 

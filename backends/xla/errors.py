@@ -1,4 +1,4 @@
-"""`Errors`: which exception a program has come upon first, as values that go through its statements."""
+"""`Errors`: the first exception that a program has raised, as values that its statements carry."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs as StableHLO that leaves the process, by `jax.export`, and back."""
+"""Export programs as StableHLO with `jax.export`, and import them."""
 
 from __future__ import annotations
 

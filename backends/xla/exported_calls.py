@@ -1,7 +1,7 @@
-"""Calls of programs that `jax.export` made: as its own, but without an import of SciPy where LAPACK is not called.
+"""Call programs made by `jax.export`, without importing SciPy unless the program calls LAPACK.
 
-``exported_for_p`` is the identity, and refuses to be lowered for a platform that the program was not exported for: JAX does not check
-that for the programs that are called here.
+``exported_for_p`` is the identity, and refuses to be lowered for a platform that the program was not exported for:
+JAX does not check that for the programs that are called here.
 """
 
 from __future__ import annotations

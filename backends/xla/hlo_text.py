@@ -1,7 +1,8 @@
-"""The text of an optimised HLO module, line by line, with the user's line that each instruction comes from.
+"""Parse the text of an optimised HLO module into lines with the user's source line of each instruction.
 
-XLA hands out no other form of a compiled program that is open to Python. Its text names places in two ways, by release: as
-an entry of tables at the top (``stack_frame_id``), or in the instruction itself (``source_file``, ``source_line``).
+XLA hands out no other form of a compiled program that is open to Python. Its text names places in two ways, by
+release: as an entry of tables at the top (``stack_frame_id``), or in the instruction itself (``source_file``,
+``source_line``).
 """
 
 from __future__ import annotations

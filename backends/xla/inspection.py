@@ -1,6 +1,4 @@
-"""Looking into a traced program: its text at each stage, its operations with the user's lines, what it costs,
-and it as a drawing.
-"""
+"""Inspect a traced program: its text at each stage, its operations with source lines, its cost, and a drawing."""
 
 from __future__ import annotations
 

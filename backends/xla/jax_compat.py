@@ -1,4 +1,4 @@
-"""What this backend assumes of JAX beyond its documented interface: a short function, or a table, for each assumption.
+"""What the backend assumes of JAX beyond its documented interface: one function or table for each assumption.
 
 No other file names `jax.interpreters`, `jax.extend`, the internals of `jax.core`, a private attribute, or what an
 equation is called and what its parameters are. ``tests/test_jax_compat.py`` holds a contract test for each of these,

@@ -1,4 +1,4 @@
-"""Types of branch results and loop carries: settled here, before `jax.lax` sees them.
+"""Determine the types of branch results and loop carries before they reach `jax.lax`.
 
 Handing `lax` a carry that starts as ``0`` and turns float makes it trace the body again, once per level of nesting.
 """

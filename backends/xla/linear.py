@@ -1,4 +1,4 @@
-"""``linear_p``: a linear function of some operands that knows its own transpose.
+"""The primitive ``linear_p``: a function that is linear in some operands, together with its transpose.
 
 What `jax.custom_derivatives.linear_call` is, with a rule for batches and one for derivatives in the other operands.
 """

@@ -1,5 +1,4 @@
-"""Programs with open sizes: traced once with `jax.export`'s symbolic dimensions, and specialised by XLA for
-each size met.
+"""Programs with open sizes: traced once with symbolic dimensions, and specialised by XLA for each size.
 
 A symbolic dimension is a value only at run time, as a traced integer; in a shape it may stand as it is. What
 Python cannot do with one (``if x.shape[0] > 3``, a reshape that must divide it) fails while tracing; such a

@@ -1,4 +1,4 @@
-"""Parts of recorded programs: only what some of the results are computed from."""
+"""Extract the part of a recorded program that computes some of its results."""
 
 from __future__ import annotations
 

@@ -1,12 +1,13 @@
-"""What differs from platform to platform: one table, asked where a program is lowered.
+"""The table of what differs between platforms, consulted when a program is lowered.
 
-A program is traced, differentiated and mapped once, whatever it is to run on; what it is to run on is known when it is lowered.
-So a choice can depend on the platform only if both of its forms are one equation until then: a conditional is the primitive
-``cond`` of `branches`, which becomes a conditional or a select. A program that is lowered for several platforms holds both, where
-they differ, and the platform that it is loaded on picks one before XLA compiles it.
+A program is traced, differentiated and mapped once, whatever it is to run on; what it is to run on is known when it
+is lowered. So a choice can depend on the platform only if both of its forms are one equation until then: a
+conditional is the primitive ``cond`` of `branches`, which becomes a conditional or a select. A program that is
+lowered for several platforms holds both, where they differ, and the platform that it is loaded on picks one before
+XLA compiles it.
 
-All other passes (`optimize.passes`) run while tracing. Each either helps on every platform or does no harm on any: docs/targets.md
-says what was found.
+All other passes (`optimize.passes`) run while tracing. Each either helps on every platform or does no harm on any:
+docs/targets.md says what was found.
 """
 
 from __future__ import annotations

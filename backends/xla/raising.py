@@ -1,4 +1,4 @@
-"""The primitive ``raise_if``: an exception that a program may come upon.
+"""The primitive ``raise_if``, which represents an exception that a program may raise at run time.
 
 Where its code is not zero it raises the exception that the code is the number of. Run by itself it does so at once;
 mapped, for the first lane that fails. A program for XLA cannot raise: see `discharge`.

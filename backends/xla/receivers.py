@@ -1,7 +1,7 @@
-"""`Receiver`: where the exceptions of a ``try`` body go while it is traced, in place of operations that raise.
+"""`Receiver`: collects the exceptions that the body of a ``try`` may raise, while the body is traced.
 
-A ``try`` statement runs its body in the trace that it is in. What its statements come upon there is noted in the receiver;
-what has an effect, or may not end, then happens only where there was no exception (`unless_thrown`).
+A ``try`` statement runs its body in the trace that it is in. What its statements come upon there is noted in the
+receiver; what has an effect, or may not end, then happens only where there was no exception (`unless_thrown`).
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Functions that call themselves under traced conditions, as one loop.
+"""Run functions that call themselves under traced conditions as one loop with a stack.
 
-While such a function is traced, a call of it is the operation ``recursive_call``. `run` cuts the programs of a set of functions
-at these operations into blocks, of which each runs up to the next call or the end. What a block needs that others have
-computed goes through registers, or, where a call lies between, through a stack; a call whose results are those of the
-function itself needs none. One iteration of the loop runs one block. So it is a staged loop like any other, for
-derivatives and batches too.
+While such a function is traced, a call of it is the operation ``recursive_call``. `run` cuts the programs of a set of
+functions at these operations into blocks, of which each runs up to the next call or the end. What a block needs that
+others have computed goes through registers, or, where a call lies between, through a stack; a call whose results are
+those of the function itself needs none. One iteration of the loop runs one block. So it is a staged loop like any
+other, for derivatives and batches too.
 """
 
 from __future__ import annotations

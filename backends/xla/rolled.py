@@ -1,10 +1,11 @@
-"""A loop that Python could run made one staged loop: what its iterations compute from Python numbers stays Python's.
+"""Stage a loop that Python could run as one loop, in which values computed from Python numbers stay Python's.
 
 In a loop that runs in Python, the index and all that is computed from it and from other Python numbers are Python's:
-exact ints, floats of 64 bits. Staged, they would be int32 and float32. So the equations that depend on nothing else are
-taken out of the body and computed here, for every iteration, by Python's arithmetic. Where the rest of the body needs one
-of their values it is given the value of its iteration from a table; what such a variable holds after the loop is a
-Python number again. The test of a ``while`` on Python numbers is computed so, too, which says how often it runs.
+exact ints, floats of 64 bits. Staged, they would be int32 and float32. So the equations that depend on nothing else
+are taken out of the body and computed here, for every iteration, by Python's arithmetic. Where the rest of the body
+needs one of their values it is given the value of its iteration from a table; what such a variable holds after the
+loop is a Python number again. The test of a ``while`` on Python numbers is computed so, too, which says how often it
+runs.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""``saved_p``: a call of a program that came from a file, with the derivatives that were saved with it.
+"""The primitive ``saved_p``: a call of a program loaded from a file, with its saved derivatives.
 
-In reverse mode each derivative is the program that `jax.export` made for it. Forward mode is made of reverse mode: a derivative is
-linear in its cotangents, and its own derivative in those, applied to tangents, pushes them forward. A batch is run one
-element after another, since a program is for arrays of its own ranks.
+In reverse mode each derivative is the program that `jax.export` made for it. Forward mode is made of reverse mode: a
+derivative is linear in its cotangents, and its own derivative in those, applied to tangents, pushes them forward. A
+batch is run one element after another, since a program is for arrays of its own ranks.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`XlaStaging`: how Variables are held, and effects recorded, in programs for XLA.
+"""`XlaStaging`: how programs for XLA hold Variables and record effects.
 
 See `discharge` for how their values pass through.
 """

@@ -1,4 +1,4 @@
-"""Stand-ins: the `jax.Ref`s that Variables are while a program is recorded, and which of them a program writes.
+"""Stand-ins: the `jax.Ref`s that replace Variables while a program is recorded.
 
 A stand-in has no buffer, which tells it from a user's Ref. A recorded program that reaches XLA with one fails loudly
 instead of reading a stale value.

@@ -1,7 +1,7 @@
-"""Staged statements whose blocks touch Variables or may raise.
+"""Staged statements whose blocks use Variables or may raise.
 
-Their state goes in and comes out beside what the statement carries itself, so what is emitted touches none; writes and
-``raise_if`` go on after it. So both pass through ``vmap``, ``grad`` and every statement as data does.
+Their state goes in and comes out beside what the statement carries itself, so what is emitted touches none; writes
+and ``raise_if`` go on after it. So both pass through ``vmap``, ``grad`` and every statement as data does.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Staged statements on their way to `jax.lax`: what the passes of `optimize` take and return."""
+"""The data structures of staged statements that the passes of `optimize` transform."""
 
 from __future__ import annotations
 

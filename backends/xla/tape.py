@@ -1,4 +1,4 @@
-"""A record of the operations that run, for `GradientTape`: kept beside them, so that the values stay what they are."""
+"""A record of the operations that run, for `GradientTape`. Operations still compute ordinary values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What programs are compiled for ahead of time: `Target`, the chips of a topology, which need not be here."""
+"""`Target`: the devices of a topology to compile for, which need not be attached."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions of arrays as programs, and functions of operands some of which are marked: differentiated, or in a batch."""
+"""Trace functions of arrays to programs, and track which operands are differentiated or batched."""
 
 from __future__ import annotations
 

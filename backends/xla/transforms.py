@@ -1,4 +1,6 @@
-"""Transforms of JAX's around other functions: `jax.jit`, `jax.custom_vjp` and `jax.custom_jvp` make objects, which are made again."""
+"""Rebuild the objects that JAX's transforms return, such as those of `jax.jit` and `jax.custom_vjp`, around other
+functions.
+"""
 
 from __future__ import annotations
 

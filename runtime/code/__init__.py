@@ -1,1 +1,1 @@
-"""What is known of Python functions: the library table, the names that their code reads, generated functions."""
+"""Facts about Python functions: the library table, the names that their code reads, generated functions."""

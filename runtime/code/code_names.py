@@ -1,4 +1,4 @@
-"""The names by which functions read what is outside of them: globals, closure variables and attributes."""
+"""Find the globals, closure variables and attributes that the code of a function reads."""
 
 from __future__ import annotations
 

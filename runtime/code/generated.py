@@ -1,5 +1,5 @@
-"""Functions written for one purpose as source, since they run at every call: a chain of comparisons costs a
-third of a loop over them.
+"""Generate the source of functions that run on each call: a generated chain of comparisons takes a third of the time
+of a loop.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""`LibraryTable`: what is known of functions by the dotted names of their packages, modules and classes.
+"""`LibraryTable`: which packages, modules, classes and functions are converted, and which are pure.
 
-Converted code asks it of everything that it calls. What is said of a longer prefix goes before what is said of a shorter.
+Converted code asks it of everything that it calls. What is said of a longer prefix goes before what is said of a
+shorter.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Functions of the standard library that are written in C, as the library writes them in Python too."""
+"""Find the pure-Python versions of standard-library functions that are implemented in C."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions of NumPy and of `math` where they meet traced values: JAX's function of the same name and meaning."""
+"""Map functions of NumPy and `math` to JAX's functions for traced arguments."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""`Extent`: how long a list may be, from what a block of a staged statement does to it.
+"""`Extent`: bounds on the length of a list, derived from what a block does to it.
 
-While a loop's body is traced, the length of a list that iterations lengthen is traced. How much room the list needs is
-found from the body alone: each method that changes a length changes an upper bound of it, and paths that join take the
-larger bound.
+While a loop's body is traced, the length of a list that iterations lengthen is traced. How much room the list needs
+is found from the body alone: each method that changes a length changes an upper bound of it, and paths that join take
+the larger bound.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a staged ``for`` runs over: a length, arrays to take slices of, and the item those make."""
+"""Describe what a staged ``for`` iterates over: a length, arrays to slice, and how a slice becomes an item."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Order among traced values: ``sorted``, ``max`` and ``min`` with keys, tuples and defaults."""
+"""Sorting and extremes of traced values: ``sorted``, ``max`` and ``min`` with keys, tuples and defaults."""
 
 from __future__ import annotations
 

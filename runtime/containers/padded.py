@@ -1,4 +1,4 @@
-"""`Padded`: the contents of a list whose length is traced, a buffer and a length."""
+"""`Padded`: the contents of a list of traced length, a buffer with a length."""
 
 from __future__ import annotations
 

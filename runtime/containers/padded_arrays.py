@@ -1,7 +1,7 @@
-"""`PaddedArray`: an array whose first dimension has a traced length, as stacking a list of traced length makes it.
+"""`PaddedArray`: an array whose first dimension has a traced length, such as a stacked list.
 
-XLA has arrays of known shapes only, so the elements lie in a larger array and a length says how many of them count. The
-rest, padding, takes part in no result: what is offered here leaves it out, and everything else is refused.
+XLA has arrays of known shapes only, so the elements lie in a larger array and a length says how many of them count.
+The rest, padding, takes part in no result: what is offered here leaves it out, and everything else is refused.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The lists, dicts and objects that a value is built of, each with the way that leads to it, and values built of given ones."""
+"""Find the lists, dicts and objects inside a value, with their paths, and rebuild the value from replaced parts."""
 
 from __future__ import annotations
 

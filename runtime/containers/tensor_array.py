@@ -1,4 +1,4 @@
-"""`TensorArray`: an array filled element by element. It is functional, and a pytree that branches and loops carry.
+"""`TensorArray`: a functional array, filled element by element, that is a pytree.
 
 What has been written lies in one buffer, with room to spare for an array that grows. Inside a staged loop the room
 must be there before the loop: `before_loop` makes it, from the loop's bound.

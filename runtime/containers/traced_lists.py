@@ -1,5 +1,5 @@
-"""`TracedList`: a list inside a trace. Python's own while its length is known; a buffer and a traced length where an
-element was appended, or removed, by a traced condition.
+"""`TracedList`: a list inside a trace. It is a Python list while its length is known, and a buffer with a traced
+length after that.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""`Cursor`: a dataset whose elements are had in order only, run on the device: a state, and a step from it to the next.
+"""`Cursor`: sequential access to a dataset on the device, as a state and a step function.
 
-A step may yield an element, yield none yet, or find that there are no more (stream fusion, as Coutts, Leshchinskiy and
-Stewart describe it): so no step of a dataset holds a loop, and whoever asks for elements has the only one.
+A step may yield an element, yield none yet, or find that there are no more (stream fusion, as Coutts, Leshchinskiy
+and Stewart describe it): so no step of a dataset holds a loop, and whoever asks for elements has the only one.
 """
 
 from __future__ import annotations

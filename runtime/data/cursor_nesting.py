@@ -1,4 +1,4 @@
-"""The cursor of datasets that are made of elements of another: `flat_map` and `interleave`."""
+"""The cursors of `flat_map` and `interleave`, whose elements come from nested datasets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where cursors begin: elements that can be had at any position, elements from Python, and several datasets together."""
+"""The cursors at the start of a pipeline: random-access sources, Python iterators, and several datasets together."""
 
 from __future__ import annotations
 

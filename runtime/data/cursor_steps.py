@@ -1,4 +1,4 @@
-"""The steps that a cursor takes through a dataset's: each has the cursor of the step before, whose state its own begins with."""
+"""The cursors of the steps of a pipeline. Each wraps the cursor of the step before, and extends its state."""
 
 from __future__ import annotations
 

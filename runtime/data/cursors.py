@@ -1,4 +1,4 @@
-"""Which cursor goes through which dataset, and `Elements`: what loops and iterators ask."""
+"""Choose the cursor for a dataset, and `Elements`: the interface for loops and iterators."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``for`` over a dataset: one staged loop, which makes its elements on the device or asks Python for them."""
+"""Stage ``for`` over a dataset as one loop that computes its elements on the device or requests them from Python."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`Dataset`: what a loop over data runs through, in Python or on the device."""
+"""`Dataset`: a sequence of elements for loops in Python and on the device."""
 
 from __future__ import annotations
 

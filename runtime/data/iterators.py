@@ -1,4 +1,4 @@
-"""`DatasetIterator`: what `iter` of a dataset gives; it keeps its place between elements, in Python and in programs."""
+"""`DatasetIterator`: the iterator of a dataset, which keeps its position in Python and in programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A user's function over the rows of a batch: all at once where it allows that, else one after the other."""
+"""Apply a user's function to the rows of a batch: with `jax.vmap` if possible, else in a loop."""
 
 from __future__ import annotations
 

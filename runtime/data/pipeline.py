@@ -1,8 +1,8 @@
-"""The steps of a dataset, as functions of positions: each tells which rows of the step before make its elements.
+"""The random-access steps of a dataset: each maps positions to rows of the step before.
 
-No such step keeps an order or a place in memory, so a loop on the device, or Python, may ask for any element at any time. A
-dataset whose rows come one after the other, from a generator, has the same steps; `streams` runs them in order. Steps
-whose elements depend on those before, a filter say, are in `sequences`, and `cursors` runs them.
+No such step keeps an order or a place in memory, so a loop on the device, or Python, may ask for any element at any
+time. A dataset whose rows come one after the other, from a generator, has the same steps; `streams` runs them in
+order. Steps whose elements depend on those before, a filter say, are in `sequences`, and `cursors` runs them.
 """
 
 from __future__ import annotations

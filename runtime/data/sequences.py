@@ -1,4 +1,4 @@
-"""Steps of a dataset whose elements depend on those before: which they are; `cursors` runs them, one after the other."""
+"""The sequential steps of a dataset, whose elements depend on those before. `cursors` runs them."""
 
 from __future__ import annotations
 

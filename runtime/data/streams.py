@@ -1,4 +1,4 @@
-"""Datasets whose rows come in order only, from a generator: run in Python, a row or a batch at a time.
+"""Datasets from generators, whose rows are only available in order: Python provides a row or a batch at a time.
 
 A loop on the device opens an iterator, asks for one element after the other by ordered calls of Python, and closes
 it. No more than one element is held at a time. What a step computes, rather than chooses, is left to the device.

@@ -1,1 +1,1 @@
-"""What happens when a program runs, in program order: prints, calls of Python, exceptions."""
+"""Run-time effects in program order: prints, calls of Python, exceptions."""

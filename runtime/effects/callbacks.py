@@ -1,4 +1,4 @@
-"""What happens at run time, at every execution and in program order: printing, and calls of Python."""
+"""Calls of Python at run time, in program order: `print`, `py_function` and `numpy_function`."""
 
 from __future__ import annotations
 

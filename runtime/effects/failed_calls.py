@@ -1,9 +1,9 @@
-"""Exceptions of Python that a compiled program calls: how they reach whoever called the program.
+"""Deliver the exceptions of Python functions that a compiled program calls to the caller of the program.
 
-XLA knows only their text, so they wait here, under a number. Where one device runs the program the text holds the number, and the
-program ends there. Devices that work together wait for each other: were the one that calls Python to end, the others would wait
-for ever, or until XLA ends the process. Where there are several devices the number is therefore a result of the call, and what the
-program comes upon is an exception like any other (`raising.leave`).
+XLA knows only their text, so they wait here, under a number. Where one device runs the program the text holds the
+number, and the program ends there. Devices that work together wait for each other: were the one that calls Python to
+end, the others would wait for ever, or until XLA ends the process. Where there are several devices the number is
+therefore a result of the call, and what the program comes upon is an exception like any other (`raising.leave`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`Site`: one exception that may be raised at run time, and how it is made once the values it carries are known."""
+"""`Site`: an exception that may be raised at run time, and how to construct it from run-time values."""
 
 from __future__ import annotations
 

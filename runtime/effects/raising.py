@@ -1,4 +1,4 @@
-"""Exceptions that a program comes upon when it runs: how they leave it.
+"""How exceptions that a program raises at run time leave the program.
 
 An operation in the program raises (`Staging.raise_if`). Branches, loops and transforms of JAX carry it; the compiled
 program of a `Function` gives the error with its results, and whoever called it raises it.

@@ -1,4 +1,4 @@
-"""What is known of each line of the user's: what it costs, what was staged there, and of what form that is."""
+"""Collect what is known of each source line: its cost, what was staged there, and how."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The page: HTML of what is known of a program, in one text that loads nothing.
+"""Write the HTML page of a program, without external resources.
 
-What belongs to one line of the user's bears one key (``data-k``) wherever it stands, and `page.js` marks all of it when one is
-pointed at. Without scripts everything can still be read.
+What belongs to one line of the user's bears one key (``data-k``) wherever it stands, and `page.js` marks all of it
+when one is pointed at. Without scripts everything can still be read.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Of an exception that refuses a function, what a page shows."""
+"""Extract the source line and the parts of the message from an exception, for display."""
 
 from __future__ import annotations
 

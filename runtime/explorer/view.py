@@ -1,4 +1,4 @@
-"""What a page takes from outside: the records of a program, its traces, and the source of what was traced."""
+"""The input of a page: the records of a program, its traces, and the traced source."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""The programs of one function, by signature: a bounded number, and none for longer than the objects it was
-made for live.
-"""
+"""The cache of a function's programs by signature: bounded, and without references to the objects in signatures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a traced function reads from outside: when that changes, the function is traced again.
+"""`Captures`: what a traced function reads from outside. A change causes a retrace.
 
 Looked at are the globals and closure variables that the function reads, and that the user's functions it calls read
 in turn; of a method, its instance; of a call, the objects among its arguments that are told apart by identity. See

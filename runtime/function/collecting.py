@@ -1,4 +1,4 @@
-"""Which programs run: collected while somebody wants to show them."""
+"""Collect the programs that run, while `summary.trace_on` is active."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`ConcreteFunction`: one signature's program, callable."""
+"""`ConcreteFunction`: the callable program of one signature."""
 
 from __future__ import annotations
 

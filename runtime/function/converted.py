@@ -1,4 +1,4 @@
-"""A converted function as its caller sees it, and as another process does."""
+"""The wrapper of a converted function: its metadata, its boundary and its pickled form."""
 
 from __future__ import annotations
 

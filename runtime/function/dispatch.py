@@ -1,10 +1,11 @@
-"""How a call finds its program: one function written for the calls that have been seen, which leaves others to the cache.
+"""Dispatch of calls to programs: generated code for signatures seen before, the cache for others.
 
 A `Function` is called through what its `Dispatcher` has written (`function`): it has the parameters of the user's
 function, so that positions, keywords and defaults come to the same, and a block for each combination of types that a
-call has had. A block compares the structure and the types of the arguments, looks Python values up, and calls the compiled
-function, whose own cache compares shapes. Each frame, operation and object that a call touches is part of what it costs
-beyond `jax.jit`'s own; most of all between long programs, which leave the processor's caches with none of them.
+call has had. A block compares the structure and the types of the arguments, looks Python values up, and calls the
+compiled function, whose own cache compares shapes. Each frame, operation and object that a call touches is part of
+what it costs beyond `jax.jit`'s own; most of all between long programs, which leave the processor's caches with none
+of them.
 """
 
 from __future__ import annotations

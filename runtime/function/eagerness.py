@@ -1,4 +1,4 @@
-"""Whether every `Function` runs as plain Python: for the whole process."""
+"""The process-wide switch that runs every `Function` as plain Python."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`Function`: a Python function as compiled programs, one for each signature it is called with."""
+"""`Function`: a Python function with one compiled program per signature."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`Graph`: what was traced for one signature, open to inspection."""
+"""`Graph`: the traced program of one signature, for inspection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The `Function`s that a decorated method is, one for each instance: gone when the instance is."""
+"""The `Function`s of a decorated method: one per instance, dropped with the instance."""
 
 from __future__ import annotations
 

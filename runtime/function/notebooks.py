@@ -1,4 +1,4 @@
-"""The cell magic ``%%autograph``: a cell, and beside it what its functions are rewritten to."""
+"""The cell magic ``%%autograph``, which shows the converted source of the functions in a cell."""
 
 from __future__ import annotations
 

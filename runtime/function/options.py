@@ -1,4 +1,4 @@
-"""What a `Function` is told: its options, and the tools that it works with."""
+"""The options of a `Function`, with checks, and the tools that it uses."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""How a `Function` is pickled: by name where a module has it, whole where none has.
+"""Pickling of `Function`s: by name if a module contains the function, by value otherwise.
 
-`pickle` sends Python functions by name; `cloudpickle`, and the copies of it that joblib, ray and dask have, send those whole
-that the other process cannot import (of ``__main__``, say). Both decide it of plain functions only, by ``__module__`` and
-``__qualname__``. So a `Function` that a module has is pickled as its *anchor*, a plain function that is found under
-``<name of the Function>.pickled_by_name``: whoever sends functions by name finds it there, and with it the `Function` itself; whoever
-sends them whole sends what the anchor holds, the `Recipe`.
+`pickle` sends Python functions by name; `cloudpickle`, and the copies of it that joblib, ray and dask have, send
+those whole that the other process cannot import (of ``__main__``, say). Both decide it of plain functions only, by
+``__module__`` and ``__qualname__``. So a `Function` that a module has is pickled as its *anchor*, a plain function
+that is found under ``<name of the Function>.pickled_by_name``: whoever sends functions by name finds it there, and
+with it the `Function` itself; whoever sends them whole sends what the anchor holds, the `Recipe`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""Calls that meet nothing but plain Python values, for which the function as it is written will do.
+"""Detect calls with plain Python values only, for which the unconverted function can run.
 
-Converted code asks at every statement whether a value is traced. Where no argument is an array, where the code reads nothing that could
-lead to one, and where what it calls is such code too, there is nothing to ask: from numbers, texts and containers of them Python makes
-nothing else. What the code reads is looked at once, and compared at every call; what is not known to be harmless is not.
+Converted code asks at every statement whether a value is traced. Where no argument is an array, where the code reads
+nothing that could lead to one, and where what it calls is such code too, there is nothing to ask: from numbers, texts
+and containers of them Python makes nothing else. What the code reads is looked at once, and compared at every call;
+what is not known to be harmless is not.
 """
 
 from __future__ import annotations

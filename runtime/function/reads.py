@@ -1,8 +1,8 @@
-"""What functions read of the objects that some roots lead to, as it was at one time, and whether it still is.
+"""Snapshots of what functions read from objects, to detect changes between calls.
 
 From globals, closure variables and arguments the attributes that the code names lead to other objects, and containers
-to their items. What is found there is compared at every call, by source written for the purpose: numbers, texts, arrays and functions by
-identity, containers by their items, NumPy arrays by their content.
+to their items. What is found there is compared at every call, by source written for the purpose: numbers, texts,
+arrays and functions by identity, containers by their items, NumPy arrays by their content.
 """
 
 from __future__ import annotations

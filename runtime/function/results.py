@@ -1,4 +1,6 @@
-"""How a function's results leave its program: arrays as outputs, and with them what the rest is made of anew on each call."""
+"""Split a function's results into arrays, which are outputs of the program, and the rest, which is rebuilt on each
+call.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether calls of `Function`s go to their programs by the blocks written for them, past whatever looks at each call."""
+"""Whether calls of `Function`s may use generated dispatch code, or must go through the general path."""
 
 from __future__ import annotations
 

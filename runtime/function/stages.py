@@ -1,4 +1,4 @@
-"""Programs ahead of their calls: `Function.lower`, ``trace`` and ``eval_shape``, as `jax.jit`'s functions have them.
+"""Ahead-of-time stages of a `Function`: ``lower``, ``trace`` and ``eval_shape``, as in `jax.jit`.
 
 `jax.export.export` takes whatever has ``trace`` and ``lower``, so it takes a `Function`, too.
 """

@@ -1,4 +1,4 @@
-"""Functions whose derivative is not that of their operations: `custom_gradient`, `stop_gradient`, `recompute_grad`."""
+"""Functions with custom derivatives: `custom_gradient`, `stop_gradient`, `recompute_grad`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`value_and_grad` and `grad`: derivatives of a function by Variables and by its arguments."""
+"""`value_and_grad` and `grad`: derivatives with respect to Variables and arguments."""
 
 from __future__ import annotations
 

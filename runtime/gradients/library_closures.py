@@ -1,4 +1,4 @@
-"""Library functions that close over the user's functions: copies of them that call these converted.
+"""Copy library functions that close over user functions, so that the copies call the converted ones.
 
 A library's function that was made outside converted code, an optimizer of optax with a schedule say, holds the user's
 functions in its closure and calls them as they are.

@@ -1,4 +1,4 @@
-"""Optimizers whose state is in Variables: optax's transformations with the interface of Keras' optimizers.
+"""Optimizers with their state in Variables, from optax's gradient transformations.
 
 >>> import autograph as ag, jax.numpy as jnp, optax
 >>> w = ag.Variable(jnp.zeros(2), name="w")

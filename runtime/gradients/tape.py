@@ -1,4 +1,4 @@
-"""`GradientTape`: derivatives of what a block of code computed."""
+"""`GradientTape`: derivatives of the operations in a block of code."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What staged code reads and writes outside of its local variables: locations, the journal, aliases, leaked tracers."""
+"""Reads and writes of staged code outside of its local variables: locations, the journal, aliases, leaked tracers."""

@@ -1,4 +1,4 @@
-"""First reads of cached properties in staged statements, which have nowhere to keep what is computed."""
+"""Refuse the first read of a cached property in a staged statement where the cached value could leak."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""`Copies`: how large loops in Python make the program that is being recorded, by which they are run or staged.
+"""`Copies`: the size of unrolled loops in the program being recorded, which decides whether a loop is staged.
 
-A loop that Python runs while a program is recorded leaves its body in the program once for each iteration. What counts
-is the size that this comes to: iterations times the operations of one, loops in loops multiplied.
+A loop that Python runs while a program is recorded leaves its body in the program once for each iteration. What
+counts is the size that this comes to: iterations times the operations of one, loops in loops multiplied.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What leads to an object: what code can reach, and the variables of the user's running functions."""
+"""Find what refers to an object: reachable code and the variables of running functions."""
 
 from __future__ import annotations
 

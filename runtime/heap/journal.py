@@ -1,14 +1,13 @@
-"""`Journal`: writes to objects while a block is traced, whoever makes them, so that they can be undone, carried,
-or refused.
+"""`Journal`: the writes to objects while a block is traced, to undo, carry or refuse them.
 
 A block of a staged statement runs once, at trace time, whether or not it will be taken and however often. What it
 writes to an object that was there before must become state of the statement. Converted code reports each write
 before it is made; the innermost region keeps the value that was there. When the block has run, the region gives the
 places written, with what they hold, and puts back what they held.
 
-An object that the block itself made is no concern of the statement's. Converted code reports what it makes; of what else
-makes objects (displays of fixed length, libraries), one is told by this: nothing that the block can reach, as it was before,
-leads to it.
+An object that the block itself made is no concern of the statement's. Converted code reports what it makes; of what
+else makes objects (displays of fixed length, libraries), one is told by this: nothing that the block can reach, as it
+was before, leads to it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Traced values that a compiled function would leave on objects from outside of it: refused when its trace ends.
+"""Refuse tracers that a compiled function leaves in objects from outside, when its trace ends.
 
 The function's Python runs once for each trace; what it writes to an object from outside would stay the value of that
 trace, which nothing can read. While a trace runs the `Journal` notes the first write to each place. An object is from

@@ -1,4 +1,4 @@
-"""Lists of converted code where they leave it: as results of compiled functions, and as arguments of libraries."""
+"""Convert traced lists to Python lists where they leave converted code: as results, and as arguments of libraries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which variables a running function may still read, by its bytecode."""
+"""Find the variables that a running function may still read, from its bytecode."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""`Moment`: what a handler finds when an exception is raised under a traced condition.
+"""`Moment`: the state of objects when an exception is raised under a traced condition, as its handler sees it.
 
 A handler sees all that was written before the exception, and nothing that would have been written after it. What the
-variables and places of a ``try`` hold where the exception is raised is taken apart there: the traced values are carried out
-of the staged statements with the exception, the rest is known.
+variables and places of a ``try`` hold where the exception is raised is taken apart there: the traced values are
+carried out of the staged statements with the exception, the rest is known.
 """
 
 from __future__ import annotations

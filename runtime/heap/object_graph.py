@@ -1,4 +1,4 @@
-"""Which objects lead to which: through attributes, items, closures and bound arguments."""
+"""The references between objects: attributes, items, closures and bound arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""`Place`: what a program can write to, besides its own local variables: attributes, contents of containers, cells, globals."""
+"""`Place`: a location outside of local variables that a program can write to: an attribute, an item, a cell, a
+global.
+"""
 
 from __future__ import annotations
 

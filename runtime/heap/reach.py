@@ -1,7 +1,7 @@
-"""`Reach`: what code can reach and may write without a report, compared with itself when the code has run.
+"""`Reach`: the objects that unconverted code can reach, compared before and after a call to find its writes.
 
-Converted code reports its writes to the `Journal`. Library code, functions that are not converted, descriptors and what
-else Python calls by itself do not.
+Converted code reports its writes to the `Journal`. Library code, functions that are not converted, descriptors and
+what else Python calls by itself do not.
 """
 
 from __future__ import annotations

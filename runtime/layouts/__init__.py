@@ -1,1 +1,1 @@
-"""Layouts: what values look like to XLA, and the one layout that two of them have in common."""
+"""Layouts: the structure of Python values for XLA, and the join of two layouts."""

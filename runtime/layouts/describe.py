@@ -1,4 +1,4 @@
-"""`describe` takes a value apart into its layout and its leaves; `unflatten` puts it together again."""
+"""`describe` flattens a value into a layout and leaves; `unflatten` rebuilds it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When two functions do the same: made by one line, from one set of variables."""
+"""Decide when two function objects are equal: the same code with the same closure variables."""
 
 from __future__ import annotations
 

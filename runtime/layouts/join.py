@@ -1,4 +1,4 @@
-"""`Joiner`: the least layout that holds the values of two, and how the leaves of each become leaves of it."""
+"""`Joiner`: the least common layout of two layouts, and the conversion of leaves to it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The kinds of layouts.
+"""The classes of layouts.
 
-A layout says how a value is put together from its *leaves*, the arrays and Python objects that it holds, in order, and
-what each leaf is. Layouts are a lattice: `join.Joiner` finds the least layout that holds the values of two.
+A layout says how a value is put together from its *leaves*, the arrays and Python objects that it holds, in order,
+and what each leaf is. Layouts are a lattice: `join.Joiner` finds the least layout that holds the values of two.
 
 ========== ======================================== =================================
 Layout     A value                                  Its leaves

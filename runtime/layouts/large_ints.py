@@ -1,4 +1,4 @@
-"""Python ints that no integer of an array's type holds."""
+"""Refuse Python ints that do not fit the integer dtypes of a program."""
 
 from __future__ import annotations
 

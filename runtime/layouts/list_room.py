@@ -1,9 +1,8 @@
-"""`Rooms`: how many elements the lists of a program have room for that its loops lengthen without a known bound, and how many calls
-the stacks of its recursive functions, where a call takes much.
+"""`Rooms`: the capacities of lists without a known bound, and of the stacks of recursive functions.
 
-XLA's sizes are fixed, so such a list begins with room for some elements. A program that runs out of it ends with `OutOfRoom`:
-nothing it did counts, it is recorded again with room for twice as many, and run again. Where that cannot be done, since the
-program prints or is part of another transform, a bound is asked for.
+XLA's sizes are fixed, so such a list begins with room for some elements. A program that runs out of it ends with
+`OutOfRoom`: nothing it did counts, it is recorded again with room for twice as many, and run again. Where that cannot
+be done, since the program prints or is part of another transform, a bound is asked for.
 """
 
 from __future__ import annotations

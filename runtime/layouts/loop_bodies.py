@@ -1,4 +1,4 @@
-"""`LoopBody`: what takes the place of a ``yield`` in a generator of converted code."""
+"""`LoopBody`: the callback that replaces ``yield`` in a converted generator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said of values that have no layout in common."""
+"""Messages about values that have no common layout."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Objects of the user's as state: a variable that is bound to another object of its class, in a branch or a loop.
+"""User objects as state: variables that are rebound to another object of the same class in a branch or loop.
 
 XLA cannot choose between two objects; it can choose between their attributes. Where a staged statement leaves one of
-two objects in a variable, the variable gets a third, with each attribute chosen. As long as nobody writes to them, the
-three cannot be told from what Python would give. `Identities` refuses writes that could tell.
+two objects in a variable, the variable gets a third, with each attribute chosen. As long as nobody writes to them,
+the three cannot be told from what Python would give. `Identities` refuses writes that could tell.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The variables of a staged statement: found by name, read and written through their cells, taken apart into leaves.
+"""The variables of a staged statement: found by name, accessed through their cells, flattened into leaves.
 
 A variable that some path leaves unbound holds a placeholder on that path. `Marks` remembers which values are such
 placeholders, and under which condition they are real.

@@ -1,4 +1,4 @@
-"""Python values as part of a signature: each by type and value, or by identity and then held weakly."""
+"""Python values in a signature: by type and value, or by identity with a weak reference."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What leaves the process: `save`, `load`, and what lies between them. See README.md."""
+"""Saving and loading: `save`, `load` and their file formats. See README.md."""

@@ -1,4 +1,4 @@
-"""What an attribute of a saved object is: a node of `structures`, with slots for what is more than data.
+"""Encode the attributes of saved objects as nodes of `structures`.
 
 In the manifest it is ``{"form": node, "slots": [part …]}``. A part is one of
 

@@ -1,7 +1,7 @@
-"""Checkpoints: the state of training as a tree of arrays, for a checkpoint manager to keep.
+"""Checkpoints: the state of training as a pytree of arrays, for a checkpoint manager.
 
-`state` gives what changes while a program trains, and `restore` sets it in place; between them a manager, orbax's for one,
-writes the arrays and reads them again.
+`state` gives what changes while a program trains, and `restore` sets it in place; between them a manager, orbax's for
+one, writes the arrays and reads them again.
 
 >>> import autograph as ag
 >>> class Counter(ag.Module):

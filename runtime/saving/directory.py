@@ -1,4 +1,4 @@
-"""Directories that are written whole or not at all, and read without leaving them."""
+"""Write directories atomically, and read them without following paths that lead outside."""
 
 from __future__ import annotations
 

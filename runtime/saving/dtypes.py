@@ -1,4 +1,4 @@
-"""Dtypes by their names, those of random keys among them: ``float32``, ``key<threefry2x32>``."""
+"""Names of dtypes, those of random keys included: ``float32``, ``key<threefry2x32>``."""
 
 from __future__ import annotations
 

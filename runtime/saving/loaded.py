@@ -1,4 +1,4 @@
-"""`load`: a directory that `save` wrote, as a `Module`."""
+"""Read a directory that `save` wrote."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`LoadedModule`: what a saved object is where it has been loaded."""
+"""`LoadedModule`: the object that `load` returns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The manifest: what a saved directory holds, as JSON with a schema, a version and a checksum of itself."""
+"""The manifest of a saved directory: JSON with a schema, a version and a checksum."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loaded programs as Python functions: which one a call is for, and what running it does."""
+"""Loaded programs as Python functions: which program matches a call, and how it runs."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Exceptions that a saved program may come upon, as JSON and back.
+"""Encode the exceptions that a saved program may raise as JSON, and decode them.
 
-Of one of Python's or of ours the class is found again by its name. Of another there is only the name: it is raised as a
-`SavedError` of that name, which is also of Python's class that it was derived from.
+Of one of Python's or of ours the class is found again by its name. Of another there is only the name: it is raised as
+a `SavedError` of that name, which is also of Python's class that it was derived from.
 """
 
 from __future__ import annotations

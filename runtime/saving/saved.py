@@ -1,4 +1,4 @@
-"""`save`: functions, and the Variables that they use, as a directory."""
+"""`save`: write functions and their Variables to a directory."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Whether JSON is what it should be: a small language of schemas, in which the manifest's is written.
+"""Validate JSON against schemas in a small schema language, in which that of the manifest is written.
 
-A schema is a type; ``[schema]``, a list of such; a dict of schemas, with just those keys; `Maybe`, `OneOf`, `Fixed`, `Mapping`; or a
-function, which raises ValueError for what it does not admit.
+A schema is a type; ``[schema]``, a list of such; a dict of schemas, with just those keys; `Maybe`, `OneOf`, `Fixed`,
+`Mapping`; or a function, which raises ValueError for what it does not admit.
 """
 
 from __future__ import annotations

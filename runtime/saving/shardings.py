@@ -1,4 +1,4 @@
-"""How the value of a Variable lies on a mesh of devices, as data, and as a sharding of the devices that are here."""
+"""Encode shardings over named meshes as data, and decode them for the attached devices."""
 
 from __future__ import annotations
 

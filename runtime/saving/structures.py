@@ -1,22 +1,16 @@
-"""How values nest, as JSON: what arguments and results are made of, with numbered slots in the place of arrays.
+"""Encode the structure of arguments and results as JSON, with numbered slots for arrays.
 
 A node is a list whose first item says what it is:
 
-    ["slot", 0]                                    an array
-    ["none"]  ["ellipsis"]
-    ["bool", true]  ["int", "3"]  ["float", "0x1.8p+1"]  ["complex", "0x…", "0x…"]  ["str", "text"]  ["bytes", "base64"]
-    ["enum", "Color", "RED", node]                 a member, and its value
-    ["dtype", "float32"]  ["slice", node, node, node]
-    ["list", [node …]]  ["tuple", …]  ["set", …]  ["frozenset", …]  ["deque", [node …], node]
-    ["dict", [[node, node] …]]  ["ordereddict", …]
-    ["namedtuple", "Point", ["x", "y"], [node …]]  ["dataclass", …]  ["object", …]
-    ["made", 0, node]  ["same", 0]                 an object that is named, and that object again
-    ["text", [part …]]                             a text of values: see `texts`
-    ["opaque", "<function relu>"]                  a value of a signature that has no form outside its process
-    ["optional", node, node]                       whether there is a value, and it
-    ["oneof", node, [node …]]                      which of some constants it is, by number, and the constants
-    ["rows", node, [node …], node, capacity]       a list of traced length: length, columns, one element, room
-    ["padded", node, node]                         an array of traced length: values, length
+    ["slot", 0] an array ["none"] ["ellipsis"] ["bool", true] ["int", "3"] ["float", "0x1.8p+1"] ["complex", "0x…",
+    "0x…"] ["str", "text"] ["bytes", "base64"] ["enum", "Color", "RED", node] a member, and its value ["dtype",
+    "float32"] ["slice", node, node, node] ["list", [node …]] ["tuple", …] ["set", …] ["frozenset", …] ["deque", [node
+    …], node] ["dict", [[node, node] …]] ["ordereddict", …] ["namedtuple", "Point", ["x", "y"], [node …]]
+    ["dataclass", …] ["object", …] ["made", 0, node] ["same", 0] an object that is named, and that object again
+    ["text", [part …]] a text of values: see `texts` ["opaque", "<function relu>"] a value of a signature that has no
+    form outside its process ["optional", node, node] whether there is a value, and it ["oneof", node, [node …]] which
+    of some constants it is, by number, and the constants ["rows", node, [node …], node, capacity] a list of traced
+    length: length, columns, one element, room ["padded", node, node] an array of traced length: values, length
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Arrays in one file, in the format of safetensors: a header in JSON, then the bytes of one array after another.
+"""Read and write arrays in the safetensors format: a JSON header, then the bytes of each array.
 
-Written here and not by the package of that name, which reads into new memory where JAX can use a mapped file as it lies
-(if arrays begin at multiples of 64 bytes), and knows not all of JAX's dtypes.
+Written here and not by the package of that name, which reads into new memory where JAX can use a mapped file as it
+lies (if arrays begin at multiples of 64 bytes), and knows not all of JAX's dtypes.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Texts of values that only the run knows, without the code that makes them.
+"""Encode text that is formatted from run-time values, without the code that formats it.
 
-The text of an exception, ``f"{x:.2f} is too large"``, is made by code, which does not leave the process. That code is run
-once, on slots in the place of the values: a slot formats itself as a mark, and what comes out is text with marks in it.
+The text of an exception, ``f"{x:.2f} is too large"``, is made by code, which does not leave the process. That code is
+run once, on slots in the place of the values: a slot formats itself as a mark, and what comes out is text with marks
+in it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`ChosenArguments`: those arguments of a function that an option names by number or by name, as ``static_argnums`` does."""
+"""`ChosenArguments`: the arguments that an option selects by number or name, as ``static_argnums`` does."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Arguments that must fit given specs: converted where that loses nothing, refused by name where they do not
-fit.
-"""
+"""Check arguments against an ``input_signature``, and convert them where no information is lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The types of a program's inputs, as traced and as specs."""
+"""The types of a program's inputs, as traced types and as specs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a function's arrays are to be: shardings for its arguments and its results."""
+"""Where a function's arrays are placed: the shardings of its arguments and results."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Why a function was traced again: what differs from the trace before that is nearest, and what to do about
-it.
-"""
+"""Explain a retrace: compare the trace with the nearest earlier one, and suggest how to avoid it."""
 
 from __future__ import annotations
 

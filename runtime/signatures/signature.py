@@ -1,5 +1,4 @@
-"""The signature of a call: how its arguments nest, which leaves are arrays, and the Python values of the
-rest.
+"""The signature of a call: the structure of its arguments, the array leaves, and the Python values.
 
 Arrays are told apart by `jax.jit`'s own cache (shape, dtype, weak type, sharding). The rest, a call's
 *static* part, is a key made here: Python values by type and value, other objects by identity, held weakly;

@@ -1,4 +1,4 @@
-"""`TensorSpec`: the shape and dtype that an argument must have, some sizes left open."""
+"""`TensorSpec`: the shape and dtype that an argument must have, with open sizes."""
 
 from __future__ import annotations
 

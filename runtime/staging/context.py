@@ -1,4 +1,4 @@
-"""`Context`: what is known of the program that this thread traces, whatever the options of the code that runs."""
+"""`Context`: the per-thread state of the current trace, shared by all operators."""
 
 from __future__ import annotations
 

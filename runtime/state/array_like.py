@@ -1,4 +1,4 @@
-"""`ArrayLike`: NumPy's operators and an array's methods for objects that hold an array."""
+"""`ArrayLike`: NumPy's operators and array methods for objects that hold an array."""
 
 from __future__ import annotations
 

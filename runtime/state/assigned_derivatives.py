@@ -1,4 +1,4 @@
-"""What `jax.grad` finds in a Variable that was assigned a value that it differentiates."""
+"""`jax.grad` of functions that assign Variables: the tangents of assigned values."""
 
 from __future__ import annotations
 

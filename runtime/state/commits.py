@@ -1,7 +1,7 @@
-"""The values of several Variables, read or written all at once.
+"""Read or write the values of several Variables atomically.
 
-Each is one step of the interpreter's, between whose parts neither another thread nor an interrupt runs: none sees some
-of a call's updates and not the others.
+Each is one step of the interpreter's, between whose parts neither another thread nor an interrupt runs: none sees
+some of a call's updates and not the others.
 """
 
 from __future__ import annotations

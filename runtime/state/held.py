@@ -1,4 +1,4 @@
-"""Arrays and counters that belong to a dataset: Variables, so that a program takes them as inputs."""
+"""Arrays and counters of a dataset, kept in Variables so that programs take them as inputs."""
 
 from __future__ import annotations
 

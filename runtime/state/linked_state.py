@@ -1,8 +1,8 @@
-"""Variables of flax.nnx and Keras as state of a program, as those of ours are.
+"""Variables of flax.nnx and Keras as state of a program.
 
-A `Linked` stands for one such variable. While a program is recorded that uses the objects around it, the variable is of a class
-made for the purpose, through which it is read and written by what stands for it in the program; its value stays where
-its library keeps it.
+A `Linked` stands for one such variable. While a program is recorded that uses the objects around it, the variable is
+of a class made for the purpose, through which it is read and written by what stands for it in the program; its value
+stays where its library keeps it.
 """
 
 from __future__ import annotations

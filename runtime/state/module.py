@@ -1,4 +1,4 @@
-"""`Module`: an object whose Variables are found by walking it."""
+"""`Module`: a base class that finds the Variables in its attributes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Jobs of several processes (`jax.distributed`): what one of them can read, and what all must do alike."""
+"""Jobs of several processes (`jax.distributed`): what one process can read, and what all must do alike."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random numbers with state: new ones at every execution of a compiled function.
+"""Stateful random numbers: each execution of a compiled function draws new ones.
 
 `jax.random` is a function of a key. A `Generator` keeps the key in a Variable and splits it at each draw, so that a
 program run twice draws twice; what is drawn depends on the seed and on how many draws came before, not on how the

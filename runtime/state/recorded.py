@@ -1,4 +1,4 @@
-"""`Recording`: what a function did with the types of its arrays, and with which Variables."""
+"""`Recording`: the program of a function for given argument types, and the Variables that it uses."""
 
 from __future__ import annotations
 

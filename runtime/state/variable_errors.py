@@ -1,4 +1,4 @@
-"""What is said of Variables that are used where they cannot be: what happened, where, to which, and the way out."""
+"""Messages about Variables that are used where they cannot be."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`Variable`: a mutable array. A `Program` passes it in and out as a value.
+"""`Variable`: a mutable array, which programs take as an input and return as an output.
 
 While one is recorded, a stand-in takes its place.
 """

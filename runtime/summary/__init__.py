@@ -1,4 +1,4 @@
-"""Summaries for TensorBoard, as in ``tf.summary``: what a program writes while it runs, and the graph of what was traced.
+"""Summaries for TensorBoard, as in ``tf.summary``: values, graphs and profiles.
 
 >>> import autograph as ag, jax.numpy as jnp, tempfile
 >>> writer = ag.summary.create_file_writer(tempfile.mkdtemp())

@@ -1,8 +1,8 @@
-"""Where summaries go and which step they are of, where the call does not say: the defaults of a thread.
+"""The default writer and the default step of a thread.
 
 A compiled program must see the defaults of the call that runs it, not those of its trace, and may change them itself
-(``with writer.as_default():`` in a loop). So they are the value of a Variable, which a program takes and gives back like
-the user's.
+(``with writer.as_default():`` in a loop). So they are the value of a Variable, which a program takes and gives back
+like the user's.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Event files: what TensorBoard reads. Their records and protocol buffers are tensorboardX's."""
+"""TensorBoard's event files, written with the protocol buffers of tensorboardX."""
 
 from __future__ import annotations
 

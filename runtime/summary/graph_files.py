@@ -1,4 +1,4 @@
-"""A program's nodes as TensorBoard's graphs have them: a ``GraphDef``."""
+"""Convert the nodes of a program to a ``GraphDef`` for TensorBoard."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The graphs of the functions that run, and a profile of the time that they take, for TensorBoard."""
+"""Collect the graphs of the functions that run, and a profile, for TensorBoard."""
 
 from __future__ import annotations
 

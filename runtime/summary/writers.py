@@ -1,4 +1,4 @@
-"""`SummaryWriter`: an event file that summaries go to."""
+"""`SummaryWriter`: writes summaries to an event file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`scalar`, `histogram` and `text`: at run time, once per execution and in program order, as `autograph.print`."""
+"""`scalar`, `histogram` and `text`: write summaries at run time, in program order."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What is being traced in this thread, where in the user's source, and what was staged there."""
+"""The trace of the current thread: what is being traced, its source locations, and the staged statements."""

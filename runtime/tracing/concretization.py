@@ -1,4 +1,4 @@
-"""What to do where code that is not converted, or cannot be, asks a traced array for its value."""
+"""Errors for unconverted code that asks a tracer for its value."""
 
 from __future__ import annotations
 

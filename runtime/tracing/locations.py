@@ -1,4 +1,4 @@
-"""Where in the user's source something happens, and tracebacks that show nothing else."""
+"""Source locations in the user's code, and tracebacks without internal frames."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""What this thread is recording: the innermost call of a user's function, and how many effects it has recorded
-so far.
-"""
+"""The recording of the current thread: the innermost call of a user's function and its effects so far."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""What was staged while a function was traced: each loop with what it carries and why, each branch, each remark.
+"""The statements staged in a trace: loops with their carries, branches, and remarks.
 
-Records name places in the user's source and types; none holds a traced value. A `Graph` shows them beside the program.
+Records name places in the user's source and types; none holds a traced value. A `Graph` shows them beside the
+program.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Benchmarks: what calls cost."""
+"""Benchmarks."""

@@ -1,5 +1,4 @@
-"""What a call of an `ag.function` costs against the same call of `jax.jit`: ``python -m
-autograph.tools.bench.dispatch``.
+"""The time of a call of an `ag.function` relative to `jax.jit`: ``python -m autograph.tools.bench.dispatch``.
 
 The bodies do next to nothing, so that what is measured is the way to the compiled program. Both sides of a
 line are timed in turns, and the ratio is the median of the ratios of the rounds, whose two sides follow each

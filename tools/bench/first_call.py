@@ -1,7 +1,8 @@
-"""What stands before the first result, and beside it: ``python -m autograph.tools.bench.first_call``.
+"""The time and memory of a first call, by phase: ``python -m autograph.tools.bench.first_call``.
 
-- Programs of 10, 100 and 1,000 statements: conversion, tracing, lowering and compilation, beside those of the same program
-  written by hand with `jax.lax`; tracing again for a new shape; the peak memory of a process that runs the first call.
+- Programs of 10, 100 and 1,000 statements: conversion, tracing, lowering and compilation, beside those of the same
+program written by hand with `jax.lax`; tracing again for a new shape; the peak memory of a process that runs the
+first call.
 - Import of `autograph` beyond that of `jax`.
 - Plain Python that is converted and called outside a trace, against the original.
 

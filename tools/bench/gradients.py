@@ -1,6 +1,7 @@
-"""What differentiable loops cost: ``python -m autograph.tools.bench.gradients``.
+"""The cost of gradients of loops: ``python -m autograph.tools.bench.gradients``.
 
-Each program runs a step a thousand times, a number that is known only when it runs. Compared, in turns within one run:
+Each program runs a step a thousand times, a number that is known only when it runs. Compared, in turns within one
+run:
 
 - forward: the converted loop against a bare `jax.lax.while_loop`;
 - gradient: the same loop against two reverse passes written by hand (all carries kept; a scan of rematerialised

@@ -1,4 +1,4 @@
-"""Workloads in several processes, in turns: who is how fast, with results compared first."""
+"""Run workloads in several processes, in turns, and compare their results and times."""
 
 from __future__ import annotations
 

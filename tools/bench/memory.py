@@ -1,7 +1,7 @@
-"""Memory over many calls and many rows: ``python -m autograph.tools.bench.memory``. It is to stay where it is.
+"""Memory over many calls and many rows, which must stay constant: ``python -m autograph.tools.bench.memory``.
 
-``calls`` gives one Function fresh Python values, each a signature of its own, of which the cache keeps a bounded number.
-``rows`` streams rows from a generator through one staged loop.
+``calls`` gives one Function fresh Python values, each a signature of its own, of which the cache keeps a bounded
+number. ``rows`` streams rows from a generator through one staged loop.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The environments of the peers, made on demand, and the processes that run in them."""
+"""Environments and worker processes of the other compilers, made on demand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was measured, as a Markdown table and as a plot."""
+"""Write the measurements as a Markdown table and as a plot."""
 
 from __future__ import annotations
 

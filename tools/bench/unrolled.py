@@ -1,8 +1,7 @@
-"""Loops and nests of loops over Python numbers, as one staged loop and iteration by iteration:
-``python -m autograph.tools.bench.unrolled``.
+"""Compare loops over Python numbers staged and unrolled: ``python -m autograph.tools.bench.unrolled``.
 
-Tracing and compilation in seconds, both ways in one run, at each number of iterations, and their ratio. The loop that runs
-iteration by iteration has ``unroll=True``.
+Tracing and compilation in seconds, both ways in one run, at each number of iterations, and their ratio. The loop that
+runs iteration by iteration has ``unroll=True``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One CPython test module, run twice in processes of their own, and what differs."""
+"""Run one CPython test module twice, in processes of their own, and compare."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The examples of doctests, converted.
+"""Convert the examples of doctests.
 
 An example is a module's top level, and only functions are converted. So each example becomes the body of a function
 whose variables are all declared global, and that function is converted and called:
@@ -10,7 +10,8 @@ whose variables are all declared global, and that function is converted and call
                                    displayhook([n for _ in 'ab'])
 
 What cannot stand in a function (``from m import *``, an annotated global, ``from __future__``) runs as it is. That a
-lambda or generator made in an example is now named ``example.<locals>.<lambda>`` is undone where outputs are compared.
+lambda or generator made in an example is now named ``example.<locals>.<lambda>`` is undone where outputs are
+compared.
 """
 
 from __future__ import annotations

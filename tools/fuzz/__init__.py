@@ -1,1 +1,1 @@
-"""Generated programs: plain Python says what each must give; every way of running it converted must agree."""
+"""Generated programs, compared with plain Python in every way of running them."""

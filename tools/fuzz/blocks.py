@@ -1,4 +1,4 @@
-"""Random statements that hold others, beside conditionals and loops; and what grows or is bound on some paths."""
+"""Generate compound statements other than conditionals and loops, and variables that only some paths define."""
 
 from __future__ import annotations
 

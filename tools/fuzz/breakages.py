@@ -1,4 +1,4 @@
-"""Ways to break the compiler, each for one process: a fuzzer that finds none of them would prove nothing."""
+"""Ways to break the compiler on purpose, to test that the fuzzer finds them."""
 
 from __future__ import annotations
 

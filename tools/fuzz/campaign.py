@@ -1,4 +1,4 @@
-"""Runs many programs in worker processes, shrinks what fails, and adds up what came of it."""
+"""Run many programs in worker processes, shrink failures, and summarise the results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random expressions of a wanted type, over the variables that surely have a value where they stand."""
+"""Generate expressions of a given type over the variables that are defined."""
 
 from __future__ import annotations
 

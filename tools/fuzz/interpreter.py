@@ -1,4 +1,4 @@
-"""Evaluates traced programs in NumPy: what a program means, without the second that XLA takes to compile it.
+"""Evaluate traced programs with NumPy, without the time that XLA takes to compile them.
 
 An operation that has no rule here is evaluated by JAX, one at a time. This sees what tracing made of a program; that
 XLA is given the same is seen where programs are compiled (`campaign.is_compiled`).

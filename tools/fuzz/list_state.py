@@ -1,4 +1,4 @@
-"""Random loops whose state is containers: lists asked for their length, windows, stacks, dicts, deques and heaps."""
+"""Generate loops whose carry contains containers: windows, stacks, dicts, deques and heaps."""
 
 from __future__ import annotations
 

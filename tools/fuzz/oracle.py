@@ -1,4 +1,4 @@
-"""What plain Python gives, on NumPy values, for inputs on which a correct compiler must give the same."""
+"""Run a program as plain Python on NumPy values, and decide which inputs must give equal results."""
 
 from __future__ import annotations
 

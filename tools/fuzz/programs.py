@@ -1,4 +1,4 @@
-"""Random well-typed programs and inputs for them; program number k is a function of k."""
+"""Generate well-typed programs with inputs; the program number is the seed."""
 
 from __future__ import annotations
 

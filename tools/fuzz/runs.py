@@ -1,4 +1,4 @@
-"""One program in one way of running it: agreement, a refusal, or a difference."""
+"""Run one program in one mode: agreement, a refusal, or a difference."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A failing program as a test file that needs nothing of the generator."""
+"""Write a failing program as a test file that does not need the generator."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Saved models that are changed at random: each is refused with `LoadError`, or loads and does what the original does.
+"""Corrupt saved models at random: each must raise `LoadError`, or load and behave like the original.
 
-Changed are bytes of all files (flipped, cut, inserted, exchanged between files) and parts of the manifest, which then gets the
-checksum that it has, so that what is behind the checksum is tried too: there a value may be another one that is as good (a
-default, a text), so what loads is asked only to end in results or exceptions. Each batch runs in a process of its own, and a
-process that crashes, grows or hangs is a finding.
+Changed are bytes of all files (flipped, cut, inserted, exchanged between files) and parts of the manifest, which then
+gets the checksum that it has, so that what is behind the checksum is tried too: there a value may be another one that
+is as good (a default, a text), so what loads is asked only to end in results or exceptions. Each batch runs in a
+process of its own, and a process that crashes, grows or hangs is a finding.
 """
 
 from __future__ import annotations

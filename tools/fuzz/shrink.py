@@ -1,4 +1,4 @@
-"""Makes a failing program smaller, as long as it still fails in the same way."""
+"""Shrink a failing program while it fails in the same way."""
 
 from __future__ import annotations
 

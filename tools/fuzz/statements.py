@@ -1,4 +1,4 @@
-"""Random statements: each leaves behind a scope of what surely has a value after it, of the type it had."""
+"""Generate statements, and track the variables that are defined after each, with their types."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What is done to staged statements so that XLA makes better code of them."""
+"""Optimisations of staged statements before they are lowered to `jax.lax`."""

@@ -1,13 +1,14 @@
-"""Arrays that a loop reads and writes at its index become rows that a `jax.lax.scan` takes and gives.
+"""Turn arrays that a loop reads and writes at its index into the scanned inputs and outputs of a `jax.lax.scan`.
 
-``y = x[i]`` in a loop over ``range(n)`` is a slice of a whole array at a computed place, ``out[i] = y`` a write to one that every
-iteration carries. Where each iteration touches one row of an array, at a place that is ``first + step * index``, and no other
-iteration touches that row, the body is given the row before and leaves the row after: it computes with single elements, XLA
-copies no array and checks no index, and a reverse pass adds to no whole array. Writes under a condition are a choice between the
-new row and the old one. An array that the loop never writes may be read at several such places, and elsewhere as well.
+``y = x[i]`` in a loop over ``range(n)`` is a slice of a whole array at a computed place, ``out[i] = y`` a write to
+one that every iteration carries. Where each iteration touches one row of an array, at a place that is
+``first + step * index``, and no other iteration touches that row, the body is given the row before and leaves the row
+after: it computes with single elements, XLA copies no array and checks no index, and a reverse pass adds to no whole
+array. Writes under a condition are a choice between the new row and the old one. An array that the loop never writes
+may be read at several such places, and elsewhere as well.
 
-Only a row at constant places, or at places that the loop does not change, is taken: ``a[i, j]`` in the loop over ``j`` is an element
-of row ``i``, and in the loop over ``i`` around it, that row.
+Only a row at constant places, or at places that the loop does not change, is taken: ``a[i, j]`` in the loop over
+``j`` is an element of row ``i``, and in the loop over ``i`` around it, that row.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
-"""Loops that count by an item instead of an index.
+"""Choose an induction variable other than the loop index where the body counts by one.
 
-``for m in range(p * p, n, p)`` with traced bounds is staged with an index, and its body computes ``m`` from that. Where
-a body uses the index for nothing else, the loop carries ``m`` itself and adds the step to it: a multiplication and an
-addition fewer in every iteration (1.1 times faster on the sieve of Eratosthenes). It ends when ``m`` is where the
-last step would lead, which holds in wrapping arithmetic too: no earlier item equals that one, as the items of a range
-lie within the integers. Of other sums of that form, which a body may hold as well, only steps by one have this property.
+``for m in range(p * p, n, p)`` with traced bounds is staged with an index, and its body computes ``m`` from that.
+Where a body uses the index for nothing else, the loop carries ``m`` itself and adds the step to it: a multiplication
+and an addition fewer in every iteration (1.1 times faster on the sieve of Eratosthenes). It ends when ``m`` is where
+the last step would lead, which holds in wrapping arithmetic too: no earlier item equals that one, as the items of a
+range lie within the integers. Of other sums of that form, which a body may hold as well, only steps by one have this
+property.
 """
 
 from __future__ import annotations

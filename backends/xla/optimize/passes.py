@@ -1,8 +1,8 @@
-"""The passes over staged statements, each with the reason for it and for its place.
+"""The optimisation passes, in order, each with the reason for its position.
 
-Figures are of XLA's CPU backend; docs/performance.md says how they were measured. They run while tracing, for all platforms
-alike: docs/targets.md says what each does on others. What is left of a conditional may become a select when it is lowered, which is
-after it has been differentiated, and for a platform: see `platforms`.
+Figures are of XLA's CPU backend; docs/performance.md says how they were measured. They run while tracing, for all
+platforms alike: docs/targets.md says what each does on others. What is left of a conditional may become a select when
+it is lowered, which is after it has been differentiated, and for a platform: see `platforms`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""What the integers in a loop's body are in terms of its index: ``first + step * index``, or the same in every iteration.
+"""Find the integers in a loop's body that are loop-invariant or an affine function of the index.
 
-An index passes through a few operations on its way to an array: JAX adds the array's size where it is negative, a branch that does
-not write puts a number beyond any array in its place. Where the loop's length is known, all of these have known results.
+An index passes through a few operations on its way to an array: JAX adds the array's size where it is negative, a
+branch that does not write puts a number beyond any array in its place. Where the loop's length is known, all of these
+have known results.
 """
 
 from __future__ import annotations

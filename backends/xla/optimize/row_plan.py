@@ -1,4 +1,4 @@
-"""Which arrays of a loop can go by rows, and what that makes of the equations of its body (see `by_rows`)."""
+"""Plan which arrays of a loop become scanned rows, and rewrite the equations of its body. See `by_rows`."""
 
 from __future__ import annotations
 

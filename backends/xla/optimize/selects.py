@@ -1,12 +1,14 @@
-"""Which blocks may run although they are not taken: short, pure, and harmless to differentiate.
+"""Decide which branches may run unconditionally, with a select for their results: small, pure and safe to
+differentiate.
 
 A conditional costs XLA's CPU backend more than the few scalar operations that such a block holds, and on a GPU it
 costs a synchronisation. Running both blocks and selecting is the faster form (see docs/performance.md), if nothing
 can be seen of the block not taken. That is decided twice. While tracing, a select takes the place of a conditional
-where derivatives cannot tell: a derivative must not turn zero into NaN, so of floating-point operations only those are
-allowed whose derivative is finite everywhere, unless no result has a derivative. When a conditional that is left is
-lowered, it has been differentiated already, and any short and pure block may run (`runs_both`, up to the limits of the platform
-that it is lowered for: `platforms`): XLA defines what division by zero and indices out of range give, and the select drops it.
+where derivatives cannot tell: a derivative must not turn zero into NaN, so of floating-point operations only those
+are allowed whose derivative is finite everywhere, unless no result has a derivative. When a conditional that is left
+is lowered, it has been differentiated already, and any short and pure block may run (`runs_both`, up to the limits of
+the platform that it is lowered for: `platforms`): XLA defines what division by zero and indices out of range give,
+and the select drops it.
 """
 
 from __future__ import annotations

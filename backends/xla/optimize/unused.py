@@ -1,4 +1,4 @@
-"""Programs without what nothing reads: equations, and results of conditionals."""
+"""Dead code elimination: equations and results of conditionals that nothing reads."""
 
 from __future__ import annotations
 

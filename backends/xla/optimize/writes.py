@@ -1,13 +1,13 @@
-"""Item assignment under a condition: an unconditional write, whose index is out of range where nothing is written.
+"""Turn a conditional item assignment into an unconditional one whose index is out of range where it must not write.
 
 XLA copies an array in every iteration of a loop that carries it through a branch in which it is read and written (20
 to 30 times the time of a bubble sort of 200 numbers), and under ``vmap`` such a branch becomes a select of the whole
-array. So a conditional whose blocks leave an array as it was but for a few small writes (``x[i] = v`` is a scatter that
-drops what is out of range) is taken apart: what the blocks read of the array is read before it, the conditional
+array. So a conditional whose blocks leave an array as it was but for a few small writes (``x[i] = v`` is a scatter
+that drops what is out of range) is taken apart: what the blocks read of the array is read before it, the conditional
 chooses indices and values, and the writes come after it. A block that does not make a write gives it an index beyond
-any array. On a CPU that stays a conditional for XLA, however short (`platforms`): after a select XLA would read the array again
-in each operation that needs the element, some of them after the write, and copy the array to be able to. Only in the body of a
-loop that never reads what it writes (`release_conditionals`) nothing of the kind can happen.
+any array. On a CPU that stays a conditional for XLA, however short (`platforms`): after a select XLA would read the
+array again in each operation that needs the element, some of them after the write, and copy the array to be able to.
+Only in the body of a loop that never reads what it writes (`release_conditionals`) nothing of the kind can happen.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""The differentiable ``while``: a loop primitive with derivatives in both modes, to any order."""
+"""A loop primitive with forward-mode and reverse-mode derivatives of any order."""

@@ -1,18 +1,18 @@
-"""The states of a loop for its gradient: some kept while it runs forward, the others run again on the way back.
+"""Checkpointing of loop states for reverse mode: some states are kept, the others are recomputed.
 
 While the loop is running nobody knows how long it will be. States are kept in a fixed number of rows: every one at
-first; when the rows are full, only those that begin a block, and when they are full again, of blocks twice as long, and so on
-(the simplest, equidistant form of dynamic checkpointing: Wang, Moin, Iaccarino, "Minimal repetition
-dynamic checkpointing algorithm for unsteady adjoint calculation", SIAM J. Sci. Comput. 31, 2009). On the way back the
-number of steps is known, and a block is run again into rows set aside for that: at once where they hold all
-of it, else split at the binomial point (Griewank, Walther, "Algorithm 799: revolve", ACM TOMS 26, 2000). With R
-rows, a loop of up to R steps runs nothing again, one of up to about R*R/4 steps each step once more, and each further
-repetition multiplies the reach by about R/4.
+first; when the rows are full, only those that begin a block, and when they are full again, of blocks twice as long,
+and so on (the simplest, equidistant form of dynamic checkpointing: Wang, Moin, Iaccarino, "Minimal repetition dynamic
+checkpointing algorithm for unsteady adjoint calculation", SIAM J. Sci. Comput. 31, 2009). On the way back the number
+of steps is known, and a block is run again into rows set aside for that: at once where they hold all of it, else
+split at the binomial point (Griewank, Walther, "Algorithm 799: revolve", ACM TOMS 26, 2000). With R rows, a loop of
+up to R steps runs nothing again, one of up to about R*R/4 steps each step once more, and each further repetition
+multiplies the reach by about R/4.
 
-No state is ever moved: `_Rows` gives each step a row such that, whenever fewer stay, those that stay keep theirs, and the
-others' are taken next. So recording is one loop: the loop's own operations and one number to compute. All this serves compile
-time: XLA on CPU compiles nearly every operation that stands outside the smallest loops as a kernel of its own, at some
-10 ms each.
+No state is ever moved: `_Rows` gives each step a row such that, whenever fewer stay, those that stay keep theirs, and
+the others' are taken next. So recording is one loop: the loop's own operations and one number to compute. All this
+serves compile time: XLA on CPU compiles nearly every operation that stands outside the smallest loops as a kernel of
+its own, at some 10 ms each.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A loop that may be differentiated: the primitives ``while``, and ``while_recorded``, which keeps states."""
+"""The primitives ``while``, a differentiable loop, and ``while_recorded``, which keeps its states."""
 
 from __future__ import annotations
 

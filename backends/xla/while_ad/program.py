@@ -1,7 +1,7 @@
-"""`LoopProgram`: a staged loop as a value, and the programs that follow from it: its derivative, its batch, a part of it.
+"""`LoopProgram`: a staged loop as a value, and its transformations: jvp, vmap and partial evaluation.
 
-A program is ``while test(consts, carry): carry = body(consts, carry)``, test and body closed over nothing. All that the
-loop reads from outside is among its consts, so that derivatives reach it.
+A program is ``while test(consts, carry): carry = body(consts, carry)``, test and body closed over nothing. All that
+the loop reads from outside is among its consts, so that derivatives reach it.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Reverse mode of a staged loop; how a ``while`` differentiates in both modes, to any order.
+"""The reverse-mode derivative of a staged loop, and how it composes with forward mode.
 
 Three primitives, each closed under ``jvp`` and ``vmap``:
 
-- ``while`` (`primitive.loop_p`) runs a `LoopProgram`; where nothing differentiates it, it is `jax.lax.while_loop`. Its
-  forward derivative is the ``while`` of carry and tangents together.
-- ``while_recorded`` (`primitive.record_p`) also keeps rows on the way: states, and what of an iteration's derivative it pays
-  to keep (`rows`, `residuals`); how many, says `checkpoints`.
+- ``while`` (`primitive.loop_p`) runs a `LoopProgram`; where nothing differentiates it, it is `jax.lax.while_loop`.
+Its forward derivative is the ``while`` of carry and tangents together.
+- ``while_recorded`` (`primitive.record_p`) also keeps rows on the way: states, and what of an iteration's derivative
+it pays to keep (`rows`, `residuals`); how many, says `checkpoints`.
 - ``while_reversed`` (`reverse_sweep.sweep_p`) runs a step over those states from the last to the first: with the step
   that pulls cotangents back through one iteration, it is the reverse pass.
 
@@ -14,9 +14,9 @@ Reverse mode begins where JAX asks for the part of a ``while`` of carry and tang
 transpose is the sweep.
 
 A sweep is linear in the cotangents, and that is all that second derivatives need: with body ``f`` and step ``s`` on
-cotangents ``y``, the transpose of the sweep's tangent is a sweep again, over the states of the loop of ``x`` and ``w``,
-where the transpose of ``s`` pushes ``w`` forward. So no reverse pass is ever differentiated operation by operation, and
-the gradient of a gradient keeps as few states as a gradient.
+cotangents ``y``, the transpose of the sweep's tangent is a sweep again, over the states of the loop of ``x`` and
+``w``, where the transpose of ``s`` pushes ``w`` forward. So no reverse pass is ever differentiated operation by
+operation, and the gradient of a gradient keeps as few states as a gradient.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The primitive of a reverse pass, ``while_reversed``: a step over the states of a loop, from the last to the first."""
+"""The primitive ``while_reversed``: the reverse sweep over the states of a loop, from the last to the first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is kept of the states of a loop, one row for each, and the reverse pass over rows."""
+"""Buffers with one row of saved values per iteration, and the reverse sweep over them."""
 
 from __future__ import annotations
 

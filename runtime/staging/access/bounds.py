@@ -1,4 +1,4 @@
-"""Indices that are out of range, which XLA clamps or leaves out: with ``check_bounds`` they raise Python's `IndexError`."""
+"""Raise `IndexError` at run time for indices that are out of range, with ``check_bounds``."""
 
 from __future__ import annotations
 

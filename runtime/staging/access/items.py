@@ -1,4 +1,4 @@
-"""Writes to items and attributes: arrays get new values, everything else Python's own assignment."""
+"""Writes to items and attributes: functional updates for arrays, Python's assignment for everything else."""
 
 from __future__ import annotations
 

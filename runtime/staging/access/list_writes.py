@@ -1,4 +1,4 @@
-"""Writes to lists at a traced index, and to what a traced index chose: each item becomes one of two values."""
+"""Writes to lists at a traced index, as a select between the old and the new value of each item."""
 
 from __future__ import annotations
 

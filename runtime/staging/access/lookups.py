@@ -1,4 +1,4 @@
-"""Items read at a traced index from what is not an array: lists, tuples and NumPy's arrays."""
+"""Reads of lists, tuples and NumPy arrays at a traced index."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes where a boolean mask is true, alone or among other indices: whole arrays and a choice between them.
+"""Writes through boolean masks, alone or among other indices, as selects over whole arrays.
 
 How many elements a traced mask takes is only known when the program runs, so nothing is gathered: ``a[mask, 1] = v``
 takes the part ``a[:, 1]``, and chooses in it between ``v`` and what was there. Where the values are as many as the

@@ -1,4 +1,4 @@
-"""Operators and attributes of users' objects, through the converted methods of their classes."""
+"""Operators and attributes of user objects, through the converted methods of their classes."""
 
 from __future__ import annotations
 

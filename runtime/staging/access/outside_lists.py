@@ -1,6 +1,4 @@
-"""Writes to lists, dicts and sets that live outside the function: at trace time; under a traced condition, or with
-`Feature.LISTS`, at run time.
-"""
+"""Writes to lists, dicts and sets from outside the function: at trace time, or at run time with `Feature.LISTS`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions and methods that write to what they are given, and say so: `setattr`, ``list.append(items, x)``, `heapq.heappush`."""
+"""Functions that are known to write to their arguments: `setattr`, ``list.append(items, x)``, `heapq.heappush`."""
 
 from __future__ import annotations
 

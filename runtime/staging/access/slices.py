@@ -1,4 +1,4 @@
-"""Slices with traced bounds: windows of a known size at a traced place, and writes to spans of a traced size."""
+"""Slices with traced bounds: windows of known size, and writes to ranges of traced size."""
 
 from __future__ import annotations
 

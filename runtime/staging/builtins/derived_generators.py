@@ -1,4 +1,6 @@
-"""What `enumerate`, `zip` and their like make of a generator of converted code, as generator functions to be converted."""
+"""`enumerate`, `zip` and similar builtins over converted generators, as generator functions that are converted in
+turn.
+"""
 
 from __future__ import annotations
 

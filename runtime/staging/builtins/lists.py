@@ -1,4 +1,4 @@
-"""Lists that converted code makes, and what builtins and `jax.numpy` give for those of traced length."""
+"""Lists in converted code, and builtins and functions of `jax.numpy` for lists of traced length."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`logging` and `warnings` in programs: what staged code logs, and warns of, happens when it runs, as with ``print``."""
+"""`logging` and `warnings` in staged code, at run time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Python's builtins where they meet traced values; on anything else, the builtins themselves."""
+"""Python's builtins for traced values. For other values, the builtins themselves run."""
 
 from __future__ import annotations
 

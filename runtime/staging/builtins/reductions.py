@@ -1,4 +1,4 @@
-"""Generator expressions in traces, and what ``sum``, ``max``, ``next`` and their like do with them: staged loops."""
+"""Stage generator expressions that ``sum``, ``max``, ``next`` and similar builtins consume, as loops."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""tqdm's bars in programs: what converted code makes with tqdm's own names moves when the program runs."""
+"""tqdm's progress bars in staged code, at run time."""
 
 from __future__ import annotations
 

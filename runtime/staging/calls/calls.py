@@ -1,4 +1,4 @@
-"""Which called functions are converted, and how functions that take functions get converted ones."""
+"""Convert functions when converted code calls them, and functions passed as arguments."""
 
 from __future__ import annotations
 

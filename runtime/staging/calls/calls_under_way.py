@@ -1,4 +1,4 @@
-"""Calls of functions that may call themselves: what tells them apart, and what is known of those under way."""
+"""Track the active calls of functions that may call themselves."""
 
 from __future__ import annotations
 

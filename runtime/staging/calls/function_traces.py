@@ -1,4 +1,4 @@
-"""`FunctionTraces`: functions that call themselves, each traced until the type of its result no longer changes."""
+"""`FunctionTraces`: trace recursive functions until the types of their results reach a fixed point."""
 
 from __future__ import annotations
 

@@ -1,11 +1,13 @@
-"""`Recursion`: functions that call themselves under traced conditions.
+"""`Recursion`: stage functions that call themselves under traced conditions.
 
-Such a function has no end while it is traced: both branches of each condition are followed. So a call of what is being traced
-already, with arguments of the same types, is recorded as a call (`Backend.recursive_call`) and not followed. What it
-returns is not known at first: the branch that it is in ends there, and the other branches tell. The function is then traced again
-with that, until the type of the result no longer changes, and the outermost call is staged as one loop.
+Such a function has no end while it is traced: both branches of each condition are followed. So a call of what is
+being traced already, with arguments of the same types, is recorded as a call (`Backend.recursive_call`) and not
+followed. What it returns is not known at first: the branch that it is in ends there, and the other branches tell. The
+function is then traced again with that, until the type of the result no longer changes, and the outermost call is
+staged as one loop.
 
-Calls whose arguments differ in Python values, or in type, are different functions: they are followed, as all calls are.
+Calls whose arguments differ in Python values, or in type, are different functions: they are followed, as all calls
+are.
 """
 
 from __future__ import annotations

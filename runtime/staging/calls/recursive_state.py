@@ -1,4 +1,4 @@
-"""`CarriedState`: what a function that calls itself writes of what was there before: each call is given it, and gives it back."""
+"""`CarriedState`: the outside state that a recursive function writes, as an argument and a result of each call."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Functions of the user's that a library has wrapped, ``jax.jit(f)`` say: the same wrapper around the converted function.
+"""Rebuild library wrappers such as ``jax.jit(f)`` around the converted function.
 
-So a helper that is under a transform when converted code calls it has its control flow staged, and keeps what the transform
-does: a compilation of its own, a derivative of its own, an axis. JAX traces such a helper once for many calls, so what it writes
-to objects from outside cannot be part of a call, and is refused.
+So a helper that is under a transform when converted code calls it has its control flow staged, and keeps what the
+transform does: a compilation of its own, a derivative of its own, an axis. JAX traces such a helper once for many
+calls, so what it writes to objects from outside cannot be part of a call, and is refused.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What functions hold in their cells."""
+"""Read the closure cells of functions."""
 
 from __future__ import annotations
 

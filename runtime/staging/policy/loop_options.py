@@ -1,4 +1,4 @@
-"""`set_loop_options`: the directive for one loop, and `LoopOptions`: what it says, checked."""
+"""`set_loop_options`, the directive for one loop, and `LoopOptions`, its checked values."""
 
 from __future__ import annotations
 

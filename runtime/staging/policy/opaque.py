@@ -1,4 +1,4 @@
-"""Calls of code that is not converted, in staged statements: what they write is found by comparison."""
+"""Calls of unconverted code in staged statements: compare reachable objects to find the writes."""
 
 from __future__ import annotations
 

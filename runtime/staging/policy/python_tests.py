@@ -1,4 +1,4 @@
-"""Tests of statements and expressions that stay Python's: refused where they are traced, for the reason that holds."""
+"""Refuse traced conditions in statements and expressions that are not staged, with the reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which functions may call themselves, by the names in their code."""
+"""Find functions that may call themselves, from the names in their code."""
 
 from __future__ import annotations
 

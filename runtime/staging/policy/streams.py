@@ -1,4 +1,4 @@
-"""Calls that advance something: an iterator, a file, a source of random numbers. None of it can be state of a program."""
+"""Refuse calls in staged statements that advance an iterator, a file or a random generator of Python."""
 
 from __future__ import annotations
 

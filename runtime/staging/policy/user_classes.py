@@ -1,7 +1,8 @@
-"""Which methods that Python calls by itself (operators', properties') users' classes have that conversion changes.
+"""Find the special methods and properties of user classes that conversion changes.
 
-Calls of these stand nowhere in the program, so the expressions that lead to them have to become operator calls. That is
-done where such a class can be expected, and nowhere else: in a function whose module, or a module that it uses, has one.
+Calls of these stand nowhere in the program, so the expressions that lead to them have to become operator calls. That
+is done where such a class can be expected, and nowhere else: in a function whose module, or a module that it uses,
+has one.
 """
 
 from __future__ import annotations

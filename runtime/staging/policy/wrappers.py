@@ -1,4 +1,4 @@
-"""`functools.lru_cache`, `functools.singledispatch` and `contextlib.contextmanager` where traced values meet them."""
+"""`functools.lru_cache`, `functools.singledispatch` and `contextlib.contextmanager` with traced values."""
 
 from __future__ import annotations
 

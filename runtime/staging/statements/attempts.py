@@ -1,10 +1,10 @@
-"""``try``: handlers for what may be raised when the program runs.
+"""``try``: handlers for exceptions that are raised at run time.
 
-The body runs in the trace that it is in, as any code. An exception that a staged statement in it comes upon under a traced
-condition does not leave the program: it is received (`Staging.receiving`), with what its handler will find (`Moment`). Where the
-body has ended, the code of the first exception chooses, as the test of a staged conditional, between the ``else`` and the
-handlers. A body in which nothing may be raised at run time leaves nothing in the program, and what it raises while tracing
-is handled by Python.
+The body runs in the trace that it is in, as any code. An exception that a staged statement in it comes upon under a
+traced condition does not leave the program: it is received (`Staging.receiving`), with what its handler will find
+(`Moment`). Where the body has ended, the code of the first exception chooses, as the test of a staged conditional,
+between the ``else`` and the handlers. A body in which nothing may be raised at run time leaves nothing in the
+program, and what it raises while tracing is handled by Python.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""``if``, conditional expressions, ``and``, ``or``, ``not``: Python's meaning on concrete tests, one staged
-branch on traced ones.
+"""``if``, conditional expressions, ``and``, ``or``, ``not``: Python for concrete tests, one staged conditional for
+traced ones.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Values that are one of several constants, chosen at run time: what is done with one is done for each candidate."""
+"""Operations on `OneOf` values: each runs for every candidate constant, and the result is selected."""
 
 from __future__ import annotations
 

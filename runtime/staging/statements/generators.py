@@ -1,8 +1,8 @@
-"""Generators of converted code: loops over them that are staged, where the loop's body takes the place of each ``yield``.
+"""Stage loops over converted generators: the body of the loop runs in the place of each ``yield``.
 
-A generator is Python's own object, and Python may advance it. As long as nothing has, a loop over it can run the function's
-other form instead, which calls the loop's body with each value: then the branches and loops around a ``yield`` are statements as
-any others.
+A generator is Python's own object, and Python may advance it. As long as nothing has, a loop over it can run the
+function's other form instead, which calls the loop's body with each value: then the branches and loops around a
+``yield`` are statements as any others.
 """
 
 from __future__ import annotations

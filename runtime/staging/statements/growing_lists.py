@@ -1,4 +1,4 @@
-"""Lists that a staged loop appends to: each iteration's elements go to a buffer, and come out as Python's list.
+"""Lists that a staged loop appends to: elements go to a buffer, which becomes a Python list after the loop.
 
 A loop of N iterations that each append k elements leaves a list of known length, so the list is Python's own again
 after the loop. An iteration must not look at the list: it would see what was there before the loop.

@@ -1,4 +1,4 @@
-"""`Iteration`: what a loop that Python runs takes its items from."""
+"""`Iteration`: the iterator of a loop that Python runs."""
 
 from __future__ import annotations
 

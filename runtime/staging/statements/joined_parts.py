@@ -1,4 +1,4 @@
-"""Which containers and objects the results of a staged conditional are: the same as before, or new ones that may be several.
+"""The identity of containers and objects after a staged conditional: unchanged, new, or one of several.
 
 A list that both branches leave in a place is that list still. Where they leave two, the place gets a third, and
 `Identities` learns which it may be.

@@ -1,4 +1,4 @@
-"""What the branches of a staged conditional leave behind, joined, and the conditional that chooses between them."""
+"""Join the results of the branches of a staged conditional, and record the conditional."""
 
 from __future__ import annotations
 

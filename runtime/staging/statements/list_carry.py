@@ -1,4 +1,4 @@
-"""What a staged loop does with the lists that its iterations change."""
+"""How a staged loop carries the lists that its iterations change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a staged loop knows of the lists in its state: how long they are, and how much room they need."""
+"""The lengths and capacities of the lists in a staged loop's carry."""
 
 from __future__ import annotations
 

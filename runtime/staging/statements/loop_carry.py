@@ -1,7 +1,7 @@
-"""`LoopTrace`: what a staged loop carries, found by tracing its body to a fixed point.
+"""`LoopTrace`: determine the carry of a staged loop by tracing its body to a fixed point.
 
-The body is traced on stand-ins for its state. Where an iteration leaves a wider type (``0`` then ``0.5``), the carry is
-widened and the body traced again; mostly the first trace stands. State that no iteration changes is not carried. A
+The body is traced on stand-ins for its state. Where an iteration leaves a wider type (``0`` then ``0.5``), the carry
+is widened and the body traced again; mostly the first trace stands. State that no iteration changes is not carried. A
 variable first bound in the body is carried out, from a placeholder.
 """
 

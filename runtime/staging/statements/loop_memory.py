@@ -1,4 +1,4 @@
-"""`CarryMemory`: how loops inside of one have come to carry their variables, for when that one is traced again.
+"""`CarryMemory`: remember the carries of nested loops for the next trace of the outer loop.
 
 An inner loop that begins as it did in the trace before begins with the layouts that it ended with: its body need not
 find once more that None becomes a value, say.

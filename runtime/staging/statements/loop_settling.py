@@ -1,4 +1,4 @@
-"""`SettlesCarry`: a loop's state after an iteration compared with that before, until both are of one type."""
+"""`SettlesCarry`: compare the carry before and after an iteration until the types agree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a staged loop's trace is described in: a variable that is carried, and what one iteration leaves behind."""
+"""Data structures for the trace of a staged loop: carried variables and the result of one iteration."""
 
 from __future__ import annotations
 

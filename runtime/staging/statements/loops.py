@@ -1,4 +1,4 @@
-"""``while`` and ``for``: in Python while tests and items are concrete, as one staged loop where they are traced."""
+"""``while`` and ``for``: Python while tests and items are concrete, one staged loop once they are traced."""
 
 from __future__ import annotations
 

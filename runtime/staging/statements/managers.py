@@ -1,4 +1,4 @@
-"""``with``: a user's context manager entered and left through its converted methods."""
+"""``with``: enter and exit user context managers through their converted methods."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``x is None`` where only run time knows, and what each branch on it may take for granted."""
+"""``x is None`` as a traced test, and what is known of ``x`` in its branches."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""What a staged loop does with the identity of the containers and objects in its state.
+"""How a staged loop carries the identity of containers and objects.
 
-Each is a stand-in while the body is traced. One that iterations leave in its place is the one from before the loop, and
-gets what the loop makes of it. Any other becomes a new one, of which `Identities` learns what it may be. An iteration
-that writes to a stand-in which another name may lead to is refused, if that name is read.
+Each is a stand-in while the body is traced. One that iterations leave in its place is the one from before the loop,
+and gets what the loop makes of it. Any other becomes a new one, of which `Identities` learns what it may be. An
+iteration that writes to a stand-in which another name may lead to is refused, if that name is read.
 """
 
 from __future__ import annotations

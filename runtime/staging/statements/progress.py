@@ -1,4 +1,4 @@
-"""`progress`: a bar for a loop, in Python and in staged loops."""
+"""`progress`: a progress bar for a loop, in Python and in staged loops."""
 
 from __future__ import annotations
 

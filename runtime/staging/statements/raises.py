@@ -1,4 +1,4 @@
-"""``raise`` and ``assert``: under traced conditions they happen at run time, or not at all.
+"""``raise`` and ``assert`` under traced conditions, at run time.
 
 A ``raise`` in a block of a staged statement ends that block, at trace time, and leaves an operation in its program
 that raises the exception when the program comes upon it. See `runtime.raising`.

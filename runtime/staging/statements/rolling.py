@@ -1,9 +1,9 @@
-"""Loops that Python could run, over a ``range`` or by a test of Python numbers, as one staged loop where they would make
-the program large and that gives what Python gives; else in Python, with a warning.
+"""Stage large loops that Python could unroll, if the result is the same. Otherwise unroll them, with a warning.
 
 Whether it does is found by a trial: the body is traced once, as that of a staged loop, with a traced index and traced
-numbers, and what it wrote is undone. The trial is abandoned if the body does anything that would not happen once for each
-iteration, or that tells a traced number from Python's. If the loop turns out to be small, Python runs it after all.
+numbers, and what it wrote is undone. The trial is abandoned if the body does anything that would not happen once for
+each iteration, or that tells a traced number from Python's. If the loop turns out to be small, Python runs it after
+all.
 """
 
 from __future__ import annotations

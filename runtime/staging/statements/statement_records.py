@@ -1,4 +1,4 @@
-"""What is taken down of a statement that is staged: which variables it carries, with which types, and why."""
+"""Record, for each staged statement, the variables that it carries, their types, and why."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Benchmark of models that leave the process: see `__main__`."""
+"""Benchmark of saving and loading. See `__main__`."""

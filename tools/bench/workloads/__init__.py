@@ -1,4 +1,4 @@
-"""The programs that are measured: each written once in plain Python, beside versions written by hand with `jax.lax`.
+"""The benchmarked programs, each in plain Python and written by hand with `jax.lax`.
 
 These files import nothing but the standard library and NumPy at the top, as each peer's process loads them where JAX
 may not be installed. A program gets its array functions as ``xp``: `jax.numpy`, `numpy`, or what stands for it.
