@@ -93,7 +93,16 @@ class Branches:
         return runs_both(self.pair, choices.selects)
 
     def run_one(self, predicate: Any, *operands: Any) -> list[Any]:
+        if self._passed_on(1) > self._passed_on(0):
+            # XLA copies an array that the second branch passes on, in each of the branches; one that the first does, in none.
+            return list(jax.lax.cond(~predicate, self._branch(0), self._branch(1), *operands))
         return list(jax.lax.cond(predicate, self._branch(1), self._branch(0), *operands))
+
+    def _passed_on(self, which: int) -> int:
+        """How many arrays a branch gives as it was given them."""
+        jaxpr = self.pair[which].jaxpr
+        given = {var for var in jaxpr.invars if getattr(var.aval, "ndim", 0)}
+        return sum(not jax_compat.is_literal(atom) and atom in given for atom in jaxpr.outvars)
 
     def run_both(self, predicate: Any, *operands: Any) -> list[Any]:
         taken, other = (map(jnp.asarray, self._branch(which)(*operands)) for which in (1, 0))

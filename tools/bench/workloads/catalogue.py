@@ -6,6 +6,8 @@ import dataclasses
 
 from autograph.tools.bench.workloads.arrays import ARRAYS
 from autograph.tools.bench.workloads.for_tensorflow import VARIANTS
+from autograph.tools.bench.workloads.grids import GRIDS
+from autograph.tools.bench.workloads.jumps import JUMPS
 from autograph.tools.bench.workloads.networks import NETWORKS
 from autograph.tools.bench.workloads.ode import ODE
 from autograph.tools.bench.workloads.scalars import SCALARS
@@ -18,4 +20,4 @@ def _with_variants(workload: Workload) -> Workload:
     return dataclasses.replace(workload, variants={**workload.variants, "tensorflow": VARIANTS[workload.name]})
 
 
-WORKLOADS = {each.name: _with_variants(each) for each in [*SCALARS, *ARRAYS, *NETWORKS, *ODE]}
+WORKLOADS = {each.name: _with_variants(each) for each in [*SCALARS, *ARRAYS, *JUMPS, *GRIDS, *NETWORKS, *ODE]}
