@@ -400,6 +400,24 @@ def test_a_shard_map_maps():
     assert trace is not None or jax_compat.does(seen[0], "recording")
 
 
+def test_a_value_knows_the_equation_that_it_was_recorded_by():
+    found = []
+
+    def f(x, y):
+        z = jnp.sin(x) * y
+        equation = jax_compat.recorded_by(z)
+        found.append([jax_compat.name_of(equation), jax_compat.name_of(jax_compat.recorded_by(equation.invars[0]))])
+        assert jax_compat.recorded_by(x) is None
+        return z
+
+    x = jnp.ones(2)
+    jax.make_jaxpr(f)(x, x)
+    jax.make_jaxpr(jax.vmap(f))(x, x)
+    jax.make_jaxpr(lambda x: jax.jvp(f, (x, x), (x, x)))(x)
+    assert [each[0] for each in found] == ["mul"] * 3
+    assert found[0] == ["mul", "sin"] and jax_compat.recorded_by(x) is None and jax_compat.recorded_by(1.0) is None
+
+
 def test_equations_are_counted_while_they_are_recorded():
     counts = []
 

@@ -14,6 +14,7 @@ as NaN. Two primitives help:
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from enum import Enum
 from typing import Any
 
 import jax
@@ -23,8 +24,9 @@ from autograph.backends.xla import jax_compat
 from autograph.backends.xla.dependence import dependents, is_smooth, moving_of, split
 from autograph.backends.xla.jax_compat import ClosedJaxpr, no_tangent, replay, strong
 from autograph.backends.xla.linear import LinearMap, linear_p
+from autograph.backends.xla.optimize.chains import is_at_limit
 from autograph.backends.xla.optimize.selects import runs_both
-from autograph.backends.xla.platforms import choices_on
+from autograph.backends.xla.platforms import PLATFORMS, choices_on
 from autograph.backends.xla.tracing import (
     choose,
     close_all,
@@ -42,26 +44,36 @@ from autograph.backends.xla.tracing import (
 )
 
 
+class Stays(Enum):
+    """Why a conditional is to be one for XLA too, however short its branches are."""
+
+    NOT = "it may be a select"
+    FOR_WRITES = "writes have been taken out of it: if the platform wants that (see `platforms`)"
+    FOR_LENGTH = "it ends a chain of selects (see `optimize.chains`)"
+
+
 def cond(
-    predicate: Any, on_true: Callable[[], list[Any]], on_false: Callable[[], list[Any]], *, keeps: bool = False
+    predicate: Any, on_true: Callable[[], list[Any]], on_false: Callable[[], list[Any]], *, stays: Stays = Stays.NOT
 ) -> list[Any]:
     """`jax.lax.cond` on functions that close over their operands and give lists of arrays of the same types.
 
-    ``keeps``: writes have been taken out of it, and platforms may want it to be a conditional for XLA too, however short its
-    branches are (see `platforms`).
+    ``stays``: whether it must not become a select.
     """
     closed = close_all([(lambda: on_false(), ()), (lambda: on_true(), ())])
     if closed is None:
         return list(jax.lax.cond(predicate, on_true, on_false))
     (false_branch, true_branch), operands = closed
     tested = next((k for k, operand in enumerate(operands) if operand is predicate), None)
-    return _bind(Branches(false_branch, true_branch, keeps=keeps, tested=tested), predicate, operands)
+    branches = Branches(false_branch, true_branch, stays=stays, tested=tested)
+    if stays is not Stays.FOR_LENGTH and branches.lengthens(predicate):
+        branches = branches.staying(Stays.FOR_LENGTH)
+    return _bind(branches, predicate, operands)
 
 
 class Branches:
     """Two programs of the same operands. ``tangents``: of the derivative of another pair, that pair and its marks.
 
-    ``keeps``: see `cond`. ``tested``: which of the operands is the predicate itself, if one is.
+    ``stays``: see `cond`. ``tested``: which of the operands is the predicate itself, if one is.
     """
 
     def __init__(
@@ -69,11 +81,11 @@ class Branches:
         on_false: ClosedJaxpr,
         on_true: ClosedJaxpr,
         tangents: tuple[Branches, tuple[bool, ...], tuple[bool, ...]] | None = None,
-        keeps: bool = False,
+        stays: Stays = Stays.NOT,
         tested: int | None = None,
     ) -> None:
         self.pair = (on_false, on_true)
-        self.keeps = keeps
+        self.stays = stays
         self.tested = tested
         self.tangents = tangents
         self._derivatives: dict[Any, Branches] = {}
@@ -81,14 +93,23 @@ class Branches:
     def __repr__(self) -> str:
         return "Branches"
 
-    def released(self) -> Branches:
-        """The same, free to become a select."""
-        return Branches(*self.pair, tangents=self.tangents, tested=self.tested) if self.keeps else self
+    def staying(self, stays: Stays) -> Branches:
+        """The same, which stays a conditional for another reason."""
+        return self if stays is self.stays else Branches(*self.pair, self.tangents, stays, self.tested)
+
+    def lengthens(self, predicate: Any) -> bool:
+        """Whether it would be one select of arrays too many, one behind another, where it is lowered to one."""
+        is_array = any(getattr(aval, "ndim", 0) for aval in self.results)
+        return is_array and self.may_run_both() and is_at_limit(predicate)
+
+    def may_run_both(self) -> bool:
+        """Whether it is a select on some platform."""
+        return any(map(self.runs_both_on, PLATFORMS))
 
     def runs_both_on(self, platform: str) -> bool:
         """Whether it is a select where it is lowered for this platform."""
         choices = choices_on(platform)
-        if self.keeps and choices.keeps_conditionals_of_writes:
+        if self.stays is Stays.FOR_LENGTH or (self.stays is Stays.FOR_WRITES and choices.keeps_conditionals_of_writes):
             return False
         return runs_both(self.pair, choices.selects)
 
@@ -149,7 +170,7 @@ class Branches:
 
             return trace(run, [*avals, *only(avals, marked)])
 
-        made = Branches(of(self.pair[0]), of(self.pair[1]), (self, marked, moved), self.keeps, self.tested)
+        made = Branches(of(self.pair[0]), of(self.pair[1]), (self, marked, moved), self.stays, self.tested)
         self._derivatives[marked] = made
         return made
 
@@ -181,7 +202,7 @@ def choice_of_results(equation: Any, wanted: Sequence[bool], reduced: Callable[[
     """A conditional of ours with some of its results; ``reduced`` takes out of a branch what only the others need."""
     choice: Branches = equation.params["choice"]
     pair = [reduced(jax_compat.with_results(branch, only(branch.jaxpr.outvars, wanted))) for branch in choice.pair]
-    made = Branches(pair[0], pair[1], keeps=choice.keeps, tested=choice.tested)
+    made = Branches(pair[0], pair[1], stays=choice.stays, tested=choice.tested)
     params = {**equation.params, "choice": made, "branches": made.pair}
     return jax_compat.equation_like(
         equation, equation.primitive, params, equation.invars, only(equation.outvars, wanted)
@@ -292,7 +313,7 @@ class _Pullback(LinearMap):
 
             return trace(run, avals)
 
-        return Branches(padded(0), padded(1), keeps=self.base.keeps, tested=self.base.tested)
+        return Branches(padded(0), padded(1), stays=self.base.stays, tested=self.base.tested)
 
     def apply(self, fixed: list[Any], moving: list[Any]) -> list[Any]:
         (predicate,), operands, _ = split(fixed, 1, len(self.marked))
@@ -327,7 +348,8 @@ def _batch(axis: Any, operands: Sequence[Any], dims: Sequence[Any], *, choice: B
         return trace(lambda *operands: conform(lanes(*operands), types), avals)
 
     tested = None if in_lanes else choice.tested
-    branches = Branches(lift(choice.pair[0]), lift(choice.pair[1]), tested=tested)
+    stays = Stays.FOR_LENGTH if choice.stays is Stays.FOR_LENGTH else Stays.NOT
+    branches = Branches(lift(choice.pair[0]), lift(choice.pair[1]), stays=stays, tested=tested)
     if in_lanes:
         lanes = Lanes.of(branches, axis.size, flags)
         outputs = lanes_p.bind(predicate, *operands, lanes=lanes)

@@ -481,6 +481,15 @@ def equations_recorded() -> int:
     return 0 if trace is None else len(trace.frame.tracing_eqns)
 
 
+def recorded_by(value: Any) -> Any:
+    """The equation that a value was recorded as a result of, its operands the values that it was recorded for, in a program that is
+    being recorded, under whatever transforms; None of what is no such result.
+    """
+    while value is not None and not does(trace_of(value), "recording"):
+        value = getattr(value, "primal", getattr(value, "val", None))
+    return getattr(value, "parent", None)
+
+
 def does(trace: Any, what: str) -> bool:
     """Whether a trace is ``running`` operations, ``recording``, ``mapping`` or ``differentiating`` them."""
     return type(trace).__name__ in _TRACES[what]

@@ -167,7 +167,7 @@ class _Rewriting:
 
             return run
 
-        return cond(operands[0], side(1), side(0), keeps=choice.keeps)
+        return cond(operands[0], side(1), side(0), stays=choice.stays)
 
     def _outside(self, var: Any) -> Any:
         """The value of a variable that no iteration changes, or that it has before the first."""

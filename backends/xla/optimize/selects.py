@@ -24,6 +24,7 @@ import numpy as np
 from autograph.backends.base import Output, Traced
 from autograph.backends.xla import jax_compat
 from autograph.backends.xla.jax_compat import ClosedJaxpr, Kind
+from autograph.backends.xla.optimize.chains import is_at_limit
 from autograph.backends.xla.platforms import EVERYWHERE, Limits
 from autograph.backends.xla.statements import Conditional
 
@@ -108,6 +109,8 @@ def select(conditional: Conditional) -> list[Any] | None:
     predicate, types = conditional.predicate, conditional.types
     has_keys = any(jnp.issubdtype(type.dtype, jax.dtypes.prng_key) for type in types)
     if has_keys or not all(_may_speculate(traced) for traced, _ in conditional.branches):
+        return None
+    if any(type.shape for type in types) and is_at_limit(predicate):
         return None
     taken, other = conditional.block(0)(), conditional.block(1)()
     return [jax.lax.select(predicate, a, b) for a, b in zip(taken, other, strict=True)]

@@ -22,7 +22,7 @@ import numpy as np
 
 from autograph.backends.base import LeafType, Output, Traced
 from autograph.backends.xla import jax_compat
-from autograph.backends.xla.branches import cond
+from autograph.backends.xla.branches import Stays, cond
 from autograph.backends.xla.jax_compat import ClosedJaxpr, is_literal, program_of, replay
 from autograph.backends.xla.leaf_types import cast, type_of
 from autograph.backends.xla.optimize.selects import equation_cost
@@ -64,7 +64,7 @@ def write_after(conditional: Conditional) -> list[Any] | None:
 
         return run
 
-    results = cond(conditional.predicate, block(0), block(1), keeps=True)
+    results = cond(conditional.predicate, block(0), block(1), stays=Stays.FOR_WRITES)
     found = dict(zip(rest, results, strict=False))
     pending = iter(results[len(rest) :])
     chosen = iter([next(pending) if p[0] is not p[1] else p[0][1] for p in parts])
@@ -90,9 +90,9 @@ def _released(program: ClosedJaxpr) -> ClosedJaxpr:
 
     def free(equation: Any) -> Any:
         choice = equation.params.get("choice")
-        if choice is None or not choice.keeps:
+        if choice is None or choice.stays is not Stays.FOR_WRITES:
             return equation
-        params = {**equation.params, "choice": choice.released()}
+        params = {**equation.params, "choice": choice.staying(Stays.NOT)}
         return jax_compat.equation_like(equation, equation.primitive, params, equation.invars, equation.outvars)
 
     return jax_compat.with_equations(program, list(map(free, jaxpr.eqns)))

@@ -48,7 +48,8 @@ def _grid_by_hand() -> Mapping[str, Program]:
     def one_by_one(cr, ci, limit):
         def body(carry):
             k, *state = carry
-            return k + 1, *step(*state, cr, ci)
+            zr, zi, counts, inside = state
+            return k + 1, *step(zr, zi, counts, inside, cr, ci)
 
         return lax.while_loop(lambda c: (c[0] < limit) & c[4].any(), body, (0, *begun(cr)))[3].sum()
 
