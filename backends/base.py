@@ -284,6 +284,9 @@ class Staging(Protocol):
     def is_outside(self) -> bool:
         """Whether operations run at once, on values, here."""
 
+    def running(self) -> tuple[Callable[[None], Any], Any]:
+        """A function and a value: operations run at once, on values, while the function of None returns that very value."""
+
     def is_recording(self, place: Any) -> bool:
         """Whether operations are, at some level, recorded to run later."""
 

@@ -251,8 +251,10 @@ class TestRefusals:
         assert says in refusal(capsys, "run", "sample:halve", "--arg", text)
 
     def test_arguments_that_do_not_fit_the_function(self, capsys):
-        assert refusal(capsys, "run", "sample:halve").endswith("missing a required argument: 'x'")
-        assert "too many positional" in refusal(capsys, "run", "sample:halve", *["--arg=1"] * 3)
+        assert refusal(capsys, "run", "sample:halve").endswith("missing 1 required positional argument: 'x'")
+        assert "takes 1 positional argument but 3 were given" in refusal(
+            capsys, "run", "sample:halve", *["--arg=1"] * 3
+        )
         assert "'y'" in refusal(capsys, "inspect", "sample:halve", "--arg=1", "--arg=y=2")
         assert "given twice" in refusal(capsys, "run", "sample:halve", "--arg=x=1", "--arg=x=2")
 

@@ -859,3 +859,17 @@ def test_rules_of_custom_derivatives_can_be_read_and_replaced():
     g.of_no_known_kind = 1
     assert jax_compat.with_custom_rules(g, g.__wrapped__, lambda rule: rule, begun.append) is None
     assert jax_compat.custom_rules(jax.jit(f)) is None
+
+
+def test_operations_run_at_once_in_one_place():
+    current, running = jax_compat.find_top_trace, jax_compat.running_trace()
+    assert current(None) is running
+
+    def f(x):
+        assert current(None) is not running
+        with jax_compat.outside_traces():
+            assert current(None) is running
+        return x
+
+    jax.jit(f)(jnp.ones(2)), jax.vmap(f)(jnp.ones(2)), jax.grad(f)(1.0)
+    assert current(None) is running

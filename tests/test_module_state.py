@@ -55,7 +55,7 @@ PROCESS = {
     "autograph.runtime.state.random:_DEFAULT": "set_seed",
     "autograph.runtime.function.collecting:COLLECTION": "summary.trace_on",
     "autograph.runtime.function.shortcuts:SHORTCUTS": "which of these calls have to look at",
-    "autograph.runtime.function.program:_DONATION": "whether a function was made with donate_variables",
+    "autograph.runtime.function.program_state:_DONATION": "whether a function was made with donate_variables",
     "autograph.runtime.summary.tracing:_CURRENT": "summary.trace_on",
     "autograph.runtime.summary.defaults:experimental": "a name space of tf.summary's",
     "autograph.runtime.summary.defaults:_MADE": "the Variable that holds the default writer",
@@ -80,7 +80,7 @@ PROCESS = {
     "autograph.backends.xla.recursive_calls:CALLS": "an effect",
     "autograph.runtime.heap.object_graph:_EMPTY": "a cell that nobody fills",
     "autograph.runtime.state.commits:_NAME": "an iterator that does not end",
-    "autograph.runtime.function.program:_AT_ONCE": "an iterator that does not end",
+    "autograph.runtime.function.program_state:_AT_ONCE": "an iterator that does not end",
 }
 # Who reads the interpreter's frames, its counts of references or its collector, and what for.
 INTERPRETER = {

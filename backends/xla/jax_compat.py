@@ -30,12 +30,14 @@ from jax.extend.core import (
     Literal,
     Primitive,
     concrete_or_error,
-    find_top_trace,
     jaxpr_as_fun,
     jaxprs_in_params,
     new_jaxpr_eqn,
     set_current_trace,
     unmapped_aval,
+)
+from jax.extend.core import (
+    find_top_trace as find_top_trace,
 )
 from jax.interpreters import ad, batching, mlir
 from jax.interpreters import partial_eval as pe
@@ -466,6 +468,13 @@ def concrete(value: Any) -> Any:
 def current_trace() -> Any:
     """Where operations go now."""
     return find_top_trace(None)
+
+
+@cache
+def running_trace() -> Any:
+    """What `current_trace` is where operations run at once, on values."""
+    with outside_traces():
+        return current_trace()
 
 
 def trace_around(trace: Any) -> Any:

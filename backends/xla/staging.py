@@ -54,6 +54,9 @@ class XlaStaging:
     def is_outside(self) -> bool:
         return jax_compat.does(jax_compat.current_trace(), "running")
 
+    def running(self) -> tuple[Callable[[None], Any], Any]:
+        return jax_compat.find_top_trace, jax_compat.running_trace()
+
     def is_recording(self, place: Any) -> bool:
         return any(jax_compat.does(trace, "recording") for trace in _traces(place))
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import keyword
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -16,25 +16,58 @@ import jax
 DISPATCHED_AT_MOST = 16  # combinations of types; each is compared before the next
 _UNROLLED = 24  # leaves that are compared by an expression of their own each
 _LARGEST = 1000  # leaves; the source grows with them
+_INLINED = 2000  # characters of a check that stand in the function itself
 _FILE = os.path.join(os.path.dirname(__file__), "<dispatch>")  # no such file; by it, frames are known as ours
+_OURS = "ag__"  # what names in the source begin with that are not parameters of the user's
 _MISSING: Any = object()
+_FAILS = "(AttributeError, KeyError, IndexError, ReferenceError, TypeError, ValueError)"
 
 
-def check_function(lines: Sequence[str], environment: dict[str, Any]) -> Callable[[], bool]:
-    """A function that runs statements which return True where something is not as it was, or fail.
+class Check:
+    """Whether something is as it was, as source.
 
-    >>> names = {"n": 1}
-    >>> changed = check_function(["if names['n'] is not known: return True"], {"names": names, "known": 1})
-    >>> changed(), names.update(n=2), changed()
-    (False, None, True)
+    Attributes:
+      changed: a function that tells; called where the source is not part of another function.
     """
-    body = "".join(f"        {line}\n" for line in lines)
-    return _defined(
-        f"def changed():\n    try:\n{body}        return False\n"
-        "    except (AttributeError, KeyError, IndexError, ReferenceError, TypeError, ValueError):\n        return True\n",
-        "changed",
-        environment,
-    )
+
+    def __init__(self, lines: Sequence[str], environment: dict[str, Any]) -> None:
+        """``lines`` run ``return True`` where something is not as it was, or fail. They use names of the ``environment``.
+
+        >>> names = {"n": 1}
+        >>> check = Check(["if names['n'] is not known: return True"], {"names": names, "known": 1})
+        >>> check.changed(), names.update(n=2), check.changed()
+        (False, None, True)
+        """
+        self._lines, self.environment, self._is_source = lines, environment, True
+        body = "".join(f"        {line}\n" for line in lines)
+        self.changed: Callable[[], bool] = defined(
+            f"def changed():\n    try:\n{body}        return False\n    except {_FAILS}:\n        return True\n",
+            "changed",
+            dict(environment),
+        )
+
+    @classmethod
+    def calling(cls, changed: Callable[[], bool]) -> Check:
+        """A check that is a function already."""
+        check = cls((), {})
+        check.changed, check._is_source = changed, False
+        return check
+
+    def inlined(self, parameters: Collection[str]) -> list[str] | None:
+        """The check as statements of a function with these parameters, which ``break`` if something has changed.
+
+        None if it is too long for that, or a name of it is a parameter's.
+        """
+        if not self._is_source or sum(map(len, self._lines)) > _INLINED:
+            return None
+        local = {name for line in self._lines if (name := line.partition(" = ")[0]).isidentifier()}
+        if not (self.environment.keys() | local).isdisjoint(parameters):
+            return None
+        lines = [
+            f"    {line.removesuffix('return True')}break" if line.startswith("if ") else f"    {line}"
+            for line in self._lines
+        ]
+        return ["try:", *lines, f"except {_FAILS}: break"] if lines else []
 
 
 def itself(value: Any) -> Any:
@@ -79,14 +112,14 @@ def block_source(number: int, parameters: Any, values: tuple[Any, ...], parts: S
       parts: for each leaf the function that makes a key of it, None for an array.
     """
     names = _Parameters(parameters)
-    if not names.are_named and parameters.keyword_only:
+    if not names.are_free:
         return None
     sources, tests = names.sources(len(values))
-    taken = _taken_apart(list(zip(values, sources, strict=True)), f"part{number}_", len(parts) > _UNROLLED)
+    taken = _taken_apart(list(zip(values, sources, strict=True)), f"{_OURS}part{number}_", len(parts) > _UNROLLED)
     if taken is None:
         return None
     lines, leaves = taken
-    block = Block([f"if {' or '.join(tests)}: break"] if tests else [], {}, f"entry{number}")
+    block = Block([f"if {' or '.join(tests)}: break"] if tests else [], {}, f"{_OURS}entry{number}")
     known = _Known(number, block.environment)
     kinds = [type(leaf) for leaf in jax.tree_util.tree_leaves(values)]
     leaves, test = (_all_at_once if len(kinds) > _UNROLLED else _one_by_one)(lines, leaves, kinds, known)
@@ -98,21 +131,25 @@ def block_source(number: int, parameters: Any, values: tuple[Any, ...], parts: S
         for leaf, part in zip(leaves, parts, strict=True)
         if part is not None
     ]
+    entry = block.only
     if keys:
         key = keys[0] if len(keys) == 1 else f"({', '.join(keys)})"
-        block.lines += [f"entry = {known.name(block.entries)}.get({key})", "if entry is None: break"]
-    else:
-        block.lines.append(f"entry = {block.only}")
+        entry = f"{_OURS}entry"
+        block.lines += [f"{entry} = {known.name(block.entries)}.get({key})", f"if {entry} is None: break"]
     if id in parts:
-        block.lines.append("if entry.changed is not None and entry.changed(): break")
+        block.lines.append(f"if {entry}.changed is not None and {entry}.changed(): break")
     are_arrays = len(kinds) > _UNROLLED and not keys
-    operands = "*leaves" if are_arrays else _listed(leaf for leaf, part in zip(leaves, parts, strict=True) if not part)
+    operands = (
+        f"*{_OURS}leaves" if are_arrays else _listed(leaf for leaf, part in zip(leaves, parts, strict=True) if not part)
+    )
+    run, result = f"{_OURS}run", f"{_OURS}result"
     block.lines += [
-        "entry.used = tick()",
-        "run = entry.direct",
-        f"if run is None: return entry.call(({operands}{',' if are_arrays else ''}))",
-        f"result = run({operands})",
-        "return result if entry.direct is run else entry.program.finish(result)",
+        f"{_OURS}number += 1",
+        f"{entry}.used = {_OURS}number",
+        f"{run} = {entry}.direct",
+        f"if {run} is None: return {entry}.call(({operands}{',' if are_arrays else ''}))",
+        f"{result} = {run}({operands})",
+        f"return {result} if {entry}.direct is {run} else {entry}.program.finish({result})",
     ]
     return block
 
@@ -121,40 +158,30 @@ def _one_by_one(lines: list[str], leaves: list[str], kinds: list[type], known: _
     """Names for leaves, to be bound by the lines, and a test of their types."""
     names = []
     for k, leaf in enumerate(leaves):
-        names.append(leaf if leaf.isidentifier() else f"leaf{k}")
+        names.append(leaf if leaf.isidentifier() else f"{_OURS}leaf{k}")
         if not leaf.isidentifier():
-            lines.append(f"leaf{k} = {leaf}")
-    tests = [f"type({name}) is {known.name(kind)}" for name, kind in zip(names, kinds, strict=True)]
+            lines.append(f"{_OURS}leaf{k} = {leaf}")
+    tests = [f"{_OURS}type({name}) is {known.name(kind)}" for name, kind in zip(names, kinds, strict=True)]
     return names, " and ".join(tests)
 
 
 def _all_at_once(lines: list[str], leaves: list[str], kinds: list[type], known: _Known) -> tuple[list[str], str]:
     """As `_one_by_one`, with all leaves in a tuple."""
-    lines.append(f"leaves = ({_listed(leaves)})")
-    return [f"leaves[{k}]" for k in range(len(kinds))], f"tuple(map(type, leaves)) == {known.name(tuple(kinds))}"
+    whole = f"{_OURS}leaves"
+    lines.append(f"{whole} = ({_listed(leaves)})")
+    test = f"{_OURS}tuple({_OURS}map({_OURS}type, {whole})) == {known.name(tuple(kinds))}"
+    return [f"{whole}[{k}]" for k in range(len(kinds))], test
 
 
 def _listed(sources: Iterable[str]) -> str:
     return "".join(f"{source}, " for source in sources)
 
 
-_NAMES = frozenset(
-    ["missing", "again", "otherwise", "reported", "StateNeeded", "changed", "tick", "entry", "run", "result", "leaves"]
-    + ["error", "cause", "more", "keywords", "args", "kwargs", "type", "len", "tuple", "map", "make", "call"]
-)
-
-
-def _is_taken(name: str) -> bool:
-    """Whether a parameter of this name would be in the way of a name that the source uses."""
-    has_prefix = name.startswith(("known", "part", "leaf", "entry", "default_"))
-    return has_prefix or name in _NAMES or not name.isidentifier() or keyword.iskeyword(name)
-
-
 class _Known:
     """Names for the objects that a block compares with."""
 
     def __init__(self, number: int, environment: dict[str, Any]) -> None:
-        self._prefix = f"known{number}_"
+        self._prefix = f"{_OURS}known{number}_"
         self._names: dict[int, str] = {}
         self.environment = environment
 
@@ -165,118 +192,151 @@ class _Known:
 
 
 class _Parameters:
-    """The parameters of a dispatching function: those of the user's, by their names where they may be names here."""
+    """The parameters of a dispatching function: those of the user's."""
 
     def __init__(self, parameters: Any) -> None:
-        given = [*parameters.positional, *parameters.keyword_only]
-        self.are_named = not any(map(_is_taken, given))
-        unnamed = [f"given{k}" for k in range(len(parameters.positional))]
-        self.positional = list(parameters.positional) if self.are_named else unnamed
+        self.positional, self.positional_only = list(parameters.positional), parameters.positional_only
         self.keyword_only = list(parameters.keyword_only)
-        self.taken = parameters.var_positional is not None, parameters.var_keyword is not None
-        self.positional_only = parameters.positional_only if self.are_named else len(given)
+        self.more = parameters.var_positional and f"{_OURS}more"
+        self.keywords = parameters.var_keyword and f"{_OURS}keywords"
+
+    @property
+    def names(self) -> list[str]:
+        """All that are told apart by name."""
+        return [*self.positional, *self.keyword_only]
+
+    @property
+    def are_free(self) -> bool:
+        """Whether no parameter's name has another meaning in the source."""
+        return not any(
+            name.startswith(_OURS) or not name.isidentifier() or keyword.iskeyword(name) for name in self.names
+        )
 
     def sources(self, count: int) -> tuple[list[str], list[str]]:
         """Expressions for so many canonical values, and tests that more, or others, were given."""
-        takes_more, takes_keywords = self.taken
-        tail = len(self.keyword_only) + takes_keywords
-        if count < len(self.positional) + tail:  # of a signature that leaves out the last
-            return self.positional[:count], [f"{name} is not missing" for name in self.positional[count:]]
-        extra = count - len(self.positional) - tail
-        sources = [*self.positional, *(f"more[{k}]" for k in range(extra))]
-        sources += [*self.keyword_only, *(["keywords"] if takes_keywords else [])]
-        tests = [f"len(more) != {extra}"] if takes_more else []
-        return sources, tests
+        tail = [*self.keyword_only, *([self.keywords] if self.keywords else [])]
+        if count < len(self.positional) + len(tail):  # of a signature that leaves out the last
+            return self.positional[:count], [f"{name} is not {_OURS}missing" for name in self.positional[count:]]
+        extra = count - len(self.positional) - len(tail)
+        sources = [*self.positional, *(f"{self.more}[{k}]" for k in range(extra)), *tail]
+        return sources, [f"{_OURS}len({self.more}) != {extra}"] if self.more else []
 
-    @property
-    def head(self) -> str:
-        """The list of parameters."""
-        shown = [f"{name}=missing" for name in self.positional]
+    def head(self, defaults: Mapping[str, str]) -> str:
+        """The list of parameters, with what stands for the default of each."""
+        shown = {name: f"{name}={defaults[name]}" if name in defaults else name for name in self.names}
+        positional = [shown[name] for name in self.positional]
         if self.positional_only:
-            shown.insert(self.positional_only, "/")
-        return ", ".join([*shown, "*more", *(f"{name}=missing" for name in self.keyword_only), "**keywords"])
+            positional.insert(self.positional_only, "/")
+        rest = [f"*{self.more}"] if self.more else ["*"] if self.keyword_only else []
+        rest += [shown[name] for name in self.keyword_only]
+        return ", ".join([*positional, *rest, *([f"**{self.keywords}"] if self.keywords else [])])
+
+    def again(self) -> tuple[str, str]:
+        """Expressions for the positional arguments and the keywords of a call."""
+        positional = _listed([*self.positional, *([f"*{self.more}"] if self.more else [])])
+        named = "".join(f"{name!r}: {name}, " for name in self.keyword_only)
+        return f"({positional})", f"{{{named}{f'**{self.keywords}' if self.keywords else ''}}}"
 
 
 def dispatch_function(
     parameters: Any,
     has_defaults: bool,
     blocks: Sequence[Block],
-    changed: Callable[[], bool] | None,
-    environment: dict[str, Any],
-) -> Callable[..., Any]:
+    check: Check | None,
+    environment: Mapping[str, Any],
+    number: int,
+) -> tuple[Callable[..., Any], Callable[[], int]]:
     """A function that is called as the user's is, and leaves what no block is for to ``otherwise(args, kwargs)``.
 
     Args:
       parameters: the `Arguments` of the user's function.
       has_defaults: whether what is left out is the default.
       blocks: the blocks, in the order in which they are tried.
-      changed: whether none of them is to be tried now.
-      environment: ``otherwise``, ``tick``, ``reported`` and ``StateNeeded``.
+      check: none of them is tried while something of this has changed.
+      environment: ``otherwise``, ``reported`` and ``StateNeeded``.
+      number: how many calls there were before.
+
+    Returns: the function, and one that gives the number of the next call.
     """
     names = _Parameters(parameters)
-    environment = {"missing": _MISSING, "again": _again, **environment}
+    known = {
+        **{f"{_OURS}{name}": value for name, value in environment.items()},
+        **{f"{_OURS}{kind.__name__}": kind for kind in (type, len, tuple, list, dict, map)},
+        **{f"{_OURS}missing": _MISSING, f"{_OURS}given": _given, f"{_OURS}number": number},
+    }
     for block in blocks:
-        environment |= block.environment
+        known |= block.environment
     lines: list[str] = []
-    if has_defaults:
-        given = [*parameters.positional, *parameters.keyword_only]
-        for name, variable in zip(given, [*names.positional, *names.keyword_only], strict=True):
-            if name in parameters.defaults:
-                environment[f"default_{name}"] = parameters.defaults[name]
-                lines.append(f"if {variable} is missing: {variable} = default_{name}")
+    if check is not None:
+        inlined = check.inlined(names.names)
+        known |= {f"{_OURS}changed": check.changed} if inlined is None else check.environment
+        lines += [f"if {_OURS}changed(): break"] if inlined is None else inlined
     for block in blocks:
         lines += ["while True:", *(f"    {line}" for line in block.lines)]
-    takes_more, takes_keywords = names.taken
-    stops = [*(["more"] if not takes_more else []), *(["keywords"] if not takes_keywords else [])]
-    stops += ["changed()"] if changed is not None else []
-    environment["changed"] = changed
-    margin = " " * (16 if stops else 12)
-    body = "\n".join(margin + line for line in lines)
-    test = f"            if not ({' or '.join(stops)}):\n" if stops else ""
-    positional = "".join(f"{name}, " for name in names.positional)
-    named = "".join(
-        f"{name!r}: {name}, " for name in [*(names.positional if names.are_named else ()), *names.keyword_only]
-    )
-    otherwise = f"args, kwargs = again(({positional}), more, {{{named}}}, keywords)"
+    body = "\n".join(" " * 16 + line for line in lines)
+    if has_defaults:
+        defaults = {name: f"{_OURS}default_{name}" for name in parameters.defaults}
+        known |= {defaults[name]: value for name, value in parameters.defaults.items()}
+    else:
+        defaults = dict.fromkeys(names.names, f"{_OURS}missing")
+    args, kwargs = names.again()
+    again = f"{args}, {kwargs}" if has_defaults else f"*{_OURS}given({args}, {names.positional}, {kwargs})"
     source = f"""
-def make({", ".join(environment)}):
-    def call({names.head}):
+def make({", ".join(known)}):
+    def call({names.head(defaults)}):
+        nonlocal {_OURS}number
         try:
-{test}{body}
+            while True:
+{body}
+                break
+        except {_OURS}StateNeeded:  # a first call for other shapes touches Variables
             pass
-        except StateNeeded:  # a first call for other shapes touches Variables
-            pass
-        except BaseException as error:
-            cause = reported(error)
-            if cause is None:
+        except BaseException as {_OURS}error:
+            {_OURS}cause = {_OURS}reported({_OURS}error)
+            if {_OURS}cause is None:
                 raise
-            raise cause from None
+            raise {_OURS}cause from None
         try:
-            {otherwise}
-            return otherwise(args, kwargs)
-        except BaseException as error:
-            cause = reported(error)
-            if cause is None:
+            return {_OURS}otherwise({again})
+        except BaseException as {_OURS}error:
+            {_OURS}cause = {_OURS}reported({_OURS}error)
+            if {_OURS}cause is None:
                 raise
-            raise cause from None
-    return call
+            raise {_OURS}cause from None
+    def tick():
+        nonlocal {_OURS}number
+        {_OURS}number += 1
+        return {_OURS}number
+    return call, tick
 """
-    made: Callable[..., Any] = _defined(source, "make", {})(**environment)
-    return made
+    call, tick = defined(source, "make", {})(**known)
+    call.__name__ = call.__qualname__ = parameters.name or "function"
+    return call, tick
 
 
-def _again(
-    positional: tuple[Any, ...], more: tuple[Any, ...], named: dict[str, Any], keywords: dict[str, Any]
-) -> tuple[list[Any], dict[str, Any]]:
-    """The arguments of a call from what the parameters of a dispatching function hold."""
-    given = len(positional)
-    for k, value in enumerate(positional):
-        if value is _MISSING:
-            given = k
-            break
-    done = set(list(named)[:given]) if len(named) >= len(positional) else set()
-    rest = {name: value for name, value in named.items() if value is not _MISSING and name not in done}
-    return [*positional[:given], *more], {**rest, **keywords}
+def refusal_of_call(parameters: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> TypeError | None:
+    """What Python says of a call that a function with these parameters (`Arguments`) does not take; None if it takes it."""
+    names = _Parameters(parameters)
+    if not names.are_free:
+        return None
+    source = f"def call({names.head(dict.fromkeys(parameters.defaults, 'None'))}): pass\n"
+    call = defined(source, "call", {})
+    call.__name__ = call.__qualname__ = parameters.name or "function"
+    try:
+        call(*args, **kwargs)
+    except TypeError as error:
+        return error.with_traceback(None)
+    return None
+
+
+def _given(
+    positional: tuple[Any, ...], names: Sequence[str], named: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments of a call from what parameters hold that may be left out."""
+    left_out = next((k for k, value in enumerate(positional) if value is _MISSING), len(positional))
+    later = zip(names[left_out:], positional[left_out:], strict=False)
+    rest = {name: value for name, value in (*later, *named.items()) if value is not _MISSING}
+    return positional[:left_out], rest
 
 
 def _taken_apart(values: Sequence[tuple[Any, str]], prefix: str, starred: bool) -> tuple[list[str], list[str]] | None:
@@ -303,7 +363,9 @@ def _taken_apart(values: Sequence[tuple[Any, str]], prefix: str, starred: bool) 
         if name is None:
             return False
         lines.append(f"{name} = {source}")
-        lines.append(f"if type({name}) is not {kind.__name__} or len({name}) != {len(value)}: break")
+        lines.append(
+            f"if {_OURS}type({name}) is not {_OURS}{kind.__name__} or {_OURS}len({name}) != {len(value)}: break"
+        )
         if kind is dict:
             keys = list(value)
             return all(type(key) is str for key in keys) and all(
@@ -318,6 +380,7 @@ def _taken_apart(values: Sequence[tuple[Any, str]], prefix: str, starred: bool) 
     return (lines, leaves) if all([visit(value, source) for value, source in values]) else None
 
 
-def _defined(source: str, name: str, environment: dict[str, Any]) -> Any:
+def defined(source: str, name: str, environment: dict[str, Any]) -> Any:
+    """The function of this name that the source defines, with these globals."""
     exec(compile(source, _FILE, "exec"), environment)
     return environment.pop(name)  # else the function and its globals would hold each other

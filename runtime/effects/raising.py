@@ -318,3 +318,8 @@ def _caught(site: RaiseSite, values: Sequence[Any]) -> tuple[RaiseSite, list[Any
         if catches in CURRENT.catches[: each.depth]:
             each.passed = site
     return catches.caught(site, values)
+
+
+def with_error(result: Any, error: Any) -> Any:
+    """A program's result, with the exception that it may have ended with instead."""
+    return result if error is None else Guarded(result, *error)

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from autograph.runtime.code.code_names import Readers
+from autograph.runtime.code.generated import Check
 from autograph.runtime.function.reads import SCALARS, Place, Reads, Root, places_of
 from autograph.runtime.layouts.static_values import StaticLeaf
 from autograph.runtime.signatures.signature import CallSignature
@@ -27,13 +28,15 @@ class Captures:
     """What one function reads from outside, as it was when last looked at.
 
     Attributes:
-      changed: whether something is not as it was.
+      check: what tells whether something is not as it was.
+      changed: its function.
       key: what it is told apart by; equal for what needs no new trace.
       leaves: by label, the values.
       linked: the objects of other libraries that hold variables.
       is_empty: whether there is nothing that could change.
     """
 
+    check: Check
     changed: Callable[[], bool]
     key: tuple[Any, ...]
     leaves: dict[str, StaticLeaf]
@@ -99,7 +102,8 @@ class Captures:
     def refresh(self) -> Any:
         """Look again at everything, and return the key."""
         reads = Reads(self._readers, self._roots, self._left_out, frozenset(self._written))
-        self.changed, self.key, self.leaves, self.is_empty = reads.changed, reads.key, reads.leaves, reads.is_empty
+        self.check, self.changed = reads.check, reads.changed
+        self.key, self.leaves, self.is_empty = reads.key, reads.leaves, reads.is_empty
         self.linked = reads.linked
         return self.key
 

@@ -19,6 +19,7 @@ import jax
 from autograph.runtime.code.generated import (
     DISPATCHED_AT_MOST,
     Block,
+    Check,
     block_source,
     dispatch_function,
     float_key,
@@ -62,7 +63,8 @@ class Dispatcher:
 
     Attributes:
       function: that function; None while no call has been seen that it could be written for.
-      changed: whether what the user's function reads from outside is not as it was; None if there is nothing.
+      check: whether what the user's function reads from outside is not as it was; None if there is nothing.
+      tick: counts a call that no block is for, and gives its number; blocks count the others.
     """
 
     def __init__(
@@ -73,19 +75,18 @@ class Dispatcher:
         otherwise: Callable[..., Any],
         reported: Callable[[BaseException], BaseException | None],
     ) -> None:
-        """Leave calls to ``otherwise`` that no block is for; ``tick`` counts the others."""
+        """Leave calls to ``otherwise`` that no block is for; ``tick`` has counted those before."""
         self._parameters, self._has_defaults = parameters, has_defaults
-        self._environment = {
-            "tick": tick, "otherwise": otherwise, "reported": reported, "StateNeeded": StateNeeded,
-        }  # fmt: skip
+        self._environment = {"otherwise": otherwise, "reported": reported, "StateNeeded": StateNeeded}
         self._blocks: dict[Any, _Seen] = {}
-        self.changed: Callable[[], bool] | None = None
+        self.tick = tick
+        self.check: Check | None = None
         self.function: Callable[..., Any] | None = None
 
-    def guard(self, changed: Callable[[], bool] | None) -> None:
-        """Leave all calls to the cache while ``changed()``."""
-        if changed is not self.changed:
-            self.changed = changed
+    def guard(self, check: Check | None) -> None:
+        """Leave all calls to the cache while something has changed."""
+        if check is not self.check:
+            self.check = check
             self._write()
 
     def add(self, values: tuple[Any, ...], entry: Any) -> None:
@@ -118,8 +119,8 @@ class Dispatcher:
     def _write(self) -> None:
         if self._blocks:
             blocks = [seen.block for seen in self._blocks.values()]
-            self.function = dispatch_function(
-                self._parameters, self._has_defaults, blocks, self.changed, self._environment
+            self.function, self.tick = dispatch_function(
+                self._parameters, self._has_defaults, blocks, self.check, self._environment, self.tick()
             )
 
 

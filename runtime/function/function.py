@@ -139,7 +139,6 @@ class Function(Made, Generic[P, R]):
             self._cache = Cache(
                 self.__name__, self._options.cache_limit, weakref.WeakMethod(referred(self._reference)._forget)
             )
-            self._tick = itertools.count(1).__next__
             self._concrete: dict[Any, ConcreteFunction] = {}
             self._log = TraceLog(self.__name__)
             self._calls = 0
@@ -149,7 +148,7 @@ class Function(Made, Generic[P, R]):
             self._captures: Captures | None = None
             self._captured: Any = None
             self._bound.clear()
-            self.forget_blocks()
+            self._use_no_blocks(itertools.count(1).__next__)
 
     @overload
     def __get__(self, instance: None, owner: type) -> Function[P, R]: ...
@@ -162,14 +161,15 @@ class Function(Made, Generic[P, R]):
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         if instance is None:
             return self
-        known = self._bound.entries.get(id(instance))
-        state = known[1] if known is not None and known[0]() is instance else self._bound.get(instance)
+        try:
+            state = self._bound.made[id(instance)]
+        except KeyError:
+            state = self._bound.get(instance)
         bound: Any = state._handle()
         if bound is None:
             bound = _NEW(BoundFunction)
-            bound.__dict__ = state.__dict__
-            bound.instance, bound.state = instance, state
-            state._handle = weakref.ref(bound)
+            bound.instance, bound.state, bound.__dict__ = instance, state, state.__dict__
+            state._handle = _REFERENCE(bound)
         return bound
 
     def experimental_get_tracing_count(self) -> int:
@@ -286,7 +286,7 @@ class Function(Made, Generic[P, R]):
         """A call that no block of the dispatching function is for."""
         if EAGERNESS.on:
             return self.python_function(*args, **kwargs)
-        self._calls = self._tick()
+        self._calls = self._dispatcher.tick()
         if self._options.input_signature is not None:
             return self._call_fitted(tuple(args), kwargs)
         values = self._arguments.canonical(tuple(args), kwargs)
@@ -318,18 +318,17 @@ class Function(Made, Generic[P, R]):
             SHORTCUTS.use(referred(self._reference))
 
     def forget_blocks(self) -> None:
-        """Drop the generated dispatch code: each call goes through the cache again."""
+        """Leave calls to the cache again, and the first of each kind."""
         with self._lock:
-            self._dispatcher = Dispatcher(
-                self._arguments,
-                self._options.input_signature is None,
-                self._tick,
-                through_cache(self._reference),
-                reported,
-            )
-            if self._captures is not None and not self._captures.is_empty:
-                self._dispatcher.changed = self._captures.changed
-            self._dispatch = self._general
+            self._use_no_blocks(self._dispatcher.tick)
+
+    def _use_no_blocks(self, tick: Callable[[], int]) -> None:
+        self._dispatcher = Dispatcher(
+            self._arguments, self._options.input_signature is None, tick, through_cache(self._reference), reported
+        )
+        if self._captures is not None and not self._captures.is_empty:
+            self._dispatcher.check = self._captures.check
+        self._dispatch = self._general
 
     def _call_fitted(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call under an input signature: arguments are checked and converted first, if they are no arrays
@@ -479,7 +478,7 @@ class Function(Made, Generic[P, R]):
                 if before != self._captured:
                     self.forget_blocks()
         with self._lock:
-            self._dispatcher.guard(None if captures.is_empty else captures.changed)
+            self._dispatcher.guard(None if captures.is_empty else captures.check)
             if self._dispatch is not self._general:
                 self._use_blocks()
 
@@ -533,7 +532,7 @@ class BoundFunction(Function[P, R]):
         return reduced_method(Function(self._function, self._tools, self._options), self.instance)
 
 
-_NEW = object.__new__
+_NEW, _REFERENCE = object.__new__, weakref.ref
 
 
 def _name_of(function: Any) -> str:

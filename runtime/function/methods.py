@@ -16,43 +16,40 @@ class Bound:
     are the last ``limit`` of such.
 
     Attributes:
-      entries: by the instance's id, a reference to it and what was made.
+      made: by the instance's id what was made, no longer than there is the instance.
     """
 
     def __init__(self, make: Callable[[Callable[[], Any]], Any], limit: int) -> None:
         self._make = make
         self._limit = limit
-        self.entries: dict[int, tuple[Callable[[], Any], Any]] = {}
+        self.made: dict[int, Any] = {}
+        self._references: dict[int, Callable[[], Any]] = {}
         self._strong: dict[int, None] = {}
         self._lock = threading.RLock()
 
     def get(self, instance: Any) -> Any:
         """What was made for this instance, made now if it was not."""
-        entry = self.entries.get(id(instance))
-        if entry is not None and entry[0]() is instance:
-            return entry[1]
         with self._lock:
-            entry = self.entries.get(id(instance))
-            if entry is not None and entry[0]() is instance:
-                return entry[1]
-            reference = self._reference(instance)
-            made = self._make(reference)
-            self.entries[id(instance)] = reference, made
+            made = self.made.get(id(instance))
+            if made is None:
+                reference = self._references[id(instance)] = self._reference(instance)
+                made = self.made[id(instance)] = self._make(reference)
             return made
 
     def clear(self) -> None:
         """Forget all."""
         with self._lock:
-            self.entries.clear()
+            self._references.clear()
+            self.made.clear()
             self._strong.clear()
 
     def _reference(self, instance: Any) -> Callable[[], Any]:
-        key, entries = id(instance), self.entries
+        key, references, made = id(instance), self._references, self.made
 
-        def gone(reference: Any) -> None:
-            entry = entries.get(key)
-            if entry is not None and entry[0] is reference:
-                del entries[key]
+        def gone(reference: Any) -> None:  # before another object can have this id
+            if references.get(key) is reference:
+                del references[key]
+                made.pop(key, None)
 
         try:
             return weakref.ref(instance, gone)
@@ -61,7 +58,8 @@ class Bound:
             if len(self._strong) > self._limit:
                 oldest = next(iter(self._strong))
                 del self._strong[oldest]
-                self.entries.pop(oldest, None)
+                self._references.pop(oldest, None)
+                self.made.pop(oldest, None)
             return lambda: instance
 
 

@@ -8,7 +8,6 @@ is kept for the second.
 
 from __future__ import annotations
 
-import itertools
 import threading
 import weakref
 from collections.abc import Callable, Sequence
@@ -18,23 +17,23 @@ import jax
 import jax.numpy as jnp
 
 from autograph.runtime.effects.failed_calls import cause_of
-from autograph.runtime.effects.raising import Guarded
+from autograph.runtime.effects.raising import with_error
 from autograph.runtime.function.collecting import COLLECTION
+from autograph.runtime.function.program_state import State
 from autograph.runtime.function.results import finished
 from autograph.runtime.layouts.list_room import Rooms, refuse_to_run_again
 from autograph.runtime.signatures.inputs import type_key
 from autograph.runtime.signatures.signature import CallSignature
-from autograph.runtime.state.commits import COMMITS, commit, commit_unless_overtaken, values_of
+from autograph.runtime.state.commits import values_of
 from autograph.runtime.state.held import Held
 from autograph.runtime.state.recorded import Recording, StateNeeded
 from autograph.runtime.state.variables import (
     Frame,
     Variable,
-    current_frame,
     staging,
 )
 from autograph.runtime.tracing.concretization import refuse_leaked
-from autograph.runtime.tracing.recording import HELD, LOCAL
+from autograph.runtime.tracing.recording import LOCAL
 from autograph.runtime.tracing.statements import Statements
 
 
@@ -93,7 +92,7 @@ class Program:
         self._recordings: dict[Any, Recording] = {}
         self._waits = False
         self._raises = False
-        self._state: _State | None = None
+        self._state: State | None = None
         self._stateless = self._compiled(self._enter)
 
     @property
@@ -139,9 +138,9 @@ class Program:
         if self._version != self.rooms.version:
             self._renew()
         try:
-            result = self._stateless(*arrays) if self._state is None else self._state(*arrays)
+            result = self._stateless(*arrays) if self._state is None else self._with_values(*arrays)
         except StateNeeded as needed:
-            result = self._with_state(needed, arrays, lambda state: state(*arrays))
+            result = self._with_state(needed, arrays, lambda _: self._with_values(*arrays))
         return self.finish(result)
 
     def _renew(self) -> None:
@@ -151,7 +150,7 @@ class Program:
             self._recordings = {}
             self._stateless = self._compiled(self._enter)
             if self._state is not None:
-                self._state = _State(self, self._state.written, self._state.read)
+                self._use_state(State(self, self._state.written, self._state.read))
 
     @property
     def direct(self) -> Any:
@@ -161,7 +160,7 @@ class Program:
         """
         if self._waits or self._raises:
             return None
-        return self._stateless if self._state is None else self._state
+        return self._stateless if self._state is None else self._with_values
 
     def finish(self, result: Any) -> Any:
         """What the caller sees of the compiled function's results."""
@@ -231,7 +230,7 @@ class Program:
                 raise StateNeeded(key)
             self._forget(key, recording)
         outputs, _, error = staging().run(recording.program, arrays, (), ())
-        return _with_error(jax.tree_util.tree_unflatten(recording.tree, outputs), error)
+        return with_error(jax.tree_util.tree_unflatten(recording.tree, outputs), error)
 
     def _recorded(self, arrays: Sequence[Any]) -> tuple[Any, Recording]:
         """The recording for these types under the present settings of JAX, made if there is none, and its key."""
@@ -279,7 +278,7 @@ class Program:
 
     # State.
 
-    def _with_state(self, needed: StateNeeded, arrays: Sequence[Any], use: Callable[[_State], Any]) -> Any:
+    def _with_state(self, needed: StateNeeded, arrays: Sequence[Any], use: Callable[[State], Any]) -> Any:
         """Do what ended with `StateNeeded` again, with the state that it needs."""
         while True:
             with self._lock:
@@ -321,180 +320,8 @@ class Program:
             if is_written:
                 written[id(variable)] = variable
         read = [variable for key, variable in every.items() if key not in written]
-        self._state = _State(self, list(written.values()), read)
+        self._use_state(State(self, list(written.values()), read))
 
-
-class _State:
-    """A program as a compiled function of Variables' values and arrays.
-
-    Attributes:
-      written, read: the Variables that some recording writes, and those that recordings only read.
-      waits: whether a call waits for its effects.
-    """
-
-    def __init__(self, program: Program, written: list[Variable], read: list[Variable]) -> None:
-        self._program = weakref.ref(program)
-        self.written = written
-        self.read = read
-        self.variables = [*written, *read]
-        self._ids = {id(variable): k for k, variable in enumerate(self.variables)}
-        self._count = len(written)
-        # In one order for all programs, so that no two wait for each other.
-        ordered = sorted(self.variables, key=lambda variable: variable._order)
-        self._locks = [variable._lock for variable in ordered]
-        self._only_lock = written[0]._lock if len(written) == 1 else None
-        self._donates = program._donates and bool(written)
-        self._runs_once = bool(program._donated)
-        _DONATION.is_used = _DONATION.is_used or self._donates
-        self._jitted = program._compiled(self._enter, len(self.variables), len(written) if self._donates else 0)
-        self._staging = staging()
-        self._is_outside = self._staging.is_outside
-        self.waits = program._waits
-
-    @property
-    def program(self) -> Program:
-        """The program that this is the state of, which lives as long."""
-        program = self._program()
-        assert program is not None
-        return program
-
-    def covers(self, touched: Sequence[tuple[Variable, bool]]) -> bool:
-        return all(
-            self._ids.get(id(variable), len(self._ids)) < (self._count if is_written else len(self._ids))
-            for variable, is_written in touched
-        )
-
-    def _enter(self, *operands: Any) -> Any:
-        """What JAX compiles: a function of the Variables' values, then the arrays."""
-        program = self.program
-        values, arrays = list(operands[: len(self.variables)]), operands[len(self.variables) :]
-        with program._lock:
-            if program._state is not self:
-                raise StateNeeded
-            key, recording = program._recorded(arrays)
-            if recording.created or not self.covers(recording.touched):
-                raise StateNeeded(key)
-            program._forget(key, recording)
-        for variable, value in zip(self.variables, values, strict=True):
-            if value is None:
-                raise variable._unset()
-        recorded, stand_ins, before = recording.given(dict(zip(self._ids, values, strict=True)))
-        outputs, last, error = staging().run(recorded, arrays, stand_ins, before)
-        given = values[: self._count]
-        for (variable, _), value in zip(recording.touched, last, strict=False):  # large constants come last
-            values[self._ids[id(variable)]] = value
-        if error is not None and self._donates:  # nobody else has the old values then
-            code, *_ = error
-            values[: self._count] = [
-                jnp.where(code == 0, new, old) for new, old in zip(values[: self._count], given, strict=True)
-            ]
-        return _with_error(jax.tree_util.tree_unflatten(recording.tree, outputs), error), values[: self._count]
-
-    def __call__(self, *arrays: Any) -> Any:
-        if LOCAL.frame is not None or not self._is_outside():
-            return self._inside(arrays)
-        if _DONATION.is_used or self.waits or LOCAL.in_callback or self._runs_once:
-            return self._holding_all(arrays)
-        if not self.written:  # one look at all values, which nobody takes away, needs no lock
-            return self._jitted(*values_of(self.variables), *arrays)[0]
-        if self._only_lock is None:
-            return self._holding_all(arrays)
-        with self._only_lock:
-            number = COMMITS.number
-            values = values_of(self.variables)
-            result, new = self._jitted(*values, *arrays)
-            if type(result) is Guarded:
-                result.check()
-            if commit_unless_overtaken(self.written, new, number, self.variables, values):
-                return result
-        return self._holding_all(arrays)
-
-    def _holding_all(self, arrays: Sequence[Any]) -> Any:
-        if not self.written and not _DONATION.is_used:
-            return self._jitted(*values_of(self.variables), *arrays)[0]
-        if LOCAL.in_callback:
-            for variable in self.variables:
-                variable._check_free()
-        locks = self._locks
-        held: list[bool] = []
-        try:
-            held.extend(map(_ACQUIRE, locks, _AT_ONCE))
-            if not all(held):
-                self._wait_for_locks(held)
-            values = values_of(self.variables)
-            if self._donates:
-                self._own(values)
-            result, new = self._run(values, arrays)
-            if self._donates:  # after an exception the new values are the old ones
-                commit(self.written, new)
-            if type(result) is Guarded:
-                result.check()
-            if not self._donates:
-                commit(self.written, new)
-            return result
-        finally:
-            any(map(_RELEASE, itertools.compress(locks, held)))
-
-    def _wait_for_locks(self, held: list[bool]) -> None:
-        """Hold all locks, some of which others have now: one after the other, in the order that all go by."""
-        any(map(_RELEASE, itertools.compress(self._locks, held)))
-        held.clear()
-        for lock in self._locks:
-            lock.acquire()
-            held.append(True)
-
-    def _run(self, values: Sequence[Any], arrays: Sequence[Any]) -> Any:
-        if not self.waits:
-            return self._jitted(*values, *arrays)
-        held = {id(variable) for variable in self.variables} - HELD  # the rest are a call's around this one
-        HELD.update(held)
-        try:
-            results = self._jitted(*values, *arrays)
-            self._staging.wait(results)
-            return results
-        finally:
-            HELD.difference_update(held)
-
-    def _inside(self, arrays: Sequence[Any]) -> Any:
-        """A call inside a trace: Variables are read and written as the trace around it has it."""
-        frame, place = current_frame(), self._staging.place()
-        outer = None if frame is None else frame.place
-        if self.written and self._staging.is_mapped(place, outer):
-            raise self.written[0]._mapped()
-        values = [variable.value for variable in self.variables]
-        result, new = self._jitted(*values, *arrays)
-        if type(result) is Guarded:
-            result = result.resolve()
-        if frame is None:
-            for variable, value in zip(self.written, new, strict=True):
-                variable.check_writable(value)
-        for variable, value in zip(self.written, new, strict=True):
-            variable._write(value)
-        return result
-
-    def trace(self, arrays: Sequence[Any]) -> Any:
-        values = [variable.value for variable in self.variables]
-        return self._jitted.trace(*values, *arrays)
-
-    def _own(self, values: list[Any]) -> None:
-        """Copy the values that are to be given away and that someone else holds, too."""
-        for k, variable in enumerate(self.written):
-            if variable._lent:
-                values[k] = jax.numpy.array(values[k], copy=True)
-                variable._lent = False
-
-
-class _Donation:
-    """Whether some program gives the arrays of Variables away."""
-
-    is_used = False
-
-
-_DONATION = _Donation()
-# All at once, without returning to the interpreter between one lock and the next.
-_ACQUIRE, _RELEASE = type(threading.RLock()).acquire, type(threading.RLock()).release
-_AT_ONCE = itertools.repeat(False)
-
-
-def _with_error(result: Any, error: Any) -> Any:
-    return result if error is None else Guarded(result, *error)
+    def _use_state(self, state: State) -> None:
+        self._state = state
+        self._with_values = state.function(sum(static is None for static in self._signature.statics))

@@ -24,7 +24,7 @@ import jax
 import numpy as np
 
 from autograph.runtime.code.code_names import Readers
-from autograph.runtime.code.generated import check_function
+from autograph.runtime.code.generated import Check
 from autograph.runtime.code.library_table import is_library, is_library_name
 from autograph.runtime.data.dataset import Dataset
 from autograph.runtime.errors import StagingError
@@ -79,7 +79,8 @@ class Reads:
       leaves: by label, each value as part of a signature.
       places: by place, what each attribute or variable held; to be asked for with `places_of` while a trace runs.
       linked: the objects of other libraries that hold variables.
-      changed: whether something is not as it was. Called at every call.
+      changed: whether something is not as it was. Asked at every call.
+      check: what asks that, which may stand in a function.
     """
 
     def __init__(
@@ -96,10 +97,11 @@ class Reads:
         self.is_empty = not walk.key and not walk.linked
         lines = walk.lines()
         if sum(map(len, lines)) <= _LONGEST:
-            self.changed: Callable[[], bool] = check_function(lines, walk.environment)
+            self.check = Check(lines, walk.environment)
         else:
             again = weakref.WeakMethod(roots) if isinstance(roots, types.MethodType) else lambda: roots
-            self.changed = lambda: tuple(_walk_all(readers, again(), left_out, written).key) != self_key
+            self.check = Check.calling(lambda: tuple(_walk_all(readers, again(), left_out, written).key) != self_key)
+        self.changed = self.check.changed
 
 
 def places_of(

@@ -18,6 +18,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from autograph.runtime.code.generated import refusal_of_call
 from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.static_values import StaticLeaf, static_leaf
 from autograph.runtime.signatures.chosen_arguments import (
@@ -218,7 +219,7 @@ class Arguments:
         try:
             bound = self.signature.bind(*args, **kwargs)
         except TypeError as error:
-            raise TypeError(f"{self.name}() {error}" if self.name else str(error)) from None
+            raise (refusal_of_call(self, args, kwargs) if self.name else None) or error from None
         bound.apply_defaults()
         keywords = dict(bound.kwargs)
         canonical = (*bound.args, *(keywords.pop(name) for name in self.keyword_only))

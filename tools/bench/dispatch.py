@@ -8,6 +8,8 @@ other within milliseconds: what else the machine does meets both.
 from __future__ import annotations
 
 import argparse
+import functools
+import itertools
 import statistics
 import time
 from collections.abc import Callable
@@ -31,7 +33,8 @@ class _Model:
     def compiled(self, x: Any) -> Any:
         return x + self.weights
 
-    def plain(self, x: Any) -> Any:
+    @functools.partial(jax.jit, static_argnums=0)
+    def jitted(self, x: Any) -> Any:
         return x + self.weights
 
 
@@ -60,6 +63,7 @@ def cases() -> dict[str, tuple[Call, Call]]:
         found[name] = (lambda: ours(*args)), (lambda: theirs(*args))
 
     add("one array", _helper, x)
+    add("two arrays", lambda a, b: a + b, x, x)
     add("three arrays", lambda a, b, c: a + b + c, x, x, x)
     add("a dict of 50 arrays", _first, {f"k{k}": x for k in range(50)})
     add("25 dicts of 2 arrays", _first, {f"k{k}": {"w": x, "b": x} for k in range(25)})
@@ -70,14 +74,27 @@ def cases() -> dict[str, tuple[Call, Call]]:
     add("captured function and scalar", _capturing, x)
     ours_by_name, theirs_by_name = ag.function(_helper), jax.jit(_helper)
     found["one array by keyword"] = (lambda: ours_by_name(x=x)), (lambda: theirs_by_name(x=x))
+    found["two arrays by keyword"] = _by_keyword(x)
+    found["four shapes in turn"] = _shapes_in_turn()
     with_spec = ag.function(_helper, [ag.TensorSpec([None])])
     theirs_alone = jax.jit(_helper)
     found["one array, open size"] = (lambda: with_spec(x)), (lambda: theirs_alone(x))
     model = _Model()
-    bound = jax.jit(_Model.plain, static_argnums=0)
-    found["a method"] = (lambda: model.compiled(x)), (lambda: bound(model, x))
+    found["a method"] = (lambda: model.compiled(x)), (lambda: model.jitted(x))
     found["ten Variables read, one written"] = _with_variables(x)
     return found
+
+
+def _by_keyword(x: Any) -> tuple[Call, Call]:
+    ours, theirs = ag.function(lambda a, b: a + b), jax.jit(lambda a, b: a + b)
+    return (lambda: ours(a=x, b=x)), (lambda: theirs(a=x, b=x))
+
+
+def _shapes_in_turn() -> tuple[Call, Call]:
+    arrays = [jnp.ones(n) for n in (3, 4, 5, 6)]
+    ours, theirs = ag.function(_helper), jax.jit(_helper)
+    one, other = itertools.cycle(arrays).__next__, itertools.cycle(arrays).__next__
+    return (lambda: ours(one())), (lambda: theirs(other()))
 
 
 def _with_variables(x: Any) -> tuple[Call, Call]:

@@ -1,0 +1,217 @@
+"""The state of a program: the Variables whose values it takes and gives."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from autograph.runtime.code.generated import defined
+from autograph.runtime.effects.raising import Guarded, with_error
+from autograph.runtime.state.commits import COMMITS, commit, values_of
+from autograph.runtime.state.recorded import StateNeeded
+from autograph.runtime.state.variables import Variable, current_frame, staging
+from autograph.runtime.tracing.recording import HELD, LOCAL
+
+
+class State:
+    """A program as a compiled function of Variables' values and arrays.
+
+    Attributes:
+      written, read: the Variables that some recording writes, and those that recordings only read.
+      waits: whether a call waits for its effects.
+    """
+
+    def __init__(self, program: Any, written: list[Variable], read: list[Variable]) -> None:
+        self._program = weakref.ref(program)
+        self.written = written
+        self.read = read
+        self.variables = [*written, *read]
+        self._ids = {id(variable): k for k, variable in enumerate(self.variables)}
+        self._count = len(written)
+        # In one order for all programs, so that no two wait for each other.
+        ordered = sorted(self.variables, key=lambda variable: variable._order)
+        self._locks = [variable._lock for variable in ordered]
+        self._donates = program._donates and bool(written)
+        _DONATION.is_used = _DONATION.is_used or self._donates
+        self._jitted = program._compiled(self._enter, len(self.variables), len(written) if self._donates else 0)
+        self._staging = staging()
+        self._runs_once = bool(program._donated)
+        self.waits = program._waits
+
+    @property
+    def program(self) -> Any:
+        """The program that this is the state of, which lives as long."""
+        program = self._program()
+        assert program is not None
+        return program
+
+    def covers(self, touched: Sequence[tuple[Variable, bool]]) -> bool:
+        return all(
+            self._ids.get(id(variable), len(self._ids)) < (self._count if is_written else len(self._ids))
+            for variable, is_written in touched
+        )
+
+    def _enter(self, *operands: Any) -> Any:
+        """What JAX compiles: a function of the Variables' values, then the arrays."""
+        program = self.program
+        values, arrays = list(operands[: len(self.variables)]), operands[len(self.variables) :]
+        with program._lock:
+            if program._state is not self:
+                raise StateNeeded
+            key, recording = program._recorded(arrays)
+            if recording.created or not self.covers(recording.touched):
+                raise StateNeeded(key)
+            program._forget(key, recording)
+        for variable, value in zip(self.variables, values, strict=True):
+            if value is None:
+                raise variable._unset()
+        recorded, stand_ins, before = recording.given(dict(zip(self._ids, values, strict=True)))
+        outputs, last, error = staging().run(recorded, arrays, stand_ins, before)
+        given = values[: self._count]
+        for (variable, _), value in zip(recording.touched, last, strict=False):  # large constants come last
+            values[self._ids[id(variable)]] = value
+        if error is not None and self._donates:  # nobody else has the old values then
+            code, *_ = error
+            values[: self._count] = [
+                jnp.where(code == 0, new, old) for new, old in zip(values[: self._count], given, strict=True)
+            ]
+        return with_error(jax.tree_util.tree_unflatten(recording.tree, outputs), error), values[: self._count]
+
+    def function(self, arrays: int) -> Callable[..., Any]:
+        """A function that runs the program on so many arrays. It holds this state, and not the other way round.
+
+        Written as source, since most of what a short call costs are the steps around it. Straight-line code reads or writes
+        all values in one step of the interpreter's, between whose parts neither another thread nor an interrupt runs.
+        """
+        given = "".join(f"a{k}, " for k in range(arrays))
+        count = len(self.variables)
+        read = "; ".join(f"x{k} = v{k}._value" for k in range(count))
+        values = "".join(f"x{k}, " for k in range(count))
+        same = " and ".join(f"v{k}._value is x{k}" for k in range(count))
+        if not self.written and not self._runs_once:  # one look at all values, which nobody takes away, needs no lock
+            body = f"""
+        {read}
+        return jitted({values}{given})[0]"""
+        elif len(self.written) == 1 and not self._runs_once:  # whatever else changes meanwhile is noticed
+            body = f"""
+        with lock:
+            number = commits.number; {read}
+            result, (new,) = jitted({values}{given})
+            if type(result) is Guarded:
+                result.check()
+            if commits.number == number or ({same}):
+                commits.number += 1; v0._value = new
+                return result
+        return holding_all(({given}))"""
+        else:
+            body = f"""
+        return holding_all(({given}))"""
+        current, running = self._staging.running()
+        environment = {
+            "LOCAL": LOCAL, "DONATION": _DONATION, "state": self, "inside": self._inside, "holding_all": self._holding_all,
+            "jitted": self._jitted, "Guarded": Guarded, "commits": COMMITS, "current": current, "running": running,
+            "lock": self._locks and self.variables[0]._lock, **{f"v{k}": v for k, v in enumerate(self.variables)},
+        }  # fmt: skip
+        source = f"""
+def make({", ".join(environment)}):
+    def call({given}):
+        if current(None) is not running or LOCAL.frame is not None:
+            return inside(({given}))
+        if DONATION.is_used or state.waits or LOCAL.in_callback:
+            return holding_all(({given})){body}
+    return call
+"""
+        made: Callable[..., Any] = defined(source, "make", {})(**environment)
+        return made
+
+    def _holding_all(self, arrays: Sequence[Any]) -> Any:
+        if not self.written and not _DONATION.is_used:
+            return self._jitted(*values_of(self.variables), *arrays)[0]
+        if LOCAL.in_callback:
+            for variable in self.variables:
+                variable._check_free()
+        locks = self._locks
+        held: list[bool] = []
+        try:
+            held.extend(map(_ACQUIRE, locks, _AT_ONCE))
+            if not all(held):
+                self._wait_for_locks(held)
+            values = values_of(self.variables)
+            if self._donates:
+                self._own(values)
+            result, new = self._run(values, arrays)
+            if self._donates:  # after an exception the new values are the old ones
+                commit(self.written, new)
+            if type(result) is Guarded:
+                result.check()
+            if not self._donates:
+                commit(self.written, new)
+            return result
+        finally:
+            any(map(_RELEASE, itertools.compress(locks, held)))
+
+    def _wait_for_locks(self, held: list[bool]) -> None:
+        """Hold all locks, some of which others have now: one after the other, in the order that all go by."""
+        any(map(_RELEASE, itertools.compress(self._locks, held)))
+        held.clear()
+        for lock in self._locks:
+            lock.acquire()
+            held.append(True)
+
+    def _run(self, values: Sequence[Any], arrays: Sequence[Any]) -> Any:
+        if not self.waits:
+            return self._jitted(*values, *arrays)
+        held = {id(variable) for variable in self.variables} - HELD  # the rest are a call's around this one
+        HELD.update(held)
+        try:
+            results = self._jitted(*values, *arrays)
+            self._staging.wait(results)
+            return results
+        finally:
+            HELD.difference_update(held)
+
+    def _inside(self, arrays: Sequence[Any]) -> Any:
+        """A call inside a trace: Variables are read and written as the trace around it has it."""
+        frame, place = current_frame(), self._staging.place()
+        outer = None if frame is None else frame.place
+        if self.written and self._staging.is_mapped(place, outer):
+            raise self.written[0]._mapped()
+        values = [variable.value for variable in self.variables]
+        result, new = self._jitted(*values, *arrays)
+        if type(result) is Guarded:
+            result = result.resolve()
+        if frame is None:
+            for variable, value in zip(self.written, new, strict=True):
+                variable.check_writable(value)
+        for variable, value in zip(self.written, new, strict=True):
+            variable._write(value)
+        return result
+
+    def trace(self, arrays: Sequence[Any]) -> Any:
+        values = [variable.value for variable in self.variables]
+        return self._jitted.trace(*values, *arrays)
+
+    def _own(self, values: list[Any]) -> None:
+        """Copy the values that are to be given away and that someone else holds, too."""
+        for k, variable in enumerate(self.written):
+            if variable._lent:
+                values[k] = jax.numpy.array(values[k], copy=True)
+                variable._lent = False
+
+
+class _Donation:
+    """Whether some program gives the arrays of Variables away."""
+
+    is_used = False
+
+
+_DONATION = _Donation()
+# All at once, without returning to the interpreter between one lock and the next.
+_ACQUIRE, _RELEASE = type(threading.RLock()).acquire, type(threading.RLock()).release
+_AT_ONCE = itertools.repeat(False)
