@@ -55,6 +55,27 @@ PIPELINES = {
         lambda: pairs(4).scan((1, 0), lambda s, e: ((s[1], s[0] + s[1] + e[1]["label"]), s[0])),
         [1, 0, 1, 2],
     ),
+    "padded": (
+        lambda: some(6).map(lambda k: jnp.full(2, k)).padded_batch(3, [3], -1),
+        [[[0, 0, -1], [2, 2, -1], [3, 3, -1]], [[5, 5, -1]]],
+    ),
+    "rebatch": (lambda: numbers(5).batch(2).rebatch(3), [[0, 1, 2], [3, 4]]),
+    "counter": (lambda: Data.zip(Data.counter(5, -2), numbers(3)).map(lambda a, b: a * 10 + b), [50, 31, 12]),
+    "choose": (lambda: Data.choose_from_datasets([numbers(3), numbers(9).skip(5)], Data.range(2).repeat()), [0, 5, 1, 6, 2, 7]),
+    "choose of what is left": (
+        lambda: Data.choose_from_datasets([numbers(2), some(7)], Data.range(2).repeat(), stop_on_empty_dataset=False),
+        [0, 0, 1, 2, 3, 5, 6],
+    ),
+    "choose of generators and filters": (
+        lambda: Data.choose_from_datasets([generated(4), some(), generated(9)], Data.from_tensor_slices([2, 1, 1, 0, 2, 1])).repeat(2),
+        [0, 0, 2, 0, 1, 3] * 2,
+    ),
+    "choose of batches": (
+        lambda: Data.choose_from_datasets([numbers(5).batch(2), numbers(3).batch(2)], Data.range(2).repeat(3), False),
+        [[0, 1], [0, 1], [2, 3], [2], [4]],
+    ),
+    "choose of nothing": (lambda: Data.choose_from_datasets([numbers(0), numbers(2)], numbers(0)), []),
+    "choose, batch": (lambda: Data.choose_from_datasets([some(), numbers()], some(2).repeat(3)).batch(2), [[0, 2], [3]]),
     "concatenate": (lambda: numbers(3).concatenate(numbers(5).skip(3)), [0, 1, 2, 3, 4]),
     "concatenate, shuffled alike": (
         lambda: numbers(3).concatenate(numbers(5).skip(3)).shuffle(seed=3, reshuffle_each_iteration=False).repeat(2).batch(5)

@@ -10,8 +10,9 @@ import numpy as np
 
 from autograph.runtime.data import streams
 from autograph.runtime.data.cursor import END, NOT_YET, Cursor, Found, Make, uneven
-from autograph.runtime.data.pipeline import Concatenate, Node, Reading, Zip, odd_at
-from autograph.runtime.data.sequences import Limit
+from autograph.runtime.data.pipeline import Concatenate, Node, Reading, Several, Zip, odd_at
+from autograph.runtime.data.sequences import Choose, Limit
+from autograph.runtime.effects.callbacks import numpy_function
 
 
 class PositionalCursor(Cursor):
@@ -62,7 +63,7 @@ class StreamCursor(Cursor):
         stream = streams.StagedStream(node, jnp.int32(0))
 
         def element(rows: int) -> Any:
-            raw = jax.tree_util.tree_map(lambda s: jnp.zeros(s.shape, s.dtype), streams.spec_of(node))
+            raw = jax.tree_util.tree_map(lambda s: jnp.zeros(s.shape, s.dtype), streams.fixed_spec_of(node))
             return stream.element(self.operators, raw, rows)
 
         self._describe(element)
@@ -133,22 +134,85 @@ class ZipCursor(Cursor):
         return [number for part, inner in zip(self.parts, state[0], strict=True) for number in part.opened(inner)]
 
 
-class ConcatenateCursor(Cursor):
-    """State: the states of both parts, and whether the first has ended."""
+class _AlikeCursor(Cursor):
+    """What yields elements of one or another of several parts, which are alike."""
 
     skips = True
 
-    def __init__(self, node: Concatenate, reading: Reading, make: Make) -> None:
+    def __init__(self, node: Several, reading: Reading, make: Make, name: str, first: int = 0) -> None:
         super().__init__(node, reading, make)
         self.parts = [make(part, reading.part(k)) for k, part in enumerate(node.parts)]
-        first, second = self.parts
-        if first.width != second.width and not (first.sizes == second.sizes == ()):
-            raise uneven("concatenate")
-        self.width = first.width
-        known = [part.sizes for part in self.parts]
+        alike = self.parts[first:]
+        self.width = alike[0].width
+        known = [part.sizes for part in alike]
+        if any(part.width != self.width for part in alike) and any(sizes != () for sizes in known):
+            raise uneven(name)
         self.sizes = None if None in known else tuple(sorted({size for sizes in known for size in sizes or ()}))
-        self.treedef, self.types = first.treedef, first.types
-        self.has_rows = [a or b for a, b in zip(first.has_rows, second.has_rows, strict=True)]
+        self.treedef, self.types = alike[0].treedef, alike[0].types
+        self.has_rows = [any(has) for has in zip(*(part.has_rows for part in alike), strict=True)]
+
+
+class ChooseCursor(_AlikeCursor):
+    """State: the states of the parts, which is chosen (-1 for none yet), and which of them have ended."""
+
+    def __init__(self, node: Choose, reading: Reading, make: Make) -> None:
+        super().__init__(node, reading, make, "choose_from_datasets", first=1)
+
+    def start(self, epoch: Any) -> Any:
+        return (
+            tuple(part.start(epoch) for part in self.parts),
+            jnp.int32(-1),
+            jnp.zeros(len(self.parts) - 1, bool),
+        )
+
+    def step(self, state: Any) -> Found:
+        states, chosen, ended = state
+        is_over = jnp.all(ended)
+
+        def choosing() -> Found:
+            rows, arrays, after = self.parts[0].step(states[0])
+            number = jnp.asarray(self._checked(jnp.where(rows > 0, arrays[0], -1), rows > 0), jnp.int32)
+            return jnp.where(rows == END, END, NOT_YET), self.nothing(), ((after, *states[1:]), number, ended)
+
+        def taking(k: int) -> Found:
+            rows, arrays, after = self.parts[k].step(states[k])
+            is_end = rows == END
+            kept = (*states[:k], after, *states[k + 1 :])
+            if self.node.stops:
+                return rows, arrays, (kept, jnp.where((rows == NOT_YET) | is_end, chosen, -1), ended)
+            status = jnp.where(is_end, NOT_YET, rows)
+            return status, arrays, (kept, jnp.where(rows == NOT_YET, chosen, -1), ended.at[k - 1].set(is_end))
+
+        def of(k: int) -> Found:
+            if k == len(self.parts) - 1:
+                return taking(k)
+            return self.when(chosen == k - 1, lambda: taking(k), lambda: of(k + 1))
+
+        def going_on() -> Found:
+            return self.when(chosen < 0, choosing, lambda: of(1))
+
+        return self.when(is_over, lambda: (jnp.int32(END), self.nothing(), state), going_on)
+
+    def _checked(self, number: Any, is_there: Any) -> Any:
+        if not self.node.is_checked:
+            return number
+        count = len(self.parts) - 1
+
+        def refuse(number: Any) -> Any:
+            raise ValueError(f"choose_from_datasets has {count} datasets, and is given the number {int(number)}")
+
+        is_known = ~is_there | ((number >= 0) & (number < count))
+        return self.when(is_known, lambda: number, lambda: numpy_function(refuse, [number], np.dtype(number.dtype)))
+
+    def opened(self, state: Any) -> list[Any]:
+        return [number for part, inner in zip(self.parts, state[0], strict=True) for number in part.opened(inner)]
+
+
+class ConcatenateCursor(_AlikeCursor):
+    """State: the states of both parts, and whether the first has ended."""
+
+    def __init__(self, node: Concatenate, reading: Reading, make: Make) -> None:
+        super().__init__(node, reading, make, "concatenate")
 
     def start(self, epoch: Any) -> Any:
         first, second = self.parts

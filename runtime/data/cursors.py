@@ -12,7 +12,13 @@ import numpy as np
 
 from autograph.runtime.data.cursor import Cursor, Found, Make, pulled
 from autograph.runtime.data.cursor_nesting import InterleaveCursor
-from autograph.runtime.data.cursor_sources import ConcatenateCursor, PositionalCursor, StreamCursor, ZipCursor
+from autograph.runtime.data.cursor_sources import (
+    ChooseCursor,
+    ConcatenateCursor,
+    PositionalCursor,
+    StreamCursor,
+    ZipCursor,
+)
 from autograph.runtime.data.cursor_steps import (
     BatchCursor,
     EnumerateCursor,
@@ -44,7 +50,7 @@ from autograph.runtime.data.pipeline import (
     Zip,
     asks_python,
 )
-from autograph.runtime.data.sequences import Filter, Interleave, Limit, Scan, TakeWhile, Unbatch, Window
+from autograph.runtime.data.sequences import Choose, Filter, Interleave, Limit, Scan, TakeWhile, Unbatch, Window
 from autograph.runtime.effects.callbacks import numpy_function
 from autograph.runtime.tracing.recording import JOINT
 
@@ -52,6 +58,7 @@ _KINDS: Mapping[type[Node], Callable[[Any, Reading, Make], Cursor]] = MappingPro
     {
         Zip: ZipCursor,
         Concatenate: ConcatenateCursor,
+        Choose: ChooseCursor,
         Map: MapCursor,
         Enumerate: EnumerateCursor,
         Filter: FilterCursor,

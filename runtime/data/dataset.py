@@ -16,6 +16,7 @@ from autograph.runtime.data.cursor import same_types
 from autograph.runtime.data.cursors import Elements
 from autograph.runtime.data.data_loops import loop_over, loop_over_iterator
 from autograph.runtime.data.iterators import CompiledElements, DatasetIterator, SequenceIterator
+from autograph.runtime.data.padding import Filled, Padding
 from autograph.runtime.data.pipeline import (
     Batch,
     Concatenate,
@@ -24,6 +25,7 @@ from autograph.runtime.data.pipeline import (
     Map,
     Node,
     Numbers,
+    PaddedBatch,
     Progression,
     Reading,
     Repeat,
@@ -44,7 +46,9 @@ from autograph.runtime.data.pipeline import (
     steps,
     with_arrays,
 )
+from autograph.runtime.data.sampling import DRAWS, Classified, Draw, fractions, is_kept, with_class
 from autograph.runtime.data.sequences import (
+    Choose,
     Filter,
     Interleave,
     Limit,
@@ -180,8 +184,16 @@ class Dataset:
         return cls._of(Slices(length, treedef, HeldArrays(placed)))
 
     @classmethod
-    def from_generator(cls, make: Callable[[], Any], spec: Any, length: int | None = None) -> Dataset:
-        """Return a dataset of what the iterator ``make()`` yields.
+    def from_generator(
+        cls,
+        make: Callable[..., Any],
+        spec: Any = None,
+        length: int | None = None,
+        *,
+        args: Sequence[Any] = (),
+        output_signature: Any = None,
+    ) -> Dataset:
+        """Return a dataset of what the iterator ``make(*args)`` yields.
 
         ``make`` is called for each iteration. A loop on the device requests one element, or one batch, at a time, so
         memory does not grow.
@@ -189,16 +201,19 @@ class Dataset:
         Args:
           make: a function that returns an iterable, such as a generator function.
           spec: the type of an element: a dtype for a scalar, a `TensorSpec` or `jax.ShapeDtypeStruct` for an array,
-            or a tuple, dict or other container of those.
+            or a tuple, dict or other container of those. A size that is None in a `TensorSpec` may differ from element
+            to element: Python's loops take such elements, and programs take them behind `padded_batch`.
           length: the number of elements, if it is known. A compiled program needs it if the last batch may be smaller
             than the others and these have more than 16 rows.
+          args: arguments of ``make``.
+          output_signature: ``tf.data``'s name for ``spec``.
 
         Returns:
           A `Dataset`.
 
         Raises:
-          TypeError: ``make`` is not a function.
-          ValueError: a size in ``spec`` is not known.
+          TypeError: ``make`` is not a function, or no type is given.
+          ValueError: the rank of an array in ``spec`` is not known.
 
         >>> def squares():
         ...     for k in range(3):
@@ -208,6 +223,10 @@ class Dataset:
         """
         if not callable(make):
             raise TypeError(f"from_generator takes a function that makes an iterator; got {type(make).__name__}")
+        if (spec is None) == (output_signature is None):
+            raise TypeError("from_generator takes the type of an element, as spec or as output_signature")
+        spec = output_signature if spec is None else spec
+        make = functools.partial(make, *args) if args else make
         types = jax.tree_util.tree_map(_announced, spec, is_leaf=lambda s: isinstance(s, TensorSpec))
         return cls._of(Stream(make, types, None if length is None else _count("length", length)))
 
@@ -247,6 +266,98 @@ class Dataset:
                 "from_iterable takes an object with elements; this one has none, so their type is not known"
             )
         return cls.from_generator(lambda: iter(iterable), jax.tree_util.tree_map(_type_of, first), length)
+
+    @classmethod
+    def counter(cls, start: int = 0, step: int = 1) -> Dataset:
+        """Return an infinite dataset of the numbers ``start``, ``start + step``, and so on.
+
+        Args:
+          start: an int.
+          step: an int other than 0.
+
+        Returns:
+          A `Dataset` of int32 scalars.
+
+        >>> [int(k) for k in Dataset.counter(5, 2).take(3)]
+        [5, 7, 9]
+        """
+        numbers = range(start, 2**31 if step > 0 else -(2**31) - 1, step)
+        return cls._of(Repeat(Numbers(numbers[: 2**31 - 1]), None))
+
+    @classmethod
+    def choose_from_datasets(
+        cls, datasets: Sequence[Dataset], choice_dataset: Dataset, stop_on_empty_dataset: bool = True
+    ) -> Dataset:
+        """Return elements of several datasets, in the order that a dataset of their numbers gives.
+
+        Args:
+          datasets: a list of datasets with elements of one type.
+          choice_dataset: a `Dataset` of integers: the numbers of the datasets from which the next elements come.
+          stop_on_empty_dataset: True to end when the chosen dataset has no element left; False to skip its number, and
+            to end when no dataset has elements left.
+
+        Returns:
+          A `Dataset`.
+
+        Raises:
+          TypeError: the datasets differ in the type of their elements, or ``choice_dataset`` has no integers.
+          ValueError: a number is out of range; raised when the dataset is iterated.
+
+        >>> a, b = Dataset.range(3), Dataset.range(10, 13)
+        >>> [int(k) for k in Dataset.choose_from_datasets([a, b], Dataset.range(2).repeat())]
+        [0, 10, 1, 11, 2, 12]
+        """
+        return cls._chosen("choose_from_datasets", datasets, choice_dataset, stop_on_empty_dataset, True)
+
+    @classmethod
+    def sample_from_datasets(
+        cls,
+        datasets: Sequence[Dataset],
+        weights: Any = None,
+        seed: int | None = None,
+        stop_on_empty_dataset: bool = False,
+        rerandomize_each_iteration: bool = True,
+    ) -> Dataset:
+        """Return elements of several datasets, each from a dataset that is drawn at random.
+
+        Args:
+          datasets: a list of datasets with elements of one type.
+          weights: a number for each dataset, in proportion to how often it is drawn; equal by default.
+          seed: as for `shuffle`.
+          stop_on_empty_dataset: True to end when the drawn dataset has no element left; False to draw again, and to end
+            when no dataset has elements left.
+          rerandomize_each_iteration: False to draw the same in each iteration.
+
+        Returns:
+          A `Dataset`.
+
+        Raises:
+          TypeError: the datasets differ in the type of their elements.
+          ValueError: ``weights`` are not as many numbers of 0 or more.
+
+        >>> a, b = Dataset.from_tensors(0).repeat(), Dataset.from_tensors(1).repeat()
+        >>> drawn = Dataset.sample_from_datasets([a, b], weights=[0.25, 0.75], seed=1).take(1000)
+        >>> abs(int(drawn.reduce(0, lambda total, k: total + k)) - 750) < 50
+        True
+        """
+        parts = fractions("weights", [1.0] * len(datasets) if weights is None else weights, len(datasets))
+        draws = cls.range(DRAWS).shuffle(seed=seed, reshuffle_each_iteration=rerandomize_each_iteration).repeat()
+        choices = draws.map(Draw.of(parts))
+        return cls._chosen("sample_from_datasets", datasets, choices, stop_on_empty_dataset, False)
+
+    @classmethod
+    def _chosen(cls, name: str, datasets: Sequence[Dataset], choice: Dataset, stops: bool, is_checked: bool) -> Dataset:
+        found = list(datasets)
+        if not found or not all(isinstance(part, Dataset) for part in (*found, choice)):
+            raise TypeError(f"{name} takes a list of datasets; got {datasets!r}")
+        numbers = choice._types()[0]
+        if not same_types(numbers, jax.ShapeDtypeStruct((), getattr(numbers, "dtype", None))) or (
+            np.dtype(numbers.dtype).kind not in "iu"
+        ):
+            raise TypeError(f"{name} is given integers for the numbers of datasets; got {choice.element_spec}")
+        for other in found[1:]:
+            found[0]._refuse_unlike(name, other)
+        return cls._of(Choose((choice.node, *(part.node for part in found)), bool(stops), is_checked))
 
     @classmethod
     def range(cls, *args: int) -> Dataset:
@@ -300,6 +411,65 @@ class Dataset:
         if node.has_odd and node.size is not None and (not node.odd_is_last or not _odd_stays_alone(node.size, made)):
             raise ValueError("batches of different sizes cannot be batched: give the first batch drop_remainder=True")
         return Dataset._of(made)
+
+    def padded_batch(
+        self, batch_size: int, padded_shapes: Any = None, padding_values: Any = None, drop_remainder: bool = False
+    ) -> Dataset:
+        """Return batches of elements that differ in shape, each array padded at its end.
+
+        Args:
+          batch_size: the number of elements in a batch.
+          padded_shapes: the shape of each array after padding, in the structure of an element. A size of None or -1
+            (the default) is that of the longest array in the batch: such batches differ in shape and are for Python's
+            loops only. A program needs a number for each size that differs.
+          padding_values: the values to pad with: a number for all arrays, or numbers in the structure of an element;
+            0 by default.
+          drop_remainder: True to leave out a last batch that is smaller.
+
+        Returns:
+          A `Dataset`.
+
+        Raises:
+          TypeError: ``padded_shapes`` or ``padding_values`` do not fit the structure or the dtypes of an element.
+          ValueError: an element is larger than ``padded_shapes``; raised for a generator's when the element comes.
+
+        >>> words = Dataset.from_generator(lambda: iter([[1], [2, 3], [4, 5, 6]]), TensorSpec([None], np.int32))
+        >>> [batch.tolist() for batch in words.padded_batch(2)]
+        [[[1, 0], [2, 3]], [[4, 5, 6]]]
+        >>> [batch.tolist() for batch in words.padded_batch(3, padded_shapes=[4], padding_values=-1)]
+        [[[1, -1, -1, -1], [2, 3, -1, -1], [4, 5, 6, -1]]]
+        """
+        width, node = _count("batch_size", batch_size, least=1), self._node
+        if not streams.is_open(node):
+            full, has_rows = self._types()
+            if any(has_rows):
+                raise ValueError(
+                    "batches of different sizes cannot be padded: give the first batch drop_remainder=True"
+                )
+            filled = Filled(Padding.of(full, padded_shapes, padding_values), type(full) is tuple)
+            return self.map(filled).batch(width, drop_remainder)
+        if any(isinstance(step, Map) for step in steps(node)):
+            raise ValueError(
+                "elements that differ in shape are padded before a function computes with them: put padded_batch before map, or let the "
+                "generator compute"
+            )
+        padding = Padding.of(streams.spec_of(node), padded_shapes, padding_values)
+        return Dataset._of(PaddedBatch(node, width, bool(drop_remainder), padding))
+
+    def rebatch(self, batch_size: int, drop_remainder: bool = False) -> Dataset:
+        """Return the rows of these batches in batches of another size.
+
+        Args:
+          batch_size: the number of rows in a new batch.
+          drop_remainder: True to leave out a last batch that is smaller.
+
+        Returns:
+          A `Dataset`.
+
+        >>> [x.tolist() for x in Dataset.range(5).batch(2).rebatch(3)]
+        [[0, 1, 2], [3, 4]]
+        """
+        return self.unbatch().batch(batch_size, drop_remainder)
 
     def shuffle(
         self, buffer_size: int | None = None, *, seed: int | None = None, reshuffle_each_iteration: bool = True
@@ -367,7 +537,7 @@ class Dataset:
         """Return the first ``count`` elements, or all if there are fewer.
 
         Args:
-          count: an int of 0 or more.
+          count: an int of 0 or more; or -1 for all elements.
 
         Returns:
           A `Dataset`.
@@ -375,13 +545,13 @@ class Dataset:
         >>> [int(k) for k in Dataset.range(5).take(2)]
         [0, 1]
         """
-        return Dataset._of(Take(self._node, _count("count", count)))
+        return self if _is_all(count) else Dataset._of(Take(self._node, _count("count", count)))
 
     def skip(self, count: int) -> Dataset:
         """Return all elements but the first ``count``.
 
         Args:
-          count: an int of 0 or more.
+          count: an int of 0 or more; or -1 for all elements.
 
         Returns:
           A `Dataset`.
@@ -389,7 +559,7 @@ class Dataset:
         >>> [int(k) for k in Dataset.range(5).skip(3)]
         [3, 4]
         """
-        return Dataset._of(Skip(self._node, _count("count", count)))
+        return self.take(0) if _is_all(count) else Dataset._of(Skip(self._node, _count("count", count)))
 
     def shard(self, num_shards: int, index: int) -> Dataset:
         """Return every ``num_shards``-th element, starting with number ``index``.
@@ -443,6 +613,23 @@ class Dataset:
           A `Dataset`.
 
         >>> [int(k) for k in Dataset.range(2).prefetch(1)]
+        [0, 1]
+        """
+        return self
+
+    def with_options(self, options: Any) -> Dataset:
+        """Return this dataset.
+
+        It exists for programs that come from ``tf.data``, whose options concern the threads that make elements. Here
+        the program that uses the elements makes them.
+
+        Args:
+          options: any object; it has no effect.
+
+        Returns:
+          A `Dataset`.
+
+        >>> [int(k) for k in Dataset.range(2).with_options(None)]
         [0, 1]
         """
         return self
@@ -558,13 +745,14 @@ class Dataset:
         """
         if not isinstance(dataset, Dataset):
             raise TypeError(f"concatenate takes a Dataset; got {type(dataset).__name__}")
-        one, other = (part._types()[0] for part in (self, dataset))
-        if not same_types(one, other):
-            raise TypeError(
-                "concatenate takes a dataset with elements of the same type; got "
-                f"{self.element_spec} and {dataset.element_spec}"
-            )
+        self._refuse_unlike("concatenate", dataset)
         return Dataset._of(Concatenate((self._node, dataset._node)))
+
+    def _refuse_unlike(self, name: str, dataset: Dataset) -> None:
+        if not same_types(*(part._types()[0] for part in (self, dataset))):
+            raise TypeError(
+                f"{name} takes datasets with elements of the same type; got {self.element_spec} and {dataset.element_spec}"
+            )
 
     def filter(self, predicate: Callable[..., Any]) -> Dataset:
         """Return the elements for which ``predicate`` is true.
@@ -609,6 +797,38 @@ class Dataset:
         [0, 1, 3, 6, 10]
         """
         return Dataset._of(Scan(self._node, _function("scan", scan_func), initial_state))
+
+    def rejection_resample(
+        self, class_func: Callable[..., Any], target_dist: Any, initial_dist: Any = None, seed: int | None = None
+    ) -> Dataset:
+        """Return ``(class, element)`` pairs, dropping elements at random so that classes follow a distribution.
+
+        Args:
+          class_func: a function of an element that returns its class, an int from 0. A tuple is passed as separate
+            arguments.
+          target_dist: a number for each class, in proportion to how often it is wanted.
+          initial_dist: a number for each class, in proportion to how often it occurs; by default estimated from the
+            elements so far.
+          seed: as for `shuffle`.
+
+        Returns:
+          A `Dataset`.
+
+        Raises:
+          TypeError: ``class_func`` is not a function.
+          ValueError: the distributions are not lists of as many numbers of 0 or more.
+
+        >>> numbers = Dataset.range(10_000)
+        >>> tens = numbers.rejection_resample(lambda k: (k % 10 == 0) * 1, [0.5, 0.5], [0.9, 0.1], seed=1)
+        >>> kinds = [int(kind) for kind, k in tens]
+        >>> kinds.count(1), abs(kinds.count(0) - 1000) < 100
+        (1000, True)
+        """
+        target = fractions("target_dist", target_dist)
+        initial = None if initial_dist is None else fractions("initial_dist", initial_dist, len(target))
+        classified = Classified(_function("rejection_resample", class_func), target, initial)
+        drawn = Dataset.zip(self, Dataset.range(DRAWS).shuffle(seed=seed).repeat())
+        return drawn.scan(np.ones(len(target), np.float32), classified).filter(is_kept).map(with_class)
 
     def flat_map(self, map_func: Callable[..., Any]) -> Dataset:
         """Return the elements of the datasets that ``map_func`` returns, one dataset after the other.
@@ -695,7 +915,7 @@ class Dataset:
         [0, 1, 2, 3, 4]
         """
         node = self._node
-        if isinstance(node, Batch):
+        if isinstance(node, Batch) and not isinstance(node, PaddedBatch):
             kept = node.parent.size
             if not node.drop:
                 return Dataset._of(node.parent)
@@ -827,6 +1047,9 @@ class Dataset:
     def _types(self) -> tuple[Any, list[bool]]:
         """The types of a full element, and of each array whether other elements have fewer rows."""
         node, found = self._node, None
+        if streams.is_open(node):
+            full = streams.open_types(node)
+            return full, [node.has_odd for _ in jax.tree_util.tree_leaves(full)]
 
         def ask() -> int:
             nonlocal found
@@ -849,6 +1072,10 @@ class Dataset:
             JOINT.compiled(ask).get_concrete_function()
         assert found is not None
         return found
+
+    def __bool__(self) -> bool:
+        """Return True: ``if dataset:`` asks whether a dataset is given, not whether it has elements."""
+        return True
 
     def __len__(self) -> int:
         """How many elements there are. ``TypeError`` where that is not known, or without end."""
@@ -920,6 +1147,8 @@ class Dataset:
         def computed(raw: Any) -> Any:
             return streams.computed(node, JOINT.operators, raw)
 
+        if streams.is_open(node):  # a program for each shape would cost more than it saves
+            return computed
         return JOINT.compiled(computed if node.is_stream else functools.partial(_at, node))
 
     def _unrolled(self, words: dict[Key, Any]) -> Iterator[Any]:
@@ -937,7 +1166,7 @@ class Dataset:
         node = self._node
         words = {key: np.int32(0) for key, _ in shuffles(node)}
         if node.is_stream:
-            nothing = jax.tree_util.tree_map(lambda s: jax.numpy.zeros(s.shape, s.dtype), streams.spec_of(node))
+            nothing = jax.tree_util.tree_map(lambda s: jax.numpy.zeros(s.shape, s.dtype), streams.fixed_spec_of(node))
             return streams.computed(node, JOINT.operators, nothing)
         return node.rows(Reading(node, words), np.int32(0), 0, odd)
 
@@ -1023,11 +1252,12 @@ def _type_of(leaf: Any) -> jax.ShapeDtypeStruct:
     return jax.ShapeDtypeStruct(array.shape, jax.dtypes.canonicalize_dtype(array.dtype))
 
 
-def _announced(spec: Any) -> jax.ShapeDtypeStruct:
+def _announced(spec: Any) -> Any:
     if isinstance(spec, TensorSpec | jax.ShapeDtypeStruct):
-        if spec.shape is None or not all(isinstance(size, int) for size in spec.shape):
-            raise ValueError(f"elements of a generator need a known shape; got {spec}")
-        return jax.ShapeDtypeStruct(tuple(spec.shape), jax.dtypes.canonicalize_dtype(spec.dtype))
+        if spec.shape is None:
+            raise ValueError(f"elements of a generator need a known rank; got {spec}")
+        shape = tuple(size if isinstance(size, int) else None for size in spec.shape)
+        return streams.array_type(shape, jax.dtypes.canonicalize_dtype(spec.dtype))
     return jax.ShapeDtypeStruct((), jax.dtypes.canonicalize_dtype(spec))
 
 
@@ -1043,6 +1273,10 @@ def _count(name: str, value: Any, least: int = 0) -> int:
     if value < least:
         raise ValueError(f"{name} is {least} or more; got {value}")
     return int(value)
+
+
+def _is_all(count: Any) -> bool:
+    return isinstance(count, int | np.integer) and count == -1
 
 
 def _odd_stays_alone(size: int, batch: Batch) -> bool:

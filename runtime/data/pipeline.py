@@ -18,6 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from autograph.runtime.data.mapping import apply
+from autograph.runtime.data.padding import Padding
 from autograph.runtime.effects.callbacks import numpy_function
 from autograph.runtime.state.held import Epochs, HeldArrays
 from autograph.runtime.tracing.recording import JOINT
@@ -178,7 +179,7 @@ class Stream(Node):
 
     Attributes:
       make: makes the iterator, for each iteration anew.
-      spec: the type of an element.
+      spec: the type of an element: of an array whose size differs from element to element, a `TensorSpec` with None.
       length: how many there are, if the user said so.
     """
 
@@ -215,14 +216,20 @@ class Progression(Node):
 
 
 @dataclass(frozen=True)
-class Zip(Node):
+class Several(Node):
+    """Made of several datasets."""
+
+    parts: tuple[Node, ...]
+
+
+@dataclass(frozen=True)
+class Zip(Several):
     """The elements of several datasets side by side, as many as the shortest has.
 
     Attributes:
       treedef: the container that they are put into.
     """
 
-    parts: tuple[Node, ...]
     treedef: Any
 
     @property
@@ -255,10 +262,8 @@ class Zip(Node):
 
 
 @dataclass(frozen=True)
-class Concatenate(Node):
+class Concatenate(Several):
     """The elements of one dataset after those of another."""
-
-    parts: tuple[Node, Node]
 
     @property
     def is_positional(self) -> bool:
@@ -505,6 +510,13 @@ class Batch(Step):
 
 
 @dataclass(frozen=True)
+class PaddedBatch(Batch):
+    """Elements of differing shapes, which only Python has, stacked behind a padding."""
+
+    padding: Padding
+
+
+@dataclass(frozen=True)
 class Map(Step):
     """A function of each element."""
 
@@ -545,7 +557,7 @@ def steps(node: Node) -> list[Node]:
 
 def parts_of(node: Node) -> tuple[Node, ...]:
     """The datasets that a first step puts together; none for others."""
-    return node.parts if isinstance(node, Zip | Concatenate) else ()
+    return node.parts if isinstance(node, Several) else ()
 
 
 def arrays_of(node: Node) -> tuple[HeldArrays, ...]:
@@ -595,7 +607,7 @@ def all_arrays(node: Node) -> list[HeldArrays]:
 def with_arrays(node: Node, arrays: Iterator[HeldArrays]) -> Node:
     """The same steps, which hold these in place of `all_arrays`."""
     changed: dict[str, Any] = {}
-    if isinstance(node, Zip | Concatenate):
+    if isinstance(node, Several):
         changed["parts"] = tuple(with_arrays(part, arrays) for part in node.parts)
     if isinstance(node, Step):
         changed["parent"] = with_arrays(node.parent, arrays)
@@ -624,7 +636,7 @@ def odd_at(node: Node, reading: Reading, position: Any, epoch: Any = 0) -> Any:
 def in_one_order(node: Node) -> Node:
     """The same steps, of which those that shuffle choose one order for all iterations."""
     changed: dict[str, Any] = {"count": None} if isinstance(node, Shuffle) else {}
-    if isinstance(node, Zip | Concatenate):
+    if isinstance(node, Several):
         changed["parts"] = tuple(map(in_one_order, node.parts))
     if isinstance(node, Step):
         changed["parent"] = in_one_order(node.parent)
@@ -646,7 +658,9 @@ def stacked_as(shape: tuple[int, ...], items: list[Any], spec: Any) -> Any:
 def conformed(value: Any, type: Any) -> Any:
     """One value of the user's as an array of the type that was announced."""
     array = np.asarray(value)
-    if array.shape != tuple(type.shape):
+    if len(array.shape) != len(type.shape) or any(
+        wanted is not None and wanted != size for size, wanted in zip(array.shape, type.shape, strict=True)
+    ):
         raise ValueError(f"a dataset of elements of shape {tuple(type.shape)} was given one of shape {array.shape}")
     if array.dtype != type.dtype and not np.can_cast(array.dtype, type.dtype, "same_kind"):
         raise TypeError(f"a dataset of elements of dtype {type.dtype} was given one of dtype {array.dtype}")

@@ -10,7 +10,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from autograph.runtime.data.pipeline import Node, Reading, Slices, Step, Take
+from autograph.runtime.data.pipeline import Node, Reading, Several, Slices, Step, Take, is_endless
 from autograph.runtime.state.held import HeldArrays
 
 
@@ -109,6 +109,35 @@ class Interleave(Sequence):
     @property
     def has_odd(self) -> bool:
         return self.has_odd_elements
+
+    @property
+    def odd_is_last(self) -> bool:
+        return False
+
+
+@dataclass(frozen=True)
+class Choose(Several):
+    """Elements of several datasets in the order in which another one, the first part, yields their numbers.
+
+    Attributes:
+      stops: whether it ends where the dataset that is chosen has no element left, which is else left out.
+      is_checked: whether some number may be none of a dataset's.
+    """
+
+    stops: bool
+    is_checked: bool
+
+    @property
+    def is_positional(self) -> bool:
+        return False
+
+    @property
+    def repeats(self) -> bool:
+        return all(map(is_endless, self.parts))
+
+    @property
+    def has_odd(self) -> bool:
+        return any(part.has_odd for part in self.parts[1:])
 
     @property
     def odd_is_last(self) -> bool:

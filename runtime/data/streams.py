@@ -24,6 +24,7 @@ from autograph.runtime.data.pipeline import (
     Key,
     Map,
     Node,
+    PaddedBatch,
     Repeat,
     Shard,
     Shuffle,
@@ -36,6 +37,10 @@ from autograph.runtime.data.pipeline import (
     steps,
 )
 from autograph.runtime.effects.callbacks import clean_up, numpy_function
+from autograph.runtime.errors import StagingError
+from autograph.runtime.signatures.tensor_spec import TensorSpec
+from autograph.runtime.tracing.locations import user_location
+from autograph.runtime.tracing.recording import JOINT
 
 _OPEN_AT_MOST = 256
 _SIZES_TRIED = 16
@@ -117,11 +122,19 @@ def _batched(node: Batch, inner: Iterator[Any]) -> Iterator[Any]:
     while rows := list(itertools.islice(inner, node.width)):
         if len(rows) < node.width and node.drop:
             return
+        if isinstance(node, PaddedBatch):
+            yield node.padding.stacked(rows)
+            continue
         leaves, treedef = zip(*map(jax.tree_util.tree_flatten, rows), strict=True)
+        columns_of = list(zip(*leaves, strict=True))
         try:
-            columns = [np.stack(column) for column in zip(*leaves, strict=True)]
+            columns = [np.stack(column) for column in columns_of]
         except ValueError:
-            raise ValueError("batches of different sizes cannot be batched: give drop_remainder=True") from None
+            shapes = next(shapes for shapes in ([leaf.shape for leaf in c] for c in columns_of) if len(set(shapes)) > 1)
+            raise ValueError(
+                f"elements of different shapes cannot be batched; got {shapes[:4]}. Use padded_batch, or where they are batches, "
+                "give the first batch drop_remainder=True."
+            ) from None
         yield jax.tree_util.tree_unflatten(treedef[0], columns)
 
 
@@ -129,7 +142,7 @@ def _batched(node: Batch, inner: Iterator[Any]) -> Iterator[Any]:
 
 
 def spec_of(node: Node) -> Any:
-    """The type of what `elements` gives, of full batches."""
+    """The type of what `elements` gives, of full batches. Where a size differs from element to element, a `TensorSpec` with None."""
     if isinstance(node, Stream):
         return node.spec
     assert isinstance(node, Step)
@@ -137,8 +150,48 @@ def spec_of(node: Node) -> Any:
     if isinstance(node, Enumerate):
         return jax.ShapeDtypeStruct((), np.dtype(np.int32)), inner
     if isinstance(node, Batch):
-        return jax.tree_util.tree_map(lambda s: jax.ShapeDtypeStruct((node.width, *s.shape), s.dtype), inner)
+        treedef: Any
+        types, treedef = jax.tree_util.tree_flatten(inner)
+        shapes = node.padding.shapes if isinstance(node, PaddedBatch) else [type.shape for type in types]
+        return treedef.unflatten(
+            [array_type((node.width, *shape), type.dtype) for shape, type in zip(shapes, types, strict=True)]
+        )
     return inner
+
+
+def array_type(shape: tuple[int | None, ...], dtype: Any) -> Any:
+    """The type of arrays of a shape, in which None stands for a size that differs."""
+    return jax.ShapeDtypeStruct(shape, dtype) if None not in shape else TensorSpec(shape, dtype)
+
+
+def is_open(node: Node) -> bool:
+    """Whether elements differ in shape, so that only Python can have them."""
+    return node.is_stream and any(None in type.shape for type in jax.tree_util.tree_leaves(spec_of(node)))
+
+
+def open_types(node: Node) -> Any:
+    """The types of elements that differ in shape, as `TensorSpec`s."""
+    raw = jax.tree_util.tree_map(lambda s: TensorSpec(s.shape, s.dtype), spec_of(node))
+    if not any(isinstance(step, Map) for step in steps(node)):
+        return raw
+    return (
+        JOINT.compiled(lambda raw: computed(node, JOINT.operators, raw)).get_concrete_function(raw).structured_outputs
+    )
+
+
+def fixed_spec_of(node: Node) -> Any:
+    """`spec_of`, for a program.
+
+    Raises:
+      StagingError: elements differ in shape.
+    """
+    spec = spec_of(node)
+    if is_open(node):
+        raise StagingError(
+            f"{user_location()}\n  The elements of this dataset differ in shape, {spec}, and a program needs one shape.\n"
+            "  Give padded_batch(..., padded_shapes=...) with a number for each size, before steps that compute."
+        )
+    return spec
 
 
 def computed(node: Node, operators: Any, raw: Any, depth: int = 0) -> Any:
@@ -263,7 +316,7 @@ class StagedStream:
 
         Without ``goes_on`` nothing is asked for, and it is the end.
         """
-        spec, width, sizes = spec_of(self.node), width_of(self.node), odd_widths(self.node)
+        spec, width, sizes = fixed_spec_of(self.node), width_of(self.node), odd_widths(self.node)
         treedef: Any
         types, treedef = jax.tree_util.tree_flatten(spec)
         has_rows = jax.tree_util.tree_leaves(_has_rows(self.node))
