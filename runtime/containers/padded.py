@@ -227,6 +227,10 @@ class Padded:
             reserved=indices.shape[0] == self.capacity and self.reserved,
         )
 
+    def without_first(self) -> Padded:
+        """Each element in the place before its own: a copy, where an index for each would be computed and checked."""
+        return self.with_(buffers=tuple(jnp.concatenate([b[1:], b[:1]]) for b in self.buffers))
+
     def followed_by(self, other: Padded) -> Padded:
         """The elements of both."""
         check_kinds(self.kind, other.kind)

@@ -344,6 +344,8 @@ class TracedList(list[Any]):
         length = max(held.length - 1, 0) if isinstance(held.length, int) else jnp.maximum(held.length - 1, 0)
         if isinstance(index, int) and index == -1:
             self.padded = held.with_(length=length, extent=held.extent.plus(-1))
+        elif isinstance(index, int) and index == 0:
+            self.padded = held.without_first().with_(length=length, extent=held.extent.plus(-1))
         else:
             order = jnp.arange(held.capacity)
             order = jnp.minimum(jnp.where(order < place, order, order + 1), held.capacity - 1)

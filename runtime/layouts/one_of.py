@@ -17,7 +17,9 @@ from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.functions import is_same_function
 
 MOST_CANDIDATES = 32  # each operation is done for every candidate
-CODE = jnp.dtype(jnp.uint8)  # of the number that says which constant a value is: a dtype that arithmetic seldom keeps
+CODE = jnp.dtype(
+    jnp.uint32
+)  # of the number that says which constant a value is: seldom kept by arithmetic; a loop over bytes takes twice as long
 
 _LISTED = 6
 _SELECTED = 8  # numbers, that change, at most: of so few one is chosen by selects, which XLA fuses

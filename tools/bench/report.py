@@ -108,6 +108,8 @@ def _cell(timing: Timing | None, ours: Timing | None, notes: list[str], name: st
 
 
 def _number(ratio: float) -> str:
+    if ratio < 0.1:
+        return f"{ratio:.2g}"
     return f"{ratio:.2f}" if ratio < 10 else f"{ratio:,.0f}"
 
 

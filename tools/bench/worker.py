@@ -178,7 +178,9 @@ class _Numba:
         values = [numba.typed.List(part) if isinstance(part, list) else part for part in arguments]
 
         def make() -> Call:
-            function = numba.njit(spec.program(np))
+            variant = spec.variants.get("numba")
+            program = spec.program(np) if variant is None else variant(np)
+            function = program if hasattr(program, "py_func") else numba.njit(program)
             return lambda: function(*values)
 
         return {"numba": make}

@@ -11,6 +11,7 @@ from autograph.tools.bench.workloads.jumps import JUMPS
 from autograph.tools.bench.workloads.networks import NETWORKS
 from autograph.tools.bench.workloads.ode import ODE
 from autograph.tools.bench.workloads.scalars import SCALARS
+from autograph.tools.bench.workloads.searches import SEARCHES
 from autograph.tools.bench.workloads.workload import Workload
 
 
@@ -20,4 +21,6 @@ def _with_variants(workload: Workload) -> Workload:
     return dataclasses.replace(workload, variants={**workload.variants, "tensorflow": VARIANTS[workload.name]})
 
 
-WORKLOADS = {each.name: _with_variants(each) for each in [*SCALARS, *ARRAYS, *JUMPS, *GRIDS, *NETWORKS, *ODE]}
+WORKLOADS = {
+    each.name: _with_variants(each) for each in [*SCALARS, *ARRAYS, *JUMPS, *GRIDS, *NETWORKS, *ODE, *SEARCHES]
+}
