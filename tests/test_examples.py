@@ -40,6 +40,13 @@ def test_a_network_that_solves_an_equation_by_a_line_search():
     assert found["loss after L-BFGS"] < 0.3 * found["loss after Adam"] and found["steps of L-BFGS"] > 20
 
 
+def test_a_transformer_and_its_beam_search(capsys):
+    found = figures("number_words.py", "optax", epochs=25, blocks=1)
+    assert found["first loss"] > 3 > 0.5 > found["last loss"] and found["right"] > 0.85
+    assert 4 < found["steps of the search"] <= 5 and found["updates"] == 25 * 16
+    assert capsys.readouterr().out == "342: three hundred forty two\n"
+
+
 def test_an_equinox_model_that_is_stopped_and_resumed_by_orbax():
     found = figures("spirals.py", "equinox", "optax", "orbax.checkpoint")
     assert found["loss"] == found["loss without stopping"] < 0.05 < found["loss when stopped"]
