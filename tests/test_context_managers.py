@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import autograph as ag
+from tests import managed_programs
 
 
 class Span:
@@ -119,3 +120,87 @@ def test_with_stays_pythons_outside_a_trace():
 def _enters_a_number():
     with 3:
         pass
+
+
+@pytest.mark.parametrize("program", managed_programs.PROGRAMS, ids=lambda program: program.__name__)
+def test_something_raises_inside(program):
+    def outcome(f, x):
+        try:
+            return jax.tree.map(float, f(x))
+        except (ValueError, KeyError) as error:
+            return type(error), str(error)
+
+    staged = ag.function(program)
+    for x in (-2.0, 0.5, 1.0, 2.5, 3.0, 7.0):
+        wanted, found = outcome(program, x), outcome(staged, jnp.float32(x))
+        assert jax.tree.structure(found) == jax.tree.structure(wanted)
+        if isinstance(wanted, tuple) and isinstance(wanted[0], type):
+            assert found == wanted
+        else:
+            np.testing.assert_allclose(jax.tree.leaves(found), jax.tree.leaves(wanted), rtol=1e-6)
+
+
+def test_managers_under_transforms():
+    def f(x):
+        with managed_programs.Swallow(ValueError) as s, managed_programs.swallowing(KeyError) as v:
+            y = x * x
+            if y > 4:
+                raise ValueError
+            if x < -1:
+                raise KeyError
+            y = y * v
+        return y + s.count
+
+    x = jnp.array([-3.0, -1.5, 0.5, 1.0, 3.0])
+    np.testing.assert_allclose(jax.vmap(ag.convert(f))(x), [f(v) for v in x.tolist()])
+    np.testing.assert_allclose(jax.vmap(jax.grad(ag.convert(f)))(x), [-6, -3, 3, 6, 6])
+    np.testing.assert_allclose(ag.function(jax.vmap(f))(x), [f(v) for v in x.tolist()])
+
+
+def test_prints_come_in_pythons_order(capsys):
+    class Telling:
+        def __enter__(self):
+            ag.print("in")
+
+        def __exit__(self, kind, error, traceback):
+            ag.print("out", kind is None)
+            return kind is KeyError
+
+    def f(x):
+        with Telling():
+            if x > 1:
+                raise KeyError("k")
+            if x < 0:
+                raise ValueError("negative")
+            ag.print("body", x)
+        ag.print("after")
+        return x
+
+    def outcome(g, x):
+        try:
+            g(x)
+        except ValueError as error:
+            print(error)
+        jax.effects_barrier()
+        return capsys.readouterr().out
+
+    staged = ag.function(f)
+    for x in (2.0, 0.5, -1.0):
+        assert outcome(staged, jnp.float32(x)) == outcome(f, x)
+
+
+def test_a_generator_that_yields_in_a_loop_is_refused():
+    @contextlib.contextmanager
+    def tries(n):
+        for _ in ag.range(n):
+            yield 1.0
+
+    @ag.function
+    def f(n):
+        with tries(n) as one:
+            if n > 3:
+                raise ValueError
+        return one
+
+    with pytest.raises(ag.StagingError, match="yields in a staged loop"):
+        f(jnp.int32(2))

@@ -77,7 +77,8 @@ class _BackwardWalk:
         elif isinstance(node, LOOPS):
             live = self.loop(node, live)
         elif isinstance(node, gast.With | gast.AsyncWith):
-            live = self.block(node.body, live) - bound_names(node.items) | read_names(node.items)
+            self.handlers.append(set(live))  # its manager may keep an exception from going on
+            live = self.block(node.body, live) - bound_names(node.items) | read_names(node.items) | self.handlers.pop()
         elif isinstance(node, gast.Match):
             live = self.match(node, live)
         else:

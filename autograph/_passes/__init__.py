@@ -15,6 +15,7 @@ from autograph._passes.jumps import LowerJumps
 from autograph._passes.lists import LowerLists
 from autograph._passes.logic import LowerLogic
 from autograph._passes.lookups import LowerLookups
+from autograph._passes.managers import NestManagers
 from autograph._passes.matches import LowerMatch
 from autograph._passes.operators import LowerOperators
 from autograph._passes.outline import OutlineControlFlow
@@ -30,6 +31,7 @@ PASSES = (
     LowerComprehensions,  # before lists and all of control flow: makes such
     LowerLists,  # any time before calls
     LowerMatch,  # before the rest: turns one kind of conditional into another
+    NestManagers,  # before what asks which statements an exception may end early
     CheckDefined,  # before jumps: asks which reads are certain in the program as it was written
     LowerRaises,  # before jumps: it moves the bodies of `try` statements, jumps and all
     LowerTexts,  # after raises, whose texts are made in the same way

@@ -115,7 +115,8 @@ class _Walk:
         if isinstance(node, gast.With | gast.AsyncWith):
             for item in node.items:
                 item.context_expr = self.reads(item.context_expr, defined)
-            return self.block(node.body, defined | bound_names(node.items))
+            after = self.block(node.body, defined | bound_names(node.items))
+            return _meet(set(defined), after) if node in self.context.managed else after
         if isinstance(node, gast.Match):
             node.subject = self.reads(node.subject, defined)
             ends = [self.case(case, defined | bound_names([case.pattern])) for case in node.cases]

@@ -156,6 +156,8 @@ class LowerJumps:
 
     def _tail_compound(self, node: gast.AST, depth: int) -> bool:
         """Keep returns inside a ``with``, ``try`` or ``match`` that ends the function. False where flags are needed."""
+        if node in self.context.managed:
+            return False
         if isinstance(node, gast.With | gast.AsyncWith):
             node.body = self.tail(node.body, depth + 1)
         elif isinstance(node, gast.Match):

@@ -51,6 +51,7 @@ class Context:
       loop_options: for a loop with a directive, the expression for its options.
       result_names: variables that hold what a ``return`` inside a loop returns.
       keeps_jumps: functions whose jumps stay jumps, and the statements around them Python's.
+      managed: ``with`` statements that are staged as the ``try`` that each is.
       tests: expressions of which only the truth is asked for.
       stops: whether the function is called where a handler may catch what the program raises.
       comprehension_bodies: lambdas made of what a list comprehension collects.
@@ -73,6 +74,7 @@ class Context:
     result_names: set[str] = field(default_factory=set)
     keeps_jumps: set[gast.AST] = field(default_factory=set)
     comprehension_bodies: set[gast.AST] = field(default_factory=set)
+    managed: set[gast.AST] = field(default_factory=set)
 
     def operator(self, name: str) -> gast.AST:
         """The expression ``ag__.name``."""

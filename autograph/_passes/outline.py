@@ -77,7 +77,7 @@ class OutlineControlFlow:
         return y
     """
 
-    applies_to: frozenset[type] | None = frozenset({gast.If, gast.For, gast.While, *TRIES})
+    applies_to: frozenset[type] | None = frozenset({gast.If, gast.For, gast.While, gast.With, *TRIES})
     introduces: frozenset[type] = frozenset()
 
     def __init__(self, context: Context) -> None:
@@ -136,6 +136,8 @@ class _Outliner:
                 return self.loop(node)
         elif isinstance(node, gast.Try) and not self._is_kept(node):
             return self.attempt(node)
+        elif node in self.context.managed and not self._is_kept(node):
+            return self.managed(node)
         if isinstance(node, gast.If | gast.While) and self._is_kept(node) and not is_static_test(node.test):
             self.context.tests.add(node.test)
             node.test = placed(self.context.call("python_test", node.test, constant(_why_kept(node))), node.test)
@@ -232,6 +234,23 @@ class _Outliner:
         call = self.context.call("try_stmt", *blocks, names_tuple(state), names_tuple(found), **self._result(state))
         statement = gast.Return(call) if returns else gast.Expr(call)
         return [*self._declared(shared, node), *parts, placed(statement, node)]
+
+    def managed(self, node: gast.AST) -> list[gast.AST]:
+        """A ``with`` of one manager, whose body takes what the manager is bound to."""
+        (item,) = node.items
+        assigned = bound_names([node])
+        state, shared = self._state(node, assigned, frozenset())
+        target = item.optional_vars
+        if isinstance(target, gast.Name) and target.id not in shared:
+            body = self._body("with_body", (target.id,), node.body, shared, node)
+        else:
+            value = self.context.names.new("value")
+            bind = [] if target is None else [placed(gast.Assign([target], load(value), None), target)]
+            body = self._body("with_body", (value,), [*bind, *node.body], shared, node)
+        found = names_tuple(sorted((assigned & shared) - set(state)))
+        arguments = [item.context_expr, load(body.name), names_tuple(state), found]
+        call = self.context.call("with_stmt", *arguments, **self._result(state))
+        return [*self._declared(shared, node), body, placed(gast.Expr(call), node, item.context_expr)]
 
     def _handler(self, handler: gast.AST, shared: frozenset[str]) -> gast.AST:
         name = None if handler.name is None else getattr(handler.name, "id", handler.name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
@@ -29,6 +30,8 @@ _FIELDS: Mapping[type, str] = MappingProxyType(
         gast.For: "iter",
     }
 )
+# Operators that may raise.
+_RAISING = frozenset(["assert_stmt", "yielded", "yielded_from"])
 _SIMPLE = (gast.Name, gast.Constant, gast.Tuple, gast.expr_context)
 
 
@@ -67,7 +70,7 @@ class StopAtRaises:
 
     def __call__(self, node: gast.AST) -> gast.AST:
         has_try = any(isinstance(part, gast.Try) for part in gast.walk(node))
-        if not isinstance(node, gast.Lambda) and (has_try or self.context.stops):
+        if not isinstance(node, gast.Lambda) and (has_try or self.context.managed or self.context.stops):
             node.body = self._block(node.body, self.context.stops)
         return node
 
@@ -76,7 +79,7 @@ class StopAtRaises:
         guarded: list[gast.AST] | None = None  # what is under the last test
         for statement in self._in_steps(statements) if stops else statements:
             self._inside(statement, stops)
-            raises = stops and self._may_raise(statement)
+            raises = stops and may_raise(self.context, statement)
             if guarded is not None and not _is_simple(statement):
                 if not guarded:
                     out.append(self._guard(guarded, statement))
@@ -92,10 +95,10 @@ class StopAtRaises:
         for statement in statements:
             field = _FIELDS.get(type(statement))
             if field is not None and getattr(statement, field) is not None:
-                steps = Steps(self.context, self._raises)
+                steps = Steps(self.context, functools.partial(_raises, self.context))
                 setattr(statement, field, steps.rest(getattr(statement, field)))
                 yield from steps.before
-                if isinstance(statement, gast.AugAssign) and self._raises(statement.value):
+                if isinstance(statement, gast.AugAssign) and _raises(self.context, statement.value):
                     yield from self._value_first(statement)
                     continue
             yield statement
@@ -120,30 +123,33 @@ class StopAtRaises:
         for field in ("body", "orelse", "finalbody"):
             block = getattr(node, field, None)
             if isinstance(block, list) and block and isinstance(block[0], gast.stmt):
-                is_tried = field == "body" and isinstance(node, gast.Try)
+                is_tried = field == "body" and (isinstance(node, gast.Try) or node in self.context.managed)
                 setattr(node, field, self._block(block, stops or is_tried))
         for part in [*getattr(node, "handlers", ()), *getattr(node, "cases", ())]:
             part.body = self._block(part.body, stops)
-        if stops and isinstance(node, _LOOPS) and any(map(self._may_raise, node.body)):
+        if stops and isinstance(node, _LOOPS) and any(may_raise(self.context, part) for part in node.body):
             guarded: list[gast.AST] = [*node.body]  # an iteration before may have raised
             node.body = [self._guard(guarded, node.body[0])]
 
-    def _may_raise(self, statement: gast.AST) -> bool:
-        if isinstance(statement, _DEFINITIONS):
-            return False
-        return any(map(self._raises, walk_scope([statement])))
 
-    def _raises(self, node: gast.AST) -> bool:
-        if isinstance(node, gast.Raise | gast.Assert):
-            return True
-        if isinstance(node, gast.Subscript):
-            return "__getitem__" in self.context.special_methods
-        if isinstance(node, gast.Expr) and self.context.is_operator_call(node.value):
-            return node.value.func.attr == "assert_stmt"
-        if not isinstance(node, gast.Call) or self.context.is_operator_call(node):
-            return False
-        name = getattr(node.func, "id", getattr(node.func, "attr", None))
-        return name not in _SAFE and not self.context.is_plain_call(node.func)
+def may_raise(context: Context, statement: gast.AST) -> bool:
+    """Whether a statement may raise when the program runs."""
+    if isinstance(statement, _DEFINITIONS):
+        return False
+    return any(_raises(context, part) for part in walk_scope([statement]))
+
+
+def _raises(context: Context, node: gast.AST) -> bool:
+    if isinstance(node, gast.Raise | gast.Assert):
+        return True
+    if isinstance(node, gast.Subscript):
+        return "__getitem__" in context.special_methods
+    if isinstance(node, gast.Expr) and context.is_operator_call(node.value):
+        return node.value.func.attr in _RAISING
+    if not isinstance(node, gast.Call) or context.is_operator_call(node):
+        return False
+    name = getattr(node.func, "id", getattr(node.func, "attr", None))
+    return name not in _SAFE and not context.is_plain_call(node.func)
 
 
 def _is_simple(statement: gast.AST) -> bool:

@@ -21,8 +21,9 @@ class LowerYields(gast.NodeTransformer):
     their end. ``each_until`` is for those that may be left, which it asks after each ``yield``, and returns. The function
     as it was written, inside of itself, is what runs in all other places.
 
-    Left alone are functions whose only ``yield`` statements stand outside of branches and loops, and those that Python alone can
-    run: they use what ``send`` sends, or would see an exception of the loop's body.
+    Left alone are functions with several ``yield`` statements, all outside of branches and loops, and those that Python alone can
+    run: they use what ``send`` sends. Those that would see an exception of the loop's body have the forms for
+    `contextlib.contextmanager`.
 
     >>> from autograph._passes.shown import rewritten
     >>> print(rewritten(LowerYields, '''
@@ -72,7 +73,7 @@ def can_call_back(node: gast.AST) -> bool:
     """Whether there is reason to give a function the two more forms, and it can have them."""
     yields = [part for part in walk_scope(node.body) if isinstance(part, _YIELDS)]
     is_branching = any(isinstance(part, _BRANCHING) and contains([part], _YIELDS) for part in walk_scope(node.body))
-    if not yields or not (is_branching or any(isinstance(part, gast.YieldFrom) for part in yields)):
+    if not yields or not (is_branching or len(yields) == 1 or any(isinstance(part, gast.YieldFrom) for part in yields)):
         return False
     scope = scope_of(node)
     placed_well = {id(part) for each in walk_scope(node.body) if (part := _yield_of(each)) is not None}
@@ -81,7 +82,7 @@ def can_call_back(node: gast.AST) -> bool:
     augmented = (part.target for part in walk_scope(node.body) if isinstance(part, gast.AugAssign) and _yield_of(part))
     if any(target.id not in scope.bound or target.id in scope.captured for target in augmented):
         return False  # read before the `yield`, which may bind it anew
-    return not any(_sees_exceptions(part) for part in walk_scope(node.body))
+    return len(yields) == 1 or not any(_sees_exceptions(part) for part in walk_scope(node.body))
 
 
 def _sees_exceptions(node: gast.AST) -> bool:
@@ -122,11 +123,14 @@ def lower_yields(context: Context, node: gast.AST, name: str | None = None) -> N
         ),
         function(names["each_until"], (body, *parameters), until),
     ]
+    keywords = {} if name is None else {"name": constant(name)}
+    if any(map(_sees_exceptions, walk_scope(forms[0].body))):
+        keywords["sees_exceptions"] = constant(True)
     made = context.call(
         "generator_of",
         *(load(form.name) for form in forms),
         gast.Tuple([load(parameter) for parameter in parameters], gast.Load()),
-        **({} if name is None else {"name": constant(name)}),
+        **keywords,
     )
     node.body = [placed(part, node) for part in (*docstring, *forms, gast.Return(made))]
 

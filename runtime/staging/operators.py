@@ -97,17 +97,6 @@ class Operators(Conditionals, Loops, Items, Calls, Builtins, Lists):
         self.is_, self.is_none, self.is_bool = nones.is_, nones.is_none, nones.is_bool
         self.check_optionals = nones.check_optionals
         self.python_test = PythonTests(backend, self.asked).python_test
-        attempts = Attempts(
-            backend,
-            self.journal,
-            self.marks,
-            self.opaque,
-            staged_if=self.staged_if,
-            leave=lambda error: self._leave(error, self.tries()),
-            end_block=self.end_block,
-        )
-        self.try_stmt, self.goes_on = attempts.try_stmt, attempts.goes_on
-        self.manager = ContextManagers(self.call).manager
         self.slices, self.masks = Slices(backend), Masks(backend, self.raise_unless)
         self.span = self.slices.span
         self.list_writes = ListWrites(
@@ -133,6 +122,19 @@ class Operators(Conditionals, Loops, Items, Calls, Builtins, Lists):
         self.generators = Generators(backend, self.journal, self.call, self.not_, self.for_stmt)
         self.generator_of, self.temporary = self.generators.generator_of, self.generators.temporary
         self.yielded, self.yielded_from = self.generators.yielded, self.generators.yielded_from
+        managers = ContextManagers(self.call, self.generators, lambda: len(self.journal.loops))
+        attempts = Attempts(
+            backend,
+            self.journal,
+            self.marks,
+            self.opaque,
+            managers,
+            staged_if=self.staged_if,
+            leave=lambda error: self._leave(error, self.tries()),
+            end_block=self.end_block,
+        )
+        self.try_stmt, self.with_stmt, self.goes_on = attempts.try_stmt, attempts.with_stmt, attempts.goes_on
+        self.manager = managers.manager
         self.is_left = self.generators.is_left
         self.reductions = Reductions(
             backend,

@@ -10,6 +10,7 @@ program, and what it raises while tracing is handled by Python.
 from __future__ import annotations
 
 import copy
+import dataclasses
 import functools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -28,8 +29,9 @@ from autograph.runtime.heap.journal import Journal, WritesOfAttempt
 from autograph.runtime.heap.moments import Moment
 from autograph.runtime.heap.places import Place
 from autograph.runtime.heap.reach import same
-from autograph.runtime.layouts.statement_variables import Marks, Snapshot, Variable, find_variables
+from autograph.runtime.layouts.statement_variables import CellVariable, Marks, Snapshot, Variable, find_variables
 from autograph.runtime.staging.policy.opaque import OpaqueCalls
+from autograph.runtime.staging.statements.managers import ContextManagers
 from autograph.runtime.staging.statements.raises import BothRaise
 from autograph.runtime.tracing.recording import JOINT, LOCAL
 
@@ -146,7 +148,7 @@ class Attempt:
 
 
 class Attempts:
-    """The operator for ``try``.
+    """The operators for ``try``, and for ``with``, which is one.
 
     Args:
       staged_if: of `Conditionals`.
@@ -159,6 +161,7 @@ class Attempts:
         journal: Journal,
         marks: Marks,
         opaque: OpaqueCalls,
+        managers: ContextManagers,
         staged_if: Callable[..., Any],
         leave: Callable[[BaseException], None],
         end_block: Callable[[], None],
@@ -167,6 +170,7 @@ class Attempts:
         self._journal = journal
         self._marks = marks
         self._opaque = opaque
+        self._managers = managers
         self._staged_if = staged_if
         self._leave = leave
         self._end_block = end_block
@@ -214,10 +218,39 @@ class Attempts:
         whole = (lambda: statement.run(body, clauses, orelse)) if clauses else body
         return statement.run_finally(whole, final)
 
+    def with_stmt(
+        self,
+        manager: Any,
+        body: Callable[[Any], Any],
+        names: Sequence[str],
+        found: Sequence[str] = (),
+        result: str | None = None,
+    ) -> None:
+        """Run ``body``, of what ``manager`` gives, between its ``__enter__`` and its ``__exit__``.
+
+        Args:
+          names, found, result: see `try_stmt`.
+        """
+        if JOINT.staging.is_plain(JOINT.staging.place()):
+            with self._managers.manager(manager) as entered:
+                body(entered)
+            return
+        variables = find_variables(names, [body])
+        if self._managers.run(manager, body, _marked(variables, result)):
+            return
+        methods = self._managers.methods(manager)
+        if methods is None:
+            with self._managers.manager(manager) as entered:
+                body(entered)
+            return
+        enter, leave = methods
+        statement = _Statement(self, [body], variables, [*variables, *find_variables(found, [body])], result)
+        statement.run_managed(enter, body, leave)
+
 
 @dataclass
 class _Statement:
-    """One ``try`` inside a trace.
+    """One ``try`` or ``with`` inside a trace.
 
     Attributes: functions (its blocks), variables (its state), seen (and what else its blocks may read), result.
     """
@@ -259,6 +292,40 @@ class _Statement:
         if attempted.error is None:
             blocks.insert(0, (None, lambda: (attempted.value, self._block(final))[0]))
         return self._chosen(attempted.received.code, blocks)
+
+    def run_managed(self, enter: Thunk, body: Callable[[Any], None], leave: Callable[..., Any]) -> None:
+        """``with``: the manager is left on each of both ways by itself, and may keep the exception from going on."""
+        entered = enter()
+        handler = Handler(None, lambda error: self._left_by(error, leave), True)
+        try:
+            with self._attempted(lambda: body(entered), [handler]) as attempted:
+                pass
+        except BaseException as error:  # which says that something cannot be staged
+            leave(type(error), error, error.__traceback__)
+            raise
+        if attempted.received.code is None:
+            if attempted.error is None:
+                leave(None, None, None)
+            else:
+                self._handled_by_python(attempted.error, [handler])
+            return
+        blocks = self._handlers_of(attempted, [handler])
+        if attempted.error is None:
+            blocks.insert(0, (None, lambda: self._leave_quietly(leave)))
+        self._chosen(attempted.received.code, blocks)
+
+    def _leave_quietly(self, leave: Callable[..., Any]) -> None:
+        self._block(leave, None, None, None)
+
+    def _left_by(self, error: BaseException, leave: Callable[..., Any]) -> None:
+        """Leave a manager by an exception, which goes on unless it is told otherwise."""
+
+        def go_on() -> None:
+            raise error
+
+        swallows = leave(type(error), error, error.__traceback__)
+        swallows = getattr(type(swallows), "__autograph_truth__", lambda value: value)(swallows)
+        self._if(swallows, lambda: None, go_on, self.variables)
 
     def _finally(self, error: BaseException, final: Thunk) -> None:
         self._block(final)
@@ -401,6 +468,13 @@ class _Attempted:
     received: Any
     value: Any = None
     error: BaseException | None = None
+
+
+def _marked(variables: Sequence[Variable], result: str | None) -> list[Any]:
+    return [
+        dataclasses.replace(each, is_result=each.name == result) if isinstance(each, CellVariable) else each
+        for each in variables
+    ]
 
 
 def _in_python(body: Thunk, handlers: Sequence[Handler], orelse: Thunk | None, final: Thunk | None) -> Any:

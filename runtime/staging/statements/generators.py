@@ -40,6 +40,7 @@ class Source:
       region: the block of a staged statement that it was made in; None outside of these.
       name: the function's.
       state: what has become of it.
+      sees_exceptions: whether it sees those of what runs where it yields: a loop's body is none of its business.
       is_temporary: whether nothing but the call that it is an argument of can advance it.
     """
 
@@ -48,6 +49,7 @@ class Source:
     arguments: tuple[Any, ...]
     region: Any
     name: str
+    sees_exceptions: bool = False
     state: str = _FRESH
     is_temporary: bool = False
 
@@ -83,6 +85,7 @@ class Generators:
         each_until: Callable[..., Any],
         arguments: tuple[Any, ...],
         name: str | None = None,
+        sees_exceptions: bool = False,
     ) -> Any:
         """The generator that a call of a generator function gives; ``name``, if it is not to have the function's."""
         qualname = generator.__qualname__.removesuffix(f".<locals>.{generator.__name__}")
@@ -90,7 +93,7 @@ class Generators:
             qualname = ".".join([*qualname.split(".")[:-1], name])
         made: Any = generator(*arguments)
         if not self.backend.is_eager():
-            source = Source(each, each_until, arguments, self.journal.block, qualname)
+            source = Source(each, each_until, arguments, self.journal.block, qualname, sees_exceptions)
             made = _advancing(made, source)
             self._sources[made] = source
         made.__name__, made.__qualname__ = qualname.rpartition(".")[2], qualname
@@ -103,8 +106,8 @@ class Generators:
             source.is_temporary = True
         return iterable
 
-    def source_of(self, iterable: Any) -> Source | None:
-        """What to run in place of a loop over this; None where Python is to iterate."""
+    def source_of(self, iterable: Any, manages: bool = False) -> Source | None:
+        """What to run in place of a loop over this, or of a context manager that it ``manages``; None where Python is to run it."""
         if self.backend.is_eager():
             return None
         method = user_method(type(iterable), "__iter__")
@@ -113,6 +116,8 @@ class Generators:
             self.temporary(iterable)
         source = self._sources.get(iterable) if type(iterable) is types.GeneratorType else None
         if source is None or source.state is not _FRESH or source.region is not self.journal.block:
+            return None
+        if source.sees_exceptions and not manages:
             return None
         return source
 

@@ -5,26 +5,34 @@ from __future__ import annotations
 import contextlib
 import dis
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from autograph.runtime.code.library_table import is_library
 from autograph.runtime.effects.raising import CURRENT, Managed, Tried
 from autograph.runtime.errors import StagingError
+from autograph.runtime.layouts.loop_bodies import LoopBody
+from autograph.runtime.layouts.statement_variables import CellVariable
+from autograph.runtime.staging.statements.generators import Generators
+from autograph.runtime.tracing.locations import user_location
 
 _CALLING = (contextlib.closing, contextlib.ExitStack)  # which call the user's code when they are left
 _OF_GENERATOR: Any = type(contextlib.contextmanager(lambda: iter(()))())
 
 
 class ContextManagers:
-    """The operator for ``with``.
+    """What ``with`` enters and leaves.
 
     Args:
       call: what to call in place of a function.
+      generators: runs a generator's function with what is to happen in the place of its ``yield``.
+      loops: tells how many staged loops surround what runs.
     """
 
-    def __init__(self, call: Callable[[Any], Any]) -> None:
+    def __init__(self, call: Callable[[Any], Any], generators: Generators, loops: Callable[[], int]) -> None:
         self.call = call
+        self._generators = generators
+        self._loops = loops
 
     def manager(self, manager: Any) -> Any:
         """What to enter in place of ``manager``: Python calls its methods by itself, unconverted."""
@@ -42,6 +50,46 @@ class ContextManagers:
         if called == (enter, leave) and not CURRENT.catches:
             return manager
         return _Manager(manager, *called)
+
+    def run(self, manager: Any, body: Callable[[Any], Any], variables: Sequence[CellVariable]) -> bool:
+        """Run the function of a `contextlib.contextmanager`, ``body`` in the place of its ``yield``; False of any other."""
+        source = self._generators.source_of(manager.gen, manages=True) if type(manager) is _OF_GENERATOR else None
+        if source is None:
+            return False
+        around, count = self._loops(), 0
+
+        def once(value: Any) -> None:
+            nonlocal count
+            count += 1
+            if self._loops() > around:
+                raise StagingError(
+                    f"{user_location()}\n  The context manager {source.name!r} yields in a staged loop: how often is known only at run "
+                    "time.\n  Yield once, outside of the loop."
+                )
+            body(value)
+
+        self._generators.run(source, LoopBody(once, None, variables, None))
+        if not count:
+            raise RuntimeError("generator didn't yield")
+        return True
+
+    def methods(self, manager: Any) -> tuple[Callable[[], Any], Callable[..., Any]] | None:
+        """What enters and leaves ``manager``, where it may be left more than once while tracing: on each path by itself.
+
+        None where it may not: a generator runs once, and managers of libraries do what Python is to do once.
+        """
+        kind = type(manager)
+        if kind is contextlib.closing:
+            thing = manager.thing
+            return lambda: thing, lambda *_: self.call(thing.close)()
+        if not (hasattr(kind, "__enter__") and hasattr(kind, "__exit__")):
+            return None
+        if issubclass(kind, contextlib.suppress):
+            return lambda: None, functools.partial(contextlib.suppress.__exit__, manager)
+        if is_library(kind) or isinstance(manager, (*_CALLING, _OF_GENERATOR)):
+            return None
+        enter, leave = self.call(kind.__enter__), self.call(kind.__exit__)
+        return functools.partial(enter, manager), functools.partial(leave, manager)
 
 
 def _may_swallow(kind: Any) -> bool:

@@ -1,0 +1,59 @@
+"""`NestManagers`: ``with`` statements that an exception of the program may come to in; the same, found, of one manager each, out."""
+
+from __future__ import annotations
+
+import gast
+
+from autograph._analysis.scopes import suspends
+from autograph._passes.nodes import Context, placed
+from autograph._passes.stops import may_raise
+
+# Managers of the standard library that keep exceptions from going on, or call the user's code when they are left.
+_OF_LIBRARY = frozenset(["suppress", "closing", "ExitStack"])
+
+
+class NestManagers(gast.NodeTransformer):
+    """Finds the ``with`` statements that are to be staged as the ``try`` that each is (`Context.managed`).
+
+    They are those whose body may raise when the program runs, and whose manager may be one of the user's.
+
+    >>> from autograph._passes.shown import rewritten
+    >>> print(rewritten(NestManagers, '''
+    ... def f(x, g):
+    ...     with manager(x) as y, y:
+    ...         return g(y)
+    ... '''))
+    def f(x, g):
+        with manager(x) as y:
+            with y:
+                return g(y)
+    """
+
+    applies_to: frozenset[type] | None = frozenset({gast.With})
+    introduces: frozenset[type] = frozenset()
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+
+    def __call__(self, node: gast.AST) -> gast.AST:
+        return node if isinstance(node, gast.Lambda) else self.generic_visit(node)
+
+    def visit_With(self, node: gast.AST) -> gast.AST:
+        self.generic_visit(node)
+        raises = any(may_raise(self.context, statement) for statement in node.body)
+        if suspends([node]) or not raises or not any(map(self._may_be_of_user, node.items)):
+            return node
+        *outer, last = node.items
+        node.items = [last]
+        self.context.managed.add(node)
+        for item in reversed(outer):
+            node = placed(gast.With([item], [node], None), node)
+            self.context.managed.add(node)
+        return node
+
+    def _may_be_of_user(self, item: gast.AST) -> bool:
+        made = item.context_expr
+        if not isinstance(made, gast.Call):
+            return True
+        name = getattr(made.func, "id", getattr(made.func, "attr", None))
+        return name in _OF_LIBRARY or not self.context.is_plain_call(made.func)
