@@ -180,7 +180,9 @@ def _checked_features(features: Any) -> list[Feature]:
     """The features that ``optional_features`` names; those of `function` are checked with its other options."""
     chosen = _several(features)
     if not all(isinstance(each, Feature) for each in chosen):
-        raise TypeError(f"optional_features: a Feature or several of them, such as ag.Feature.LISTS; got {features!r}")
+        raise TypeError(
+            f"optional_features must be a Feature or several of them, such as ag.Feature.LISTS; got {features!r}"
+        )
     return chosen
 
 
@@ -493,7 +495,7 @@ def function(
         raise TypeError(f"function takes a callable; got {type(func).__name__}")
     if device is not None:
         if in_shardings is not None:
-            raise TypeError("give device or in_shardings, not both")
+            raise TypeError("pass device or in_shardings, not both")
         in_shardings = jax.sharding.SingleDeviceSharding(device)
     made = _operators_for(experimental_autograph_options, check_bounds=check_bounds)
     options = Options(
@@ -675,5 +677,5 @@ def Assert(condition: Any, data: Any = ()) -> None:  # noqa: N802  the name is t
 
 def _differentiable(f: Any) -> Any:
     if not callable(f):
-        raise TypeError(f"a function is differentiated; got {type(f).__name__}")
+        raise TypeError(f"grad takes a function; got {type(f).__name__}")
     return _convert_with(operators, f)

@@ -32,7 +32,7 @@ class _Verbosity:
         try:
             return int(text)
         except ValueError:
-            raise ValueError(f"the environment variable {_VARIABLE} is an int; got {text!r}") from None
+            raise ValueError(f"the environment variable {_VARIABLE} must be an int; got {text!r}") from None
 
 
 _VERBOSITY = _Verbosity()
@@ -56,7 +56,7 @@ def set_verbosity(level: int, alsologtostdout: bool = False) -> None:
     >>> ag.set_verbosity(0)
     """
     if isinstance(level, bool) or not isinstance(level, int):
-        raise TypeError(f"the verbosity is an int: 0, 1, 2 or 3; got {level!r}")
+        raise TypeError(f"level must be an int: 0, 1, 2 or 3; got {level!r}")
     _VERBOSITY.level, _VERBOSITY.to_stdout = level, bool(alsologtostdout)
 
 

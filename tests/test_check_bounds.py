@@ -280,5 +280,5 @@ def test_a_saved_function_raises_where_it_is_loaded(tmp_path):
 
 def test_without_the_option_nothing_is_checked():
     assert ag.function(read)(jnp.asarray(VECTOR), jnp.array(5)) == 3
-    with pytest.raises(TypeError, match="check_bounds is True or False"):
+    with pytest.raises(TypeError, match="check_bounds must be True or False"):
         ag.function(read, check_bounds=1)

@@ -194,11 +194,11 @@ class TestRefusals:
         assert "sample has no 'Model.triple'" in refusal(capsys, "run", "sample:Model.triple")
 
     def test_not_a_function(self, capsys):
-        assert refusal(capsys, "run", "sample:NUMBER").endswith("is no function but a value of type int")
+        assert refusal(capsys, "run", "sample:NUMBER").endswith("is not a function but a value of type int")
 
     @pytest.mark.parametrize("target", ["sample:__class__", "sample.py:__class__", "sample:halve.__class__"])
     def test_a_class_of_python(self, capsys, target):
-        assert "is no function but Python's class" in refusal(capsys, "run", target)
+        assert "is not a function but the class" in refusal(capsys, "run", target)
 
     @pytest.mark.parametrize("target", ["sample", "sample:", ":halve", "sam-ple:halve", "..sample:halve", ""])
     def test_not_a_target(self, capsys, target):
@@ -225,9 +225,9 @@ class TestRefusals:
     @pytest.mark.parametrize(
         ("text", "says"),
         [
-            ("hello", "'hello' is no Python literal"),
+            ("hello", "'hello' is neither a Python literal"),
             ("f33[2]", "unknown array type 'f33'"),
-            ("f32[a]", "no Python literal"),
+            ("f32[a]", "neither a Python literal"),
             ("f64[2]", "JAX_ENABLE_X64=1"),
             ("i32[2]=[1,2,3]", "[1,2,3] does not fit i32[2]"),
             ("i8[]=1000", "does not fit i8[]"),
@@ -238,23 +238,21 @@ class TestRefusals:
             ("f32[99999999999]", "has 99999999999 elements"),
             ("f32[2000000,2000000]", "has 4000000000000 elements"),
             ("{1: 2, 'a': 3}", "keys that cannot be put in order"),
-            ("{[1]: 2}", "no Python literal"),
-            ("f32[2]=", "no Python literal"),
+            ("{[1]: 2}", "neither a Python literal"),
+            ("f32[2]=", "neither a Python literal"),
             ("[1, 'a']", "does not make one array"),
             ("f32[]='a'", "does not fit f32[]"),
             ("[1099511627776]", "does not make one array"),
             ("[[1], [2, 3]]", "does not make one array"),
-            ("1 +", "no Python literal"),
+            ("1 +", "neither a Python literal"),
         ],
     )
     def test_a_wrong_argument(self, capsys, text, says):
         assert says in refusal(capsys, "run", "sample:halve", "--arg", text)
 
     def test_arguments_that_do_not_fit_the_function(self, capsys):
-        assert refusal(capsys, "run", "sample:halve").endswith("missing 1 required positional argument: 'x'")
-        assert "takes 1 positional argument but 3 were given" in refusal(
-            capsys, "run", "sample:halve", *["--arg=1"] * 3
-        )
+        assert refusal(capsys, "run", "sample:halve").endswith("missing a required argument: 'x'")
+        assert "too many positional" in refusal(capsys, "run", "sample:halve", *["--arg=1"] * 3)
         assert "'y'" in refusal(capsys, "inspect", "sample:halve", "--arg=1", "--arg=y=2")
         assert "given twice" in refusal(capsys, "run", "sample:halve", "--arg=x=1", "--arg=x=2")
 

@@ -267,15 +267,15 @@ def test_what_is_refused():
     f = lambda x, n=1: x * n
     w = ag.Variable(1.0)
     for make, kind, message in (
-        (lambda: ag.grad(f, argnums="x"), TypeError, "argnums is an int"),
+        (lambda: ag.grad(f, argnums="x"), TypeError, "argnums must be an int"),
         (lambda: ag.grad(f, argnums=1)(2.0), ValueError, "argument 1 of .* called with 1 by position"),
         (lambda: ag.grad(f, argnums=(0, -2))(2.0, 1.0), ValueError, "twice"),
-        (lambda: ag.grad(f, argnums=0)(2), TypeError, "int, for which there is no gradient"),
-        (lambda: ag.grad(f, argnums=0)(jnp.array(2)), TypeError, "int32, for which there is no gradient"),
+        (lambda: ag.grad(f, argnums=0)(2), TypeError, "int, which has no gradient"),
+        (lambda: ag.grad(f, argnums=0)(jnp.array(2)), TypeError, "int32, which has no gradient"),
         (lambda: ag.grad(f, argnums=0)(w), TypeError, "one of the `variables`"),
-        (lambda: ag.custom_gradient(3), TypeError, "a function is differentiated"),
-        (lambda: ag.custom_gradient(lambda x: x)(1.0), TypeError, "gives a pair"),
-        (lambda: ag.custom_gradient(lambda x, y: (x, lambda u: u))(1.0, 2.0), TypeError, "has 2 arguments.*gives 1"),
+        (lambda: ag.custom_gradient(3), TypeError, "custom_gradient takes a function"),
+        (lambda: ag.custom_gradient(lambda x: x)(1.0), TypeError, "must return a pair"),
+        (lambda: ag.custom_gradient(lambda x, y: (x, lambda u: u))(1.0, 2.0), TypeError, "has 2 arguments.*returns 1"),
         (
             lambda: ag.custom_gradient(lambda x: (x, lambda u: jnp.ones(3)))(1.0),
             TypeError,

@@ -98,7 +98,7 @@ def test_a_path_that_leads_out(model, name):
         body["programs"][0]["file"] = name
 
     edit(model, change)
-    refused(model, "manifest.json", "no name of a file")
+    refused(model, "manifest.json", "not the name of a file")
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -150,7 +150,7 @@ def _attribute(form, *slots):
         (_set("programs", 0, "specs", 0, "dtype", "int32"), "inputs"),
         (_set("programs", 0, "outputs", 7), "results"),
         (_set("programs", 0, "results", ["slot", 3]), "results"),
-        (_set("programs", 0, "results", ["eval", "1"]), "no kind of value"),
+        (_set("programs", 0, "results", ["eval", "1"]), "not a kind of value"),
         (_set("programs", 0, "results", ["same", 0]), "not there"),
         (_set("programs", 0, "results", ["oneof", ["slot", 0], []]), "not which"),
         (_set("programs", 0, "results", ["oneof", ["none"], [["none"], ["none"]]]), "not which"),
@@ -158,7 +158,7 @@ def _attribute(form, *slots):
         (_set("programs", 0, "results", ["namedtuple", "P", ["x", "def"], [["none"], ["none"]]]), "field"),
         (_set("programs", 0, "results", ["namedtuple", "P; import os", ["x"], [["none"]]]), "name"),
         (_set("programs", 0, "results", ["dict", [[["list", []], ["none"]]]]), "keys"),
-        (_set("programs", 0, "results", ["int", "9" * 5000]), "no int"),
+        (_set("programs", 0, "results", ["int", "9" * 5000]), "not an int"),
         (_set("programs", 0, "arguments", ["tuple", []]), "arguments"),
         (_set("programs", 0, "platforms", ["tpu"]), "in its file, and not here"),
         (_set("programs", 0, "file", "variables.safetensors"), "variables.safetensors"),
@@ -170,7 +170,7 @@ def _attribute(form, *slots):
         (_set("functions", 0, "parameters", 0, "kind", "exec"), "kind"),
         (_set("objects", []), "no object"),
         (_attribute(["slot", 0], ["object", 77]), "objects[77]"),
-        (_attribute(["slot", 0], ["call", "os.system"]), "no part"),
+        (_attribute(["slot", 0], ["call", "os.system"]), "not a part"),
         (_attribute(["slot", 1], ["variable", 0]), "not a natural number"),
         (_attribute(["set", [["slot", 0]]], ["variable", 0]), "set"),
         (_attribute(["slot", 0], ["array", 0, "numpy"]), "no numpy array"),

@@ -125,7 +125,7 @@ def test_get_next():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: numbers().shard(0, 0), "num_shards is 1 or more"),
+        (lambda: numbers().shard(0, 0), "num_shards must be 1 or more"),
         (lambda: numbers().shard(2, 2), "less than num_shards, 2"),
         (lambda: Data.from_tensors(()), "got none"),
         (lambda: numbers().apply(lambda data: 3), "returns a Dataset; got int"),

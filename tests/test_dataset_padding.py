@@ -112,7 +112,7 @@ def test_elements_of_one_shape():
         (lambda: on_the_device(ragged()), "differ in shape, .*a program needs one shape"),
         (lambda: on_the_device(ragged().padded_batch(2)), "padded_shapes=...\\) with a number for each size"),
         (lambda: list(ragged().filter(lambda k, x: k > 1)), "a program needs one shape"),
-        (lambda: Data.from_generator(lambda: [], ag.TensorSpec(None)), "need a known rank"),
+        (lambda: Data.from_generator(lambda: [], ag.TensorSpec(None)), "must have a known rank"),
         (lambda: Data.from_generator(lambda: []), "takes the type of an element"),
     ],
 )

@@ -434,7 +434,7 @@ def called_with_effects(k):
     ("make", "message"),
     [
         (lambda: numbers().filter(3), "filter takes a function"),
-        (lambda: numbers().window(0), "size is 1 or more"),
+        (lambda: numbers().window(0), "size must be 1 or more"),
         (lambda: numbers().batch(3).window(2), "take the window before batch"),
         (lambda: Data.zip(), "zip takes datasets"),
         (lambda: Data.zip(numbers(), 3), "zip takes datasets"),
@@ -443,7 +443,7 @@ def called_with_effects(k):
         (lambda: numbers().concatenate(3), "takes a Dataset; got int"),
         (lambda: some().shuffle(), "needs a buffer_size"),
         (lambda: len(some()), "its elements decide"),
-        (lambda: numbers().interleave(Data.from_tensors, cycle_length=0), "cycle_length is 1 or more"),
+        (lambda: numbers().interleave(Data.from_tensors, cycle_length=0), "cycle_length must be 1 or more"),
         (lambda: list(numbers().flat_map(lambda k: k)), "returns a Dataset; got"),
         (lambda: list(numbers().flat_map(called_with_effects)), "may not print"),
         (lambda: list(numbers().flat_map(lambda k: generated())), "comes from a generator"),

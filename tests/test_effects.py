@@ -171,7 +171,7 @@ def test_arguments_and_results():
 
 def test_results_that_do_not_fit():
     f = ag.function(lambda x: ag.numpy_function(lambda x: np.ones(3), [x], jnp.float32))
-    with pytest.raises(ValueError, match=r"announced a result of shape \(\); its function gave \(3,\)"):
+    with pytest.raises(ValueError, match=r"declared a result of shape \(\); its function returned \(3,\)"):
         f(1.0)
     g = ag.function(lambda x: ag.numpy_function(lambda x: 1.5, [x], jnp.int32))
     with pytest.raises(TypeError, match="dtype int32"):

@@ -209,7 +209,7 @@ def test_the_cache_is_bounded_and_warns_once():
             assert float(f(jnp.array(0.0), n)) == n
             assert float(f(jnp.array(0.0), 0)) == 0  # in use, and so it stays
     told = [str(w.message) for w in caught]
-    assert sum("keeps no more" in text for text in told) == 1
+    assert sum("as many as its cache_limit" in text for text in told) == 1
     assert len(f._cache) == 4 and f.experimental_get_tracing_count() == 12
     assert len(f._concrete) <= 4
 

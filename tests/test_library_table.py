@@ -195,9 +195,9 @@ def test_a_prefix_is_a_dotted_name(prefix):
 
 
 def test_arguments_are_checked():
-    with pytest.raises(TypeError, match="prefix is a dotted name"):
+    with pytest.raises(TypeError, match="prefix must be a dotted name"):
         ag.register_library(math, pure=True)
-    with pytest.raises(TypeError, match="pure is True or False"):
+    with pytest.raises(TypeError, match="pure must be True or False"):
         ag.register_library("math", pure=1)
-    with pytest.raises(TypeError, match="convert is True or False"):
+    with pytest.raises(TypeError, match="convert must be True or False"):
         ag.register_library("math", convert="no")

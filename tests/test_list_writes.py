@@ -401,7 +401,7 @@ def test_warns_of_many_items():
         rows[i][0] = 1.0
         return rows[3]
 
-    with pytest.warns(ag.StagingWarning, match="Any of 100 items") as seen:
+    with pytest.warns(ag.StagingWarning, match="Each of the 100 items of this list") as seen:
         check_same(write(jnp.array(3)), [1.0])
     assert "rows[i][0] = 1.0" in str(seen[0].message)
 

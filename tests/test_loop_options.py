@@ -379,7 +379,7 @@ def test_variables_and_objects_are_state_as_ever():
 @pytest.mark.parametrize(
     ("options", "error", "text"),
     [
-        ({"maximum_iterations": -1}, ValueError, "maximum_iterations of set_loop_options is an int of at least 0"),
+        ({"maximum_iterations": -1}, ValueError, "maximum_iterations of set_loop_options must be an int of at least 0"),
         ({"maximum_iterations": 2.0}, TypeError, "maximum_iterations .* got 2.0"),
         ({"maximum_iterations": True}, TypeError, "maximum_iterations .* got True"),
         ({"checkpoints": 0}, ValueError, "checkpoints .* at least 1, or None; got 0"),

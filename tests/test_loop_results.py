@@ -273,7 +273,7 @@ def test_a_value_that_grows_inside_itself_is_refused_by_name(program, name, firs
     with pytest.raises(ag.StagingError) as caught:
         ag.function(program)(jnp.asarray(3))
     message = str(caught.value)
-    assert f"reach no fixed point: each iteration puts what {name!r} held into another value" in message
+    assert f"reach no fixed point: each iteration wraps the value of {name!r} in another container" in message
     assert f"after one iteration: {first}" in message and "after two: " in message
     assert "append results to a list, or write them into an array" in message
 

@@ -74,7 +74,7 @@ def test_another_number_of_values_raises_when_the_program_runs():
 
     v = jnp.zeros(3)
     np.testing.assert_array_equal(f(v, jnp.array([True, False, True])), [0, 0, 1])
-    with pytest.raises(ValueError, match="2 values are assigned where a mask takes another number"):
+    with pytest.raises(ValueError, match="2 values are assigned through a mask that selects another number"):
         f(v, jnp.array([True, True, True]))
     with pytest.raises(ag.StagingError, match=r"test_mask_writes.py:\d+: v\[m\] = jnp.arange"):
         jax.jit(ag.convert(f.python_function))(v, jnp.array([True, False, True]))

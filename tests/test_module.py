@@ -104,5 +104,5 @@ def test_a_name_by_the_class_or_given():
     ]
     assert Own().name == "my own" and Named("left").variables[0].name == "left/v"
     for bad in ("a b", "", 3):
-        with pytest.raises(ValueError, match="name of a module is an identifier"):
+        with pytest.raises(ValueError, match="name of a module must be an identifier"):
             Named(bad)

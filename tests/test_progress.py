@@ -158,9 +158,9 @@ def test_under_vmap_there_is_none(bars):
 
 
 def test_what_cannot_be_meant(bars):
-    with pytest.raises(TypeError, match="desc of progress is a str or None; got 3"):
+    with pytest.raises(TypeError, match="desc of progress must be a str or None; got 3"):
         ag.progress([1], desc=3)
-    with pytest.raises(TypeError, match="total of progress is an int or None; got 2.5"):
+    with pytest.raises(TypeError, match="total of progress must be an int or None; got 2.5"):
         ag.progress([1], total=2.5)
 
 

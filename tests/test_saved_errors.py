@@ -185,7 +185,9 @@ def test_a_text_that_takes_the_digits_is_refused(tmp_path):
             raise ValueError("%d items" % x)
         return x
 
-    with pytest.raises(ag.StagingError, match=r"ValueError is raised here with what cannot be saved(.|\n)*f-strings"):
+    with pytest.raises(
+        ag.StagingError, match=r"ValueError is raised here with data that cannot be saved(.|\n)*f-strings"
+    ):
         ag.save(f, tmp_path / "f")
 
 

@@ -138,7 +138,7 @@ def test_items_of_a_dict_that_are_no_functions(tmp_path):
 @pytest.mark.parametrize("lost", [jnp.tanh, object(), [1, object()], np.array(["a"]), {"deep": (1, open)}])
 def test_an_item_of_a_dict_that_cannot_be_saved(tmp_path, lost):
     f = ag.function(lambda x: x + 1, [Spec([])])
-    with pytest.raises(TypeError, match="'scale' cannot be saved: .*no form outside of this process"):
+    with pytest.raises(TypeError, match="'scale' cannot be saved: it is "):
         ag.save({"f": f, "scale": lost}, tmp_path / "model")
     assert not (tmp_path / "model").exists()
 

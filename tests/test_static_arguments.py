@@ -125,13 +125,13 @@ def test_an_attribute_of_a_static_object_is_read_at_each_call():
 @pytest.mark.parametrize("value", [[1, 2], {"a": 1}, np.ones(2), jnp.ones(2)])
 def test_a_value_without_a_hash_is_refused(value):
     f, _ = counted(static_argnums=1)
-    with pytest.raises(ValueError, match="static argument `by` has no hash"):
+    with pytest.raises(ValueError, match="static argument `by` is not hashable"):
         f(X, value)
 
 
 def test_a_traced_value_is_refused():
     f, _ = counted(static_argnums=1)
-    with pytest.raises(ValueError, match="static argument `by` has no hash"):
+    with pytest.raises(ValueError, match="static argument `by` is not hashable"):
         jax.jit(lambda x: f(X, x))(1.0)
 
 
@@ -141,9 +141,9 @@ def test_a_traced_value_is_refused():
         ({"static_argnums": 2}, ValueError, "static_argnums names argument 2 of a function that takes 2"),
         ({"donate_argnums": -3}, ValueError, "donate_argnums names argument -3"),
         ({"static_argnames": "size"}, ValueError, "static_argnames names 'size'"),
-        ({"static_argnums": "x"}, TypeError, "static_argnums is an int or a sequence of ints"),
-        ({"static_argnames": 1}, TypeError, "static_argnames is a string or a sequence of strings"),
-        ({"static_argnums": 0, "donate_argnums": (1, 0)}, ValueError, "`x` is static and given away"),
+        ({"static_argnums": "x"}, TypeError, "static_argnums must be an int or a sequence of ints"),
+        ({"static_argnames": 1}, TypeError, "static_argnames must be a string or a sequence of strings"),
+        ({"static_argnums": 0, "donate_argnums": (1, 0)}, ValueError, "`x` is static and donated"),
         ({"static_argnums": 1, "input_signature": [ag.TensorSpec([2])]}, TypeError, "input_signature"),
     ],
 )
@@ -209,5 +209,5 @@ def test_a_list_without_a_bound_needs_its_arguments_again():
             out.append(x)
         return len(out), x
 
-    with pytest.raises(ag.StagingError, match=r"(?s)given away \(donate_argnums\).*set_loop_options\(maximum_length"):
+    with pytest.raises(ag.StagingError, match=r"(?s)are donated \(donate_argnums\).*set_loop_options\(maximum_length"):
         halvings(jnp.array(9.0))

@@ -357,13 +357,13 @@ def test_names_that_differ_by_path(tmp_path):
         (lambda x: ag.summary.scalar("x", jnp.stack([x, x]), step=1), TypeError, "one number"),
         (lambda x: ag.summary.scalar("x", "high", step=1), TypeError, "real numbers"),
         (lambda x: ag.summary.scalar("x", x * 1j, step=1), TypeError, "real numbers"),
-        (lambda x: ag.summary.scalar("x", x, step=x), TypeError, "a step is an integer"),
-        (lambda x: ag.summary.scalar("x", x, step=True), TypeError, "a step is an integer"),
+        (lambda x: ag.summary.scalar("x", x, step=x), TypeError, "a step must be an integer"),
+        (lambda x: ag.summary.scalar("x", x, step=True), TypeError, "a step must be an integer"),
         (lambda x: ag.summary.histogram("x", x / 0, step=1), ValueError, "not finite"),
         (lambda x: ag.summary.histogram("x", x, step=1, buckets=0), ValueError, "buckets"),
         (lambda x: ag.summary.text("x", x, step=1), TypeError, "a str or a list"),
         (lambda x: ag.summary.set_step(2**31), ValueError, "32 bits"),
-        (lambda x: ag.summary.set_step("one"), TypeError, "a step is an integer"),
+        (lambda x: ag.summary.set_step("one"), TypeError, "a step must be an integer"),
     ],
 )
 def test_what_is_wrong_raises(writer, compiled, write, kind, text):

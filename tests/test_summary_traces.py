@@ -346,7 +346,7 @@ def test_what_is_not_meant_is_said(tmp_path):
         ag.summary.trace_export("graph", step=0)
     ag.summary.trace_off()
     ag.summary.trace_on()
-    with pytest.warns(ag.StagingWarning, match="is on already"):
+    with pytest.warns(ag.StagingWarning, match="is already active"):
         ag.summary.trace_on()
     with pytest.raises(TypeError, match="step"):
         ag.summary.trace_export("graph", step="first")
@@ -399,13 +399,13 @@ def test_the_profile_names_the_lines_of_the_user(tmp_path):
 
 def test_a_profile_alone(tmp_path):
     ag.summary.trace_on(graph=False, profiler=True, profiler_outdir=tmp_path)
-    with pytest.warns(ag.StagingWarning, match="is on already"):
+    with pytest.warns(ag.StagingWarning, match="is already active"):
         ag.summary.trace_on(profiler=True)
     ag.function(lambda x: x + 1)(jnp.ones(2))
     ag.summary.trace_export("profile", step=0)
     assert list(tmp_path.glob("plugins/profile/*/*.xplane.pb")) and not list(tmp_path.glob("*tfevents*"))
     ag.summary.trace_on(profiler=True)
-    with pytest.raises(ValueError, match="no folder for the profile"):
+    with pytest.raises(ValueError, match="no directory for the profile"):
         ag.summary.trace_export("profile", step=0)
     ag.summary.trace_off()
     jax.profiler.start_trace(tmp_path)

@@ -61,10 +61,10 @@ def test_the_environment_says_it_unless_a_call_does(caplog, monkeypatch):
 
 
 def test_what_cannot_be_meant(monkeypatch):
-    with pytest.raises(TypeError, match="the verbosity is an int.*got 'all'"):
+    with pytest.raises(TypeError, match="level must be an int.*got 'all'"):
         ag.set_verbosity("all")
     monkeypatch.setenv("AUTOGRAPH_VERBOSITY", "much")
-    with pytest.raises(ValueError, match="AUTOGRAPH_VERBOSITY is an int; got 'much'"):
+    with pytest.raises(ValueError, match="AUTOGRAPH_VERBOSITY must be an int; got 'much'"):
         ag.convert(halve())(8.0)
 
 

@@ -364,7 +364,7 @@ def test_bound_that_cannot_be_meant(bound):
         return kept
 
     with pytest.raises(
-        (TypeError, ValueError), match="maximum_length of set_loop_options is an int of at least 1, or None"
+        (TypeError, ValueError), match="maximum_length of set_loop_options must be an int of at least 1, or None"
     ):
         ag.function(f)(jnp.array(2))
 

@@ -98,7 +98,7 @@ def parse_spec(text: str) -> Any:
     sizes = [int(size) if size.isdecimal() else size for size in match["shape"].replace(",", " ").split()]
     for size in sizes:
         if isinstance(size, str) and not size.isidentifier():
-            raise ValueError(f"{text}: {size!r} is no size; write a number, or a name for any size")
+            raise ValueError(f"{text}: {size!r} is not a size; write a number, or a name for any size")
     return ag.TensorSpec(sizes, _dtype(match["dtype"]))
 
 
@@ -132,7 +132,7 @@ def _literal(text: str) -> Any:
         return ast.literal_eval(text.strip())
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError) as error:
         raise ValueError(
-            f"{text!r} is no Python literal and no array type like f32[3,4] (a string needs its own quotes)"
+            f"{text!r} is neither a Python literal nor an array type like f32[3,4] (a string needs its own quotes)"
         ) from error
 
 

@@ -134,25 +134,25 @@ def _parser() -> argparse.ArgumentParser:
 
     to_code = command("to-code", _to_code, "print the converted source")
     run = command("run", _run, "compile, run, print the result")
-    show = command("inspect", _inspect, "print what is compiled")
+    show = command("inspect", _inspect, "print the program at one stage of compilation")
     save = command("save", _save, "write the compiled program to a directory")
-    pages = command("explore", _explore, "write a page to look at the program with")
-    retraces = command("retraces", _retraces, "print which calls are traced anew, and why")
+    pages = command("explore", _explore, "write an HTML page that shows the program")
+    retraces = command("retraces", _retraces, "print which calls cause a retrace, and why")
     files = [parsed.add_argument("target", help=_TARGET_HELP) for parsed in (to_code, run, show, pages, save, retraces)]
     for parsed in (run, show, pages, save, retraces):
         text = _SPEC_HELP if parsed in (save, pages) else _ARG_HELP
         parsed.add_argument("--arg", action="append", default=[], dest="args", metavar="VALUE", help=text)
 
-    show.add_argument("--stage", choices=STAGES, default="jaxpr", help="which form of it (default: jaxpr)")
+    show.add_argument("--stage", choices=STAGES, default="jaxpr", help="the stage (default: jaxpr)")
     show.add_argument("--target", dest="for_target", metavar="TARGET", help=_FOR_TARGET_HELP)
     page = pages.add_argument("-o", "--out", type=Path, required=True, metavar="PAGE.html", help="where to")
-    out = save.add_argument("-o", "--out", type=Path, required=True, metavar="DIR", help="where to, for autograph.load")
-    save.add_argument("--platforms", nargs="+", metavar="NAME", help="what it is to run on, as in: cpu cuda tpu")
-    save.add_argument("--derivatives", type=int, metavar="N", help="how many orders of derivatives are saved")
+    out = save.add_argument("-o", "--out", type=Path, required=True, metavar="DIR", help="the directory to write")
+    save.add_argument("--platforms", nargs="+", metavar="NAME", help="the platforms to save for, such as: cpu cuda tpu")
+    save.add_argument("--derivatives", type=int, metavar="N", help="the number of orders of derivatives to save")
     retraces.add_argument(
-        "--next", action="append_const", const=_NEXT, dest="args", help="the arguments after this are of the next call"
+        "--next", action="append_const", const=_NEXT, dest="args", help="separates the arguments of two calls"
     )
-    measured = command("bench", _bench, "measure programs beside versions written by hand")
+    measured = command("bench", _bench, "compare programs with versions written by hand")
     if _HAS_BENCHMARKS:
         from autograph.tools.bench.__main__ import add_arguments
 
@@ -160,7 +160,7 @@ def _parser() -> argparse.ArgumentParser:
     else:
         measured.add_argument("names", nargs=argparse.REMAINDER)
 
-    completion = command("completion", _completion, "print what completes commands")
+    completion = command("completion", _completion, "print a shell completion script")
     completion.add_argument("shell", choices=SHELLS)
     completion.set_defaults(parser=parser, files=[*files, page], folders=[out])
     return parser
@@ -198,7 +198,7 @@ def _bench(options: argparse.Namespace) -> Answer | None:
 
 
 def _to_code(options: argparse.Namespace) -> Answer:
-    """Print the source that the converter makes of a function."""
+    """Print the converted source of a function."""
     source = ag.to_code(_load(options)).rstrip()
     return Answer(source, {"function": options.target, "source": source})
 
@@ -212,7 +212,7 @@ def _run(options: argparse.Namespace) -> Answer:
 
 
 def _inspect(options: argparse.Namespace) -> Answer:
-    """Print the program that a function becomes for these arguments, at one stage of its compilation."""
+    """Print the program of a function for these arguments, at one stage of compilation."""
     if options.for_target is not None and getattr(jax.config, "jax_platforms", None) is None:
         jax.config.update("jax_platforms", "cpu")  # nothing runs here, so there is no need to look for other devices
     function = _load(options)

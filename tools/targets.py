@@ -33,15 +33,15 @@ def load(target: str) -> Callable[..., Any]:
             raise ValueError(f"{place} has no {name!r}{_hint(module, name)}")
         found = getattr(found, part)
     if isinstance(found, type) and found.__module__ == "builtins":
-        raise ValueError(f"{target} is no function but Python's class {found.__name__}")
+        raise ValueError(f"{target} is not a function but the class {found.__name__}")
     if not callable(found):
-        raise ValueError(f"{target} is no function but a value of type {type(found).__name__}")
+        raise ValueError(f"{target} is not a function but a value of type {type(found).__name__}")
     return found
 
 
 def _import_name(name: str) -> ModuleType:
     if not all(part.isidentifier() for part in name.split(".")):
-        raise ValueError(f"{name!r} is no module name: write PKG.MOD:FN or path/to/file.py:FN")
+        raise ValueError(f"{name!r} is not a module name: write PKG.MOD:FN or path/to/file.py:FN")
     _search_first(Path.cwd())
     try:
         return importlib.import_module(name)

@@ -88,7 +88,7 @@ class Lowered:
     def _compile_here(self, options: Mapping[str, Any]) -> Any:
         if "device_assignment" not in options and any(map(_has_no_devices, self._operands)):
             raise TargetError(
-                "the shardings are over an AbstractMesh, which has no devices: give a mesh of those that are here, or name a "
+                "the shardings are over an AbstractMesh, which has no devices: pass a mesh of attached devices, or name a "
                 "target, as in compile('tpu:v5e:2x2')"
             )
         if self._platforms is None or self._platforms == (platform_here(),):
@@ -132,10 +132,10 @@ def known_platforms(platforms: Sequence[str] | None) -> tuple[str, ...] | None:
     if platforms is None:
         return None
     if isinstance(platforms, str):
-        raise TypeError(f"platforms is a sequence of names, as in platforms=[{platforms!r}]; got a string")
+        raise TypeError(f"platforms must be a sequence of names, as in platforms=[{platforms!r}]; got a string")
     found = tuple(platforms)
     if not found:
-        raise TargetError("platforms names none; leave it out for the platform that is here")
+        raise TargetError("platforms is empty; omit it for the attached platform")
     for platform in found:
         if platform not in _PLATFORMS:
             raise TargetError(f"{platform!r} is not a platform to lower for; use one of {', '.join(_PLATFORMS)}")

@@ -83,7 +83,7 @@ class SavedProgram:
         except ImportError:
             raise _no_flatbuffers() from None
         except Exception as error:  # whatever a reader of a foreign format raises
-            raise ValueError(f"it is no program of jax.export: {type(error).__name__}: {error}") from error
+            raise ValueError(f"it is not a program of jax.export: {type(error).__name__}: {error}") from error
         self.inputs = [_type_of(aval) for aval in found.in_avals]
         self.outputs = [_type_of(aval) for aval in found.out_avals]
         self.platforms: tuple[str, ...] = tuple(found.platforms)

@@ -85,8 +85,7 @@ class SymbolicTraced:
 
     def lower(self) -> Any:
         raise ValueError(
-            "the program has open sizes, and is lowered for each when it is met: ask with "
-            "arguments whose sizes are known"
+            "the program has open sizes, and is lowered for each size separately: pass arguments whose sizes are known"
         )
 
 

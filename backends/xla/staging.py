@@ -278,7 +278,7 @@ def _run_needed(program: Any, operands: Sequence[Any]) -> list[Any]:
     values = [value for var, value in zip(jaxpr.invars, operands, strict=True) if var in needed]
     for value in values:
         if isinstance(value, jax.ShapeDtypeStruct):
-            raise TypeError(f"a value is needed here, and only a type is given: {type_of(value) or value}")
+            raise TypeError(f"this operation needs a value, and got the type {type_of(value) or value}")
     own = jax_compat.program_of(equations, taken, jaxpr.outvars, jax_compat.constants_of(program))
     return jax_compat.replay(own, *values)
 

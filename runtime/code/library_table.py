@@ -180,12 +180,12 @@ def register_library(prefix: str, *, convert: bool | None = None, pure: bool | N
     >>> ag.register_library("json.dumps", pure=True)
     """
     if not isinstance(prefix, str):
-        raise TypeError(f"prefix is a dotted name, a string; got {type(prefix).__name__}")
+        raise TypeError(f"prefix must be a dotted name, a string; got {type(prefix).__name__}")
     if not all(part.isidentifier() for part in prefix.split(".")):
-        raise ValueError(f"prefix is a dotted name such as 'package.module'; got {prefix!r}")
+        raise ValueError(f"prefix must be a dotted name such as 'package.module'; got {prefix!r}")
     for name, option in (("convert", convert), ("pure", pure)):
         if option is not None and not isinstance(option, bool):
-            raise TypeError(f"{name} is True or False; got {type(option).__name__}")
+            raise TypeError(f"{name} must be True or False; got {type(option).__name__}")
     TABLE.register(prefix, Entry(convert=convert, pure=pure, repeatable=pure))
 
 

@@ -93,7 +93,7 @@ class Cursor:
     def known_sizes(self, what: str) -> tuple[int, ...]:
         if self.sizes is None:
             raise StagingError(
-                f"{what} is given batches, the last of which may have any number of rows up to {self.width}: too many for a program for "
+                f"{what} receives batches, the last of which may have any number of rows up to {self.width}: too many for a program for "
                 "each.\n  Give batch(..., drop_remainder=True), or put this step before batch."
             )
         return self.sizes
@@ -155,6 +155,6 @@ def same_types(one: Any, other: Any) -> bool:
 
 def uneven(name: str) -> StagingError:
     return StagingError(
-        f"{name} is given batches, one of which may be smaller than the others.\n  Give batch(..., drop_remainder=True), or put "
+        f"{name} receives batches, one of which may be smaller than the others.\n  Give batch(..., drop_remainder=True), or put "
         f"{name} before batch."
     )

@@ -35,8 +35,8 @@ class InterleaveCursor(StepCursor):
         assert inner is not None
         if effects_recorded() != before:
             raise StagingError(
-                "the function that flat_map or interleave takes makes a dataset of an element, and is called again for each element of "
-                "that: it may not print, draw random numbers, write Variables or call Python.\n  Do that in map, before or after."
+                "The function of flat_map or interleave runs again for each element of the dataset that it returns: it "
+                "may not print, draw random numbers, write Variables or call Python.\n  Do that in map, before or after."
             )
         cursor: Cursor = inner.cursor
         self.width, self.sizes = cursor.width, cursor.sizes
@@ -107,8 +107,8 @@ class _Inner:
         node = node_made(made)
         if asks_python(node):
             raise StagingError(
-                "a dataset that flat_map or interleave makes of an element comes from a generator, which Python would have to open anew "
-                "for each.\n  Write one generator that yields the elements of all."
+                "The function of flat_map or interleave returns a dataset of a generator, which Python would have to start for "
+                "each element.\n  Write one generator that yields the elements of all."
             )
         held = all_arrays(node)
         if arrays is None:

@@ -54,8 +54,8 @@ def loop_over_iterator(operators: Any, iterator: DatasetIterator, loop: ForLoop)
         return
     if node.has_odd and not node.odd_is_last:
         raise StagingError(
-            f"{user_location()}\n  A smaller batch may come anywhere among this iterator's, and a program needs "
-            "the shape of each while tracing.\n  Give batch(..., drop_remainder=True), or loop over the dataset."
+            f"{user_location()}\n  Any batch of this iterator may be smaller than the others, and a program "
+            "needs the shape of each while tracing.\n  Give batch(..., drop_remainder=True), or loop over the dataset."
         )
     _RestLoop(operators, iterator, loop).run()
 

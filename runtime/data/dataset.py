@@ -109,7 +109,9 @@ class Dataset:
             raise TypeError(f"a Dataset is made of an object with a length and items; got {type(source).__name__}")
         length = len(source)
         if not length:
-            raise ValueError("a Dataset is made of an object with items; this one has none, so their type is not known")
+            raise ValueError(
+                "a Dataset is made of an object with items; this one is empty, so the type of an element is not known"
+            )
         self._set(Rows(length, source.__getitem__, jax.tree_util.tree_map(_type_of, source[0])))
 
     def _set(self, node: Node) -> None:
@@ -263,7 +265,7 @@ class Dataset:
         first = next(iter(iterable), nothing)
         if first is nothing:
             raise ValueError(
-                "from_iterable takes an object with elements; this one has none, so their type is not known"
+                "from_iterable takes an object with elements; this one is empty, so the type of an element is not known"
             )
         return cls.from_generator(lambda: iter(iterable), jax.tree_util.tree_map(_type_of, first), length)
 
@@ -499,7 +501,7 @@ class Dataset:
         True
         """
         if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int | np.integer)):
-            raise TypeError(f"seed is an int; got {seed!r}")
+            raise TypeError(f"seed must be an int; got {seed!r}")
         buffer = None if buffer_size is None else _count("buffer_size", buffer_size, least=1)
         if seed is None and is_one_of_several():
             raise ValueError(
@@ -507,12 +509,10 @@ class Dataset:
                 "in all if they share the data"
             )
         if is_endless(self._node):
-            raise ValueError(
-                "a dataset that repeats without end has no order of all its elements: shuffle, then repeat"
-            )
+            raise ValueError("an infinite dataset cannot be shuffled as a whole: call shuffle before repeat")
         if not self._node.is_positional and buffer is None:
             raise ValueError(
-                "shuffling what a generator gives, or a filter leaves, needs a buffer_size: among how many to choose the next"
+                "shuffle after a generator or a filter needs a buffer_size: the number of elements among which it chooses the next"
             )
         chosen = secrets.randbits(32) if seed is None else int(seed)
         count = Epochs() if reshuffle_each_iteration else None
@@ -581,7 +581,7 @@ class Dataset:
         """
         number, first = _count("num_shards", num_shards, least=1), _count("index", index)
         if first >= number:
-            raise ValueError(f"index is less than num_shards, {number}; got {first}")
+            raise ValueError(f"index must be less than num_shards, {number}; got {first}")
         return Dataset._of(Shard(self._node, number, first))
 
     def cache(self) -> Dataset:
@@ -694,7 +694,7 @@ class Dataset:
         [(0, 5), (1, 6)]
         """
         if isinstance(start, bool) or not isinstance(start, int | np.integer):
-            raise TypeError(f"start is an int; got {start!r}")
+            raise TypeError(f"start must be an int; got {start!r}")
         return Dataset._of(Enumerate(self._node, int(start)))
 
     @staticmethod
@@ -972,7 +972,7 @@ class Dataset:
         """
         if self._node.size is None and is_recording():
             raise StagingError(
-                f"{user_location()}\n  How many elements this dataset has is not known while tracing, so its only one cannot be taken.\n"
+                f"{user_location()}\n  The number of elements of this dataset is not known while tracing, so it may not be one.\n"
                 "  Write next(iter(dataset))."
             )
         found = list(self.take(2)) if self._node.size in (None, 1) else []
@@ -995,7 +995,7 @@ class Dataset:
         """
         if is_recording():
             raise StagingError(
-                f"{user_location()}\n  as_numpy_iterator is asked for while tracing, where elements have no values.\n"
+                f"{user_location()}\n  as_numpy_iterator is called while tracing, where elements have no values.\n"
                 "  Write `for element in dataset:`."
             )
         return (jax.tree_util.tree_map(lambda leaf: np.asarray(leaf)[()], element) for element in self)
@@ -1255,7 +1255,7 @@ def _type_of(leaf: Any) -> jax.ShapeDtypeStruct:
 def _announced(spec: Any) -> Any:
     if isinstance(spec, TensorSpec | jax.ShapeDtypeStruct):
         if spec.shape is None:
-            raise ValueError(f"elements of a generator need a known rank; got {spec}")
+            raise ValueError(f"the elements of a generator must have a known rank; got {spec}")
         shape = tuple(size if isinstance(size, int) else None for size in spec.shape)
         return streams.array_type(shape, jax.dtypes.canonicalize_dtype(spec.dtype))
     return jax.ShapeDtypeStruct((), jax.dtypes.canonicalize_dtype(spec))
@@ -1269,9 +1269,9 @@ def _function(name: str, function: Any) -> Callable[..., Any]:
 
 def _count(name: str, value: Any, least: int = 0) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise TypeError(f"{name} is an int; got {value!r}")
+        raise TypeError(f"{name} must be an int; got {value!r}")
     if value < least:
-        raise ValueError(f"{name} is {least} or more; got {value}")
+        raise ValueError(f"{name} must be {least} or more; got {value}")
     return int(value)
 
 

@@ -101,10 +101,10 @@ def _shape(type: Any, given: Any) -> Shape:
     shape = tuple(getattr(given, "shape", given))
     sizes = tuple(None if size is None or size == -1 else int(size) for size in shape)
     if len(sizes) != len(own):
-        raise ValueError(f"padded_shapes gives shape {shape} to an array of shape {tuple(type.shape)}, of another rank")
+        raise ValueError(f"padded_shapes has shape {shape} for an array of shape {tuple(type.shape)}, of another rank")
     wanted = tuple(known if size is None else size for size, known in zip(sizes, own, strict=True))
     if any(known is not None and size is not None and known > size for size, known in zip(wanted, own, strict=True)):
-        raise ValueError(f"padded_shapes gives shape {shape} to an array of shape {tuple(type.shape)}, which is larger")
+        raise ValueError(f"padded_shapes has shape {shape} for an array of shape {tuple(type.shape)}, which is larger")
     return wanted
 
 
@@ -113,5 +113,5 @@ def _value(type: Any, given: Any) -> Any:
     value = np.zeros((), kind) if given is None else np.asarray(given)
     fits = value.ndim == 0 and (value.dtype == kind or np.can_cast(value.dtype, kind, "same_kind"))
     if not fits:
-        raise TypeError(f"padding_values gives {given!r} for an array of dtype {kind}")
+        raise TypeError(f"padding_values has {given!r} for an array of dtype {kind}")
     return value.astype(kind)[()].item()

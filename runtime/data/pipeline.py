@@ -661,9 +661,9 @@ def conformed(value: Any, type: Any) -> Any:
     if len(array.shape) != len(type.shape) or any(
         wanted is not None and wanted != size for size, wanted in zip(array.shape, type.shape, strict=True)
     ):
-        raise ValueError(f"a dataset of elements of shape {tuple(type.shape)} was given one of shape {array.shape}")
+        raise ValueError(f"a dataset of elements of shape {tuple(type.shape)} received one of shape {array.shape}")
     if array.dtype != type.dtype and not np.can_cast(array.dtype, type.dtype, "same_kind"):
-        raise TypeError(f"a dataset of elements of dtype {type.dtype} was given one of dtype {array.dtype}")
+        raise TypeError(f"a dataset of elements of dtype {type.dtype} received one of dtype {array.dtype}")
     return array.astype(type.dtype)
 
 

@@ -85,7 +85,7 @@ def _conforming(node: Stream) -> Iterator[Any]:
             try:
                 found = treedef.flatten_up_to(element)
             except (TypeError, ValueError) as error:
-                raise TypeError(f"a dataset of elements {node.spec} was given {element!r}") from error
+                raise TypeError(f"a dataset of elements {node.spec} received {element!r}") from error
             leaves = [conformed(value, type) for value, type in zip(found, wanted, strict=True)]
             yield jax.tree_util.tree_unflatten(treedef, leaves)
     finally:
@@ -258,7 +258,7 @@ class _Open:
     def next(self, number: int) -> Any:
         iterator = self._iterators.get(number)
         if iterator is None:
-            raise RuntimeError(f"more than {_OPEN_AT_MOST} loops over generators are under way at once")
+            raise RuntimeError(f"more than {_OPEN_AT_MOST} loops over generators are active at the same time")
         try:
             return next(iterator)
         except BaseException:

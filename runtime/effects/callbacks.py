@@ -162,7 +162,7 @@ def numpy_function(func: Callable[..., Any], inp: Sequence[Any], Tout: Any) -> A
 
 def _called(func: Callable[..., Any], inp: Sequence[Any], result: Any, convert: Callable[[Any], Any], name: str) -> Any:
     if not isinstance(inp, list | tuple):
-        raise TypeError(f"inp of {name} is a list of arguments; got {type(inp).__name__}")
+        raise TypeError(f"inp of {name} must be a list of arguments; got {type(inp).__name__}")
     types = None if result is None else _as_types(result)
     inp = jax.tree_util.tree_map(_read, list(inp))
     leaves, treedef = jax.tree_util.tree_flatten(inp)
@@ -228,7 +228,7 @@ def _as_type(type: Any) -> Any:
         type = np.dtype(type)
     if hasattr(type, "shape") and hasattr(type, "dtype") and not isinstance(type, np.dtype):
         if type.shape is None or not all(isinstance(size, int) for size in type.shape):
-            raise ValueError(f"the result of a Python function needs a known shape; got {type}")
+            raise ValueError(f"the result of a Python function must have a known shape; got {type}")
         return jax.ShapeDtypeStruct(tuple(type.shape), jax.dtypes.canonicalize_dtype(type.dtype))
     return jax.ShapeDtypeStruct((), jax.dtypes.canonicalize_dtype(type))
 
@@ -246,8 +246,8 @@ def _fitted(result: Any, types: Any, name: str) -> Any:
     for value, type in zip(found, wanted, strict=True):
         array = np.asarray(_read(value))
         if array.shape != type.shape:
-            raise ValueError(f"{name} announced a result of shape {type.shape}; its function gave {array.shape}")
+            raise ValueError(f"{name} declared a result of shape {type.shape}; its function returned {array.shape}")
         if array.dtype != type.dtype and not np.can_cast(array.dtype, type.dtype, "same_kind"):
-            raise TypeError(f"{name} announced a result of dtype {type.dtype}; its function gave {array.dtype}")
+            raise TypeError(f"{name} declared a result of dtype {type.dtype}; its function returned {array.dtype}")
         arrays.append(array.astype(type.dtype))
     return jax.tree_util.tree_unflatten(treedef, arrays)

@@ -49,7 +49,7 @@ class ErrorText(DeferredText):
 
     def _refused(self, *_: Any) -> Any:
         raise StagingError(
-            "The text of an exception is read while tracing, and it is formatted from traced values.\n  Print it, raise it "
+            "The text of an exception is read while tracing, and it contains traced values.\n  Print it, raise it "
             "in another exception, or use the values that the exception holds (e.args, its attributes)."
         )
 

@@ -132,7 +132,6 @@ class Cache:
                 continue
             self._told = True
             warn(
-                f"{self._name} has been traced for {self._limit} signatures and keeps no more: from now on the "
-                "one unused for longest is dropped. Pass Python numbers that vary as arrays, or set cache_limit. "
-                "explain_retraces() tells what varied."
+                f"{self._name} has {self._limit} traces, as many as its cache_limit: each new one drops the least recently "
+                "used. Pass Python numbers that vary as arrays, or raise cache_limit. explain_retraces() says what varied."
             )

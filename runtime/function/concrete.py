@@ -218,7 +218,7 @@ class ConcreteFunction:
         for name, template, held in zip(names, templates, holds_array, strict=True):
             if not held and name in given and not _same(template, given[name]):
                 raise InvalidArgumentError(
-                    f"{self.name} was made for {name}={template!r}, which is part of it; got {given[name]!r}"
+                    f"{self.name} was traced for {name}={template!r}, which is part of the program; got {given[name]!r}"
                 )
 
     def _take(self, template: Any, value: Any, name: str, found: dict[int, Any]) -> None:

@@ -66,27 +66,27 @@ def check_options(given: Mapping[str, Any]) -> None:
     """``TypeError`` or ``ValueError``, in the caller's words, for an option that cannot be meant."""
     for name in ("autograph", "reduce_retracing", "donate_variables", "check_bounds"):
         if not isinstance(given[name], bool):
-            raise TypeError(f"{name} is True or False; got {given[name]!r}")
+            raise TypeError(f"{name} must be True or False; got {given[name]!r}")
     for name in ("jit_compile", "experimental_relax_shapes", "experimental_compile"):
         if not isinstance(given[name], bool | None):
-            raise TypeError(f"{name} is True, False or None; got {given[name]!r}")
+            raise TypeError(f"{name} must be True, False or None; got {given[name]!r}")
     features = given["experimental_autograph_options"]
     if not all(
         isinstance(feature, Feature)
         for feature in (features if isinstance(features, tuple | list) else [features])
         if feature
     ):
-        raise TypeError(f"experimental_autograph_options is a Feature or a tuple of them; got {features!r}")
+        raise TypeError(f"experimental_autograph_options must be a Feature or a tuple of them; got {features!r}")
     if not isinstance(given["compiler_options"], dict | None):
-        raise TypeError(f"compiler_options is a dict of XLA's options; got {given['compiler_options']!r}")
+        raise TypeError(f"compiler_options must be a dict of XLA's options; got {given['compiler_options']!r}")
     if not isinstance(given["experimental_implements"], str | None):
-        raise TypeError(f"experimental_implements is a name; got {given['experimental_implements']!r}")
+        raise TypeError(f"experimental_implements must be a name; got {given['experimental_implements']!r}")
     if given["input_signature"] is not None and (given["static_argnums"] != () or given["static_argnames"] != ()):
         raise TypeError(
-            "give input_signature, which makes one program, or static arguments, each value of which makes one"
+            "pass either input_signature, for one program, or static arguments, each value of which is a program of its own"
         )
     limit = given["cache_limit"]
     if isinstance(limit, bool) or not isinstance(limit, int):
-        raise TypeError(f"cache_limit is an int; got {limit!r}")
+        raise TypeError(f"cache_limit must be an int; got {limit!r}")
     if limit < 1:
-        raise ValueError(f"cache_limit is 1 or more; got {limit}")
+        raise ValueError(f"cache_limit must be 1 or more; got {limit}")

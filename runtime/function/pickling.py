@@ -143,7 +143,7 @@ class Made:
         function = self._function
         if hasattr(function, "saved_calls"):
             raise TypeError(
-                f"cannot pickle {function.__name__}, which autograph.load has given: its programs are files. Pickle the path, "
+                f"cannot pickle {function.__name__}, which autograph.load returned: its programs are files. Pickle the path, "
                 "and load it there."
             )
         if found(self.__module__, self.__qualname__) is not self:

@@ -273,7 +273,7 @@ class Program:
         if recording.has_effects:
             refuse_to_run_again(staging().sites(program), "the program prints or calls Python")
         elif self._donated:
-            refuse_to_run_again(staging().sites(program), "arguments are given away (donate_argnums)")
+            refuse_to_run_again(staging().sites(program), "arguments are donated (donate_argnums)")
         return recording
 
     # State.

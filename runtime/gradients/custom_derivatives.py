@@ -64,7 +64,7 @@ def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
     >>> float(jax.grad(lambda x: 5 * clipped(x))(2.0))
     1.0
     """
-    _check_callable(f)
+    _check_callable("custom_gradient", f)
 
     @functools.wraps(f, updated=())
     def with_gradient(*args: Any, **kwargs: Any) -> Any:
@@ -89,7 +89,7 @@ def recompute_grad(f: Callable[P, R]) -> Callable[P, R]:
     >>> print(jax.grad(layer)(0.0))
     1.0
     """
-    _check_callable(f)
+    _check_callable("recompute_grad", f)
 
     @functools.wraps(f, updated=())
     def recomputed(*args: Any, **kwargs: Any) -> Any:
@@ -209,7 +209,7 @@ class _CustomCall:
         result = JOINT.operators.call(self.f)(*args, **kwargs)
         if not (isinstance(result, tuple) and len(result) == 2 and callable(result[1])):
             raise TypeError(
-                f"{self.name} has a custom_gradient: it gives a pair of its value and a function for the gradient; got {result!r}"
+                f"{self.name} has a custom_gradient: it must return a pair of its value and a gradient function; got {result!r}"
             )
         value, rule = result
         leaves, self.tree = jax.tree_util.tree_flatten(
@@ -225,8 +225,8 @@ class _CustomCall:
         found = [v for v in frame.touched.values() if v.trainable and jnp.issubdtype(v.dtype, jnp.inexact)]
         if found and not _takes_variables(rule):
             raise TypeError(
-                f"{self.name} reads {found[0]._label()}: the function that gives its gradient has to take `variables`, a list of the "
-                "trainable Variables read, and to give a pair: the gradients by the arguments, and a list of those by these Variables"
+                f"{self.name} reads {found[0]._label()}: its gradient function must take `variables`, a list of the trainable "
+                "Variables read, and return a pair: the gradients for the arguments, and a list of the gradients for the Variables"
             )
         return sorted(found, key=lambda variable: variable._order)
 
@@ -267,7 +267,7 @@ class _CustomCall:
         if with_variables:
             if not (isinstance(made, tuple) and len(made) == 2):
                 raise TypeError(
-                    f"the gradient of {self.name} is a pair, by the arguments and by the Variables; got {type(made).__name__}"
+                    f"the gradient of {self.name} must be a pair, for the arguments and for the Variables; got {type(made).__name__}"
                 )
             by_args, by_variables = made
         of_args = jax.tree_util.tree_leaves(by_args, is_leaf=_is_none)
@@ -278,7 +278,7 @@ class _CustomCall:
         ):
             if len(given) != wanted:
                 raise TypeError(
-                    f"{self.name} has {wanted} {what}, and its gradient function gives {len(given)} gradients"
+                    f"{self.name} has {wanted} {what}, and its gradient function returns {len(given)} gradients"
                 )
         shapes = [
             *(None if k is None else jnp.shape(self.arguments.arrays[k]) for k in self.arguments.by_position),
@@ -288,7 +288,7 @@ class _CustomCall:
         for k, (gradient, shape) in enumerate(zip(gradients, shapes, strict=True)):
             if gradient is not None and shape is not None and jnp.shape(plain(gradient)) != tuple(shape):
                 raise TypeError(
-                    f"the gradient of {self.name} by its {'Variable' if k >= len(of_args) else 'argument'} of shape "
+                    f"the gradient of {self.name} for its {'Variable' if k >= len(of_args) else 'argument'} of shape "
                     f"{tuple(shape)} has shape {jnp.shape(plain(gradient))}"
                 )
         there = [k for k, gradient in enumerate(gradients) if gradient is not None]
@@ -331,9 +331,9 @@ def _takes_variables(rule: Any) -> bool:
     return any(each.name == "variables" or each.kind is each.VAR_KEYWORD for each in parameters)
 
 
-def _check_callable(f: Any) -> None:
+def _check_callable(name: str, f: Any) -> None:
     if not callable(f):
-        raise TypeError(f"a function is differentiated; got {type(f).__name__}")
+        raise TypeError(f"{name} takes a function; got {type(f).__name__}")
 
 
 def _name(f: Any) -> str:

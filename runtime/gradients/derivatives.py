@@ -66,7 +66,7 @@ def _argnums(given: Any) -> int | tuple[int, ...]:
     try:
         return tuple(map(operator.index, given)) if isinstance(given, Sequence) else operator.index(given)
     except TypeError:
-        raise TypeError(f"argnums is an int or a sequence of ints; got {given!r}") from None
+        raise TypeError(f"argnums must be an int or a sequence of ints; got {given!r}") from None
 
 
 class RecordedCall:
@@ -173,7 +173,7 @@ class _Differentiation:
             value = self.f(*given, **kwargs)
             if self.has_aux and not (isinstance(value, tuple) and len(value) == 2):
                 raise TypeError(
-                    f"{self.name} must give a pair (value, aux) under has_aux=True; got {type(value).__name__}"
+                    f"{self.name} must return a pair (value, aux) with has_aux=True; got {type(value).__name__}"
                 )
             loss, aux = value if self.has_aux else (value, None)
             results, tree = jax.tree_util.tree_flatten(jax.tree_util.tree_map(as_leaf, (jnp.asarray(plain(loss)), aux)))
@@ -224,9 +224,7 @@ class _Differentiation:
             getattr(leaf, "dtype", type(leaf)), jnp.inexact
         ):
             what = f"dtype {leaf.dtype}" if hasattr(leaf, "dtype") else type(leaf).__name__
-            raise TypeError(
-                f"argnums names an argument of {self.name} that holds {what}, for which there is no gradient"
-            )
+            raise TypeError(f"argnums names an argument of {self.name} that holds {what}, which has no gradient")
 
     def _run(
         self, call: RecordedCall, args: Sequence[Any], wrt: Sequence[Variable]
@@ -277,7 +275,7 @@ class _Differentiation:
             if not isinstance(leaf, Variable):
                 raise TypeError(f"variables holds Variables; got {type(leaf).__name__}")
             if not jnp.issubdtype(leaf.dtype, jnp.inexact):
-                raise TypeError(f"{leaf._label()} has dtype {leaf.dtype}, for which there is no gradient")
+                raise TypeError(f"{leaf._label()} has dtype {leaf.dtype}, which has no gradient")
         return leaves
 
 

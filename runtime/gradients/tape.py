@@ -110,7 +110,7 @@ class GradientTape:
         1.0
         """
         if not self._is_recording:
-            raise ValueError("this tape does not record here: stop_recording() is for inside its `with` statement")
+            raise ValueError("this tape is not recording: call stop_recording() inside its `with` statement")
         outer, self._is_paused = self._is_paused, True
         self._tape.pause(True)
         try:
@@ -126,7 +126,7 @@ class GradientTape:
           ValueError: the block has not been entered yet.
         """
         if not self._has_started:
-            raise ValueError("this tape has recorded nothing: reset() is for inside its `with` statement, or after it")
+            raise ValueError("this tape has recorded nothing: call reset() inside or after its `with` statement")
         self._tape.forget()
         self._first.clear()
         self._is_used = False
@@ -221,7 +221,7 @@ class GradientTape:
         array, shape = _one_array(target), jnp.shape(plain(_one_array(source)))
         if not jnp.ndim(array) or not shape or shape[0] != array.shape[0]:
             raise ValueError(
-                f"batch_jacobian is for a target and a source with as many rows; got shapes {jnp.shape(array)} and {shape}"
+                f"batch_jacobian takes a target and a source with the same number of rows; got shapes {jnp.shape(array)} and {shape}"
             )
         rows = len(array.shape) - 1
 
@@ -247,12 +247,12 @@ class GradientTape:
         """In the structure of the sources, the derivatives by those that the targets depend on, and what stands for others."""
         unconnected = getattr(unconnected, "value", unconnected)
         if unconnected not in ("none", "zero"):
-            raise ValueError(f"unconnected_gradients is 'none' or 'zero'; got {unconnected!r}")
+            raise ValueError(f"unconnected_gradients must be 'none' or 'zero'; got {unconnected!r}")
         leaves, treedef = jax.tree_util.tree_flatten(sources, is_leaf=_is_variable)
         leaves = list(map(in_place_of, leaves))
         pairs = [self._source(leaf) for leaf in leaves]
         if self._is_used and not self._persistent:
-            raise RuntimeError("this tape has given its derivative; make it with persistent=True to ask for more")
+            raise RuntimeError("this tape has computed its derivative; make it with persistent=True to compute more")
         self._is_used = True
         found = [
             k for k, (source, value) in enumerate(pairs) if value is not None and self._tape.reaches(targets, source)
@@ -273,7 +273,7 @@ class GradientTape:
             copy = self._tape.known_as(leaf)
             if copy is None:
                 raise TypeError(
-                    f"a source of NumPy's, {leaf.dtype}{list(leaf.shape)}, was not taken by any operation of JAX's as it is: NumPy's own "
+                    f"a source of NumPy's, {leaf.dtype}{list(leaf.shape)}, was not used by any operation of JAX unchanged: NumPy's own "
                     "operations are not recorded, and JAX converts what has another dtype. Make it jax.numpy.asarray(x) before "
                     "the block."
                 )
@@ -291,7 +291,7 @@ class GradientTape:
 
 def _one_array(value: Any) -> Any:
     if not isinstance(value, Variable | jax.Array | np.ndarray):
-        raise TypeError(f"a jacobian is of one array; got {type(value).__name__}")
+        raise TypeError(f"jacobian takes one array; got {type(value).__name__}")
     return value if isinstance(value, np.ndarray) else plain(value)
 
 

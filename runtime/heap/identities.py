@@ -261,17 +261,17 @@ def refused(part: Any, line: str, where: str, other: str, attribute: str | None,
     named = "" if name is None else f", {name!r},"
     choice = f", in the statement at {where}" if where else ""
     return StagingError(
-        f"{line}\n  This writes {subject}{named} that a traced condition chose{choice}. It may be the one that {other} leads to, and "
-        f"only when the program runs will it be known whether {other} sees the write.\n  Write to a copy (list(…), dict(…), "
+        f"{line}\n  This writes {subject}{named} that a traced condition chose{choice}. It may be the one that {other} refers "
+        f"to, so whether {other} sees the write is known only at run time.\n  Write to a copy (list(…), dict(…), "
         "copy.copy), write before the choice, or write in its branches."
     )
 
 
 def _unreported(part: Any, where: str) -> StagingError:
     return StagingError(
-        f"{where}\n  This statement chooses a {_kind_of(part)} by a traced condition, and what it chose, or might have chosen, is "
-        "written later, by an operator like += or by a library: other names may have to see that, and only when the program "
-        "runs will it be known which.\n  Choose a copy (list(…), dict(…), copy.copy), or write before the choice."
+        f"{where}\n  This statement chooses a {_kind_of(part)} by a traced condition, and one of its candidates is "
+        "written later, by an operator like += or by a library. Which other names must see that write is known only at run "
+        "time.\n  Choose a copy (list(…), dict(…), copy.copy), or write before the choice."
     )
 
 

@@ -98,7 +98,7 @@ class Optional:
         """
         if np.ndim(self._present) and not isinstance(self._present, jax.core.Tracer):
             if not np.all(self._present):
-                raise TypeError("some rows of this batch are None; `.has_value()` tells which")
+                raise TypeError("some rows of this batch are None; `.has_value()` says which")
             return self._held
         return self._value()
 
@@ -133,7 +133,7 @@ class Optional:
     def _value(self) -> Any:
         found = used(self)
         if found is None:
-            raise TypeError("this value is None here; ask `is None`, or `.present`, first")
+            raise TypeError("this value is None here; test `is None`, or `.has_value()`, first")
         return found
 
     def __float__(self) -> float:

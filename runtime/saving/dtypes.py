@@ -34,7 +34,7 @@ def dtype_of(name: str) -> Any:
         return jax.random.key(0, impl=kind).dtype
     found = jnp.dtype(name)
     if found.name != name or not (found == np.bool_ or jnp.issubdtype(found, np.number)):
-        raise ValueError(f"{name!r} is no dtype of arrays")
+        raise ValueError(f"{name!r} is not a dtype of arrays")
     return found
 
 

@@ -97,7 +97,7 @@ _SLOT: dict[Any, tuple[Any, ...]] = {
 def _slot(value: Any) -> None:
     """What is in a slot of an attribute."""
     if type(value) is not list or not value or type(value[0]) is not str or value[0] not in _SLOT:
-        raise ValueError("no part of an object")
+        raise ValueError("not a part of an object")
     check(value[1:], Fixed(_SLOT[value[0]]), value[0])
 
 

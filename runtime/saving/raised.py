@@ -39,7 +39,7 @@ def entry_of(site: Any) -> dict[str, Any]:
         raised = _described(made)
     except (NoForm, ValueError) as error:
         raise StagingError(
-            f"{site.where}\n  {site.name} is raised here with what cannot be saved: {error}.\n  Give the exception arrays, "
+            f"{site.where}\n  {site.name} is raised here with data that cannot be saved: {error}.\n  Give the exception arrays, "
             "constants, and texts made by f-strings, str() or repr() in the `raise` statement."
         ) from None
     file, number, function = site.position
@@ -76,7 +76,7 @@ def _raised(slots: int, depth: int) -> Any:
         if _class_of(value["base"]) is None:
             raise ValueError(f"there is no exception {value['base']!r}")
         if value["arguments"][0] != "tuple" or value["attributes"][0] != "dict":
-            raise ValueError("its arguments are no tuple, or its attributes no dict")
+            raise ValueError("its arguments are not a tuple, or its attributes not a dict")
         if not all(key[0] == "str" and key[1] not in _OWN for key, _ in value["attributes"][1]):
             raise ValueError("its attributes have no names")
 
@@ -116,7 +116,7 @@ def admit(entry: Any) -> None:
     )
     check(entry["raised"], _raised(len(entry["types"]), 0), "raised")
     if not entry["line"] >= 1 or "\0" in entry["file"]:
-        raise ValueError("no place in a file")
+        raise ValueError("not a position in a file")
 
 
 def _type(value: Any) -> None:

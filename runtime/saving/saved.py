@@ -127,7 +127,7 @@ class _Saving:
         elif isinstance(obj, Mapping):
             for name in obj:
                 if not isinstance(name, str):
-                    raise TypeError(f"the keys of a dict that is saved are names; got {name!r}")
+                    raise TypeError(f"the keys of a saved dict must be names; got {name!r}")
             check_names(obj, LOADED_NAMES - {"signatures"}, "a dict")  # that one is read as loaded["signatures"]
             self._object(obj, "dict", dict(obj), "", strict=True)
         elif callable(obj):
@@ -142,7 +142,7 @@ class _Saving:
             untraced = ", ".join(f"`{entry['name']}`" for _, entry in self._functions.values())
             raise ValueError(
                 f"there is nothing to save: {untraced} has not been traced for any arguments. Call it once, give it an "
-                "input_signature, or ask for get_concrete_function(...)."
+                "input_signature, or call get_concrete_function(...)."
                 if untraced
                 else f"there is nothing to save: {obj!r} holds no Function and no Variable"
             )
@@ -195,10 +195,7 @@ class _Saving:
                 try:
                     entry["parts"][key] = encoder.encode(attribute)
                 except NoForm as error:
-                    raise TypeError(
-                        f"{key!r} cannot be saved: {error}, which has no form outside of this process.\n"
-                        f"  {_remedy(attribute)}"
-                    ) from None
+                    raise TypeError(f"{key!r} cannot be saved: it is {error}.\n  {_remedy(attribute)}") from None
         return list(self._objects).index(id(value))
 
     def _variable(self, variable: Variable, name: str) -> int:
@@ -376,7 +373,7 @@ def _arguments(concrete: ConcreteFunction) -> Node:
         except NoForm as error:
             if name not in parameters.defaults or parameters.defaults[name] is not value:
                 raise StagingError(
-                    f"{concrete.name} has been traced for `{name}={value!r}`, {error}, which has no form outside of this process.\n"
+                    f"{concrete.name} has been traced for `{name}={value!r}`, {error}, which cannot be saved.\n"
                     "  Make it the default of the parameter, or close over it."
                 ) from None
             nodes.append(["opaque", name])

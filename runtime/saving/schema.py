@@ -117,7 +117,7 @@ def line(value: Any) -> None:
 def dtype(value: Any) -> None:
     """Admits the names of dtypes of arrays."""
     if type(value) is not str:
-        raise ValueError("no dtype")
+        raise ValueError("not a dtype")
     dtype_of(value)
 
 
@@ -130,19 +130,19 @@ def size(value: Any) -> None:
 def identifier(value: Any) -> None:
     """Admits the names of attributes."""
     if type(value) is not str or not value.isidentifier():
-        raise ValueError("no name")
+        raise ValueError("not a name")
 
 
 def file_name(value: Any) -> None:
     """Admits the names of files in the directory itself."""
     if type(value) is not str or re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}", value) is None:
-        raise ValueError("no name of a file in the directory")
+        raise ValueError("not the name of a file in the directory")
 
 
 def checksum(value: Any) -> None:
     """Admits SHA-256 sums."""
     if type(value) is not str or re.fullmatch(r"[0-9a-f]{64}", value) is None:
-        raise ValueError("no SHA-256 sum")
+        raise ValueError("not a SHA-256 checksum")
 
 
 # Nodes of `structures`.
@@ -171,7 +171,7 @@ class _Nodes:
 
     def check(self, value: Any, depth: int) -> None:
         if type(value) is not list or not value or type(value[0]) is not str:
-            raise Unfit(f"{_short(value)} is no form of a value")
+            raise Unfit(f"{_short(value)} does not encode a value")
         if depth > _DEPTH:
             raise Unfit("values nest too deep")
         kind, *rest = value
@@ -184,13 +184,13 @@ class _Nodes:
         elif kind == "same" and rest[0] not in self._made:
             raise Unfit(f"object {rest[0]} is not there")
         elif kind in ("set", "frozenset") and not all(map(is_key, rest[0])):
-            raise Unfit("a set of what cannot be in one")
+            raise Unfit("a set with unhashable items")
         elif kind in ("dict", "ordereddict") and not all(is_key(key) for key, _ in rest[0]):
-            raise Unfit("a dict with keys that cannot be ones")
+            raise Unfit("a dict with unhashable keys")
         elif kind == "oneof" and (not rest[1] or rest[0][0] != "slot"):
             raise Unfit("one of some constants, and not which")
         elif kind == "deque" and rest[1][0] not in ("none", "int"):
-            raise Unfit("a deque with a length that is no number")
+            raise Unfit("a deque whose length is not a number")
 
     def _schema(self, kind: str, depth: int) -> tuple[Any, ...]:
         def inner(value: Any) -> None:
@@ -226,7 +226,7 @@ class _Nodes:
             "padded": (inner, inner),
         }
         if kind not in schemas:
-            raise Unfit(f"{_short(kind)} is no kind of value")
+            raise Unfit(f"{_short(kind)} is not a kind of value")
         return schemas[kind]
 
     def _slot(self, number: Any) -> None:
@@ -244,32 +244,32 @@ class _Nodes:
         if len(fields) != len(nodes) or len(set(fields)) != len(fields):
             raise Unfit(f"a {kind} with {len(fields)} fields and {len(nodes)} values")
         if not is_name(name) or (kind == "namedtuple" and any(field.startswith("_") for field in fields)):
-            raise Unfit(f"a {kind} with names that it cannot have")
+            raise Unfit(f"a {kind} with invalid names")
 
 
 def _field(value: Any) -> None:
     if not is_name(value):
-        raise ValueError("no name of a field")
+        raise ValueError("not a field name")
 
 
 def _format(value: Any) -> None:
     # A width or a precision is as many characters.
     if type(value) is not str or len(value) > 30 or any(int(digits) > 1000 for digits in re.findall(r"\d+", value)):
-        raise ValueError("no format")
+        raise ValueError("not a format")
 
 
 def _integer(value: Any) -> None:
     if type(value) is not str or len(value) > _DIGITS or _INT.fullmatch(value) is None:
-        raise ValueError("no int")
+        raise ValueError("not an int")
 
 
 def _floating(value: Any) -> None:
     if type(value) is not str:
-        raise ValueError("no float")
+        raise ValueError("not a float")
     float.fromhex(value)
 
 
 def _base64(value: Any) -> None:
     if type(value) is not str:
-        raise ValueError("no bytes")
+        raise ValueError("not bytes")
     base64.b64decode(value, validate=True)

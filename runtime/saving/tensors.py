@@ -87,7 +87,7 @@ def read(data: np.ndarray, wanted: Mapping[str, tuple[str, tuple[int, ...]]]) ->
         if (entry.get("dtype"), entry.get("shape")) != (kind, stored):
             raise Damaged(f"{name!r} is {entry.get('dtype')}{entry.get('shape')}, not {dtype}{list(shape)}")
         if _offsets(entry) != (end, end + size):
-            raise Damaged(f"{name!r} does not lie where it should")
+            raise Damaged(f"{name!r} is at the wrong offset")
         found[name] = body[end : end + size].view(jnp.dtype(dtype)).reshape(shape)
         end += size
     if end != body.size:
@@ -99,9 +99,9 @@ def _header(text: bytes) -> dict[str, Any]:
     try:
         header = json.loads(text)
     except (ValueError, RecursionError):
-        raise Damaged("its header is no JSON") from None
+        raise Damaged("its header is not JSON") from None
     if not isinstance(header, dict) or not all(isinstance(entry, dict) for entry in header.values()):
-        raise Damaged("its header is no table of arrays")
+        raise Damaged("its header is not a table of arrays")
     return header
 
 
@@ -109,4 +109,4 @@ def _offsets(entry: Mapping[str, Any]) -> tuple[int, int]:
     match entry.get("data_offsets"):
         case [int(first), int(last)]:
             return first, last
-    raise Damaged("its header names no place for an array")
+    raise Damaged("its header has no offsets for an array")

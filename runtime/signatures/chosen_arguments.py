@@ -108,9 +108,7 @@ class ChosenArguments:
 def refuse_both(static: ChosenArguments, donated: ChosenArguments) -> None:
     """Raise ``ValueError`` if an argument is static, so that it is no input of the program, and given away."""
     for name in sorted(static.names & donated.names) or sorted(map(str, static.numbers & donated.numbers)):
-        raise ValueError(
-            f"`{name}` is static and given away (donate_argnums): only arrays that are inputs can be given away"
-        )
+        raise ValueError(f"`{name}` is static and donated (donate_argnums): only arrays that are inputs can be donated")
 
 
 class StaticArgument:
@@ -156,9 +154,8 @@ def as_static(value: Any, function: str, name: str) -> StaticArgument:
         hash(value)
     except TypeError:
         raise ValueError(
-            f"{function}(): the static argument `{name}` has no hash: {describe_static(value)}. A static argument is part of "
-            "the program, and told apart from others by hash and equality: pass a tuple for a list, and arrays as arguments that are "
-            "not static"
+            f"{function}(): the static argument `{name}` is not hashable: {describe_static(value)}. A static argument is "
+            "compared by hash and equality: pass a tuple instead of a list, and pass arrays as arguments that are not static"
         ) from None
     return StaticArgument(value)
 
@@ -171,11 +168,11 @@ def _numbers(option: str, given: Any) -> tuple[int, ...]:
     try:
         return tuple(operator.index(number) for number in given)
     except TypeError:
-        raise TypeError(f"{option} is an int or a sequence of ints; got {given!r}") from None
+        raise TypeError(f"{option} must be an int or a sequence of ints; got {given!r}") from None
 
 
 def _names(option: str, given: Any) -> tuple[str, ...]:
     names = (given,) if isinstance(given, str) else tuple(given) if isinstance(given, Iterable) else (given,)
     if not all(isinstance(name, str) for name in names):
-        raise TypeError(f"{option} is a string or a sequence of strings; got {given!r}")
+        raise TypeError(f"{option} must be a string or a sequence of strings; got {given!r}")
     return names

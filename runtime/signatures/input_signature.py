@@ -28,7 +28,7 @@ class InputSignature:
     def __init__(self, signature: Any, arguments: Arguments) -> None:
         self._arguments = arguments
         if not isinstance(signature, list | tuple) or hasattr(signature, "_fields"):
-            raise TypeError(f"input_signature is a sequence of TensorSpec; got {signature!r}")
+            raise TypeError(f"input_signature must be a sequence of TensorSpec; got {signature!r}")
         self._tree = tuple(_checked(spec) for spec in signature)
         room = len(arguments.positional)
         if len(self._tree) > room and arguments.var_positional is None:

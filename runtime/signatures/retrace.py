@@ -93,7 +93,7 @@ class TraceLog:
             reasons = "; ".join(map(str, self._reasons(len(self._traces) - 1)))
         warn(
             f"{self._name} was traced {MANY + 1} times within {FEW} calls, and each trace is compiled. The last "
-            f"one was made because of {reasons}. explain_retraces() lists all."
+            f"retrace was caused by {reasons}. explain_retraces() lists all."
         )
 
     def explain(self) -> str:

@@ -38,7 +38,7 @@ class TensorSpec:
         object.__setattr__(self, "name", name)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError(f"a TensorSpec does not change; make a new one to have another {name}")
+        raise AttributeError(f"a TensorSpec is immutable; make a new one for another {name}")
 
     @classmethod
     def from_array(cls, array: Any, name: str | None = None) -> TensorSpec:
@@ -106,7 +106,7 @@ class TensorSpec:
         TensorSpec(shape=(None, 3), dtype=float32)
         """
         if self.dtype != other.dtype:
-            raise ValueError(f"no spec admits both {self} and {other}: their dtypes differ")
+            raise ValueError(f"no spec is compatible with both {self} and {other}: their dtypes differ")
         if self.shape is None or other.shape is None or len(self.shape) != len(other.shape):
             return TensorSpec(None, self.dtype, self.name)
         sizes = (a if a == b else None for a, b in zip(self.shape, other.shape, strict=True))
@@ -142,7 +142,7 @@ def _checked_shape(shape: Any) -> tuple[int | str | None, ...] | None:
     if shape is None:
         return None
     if isinstance(shape, str) or not isinstance(shape, Sequence):
-        raise TypeError(f"the shape of a TensorSpec is a sequence of sizes, or None for any rank; got {shape!r}")
+        raise TypeError(f"the shape of a TensorSpec must be a sequence of sizes, or None for any rank; got {shape!r}")
     return tuple(_checked_size(size) for size in shape)
 
 
@@ -151,12 +151,12 @@ def _checked_size(size: Any) -> int | str | None:
         return None
     if isinstance(size, str):
         if not size.isidentifier():
-            raise ValueError(f"the name of a size is a Python name; got {size!r}")
+            raise ValueError(f"the name of a size must be a Python name; got {size!r}")
         return size
     if isinstance(size, bool) or not hasattr(size, "__index__"):
-        raise TypeError(f"a size is an int, None or a name; got {size!r}")
+        raise TypeError(f"a size must be an int, None or a name; got {size!r}")
     if size.__index__() < 0:
-        raise ValueError(f"a size is not negative; got {size}")
+        raise ValueError(f"a size must not be negative; got {size}")
     return int(size.__index__())
 
 
@@ -166,7 +166,7 @@ def _checked_dtype(dtype: Any) -> Any:
             return dtype
         return jax.dtypes.canonicalize_dtype(dtype)
     except TypeError:
-        raise TypeError(f"the dtype of a TensorSpec is a JAX dtype; got {dtype!r}") from None
+        raise TypeError(f"the dtype of a TensorSpec must be a JAX dtype; got {dtype!r}") from None
 
 
 def _sizes_agree(left: Sequence[Any], right: Sequence[Any]) -> bool:

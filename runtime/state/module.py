@@ -53,7 +53,7 @@ class Module:
         if name is not None:
             if not isinstance(name, str) or not name.isidentifier():
                 raise ValueError(
-                    f"the name of a module is an identifier, as those of variables in Python; got {name!r}"
+                    f"the name of a module must be an identifier, as those of variables in Python; got {name!r}"
                 )
             self.name = name
 

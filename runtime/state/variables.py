@@ -370,7 +370,7 @@ class Variable(ArrayLike, AssignedDerivatives):
         if LOCAL.in_callback and id(self) in HELD:
             raise RuntimeError(
                 f"{user_location()}\n  {self._label()} is used by the program that is calling this function (py_function), which "
-                "gives it its new value when it ends.\n  Return what the function computes, and assign it in the program."
+                "assigns it when it ends.\n  Return what the function computes, and assign it in the program."
             )
 
     def _write(self, value: Any) -> None:

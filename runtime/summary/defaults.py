@@ -147,7 +147,7 @@ def resolved(content: tuple[Any, ...]) -> tuple[int, int] | None:
         return writer, int(np.asarray(step))
     if linked and linked != number:
         raise RuntimeError(
-            "the default step is a Variable, and was another, or none, when this program was traced. Give `step=` instead."
+            "the default step is a Variable, and was not that Variable when this program was traced. Pass `step=` instead."
         )
     if linked:
         return writer, int(np.asarray(value))
@@ -179,7 +179,7 @@ def checked_step(step: Any) -> Any:
         return step
     shape, dtype = getattr(step, "shape", None), getattr(step, "dtype", None)
     if shape != () or dtype is None or not np.issubdtype(dtype, np.integer):
-        raise TypeError(f"a step is an integer, an integer array without axes or a Variable of one; got {step!r}")
+        raise TypeError(f"a step must be an integer, an integer scalar array or a Variable of one; got {step!r}")
     return step
 
 

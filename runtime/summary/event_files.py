@@ -52,7 +52,7 @@ class EventFile:
         event = event_pb2.Event(wall_time=time.time(), step=step, summary=summary_pb2.Summary(value=[value]))
         with self._lock:
             if self.is_closed:
-                raise RuntimeError(f"the summary {value.tag!r} is written by a writer that is closed")
+                raise RuntimeError(f"the summary {value.tag!r} is written by a closed writer")
             self._file.write_event(event)
             self._waiting += 1
             if self._waiting >= self._max_queue or time.monotonic() - self._flushed >= self._flush_seconds:

@@ -72,7 +72,7 @@ def trace_on(graph: bool = True, profiler: bool = False, profiler_outdir: Any = 
     protos()
     with _LOCK:
         if _CURRENT:
-            warn("A trace for summaries is on already, and goes on: trace_export() or trace_off() ends it.")
+            warn("A trace for summaries is already active: trace_export() or trace_off() ends it.")
             return
         profile = tempfile.TemporaryDirectory(prefix="autograph-profile-") if profiler else None
         if profile is not None:
@@ -112,17 +112,17 @@ def trace_export(name: str, step: Any = None, logdir: Any = None, profiler_outdi
     _refuse_inside("trace_export()")
     with _LOCK:
         if not _CURRENT:
-            raise ValueError("no trace for summaries is on: trace_on() begins one")
+            raise ValueError("no trace for summaries is active: trace_on() starts one")
         current = _CURRENT[0]
         number, at = now(checked_step(step))
         writer = file_of(number) if number else None
         if logdir is None and writer is not None and writer.is_closed:
-            raise RuntimeError(f"the graph {name!r} is written by a writer that is closed")
+            raise RuntimeError(f"the graph {name!r} is written by a closed writer")
         own = None if writer is None else writer.logdir
         folder = next((each for each in (profiler_outdir, current.outdir, logdir, own) if each is not None), None)
         if current.profile is not None and folder is None:
             raise ValueError(
-                "there is no folder for the profile: give `logdir=` or `profiler_outdir=`, or enter a writer"
+                "there is no directory for the profile: pass `logdir=` or `profiler_outdir=`, or enter a writer"
             )
         if current.profile is not None:
             jax.effects_barrier()

@@ -33,7 +33,7 @@ def scalar(name: str, data: Any, step: Any = None, description: str | None = Non
     """
     _check_numbers("scalar", data)
     if np.shape(_plain(data)) != ():
-        raise TypeError(f"data of summary.scalar is one number; got an array of shape {np.shape(_plain(data))}")
+        raise TypeError(f"data of summary.scalar must be one number; got an array of shape {np.shape(_plain(data))}")
     _write(lambda tag, value: scalar_value(tag, value, description), name, data, step)
 
 
@@ -58,7 +58,7 @@ def histogram(
     """
     count = 30 if buckets is None else buckets
     if type(count) is not int or count < 1:
-        raise ValueError(f"buckets of summary.histogram is a positive int; got {buckets!r}")
+        raise ValueError(f"buckets of summary.histogram must be a positive int; got {buckets!r}")
     _check_numbers("histogram", data)
     _write(lambda tag, values: histogram_value(tag, values, count, description), name, data, step)
 
@@ -82,7 +82,7 @@ def text(name: str, data: Any, step: Any = None, description: str | None = None)
 
     for leaf in jax.tree_util.tree_leaves(data):
         if not isinstance(leaf, str | bytes | OneOf):
-            raise TypeError(f"data of summary.text is a str or a list of them; got {leaf!r}")
+            raise TypeError(f"data of summary.text must be a str or a list of them; got {leaf!r}")
     _write(lambda tag, texts: text_value(tag, texts, description), name, data, step)
 
 
@@ -135,4 +135,4 @@ def _check_numbers(what: str, data: Any) -> None:
             else dtype.kind
         )
         if kind not in "biuf":
-            raise TypeError(f"data of summary.{what} is of real numbers; got {leaf!r}")
+            raise TypeError(f"data of summary.{what} must be of real numbers; got {leaf!r}")

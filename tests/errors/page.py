@@ -1,5 +1,7 @@
 """Programs that raise or warn, and the page that shows what they say: `python -m tests.errors.page` writes docs/errors.md.
 
+It writes docs/messages.md, too: the texts of all errors and warnings (`tests.errors.messages`).
+
 In `examples.txt` a program stands before ``->``, the fix in one sentence behind it, and the program as mended below.
 """
 
@@ -28,7 +30,8 @@ Each kind of error and warning, with a program that meets it, the whole message,
 both. A message says what happened and where, to which variable, what was found on each side, and what to do.
 
 `ConversionError` is raised while a function is converted, `StagingError` while it is traced. Exceptions of your program, such
-as `ValueError` under a traced condition, are raised by the call that meets them, at run time.
+as `ValueError` under a traced condition, are raised by the call that meets them, at run time. [All messages](messages.md)
+lists the text of every message.
 
 The programs begin with `import autograph as ag, jax, jax.numpy as jnp`, and are shown as the file `example.py`.
 """
@@ -105,4 +108,7 @@ def document() -> str:
 
 
 if __name__ == "__main__":
+    from tests.errors import messages
+
     DOCUMENT.write_text(document(), encoding="utf-8")
+    messages.DOCUMENT.write_text(messages.document(examples()), encoding="utf-8")

@@ -141,7 +141,7 @@ class ListWrites:
             raise StagingError(
                 "\n".join(
                     [
-                        f"{user_location()}\n  A list is written at a traced index: only when the program runs is it known "
+                        f"{user_location()}\n  A list is written at a traced index: only at run time is it known "
                         "which item gets the new value (if true) and which stay what they are (if false).",
                         *facts,
                     ]
@@ -151,7 +151,7 @@ class ListWrites:
 
 def _warn_of(count: int) -> None:
     warn(
-        f"Any of {count} items may be the one that is written here, so the program selects each of them again: "
-        "that many operations.\n"
+        f"Each of the {count} items of this list may be the one that is written, so the program contains a select for "
+        "each.\n"
         "  An array (np.zeros, jnp.stack) is written in place."
     )

@@ -105,7 +105,7 @@ class Masks:
         places = range(first, first + mask.ndim)
         if count == 1:
             return jnp.expand_dims(jnp.squeeze(value, axis), tuple(places))
-        error = ValueError(f"{count} values are assigned where a mask takes another number of elements")
+        error = ValueError(f"{count} values are assigned through a mask that selects another number of elements")
         if self.backend.is_traced(mask):
             self.raise_unless(jnp.sum(mask) == count, error)
         elif np.sum(mask) != count:

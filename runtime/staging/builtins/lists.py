@@ -122,8 +122,8 @@ class Lists:
             padded = [part for part in given if _is_padded(part) and not isinstance(getattr(part, "length", 0), int)]
             if padded:
                 raise StagingError(
-                    f"{user_location()}\n  `{function.__name__}` is given {padded[0]!r}, whose length is traced: what it does to each "
-                    "element it would do to the padding, and to the length.\n  Write a loop over the elements."
+                    f"{user_location()}\n  `{function.__name__}` is called with {padded[0]!r}, whose length is traced: it would treat "
+                    "the padding and the length as elements.\n  Write a loop over the elements."
                 )
             return convert(*args, **kwargs)
 
@@ -144,7 +144,7 @@ class Lists:
             self.raise_unless(held.length > 0, error_of_empty(getattr(builtins, name)))
         rows = held.stacked()
         if rows.ndim != 1:
-            raise TypeError(f"{name} of arrays that are no scalars; take it of the stacked array")
+            raise TypeError(f"{name} of arrays that are not scalars; apply it to the stacked array")
         first = rows[0] if held.capacity else None
         if first is None:
             if default:

@@ -68,8 +68,9 @@ class FunctionTraces:
                 continue
             return self._with_results(active, known, layout, traced)
         raise StagingError(
-            f"{active.marker.where}\n  The type of what {active.marker.name!r} returns, which calls itself under a traced condition, does "
-            "not settle: each call puts what the one in it returns into another value.\n  Return the same structure at every depth."
+            f"{active.marker.where}\n  The type that {active.marker.name!r} returns, which calls itself under a traced condition, "
+            "reaches no fixed point: each call wraps the result of the inner call in another container.\n"
+            "  Return the same structure at every depth."
         )
 
     def _joined(self, known: Known, layout: Layout | None, traced: Traced, marker: Marker) -> Layout | None:

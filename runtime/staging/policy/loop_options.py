@@ -123,7 +123,7 @@ def _maximum(value: Any) -> Any:
         return None
     if isinstance(value, jax.core.Tracer):
         if value.shape != () or not jax.numpy.issubdtype(value.dtype, jax.numpy.integer):
-            raise TypeError(f"maximum_iterations of set_loop_options is {allowed}; got {jax.typeof(value)}")
+            raise TypeError(f"maximum_iterations of set_loop_options must be {allowed}; got {jax.typeof(value)}")
         return value
     return _integer(value, "maximum_iterations", allowed, 0)
 
@@ -134,9 +134,9 @@ def _integer(value: Any, name: str, allowed: str, least: int) -> int:
             raise TypeError
         number = operator.index(value)
     except TypeError:  # JAX's own, for a traced value, is one
-        raise TypeError(f"{name} of set_loop_options is {allowed}; got {value!r}") from None
+        raise TypeError(f"{name} of set_loop_options must be {allowed}; got {value!r}") from None
     if number < least:
-        raise ValueError(f"{name} of set_loop_options is {allowed}; got {number}")
+        raise ValueError(f"{name} of set_loop_options must be {allowed}; got {number}")
     return number
 
 
@@ -146,15 +146,15 @@ def _check_invariants(pairs: Any) -> None:
         return
     allowed = "a list of pairs of a variable and its shape, with None for a size that is not fixed"
     if not isinstance(pairs, list | tuple) or not all(isinstance(p, list | tuple) and len(p) == 2 for p in pairs):
-        raise TypeError(f"shape_invariants of set_loop_options is {allowed}; got {pairs!r}")
+        raise TypeError(f"shape_invariants of set_loop_options must be {allowed}; got {pairs!r}")
     for value, invariant in pairs:
         shape = getattr(invariant, "shape", invariant)
         if shape is None:
             continue
         if not isinstance(shape, Sequence) or isinstance(shape, str):
-            raise TypeError(f"shape_invariants of set_loop_options is {allowed}; got the shape {shape!r}")
+            raise TypeError(f"shape_invariants of set_loop_options must be {allowed}; got the shape {shape!r}")
         if any(size is not None and (_is_bool(size) or not isinstance(size, int | np.integer)) for size in shape):
-            raise TypeError(f"shape_invariants of set_loop_options is {allowed}; got the shape {shape!r}")
+            raise TypeError(f"shape_invariants of set_loop_options must be {allowed}; got the shape {shape!r}")
         for leaf in jax.tree_util.tree_leaves(value):
             own = np.shape(getattr(leaf, "__autograph_value__", lambda leaf=leaf: leaf)())
             fits = len(own) == len(shape) and all(b is None or a == b for a, b in zip(own, shape, strict=True))

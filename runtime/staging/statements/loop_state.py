@@ -133,7 +133,7 @@ def refuse_nesting(where: str, carried: Sequence[Carried]) -> StagingError:
         Mismatch(each.variable.name, each.deepened[0], each.deepened[1]) for each in carried if len(each.deepened) > 1
     ]
     found = (
-        f": each iteration puts what {listed(deeper)} held into another value, so that its type has no end.\n"
+        f": each iteration wraps the value of {listed(deeper)} in another container, so its type changes each time.\n"
         f"{sides(deeper, 'after one iteration', 'after two')}"
         if deeper
         else "."

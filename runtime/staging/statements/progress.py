@@ -44,9 +44,9 @@ def progress(iterable: Any, desc: str | None = None, total: int | None = None) -
     10.0
     """
     if desc is not None and not isinstance(desc, str):
-        raise TypeError(f"desc of progress is a str or None; got {desc!r}")
+        raise TypeError(f"desc of progress must be a str or None; got {desc!r}")
     if total is not None and (isinstance(total, bool) or not isinstance(total, int)):
-        raise TypeError(f"total of progress is an int or None; got {total!r}")
+        raise TypeError(f"total of progress must be an int or None; got {total!r}")
     _tqdm()
     return Progress(iterable, desc, total)
 
