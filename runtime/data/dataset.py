@@ -290,7 +290,7 @@ class Dataset:
     def choose_from_datasets(
         cls, datasets: Sequence[Dataset], choice_dataset: Dataset, stop_on_empty_dataset: bool = True
     ) -> Dataset:
-        """Return elements of several datasets, in the order that a dataset of their numbers gives.
+        """Return elements of several datasets, in the order of a dataset of their numbers.
 
         Args:
           datasets: a list of datasets with elements of one type.

@@ -29,7 +29,7 @@ def set_loop_options(
 
     Args:
       maximum_iterations: an int, or an integer scalar. The loop ends after this many iterations, as if its test had
-        become false. Lists, `TensorArray`s and gradients can use a bound that is an int.
+        become false. Lists, each `TensorArray` and gradients can use a bound that is an int.
       maximum_length: the capacity of each list that the loop makes longer without a known bound. A longer list raises
         `IndexError` at run time; a bare ``jax.jit`` cannot raise, and drops the elements beyond.
       shape_invariants: pairs of a variable and its shape, with None for a size that is not fixed, as in TensorFlow.
