@@ -71,7 +71,15 @@ def gate(samples, out):
     return out
 
 
+def clipped(samples, out):
+    for i in ag.range(5):
+        if samples[i] > 2:
+            out[i] = samples[i]
+    return out
+
+
 PROGRAMS = {
+    "clipped": (clipped, lambda: (np.array([3, -1, 4, -1, 5], np.float32), np.zeros(5, np.float32))),
     "gate": (gate, lambda: (np.array([3, -1, 4, -1, 5], np.float32), np.zeros(5, np.float32))),
     "positive": (positive, lambda: (np.array([3, -1, 4, -1, 5], np.int32), np.zeros(5, np.int32))),
     "collatz": (collatz, lambda: (np.int32(27),)),

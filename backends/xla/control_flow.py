@@ -227,6 +227,8 @@ class _Emission:
         start = [cast(*spec.carry[k]) for k in self._loop.order]
         if spec.length is None:
             last = while_loop(self._goes_on, lambda carry: self._step(carry, 0, ()), start, slots=spec.checkpoints)
+        elif self._loop.is_mapped:
+            return self._map(start)
         elif self._loop.is_scan:
             return self._scan(start)
         else:
@@ -269,7 +271,22 @@ class _Emission:
 
         first = (jnp.int32(0), start)
         (_, last), rows = jax.lax.scan(body, first, list(spec.arrays), length=spec.length, unroll=spec.step)
-        whole = self._whole(last)
+        return self._with_rows(self._whole(last), rows)
+
+    def _map(self, start: list[Any]) -> list[Any]:
+        """All iterations at once. What the loop carries, none of them reads: it is what the last one leaves."""
+        spec, rows = self._spec, self._loop.rows
+        results = [spec.results[row.position] for row in rows]
+        types = [spec.results[row.position].type for row in rows]
+
+        def iteration(index: Any, slices: Any) -> list[Any]:
+            return values_of(results, self._outputs(start, index, slices), types)
+
+        found = jax.vmap(iteration)(jnp.arange(spec.length, dtype=jnp.int32), list(spec.arrays))
+        last = self._step(start, jnp.int32(spec.length - 1), [array[-1] for array in spec.arrays])
+        return self._with_rows(self._whole(last), found)
+
+    def _with_rows(self, whole: list[Any], rows: Sequence[Any]) -> list[Any]:
         for row, values in zip(self._loop.rows, rows, strict=True):
             whole[row.position] = row.put(values)
         return whole

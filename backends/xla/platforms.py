@@ -16,18 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-
-@dataclass(frozen=True)
-class Limits:
-    """Up to where running both branches of a conditional is taken to cost less than choosing one.
-
-    Attributes:
-      operations: what both branches compute, in additions (see `optimize.selects`).
-      elements: of each value that they compute.
-    """
-
-    operations: int
-    elements: int
+from autograph.backends.xla.cost_model import CPU_SELECTS, Limits
 
 
 @dataclass(frozen=True)
@@ -49,7 +38,7 @@ class Choices:
 
 
 _CPU = Choices(
-    selects=Limits(operations=24, elements=16),
+    selects=CPU_SELECTS,
     why_selects="A conditional costs about as much as 24 additions of single numbers; measured.",
     keeps_conditionals_of_writes=True,
     why_keeps="After a select XLA reads an array again behind the write, and copies it to be able to: 20 to 30 times the time "

@@ -48,12 +48,14 @@ class Loop:
       order: positions of the carry that changes, in the order in which XLA carries it.
       counter: start and step of the item that the body takes in the place of the index; None if it takes the index.
       rows: arrays that change, and are not in ``order``.
+      is_mapped: whether no iteration reads what another computes, and all are to be taken at once (see `optimize.mapped`).
     """
 
     spec: LoopSpec
     order: tuple[int, ...]
     counter: tuple[Any, Any] | None = None
     rows: tuple[Row, ...] = ()
+    is_mapped: bool = False
 
     @property
     def is_scan(self) -> bool:

@@ -14,7 +14,6 @@ and the select drops it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from types import MappingProxyType
 from typing import Any
 
 import jax
@@ -23,9 +22,10 @@ import numpy as np
 
 from autograph.backends.base import Output, Traced
 from autograph.backends.xla import jax_compat
+from autograph.backends.xla.cost_model import OPERATIONS, Limits
 from autograph.backends.xla.jax_compat import ClosedJaxpr, Kind
 from autograph.backends.xla.optimize.chains import is_at_limit
-from autograph.backends.xla.platforms import EVERYWHERE, Limits
+from autograph.backends.xla.platforms import EVERYWHERE
 from autograph.backends.xla.statements import Conditional
 
 _ANY_DTYPE = frozenset(
@@ -77,32 +77,6 @@ _INTEGERS_ONLY = frozenset(
         "clz",
     ]
 )
-# What further operations cost, in additions; a conditional costs as much as `Limits.operations` of them.
-_COSTS = MappingProxyType(
-    {
-        "mul": 1,
-        "square": 1,
-        "one_minus_square": 2,
-        "integer_pow": 2,
-        "div": 4,
-        "rem": 6,
-        "sqrt": 4,
-        "rsqrt": 4,
-        "nextafter": 4,
-        "dynamic_slice": 2,
-        "gather": 4,
-        "iota": 1,
-        "concatenate": 2,
-        "rev": 1,
-        "reduce_sum": 2,
-        "reduce_max": 2,
-        "reduce_min": 2,
-        "reduce_and": 2,
-        "reduce_or": 2,
-        **dict.fromkeys(["exp", "exp2", "log", "log2", "log1p", "expm1", "sin", "cos", "tan", "tanh", "logistic"], 8),
-    }
-)
-
 
 def select(conditional: Conditional) -> list[Any] | None:
     """Both blocks of a conditional, and a select of each result; None if they may not run both."""
@@ -162,8 +136,8 @@ def equation_cost(equation: Any, limits: Limits = EVERYWHERE) -> float:
     if kind is Kind.COND:
         return 1 + sum(cost(branch.jaxpr, limits) for branch in jax_compat.branches(equation))
     if name in _ANY_DTYPE or name in _INTEGERS_ONLY:
-        return _COSTS.get(name, 1)
-    return _COSTS.get(name, np.inf)
+        return OPERATIONS.get(name, 1)
+    return OPERATIONS.get(name, np.inf)
 
 
 def _is_small(leaf: Any) -> bool:
