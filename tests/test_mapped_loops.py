@@ -135,7 +135,16 @@ def printing(x, out):
 
 LOOPS = {
     each.__name__: each
-    for each in (cells_under_a_condition, with_a_memory, last_large_one, delayed, looked_up, long_branches, products, printing)
+    for each in (
+        cells_under_a_condition,
+        with_a_memory,
+        last_large_one,
+        delayed,
+        looked_up,
+        long_branches,
+        products,
+        printing,
+    )
 }
 
 

@@ -29,6 +29,7 @@ from autograph.backends.xla import (
 from autograph.backends.xla.jax_compat import Kind, replay
 from autograph.backends.xla.leaf_types import as_struct, cast
 from autograph.backends.xla.optimize.passes import emitted, optimized_block, optimized_loop
+from autograph.backends.xla.scans import scan
 from autograph.backends.xla.statements import Conditional, Loop, values_of
 from autograph.backends.xla.tracing import trace
 from autograph.backends.xla.while_ad.reverse import while_loop
@@ -270,7 +271,7 @@ class _Emission:
             return (index + 1, after[: len(values)]), after[len(values) :]
 
         first = (jnp.int32(0), start)
-        (_, last), rows = jax.lax.scan(body, first, list(spec.arrays), length=spec.length, unroll=spec.step)
+        (_, last), rows = scan(body, first, list(spec.arrays), length=spec.length, unroll=spec.step)
         return self._with_rows(self._whole(last), rows)
 
     def _map(self, start: list[Any]) -> list[Any]:

@@ -63,3 +63,17 @@ CPU_SELECTS = Limits(operations=24, elements=16)
 # vectorized in a loop too.
 # calibrate: "mapped".
 MAPPED = Limits(operations=40, elements=256)
+
+# How many iterations of a `jax.lax.scan` are one iteration of XLA's loop (`optimize.unrolling`), by the work of the body: its
+# operations times the numbers that it returns, as XLA computes each of them in a kernel of its own, from the start; numbers of 8
+# bytes count twice. XLA compiles a loop into one kernel while it takes an iteration to touch less than 1,024 bytes, and beyond that
+# it is 40 times slower. Of 110 bodies made at random none of less work than 100 was beyond that with 8 iterations at once, and none
+# of less than 400 with 4; half of that and less are the limits. They took 0.26 to 1.0 times the time with 8, 0.33 to 0.92 with 4 (an
+# exponential average 0.65, a biquad 0.62), and 10 to 20 ms longer to compile, which a loop of few iterations never makes up for.
+# calibrate: "unrolling".
+UNROLLED_WORK: Mapping[int, int] = MappingProxyType({8: 50, 4: 100})
+UNROLLED_FROM = 1000
+
+# An operation that costs as much takes most of the time of an iteration, however many are taken at once: 1.02 with an exponential.
+# calibrate: "unrolling".
+LONG_OPERATION = 8

@@ -39,6 +39,7 @@ from jax.extend.core import (
 from jax.extend.core import (
     find_top_trace as find_top_trace,
 )
+from jax.extend.core.primitives import scan_p
 from jax.interpreters import ad, batching, mlir
 from jax.interpreters import partial_eval as pe
 from jax.interpreters.xla import canonicalize_dtype_handlers
@@ -297,14 +298,39 @@ class Scan:
 
 
 def scan_of(equation: Any) -> Scan:
-    body = equation.params["jaxpr"]
+    return scan_with(equation.params, *([atom.aval for atom in atoms] for atoms in (equation.invars, equation.outvars)))
+
+
+def scan_with(params: Mapping[str, Any], operands: Sequence[Any], results: Sequence[Any]) -> Scan:
+    """The scan of an equation with these parameters, from operands to results of these types."""
+    body = params["jaxpr"]
 
     def whole(inner: Sequence[Any], outer: Sequence[Any]) -> int:  # a row has one rank less inside
-        return sum(len(a.aval.shape) == len(b.aval.shape) for a, b in zip(inner, outer, strict=True))
+        return sum(len(a.shape) == len(b.shape) for a, b in zip(inner, outer, strict=True))
 
-    carried = whole(body.jaxpr.outvars, equation.outvars)
-    consts = whole(body.jaxpr.invars, equation.invars) - carried
-    return Scan(body, consts, carried, {key: equation.params[key] for key in ("length", "reverse", "unroll")})
+    carried = whole(body.out_avals, results)
+    consts = whole(body.in_avals, operands) - carried
+    return Scan(body, consts, carried, {key: params[key] for key in ("length", "reverse", "unroll")})
+
+
+@dataclass(frozen=True)
+class Scanned:
+    """What a scan does, whatever its operands are."""
+
+    body: ClosedJaxpr
+    length: int
+    is_reverse: bool
+
+
+def scanned(params: Mapping[str, Any]) -> Scanned:
+    """What a scan with these parameters does."""
+    return Scanned(params["jaxpr"], params["length"], params["reverse"])
+
+
+def scan_types(operands: Sequence[Any], params: Mapping[str, Any]) -> list[Any]:
+    """The types of the results of a scan with these parameters."""
+    avals, _ = scan_p.abstract_eval(*map(jax.typeof, operands), **params)
+    return list(avals)
 
 
 def function_name(equation: Any) -> str | None:
@@ -713,6 +739,23 @@ def _lowering(
         return mlir.lower_fun(run_here, multiple_results=True)(context, *operands)
 
     return lower
+
+
+def define_like_scan(primitive: Any, *, run_on: Callable[..., Callable[..., Sequence[Any]]]) -> None:
+    """Rules of a primitive that takes and gives what `jax.lax.scan`'s does, and is that for all transforms. See `define`."""
+    primitive.def_effectful_abstract_eval(scan_p.abstract_eval)
+    primitive.def_impl(
+        lambda *operands, **params: jax.jit(lambda *operands: primitive.bind(*operands, **params))(*operands)
+    )
+    mlir.register_lowering(primitive, _lowering(None, run_on))
+    ad.primitive_jvps[primitive] = ad.primitive_jvps[scan_p]
+    batching.fancy_primitive_batchers[primitive] = batching.fancy_primitive_batchers[scan_p]
+
+
+def bind_scan(operands: Sequence[Any], params: Mapping[str, Any], unroll: int) -> list[Any]:
+    """`jax.lax.scan`, where ``params`` are the parameters of its equation, with so many iterations at once."""
+    found: list[Any] = scan_p.bind(*operands, **{**params, "unroll": unroll})
+    return found
 
 
 def define_effect(

@@ -99,21 +99,30 @@ def _split(spec: LoopSpec) -> _Split:
             (python if is_python else rest).append(equation)
             if is_python:
                 known.update(equation.outvars)
-        still = {k for k in inputs if _is_python(spec.results[k], jaxpr, known)}
+        still = {k for k in inputs if _comes_from_python(spec.results[k], jaxpr, known)}
         if still == inputs:
             break
         inputs = still
-    born = {k for k in range(spec.inputs, len(spec.carry)) if _is_python(spec.results[k], jaxpr, known)}
+    found = [*sorted(inputs), *range(spec.inputs, len(spec.carry))]
+    held = {k for k in found if _is_python(spec.results[k], jaxpr, known)}
+    born = held - inputs
     return _Split(frozenset(inputs | born), frozenset(known), tuple(python), tuple(rest))
+
+
+def _comes_from_python(result: Any, jaxpr: Any, known: set[Any]) -> bool:
+    """Whether an iteration leaves here what is made of Python numbers alone."""
+    if not isinstance(result, Output):
+        return result is None or type(result) in _NUMBERS
+    atom = jaxpr.outvars[result.index]
+    return is_literal(atom) or atom in known
 
 
 def _is_python(result: Any, jaxpr: Any, known: set[Any]) -> bool:
     """Whether an iteration leaves a Python number here."""
-    if not isinstance(result, Output):
-        return result is None or type(result) in _NUMBERS
-    atom = jaxpr.outvars[result.index]
-    if not (is_literal(atom) or atom in known):
+    if not _comes_from_python(result, jaxpr, known):
         return False
+    if not isinstance(result, Output):
+        return True
     if result.type.weak_type or result.type.dtype == np.bool_:
         return True
     raise NotRollable("it makes an array, or an int, of Python numbers, which after the loop are not told apart")

@@ -78,6 +78,7 @@ _INTEGERS_ONLY = frozenset(
     ]
 )
 
+
 def select(conditional: Conditional) -> list[Any] | None:
     """Both blocks of a conditional, and a select of each result; None if they may not run both."""
     predicate, types = conditional.predicate, conditional.types

@@ -1,0 +1,93 @@
+"""`jax.lax.scan`, of which several iterations are one where a platform gains by it.
+
+A loop that is unrolled while it is traced is differentiated and mapped as it is then, and a body that is small enough to be unrolled
+no longer is so once it is differentiated. So the choice waits for the lowering: the primitive ``scan`` (`unrolled_p`) is that of JAX
+for all transforms, which make JAX's own of it, and is lowered with as many iterations at once as `optimize.unrolling` finds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from autograph.backends.xla import jax_compat
+from autograph.backends.xla.dependence import split
+from autograph.backends.xla.jax_compat import Kind, Scan, replay
+from autograph.backends.xla.optimize.unrolling import iterations_at_once
+from autograph.backends.xla.platforms import choices_on
+
+unrolled_p = jax_compat.new_primitive("scan")
+
+
+def scan(body: Callable[[Any, Any], tuple[Any, Any]], first: Any, arrays: Any, *, length: int, unroll: int) -> Any:
+    """`jax.lax.scan`; where ``unroll`` is 1, with as many iterations at once as the platform gains by that it is lowered for."""
+    structures: list[Any] = []
+
+    def run() -> list[Any]:
+        leaves, structure = jax.tree.flatten(jax.lax.scan(body, first, arrays, length=length, unroll=unroll))
+        structures.append(structure)
+        return leaves
+
+    program = jax.make_jaxpr(run)()
+    equations = [_replaced(equation) if unroll == 1 else equation for equation in program.jaxpr.eqns]
+    return jax.tree.unflatten(structures[0], replay(jax_compat.with_equations(program, equations)))
+
+
+def _replaced(equation: Any) -> Any:
+    if jax_compat.kind(equation) is not Kind.SCAN or equation.effects:
+        return equation
+    if iterations_at_once(jax_compat.scanned(equation.params)) == 1:
+        return equation
+    return jax_compat.equation_like(equation, unrolled_p, equation.params, equation.invars, equation.outvars)
+
+
+@dataclass(frozen=True)
+class _Form:
+    """A scan with so many iterations at once; ``params`` are those of the equation, which has one form of each number."""
+
+    at_once: int
+    length: int
+    params: Any = field(compare=False)
+
+    def __call__(self, *operands: Any) -> list[Any]:
+        if self.length % self.at_once == 0:
+            return jax_compat.bind_scan(operands, self.params, self.at_once)
+        types = list(map(jax.typeof, operands))
+        scan = jax_compat.scan_with(self.params, types, jax_compat.scan_types(operands, self.params))
+        return _in_blocks(scan, self.length, self.at_once, operands)
+
+
+def _run_on(platform: str, **params: Any) -> _Form:
+    scanned = jax_compat.scanned(params)
+    return _Form(iterations_at_once(scanned) if choices_on(platform).unrolls else 1, scanned.length, params)
+
+
+def _in_blocks(scan: Scan, length: int, at_once: int, operands: Sequence[Any]) -> list[Any]:
+    """The scan where a number of iterations is left over. JAX's own would copy all that it takes and gives."""
+    consts, carry, arrays = split(operands, scan.consts, scan.carried)
+    whole, left = divmod(length, at_once)
+    types = scan.body.out_avals[scan.carried :]
+
+    def iterations(count: int, start: Any, carry: Sequence[Any], outs: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        blocks = [jax.lax.dynamic_slice_in_dim(array, start, count) for array in arrays]
+        rows = []
+        for k in range(count):
+            carry, row = split(replay(scan.body, *consts, *carry, *(block[k] for block in blocks)), scan.carried)
+            rows.append(row)
+        made = [jnp.stack(column) for column in zip(*rows, strict=True)]
+        outs = [jax.lax.dynamic_update_slice_in_dim(out, each, start, 0) for out, each in zip(outs, made, strict=True)]
+        return list(carry), outs
+
+    def block(number: Any, state: Any) -> Any:
+        return iterations(at_once, number * at_once, *state)
+
+    first = (carry, [jnp.zeros((length, *aval.shape), aval.dtype) for aval in types])
+    carry, outs = iterations(left, whole * at_once, *jax.lax.fori_loop(0, whole, block, first))
+    return [*carry, *outs]
+
+
+jax_compat.define_like_scan(unrolled_p, run_on=_run_on)
