@@ -213,6 +213,47 @@ def test_operands_of_a_scan_are_consts_carry_and_rows():
     assert [aval.shape for aval in scan.body.in_avals] == [(), (4,), (), (4,), (4,)]
 
 
+def test_a_primitive_is_a_scan_for_all_transforms_and_is_lowered_by_a_rule_of_its_own():
+    def program(x, rows):
+        return jax.lax.scan(lambda c, row: (c * 0.5 + row, c), x, rows)
+
+    operands = jnp.float32(2), jnp.arange(4.0)
+    equation = equations(program, *operands)[-1]
+    scanned = jax_compat.scanned(equation.params)
+    assert (scanned.length, scanned.is_reverse, len(scanned.body.out_avals)) == (4, False, 2)
+    types = jax_compat.scan_types(operands, equation.params)
+    assert [aval.shape for aval in types] == [(), (4,)]
+    scan = jax_compat.scan_with(equation.params, list(map(jax.typeof, operands)), types)
+    assert (scan.consts, scan.carried) == (0, 1)
+
+    primitive = jax_compat.new_primitive("scan")
+
+    def run_on(platform, **params):
+        return lambda *operands: jax_compat.bind_scan(operands, params, 2 if platform == "cpu" else 1)
+
+    jax_compat.define_like_scan(primitive, run_on=run_on)
+
+    def ours(x, rows):
+        return primitive.bind(x, rows, **equation.params)
+
+    def total(f):
+        return lambda x, rows: f(x, rows)[0] + (f(x, rows)[1] ** 2).sum()
+
+    for transform in (
+        lambda f: f,
+        jax.jit,
+        lambda f: jax.grad(total(f), (0, 1)),
+        lambda f: jax.grad(jax.checkpoint(total(f)), (0, 1)),
+        lambda f: lambda *o: jax.vmap(f)(*(jnp.stack([each, 2 * each]) for each in o)),
+    ):
+        found, expected = (jax.tree.leaves(transform(f)(*operands)) for f in (ours, program))
+        for one, other in zip(found, expected, strict=True):
+            np.testing.assert_allclose(one, other)
+    traced = jax.jit(ours).trace(*operands)
+    on_cpu, on_tpu = (traced.lower(lowering_platforms=(each,)).as_text() for each in ("cpu", "tpu"))
+    assert on_cpu.count("stablehlo.multiply") + on_cpu.count("call @closed_call") > on_tpu.count("stablehlo.multiply")
+
+
 def test_a_ref_is_read_and_written_by_operations_of_one_and_two_operands():
     with jax_compat.outside_traces():
         ref = jax.new_ref(jnp.zeros(3))
@@ -761,7 +802,7 @@ def test_each_assumption_has_a_test():
     names = {node.name for node in compat.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
     here = ast.parse((ROOT / "tests/test_jax_compat.py").read_text(encoding="utf-8"))
     used = {node.attr for node in ast.walk(here) if isinstance(node, ast.Attribute)}
-    covered_by_others = {"While", "Scan", "Kind", "kind_of"}
+    covered_by_others = {"While", "Scan", "Scanned", "Kind", "kind_of"}
     assert {name for name in names if not name.startswith("_")} - used - covered_by_others == set()
 
 
