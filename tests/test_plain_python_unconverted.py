@@ -87,6 +87,7 @@ def shows(n):
     ("f", "args"),
     [
         (collatz, (27,)),
+        (reads_a_list, (2,)),
         (deeper, (9,)),
         (deeper, (9, 2, "a", [1, {"b": (2.5, None)}])),
         (lambda xs: [x * 2 for x in xs if x > 1], ([1, 2, 3],)),
@@ -105,7 +106,6 @@ def test_plain_values_run_the_code_as_it_is_written(f, args):
         (collatz, (jnp.int32(27),)),
         (scaled, (2,)),
         (through, (2,)),
-        (reads_a_list, (2,)),
         (lambda x: x.max() if len(x) else 0, (np.ones(2),)),
         (lambda xs: [x for x in xs if x is not None], ([jnp.ones(2)],)),
         (lambda xs: xs[0] if xs else 0, ([[[jnp.ones(1)]]],)),

@@ -33,8 +33,11 @@ def boundary(
 
     def call_converted(*args: Any, **kwargs: Any) -> Any:
         try:
-            if plain is not None and plain.take(args, kwargs):
-                return f(*args, **kwargs)
+            code = None if plain is None else plain.code_for(args, kwargs)
+            if code is not None:
+                result = f(*args, **kwargs)
+                if code.keeps(result):
+                    return result
             converted = conversion.converted or conversion.make()
             if watched:
                 return _watched(made, converted, args, kwargs)

@@ -27,6 +27,7 @@ import jax
 import jax.numpy as jnp
 
 import autograph as ag
+from autograph.tools.bench import plain_python
 
 SIZES = (10, 100, 1000)
 STAGES = ("convert", "trace", "lower", "compile")
@@ -181,68 +182,6 @@ def _run(code: str, *arguments: str, environment: dict[str, str] | None = None) 
     return [float(number) for number in done.stdout.split()]
 
 
-# Plain Python.
-
-
-def collatz(n: int) -> int:
-    longest = 0
-    for start in range(1, n):
-        value = start
-        steps = 0
-        while value != 1:
-            if value % 2 == 0:
-                value = value // 2
-            else:
-                value = 3 * value + 1
-            steps += 1
-        if steps > longest:
-            longest = steps
-    return longest
-
-
-def bubble_sort(n: int) -> list[int]:
-    values = [(7919 * k) % n for k in range(n)]
-    for i in range(n - 1):
-        swapped = False
-        for j in range(n - 1 - i):
-            if values[j] > values[j + 1]:
-                values[j], values[j + 1] = values[j + 1], values[j]
-                swapped = True
-        if not swapped:
-            break
-    return values
-
-
-def _add(a: int, b: int) -> int:
-    return a + b
-
-
-def calls(n: int) -> int:
-    total = 0
-    for k in range(n):
-        total = _add(total, k)
-    return total
-
-
-def plain_python(repeats: int) -> list[str]:
-    """Lines of a table."""
-    lines = ["| plain Python | original | converted | ratio |", "| --- | ---: | ---: | ---: |"]
-    for function, n in ((collatz, 300), (bubble_sort, 60), (calls, 5000)):
-        converted = ag.convert(function)
-        assert converted(n) == function(n)
-        times: dict[Any, list[float]] = {function: [], converted: []}
-        for _ in range(3 * repeats):
-            for each, measured in times.items():
-                start = time.process_time()
-                each(n)
-                measured.append(time.process_time() - start)
-        original, ours = (statistics.median(measured) for measured in times.values())
-        lines.append(
-            f"| {function.__name__.replace('_', ' ')} | {original * 1e3:.2f} ms | {ours * 1e3:.2f} ms | **{ours / original:.1f}** |"
-        )
-    return lines
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -252,7 +191,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for lines in (
         programs(options.sizes, options.repeats),
         [memory(max(options.sizes)), imports(options.repeats)],
-        plain_python(options.repeats),
+        plain_python.table(options.repeats),
     ):
         print("\n".join(lines), end="\n\n", flush=True)
     return 0

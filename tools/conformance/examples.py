@@ -69,7 +69,9 @@ def _as_function(example: _Example, scope: dict[str, Any]) -> types.FunctionType
     if any(isinstance(part, ast.ImportFrom) and part.module == "__future__" for part in tree.body):
         return None
     tree = _Displayed().visit(tree)
-    tree.body = [ast.FunctionDef("example", _no_arguments(), [*_declared(names), *tree.body], [])]
+    # What reads `globals` is never run as it is written, whatever its values.
+    converted = ast.Expr(ast.Name("globals", ast.Load()))
+    tree.body = [ast.FunctionDef("example", _no_arguments(), [*_declared(names), converted, *tree.body], [])]
     text = ast.unparse(ast.fix_missing_locations(tree))
     filename = example.filename.replace(">", " converted>")
     linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
