@@ -224,9 +224,7 @@ class PlainCode:
                 self._tests.append(f"{own}[{name!r}] is not {self._name(part)}")
                 if not all(map(self._is_plain_function, _functions_of(part))):
                     return False
-            elif isinstance(part, types.MemberDescriptorType | types.GetSetDescriptorType):
-                continue
-            elif type(part).__module__ != "_collections":  # a field of a named tuple
+            elif not isinstance(part, _FIELDS):
                 if not self._add(part, f"{own}[{name!r}]"):
                     return False
         return True
@@ -328,6 +326,8 @@ _SELF_CONTAINED = ("reprlib", "dataclasses", "collections")  # their closures ho
 _SAFE_BUILTINS = frozenset(
     ["math", "cmath", "_heapq", "_bisect", "_collections", "itertools", "_operator", "_functools", "_random", "time"]
 )
+# What stands in a class for slots, and for the items of a named tuple.
+_FIELDS = (types.MemberDescriptorType, types.GetSetDescriptorType, type(inspect.FullArgSpec.args))
 _METACLASSES = frozenset({type, abc.ABCMeta, enum.EnumMeta})
 _BASES = frozenset(
     {object, list, tuple, dict, set, frozenset, int, float, str, collections.deque, collections.OrderedDict}
