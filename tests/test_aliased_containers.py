@@ -17,7 +17,7 @@ import tests.aliasing.looped
 import tests.aliasing.made
 import tests.aliasing.rebound
 import tests.aliasing.staged
-from tests.aliasing import HAZARDS, PROGRAMS
+from tests.aliasing import HAZARDS, OUTSIDE, PROGRAMS
 
 NUMBERS = [0, 1, 2, 3]
 NAMES = [program.__name__ for program, _ in HAZARDS]
@@ -48,16 +48,18 @@ def named(programs):
 def test_there_are_programs_of_each_kind():
     assert {program.__module__ for program, _ in HAZARDS} == {
         tests.aliasing.chosen.__name__,
-        tests.aliasing.held.__name__,
         tests.aliasing.looped.__name__,
     }
     assert {program.__module__ for program in PROGRAMS} == {
+        tests.aliasing.chosen.__name__,
+        tests.aliasing.held.__name__,
         tests.aliasing.looked_up.__name__,
+        tests.aliasing.looped.__name__,
         tests.aliasing.made.__name__,
         tests.aliasing.rebound.__name__,
         tests.aliasing.staged.__name__,
     }
-    assert len(PROGRAMS) > 40 and len(HAZARDS) > 60
+    assert len(PROGRAMS) > 100 and len(HAZARDS) > 20 and len(OUTSIDE) > 2
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -84,16 +86,33 @@ def test_a_write_that_another_name_may_have_to_see_is_refused(program, other):
     file = inspect.getsourcefile(program)
     assert message.startswith(f"{file}:{line_with(program, 'writes')}: ")
     assert f"in the statement at {file}:{line_with(program, 'chooses')}: " in message
-    assert f"may be the one that {other!r} leads to" in message
+    assert f"may be the one that {other}, and" in message
     assert "Write to a copy (list(…), dict(…), copy.copy)" in message
     program(2)
 
 
 @pytest.mark.parametrize("way", [by_jit, by_vmap])
-@pytest.mark.parametrize("program, other", HAZARDS[::5], ids=NAMES[::5])
+@pytest.mark.parametrize("program, other", HAZARDS[::3], ids=NAMES[::3])
 def test_it_is_refused_in_every_trace(program, other, way):
-    with pytest.raises(ag.StagingError, match=f"may be the one that {other!r} leads to"):
+    with pytest.raises(ag.StagingError, match=f"may be the one that {other}, and"):
         way(program)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("program", named(OUTSIDE))
+def test_a_write_that_may_be_to_a_list_from_outside_is_refused(program, way):
+    with pytest.raises(ag.StagingError) as caught:
+        way(program)
+    assert str(caught.value).startswith(f"{inspect.getsourcefile(program)}:{line_with(program, 'writes')}: ")
+    assert jax.tree.leaves(program(2)) is not None  # with what the list held before
+
+
+@pytest.mark.parametrize("program", named([tests.aliasing.chosen.perhaps_none, tests.aliasing.chosen.perhaps_unbound]))
+def test_what_may_be_absent_sees_the_write_where_it_is_there(program):
+    made = ag.function(program)
+    for n in NUMBERS:
+        wanted, found = program(n), made(jnp.asarray(n))
+        assert jax.tree.map(int, found) == wanted
 
 
 def augmented_list(n):
@@ -111,10 +130,9 @@ def augmented_dict(n):
 
 
 @pytest.mark.parametrize("program", [augmented_list, augmented_dict])
-def test_an_augmented_assignment_is_a_write(program):
-    with pytest.raises(ag.StagingError, match="may be the one that 'a' leads to") as caught:
-        ag.function(program)(jnp.asarray(2))
-    assert f"in the statement at {__file__}:{line_with(program, 'chooses')}: " in str(caught.value)
+@pytest.mark.parametrize("n", NUMBERS)
+def test_an_augmented_assignment_is_a_write(program, n):
+    assert tuple(map(int, ag.function(program)(jnp.asarray(n)))) == program(n)
 
 
 def shuffled_list(n):
@@ -206,8 +224,9 @@ class Model:
 
 def test_a_list_of_an_object_from_outside_is_held():
     model = Model()
-    with pytest.raises(ag.StagingError, match="may be the one that 'self' leads to"):
+    with pytest.raises(ag.StagingError, match="'self.held' would leak a tracer"):
         model.step(jnp.asarray(2))
+    assert model.held == [0, 1]
 
 
 def test_what_a_trace_knew_is_forgotten_when_it_ends():

@@ -21,7 +21,8 @@ class LowerLists(gast.NodeTransformer):
     """Rewrites a list display whose list may come to have a length that only run time knows.
 
     Those are empty ones, and those assigned to a name, or an attribute, whose ``append`` (or a like method, or one
-    that searches) is written somewhere in the function. So are repeated ones, ``[0] * n``, where items are written at computed indices:
+    that searches) is written somewhere in the function, or to a name that such a name is bound to. So are repeated ones,
+    ``[0] * n``, where items are written at computed indices:
     what is written at a traced one is carried as one array then.
 
     So are displays given to a parameter of such a name (``Stack(items=[1])``), and those in a display whose items' methods are called
@@ -53,7 +54,7 @@ class LowerLists(gast.NodeTransformer):
         self.holders: frozenset[str] = frozenset()
 
     def __call__(self, node: gast.AST) -> gast.AST:
-        self.growing = frozenset(_grown(node, _name))
+        self.growing = frozenset(_with_sources(_grown(node, _name), node))
         self.holders = frozenset(_grown(node, _name_of_holder))
         self.tables = frozenset(_written(node))
         return self.visit(node)
@@ -128,10 +129,10 @@ class LowerLists(gast.NodeTransformer):
 
 def _grown(node: gast.AST, name_of: Callable[[gast.AST], str | None]) -> set[str]:
     """The names, as ``name_of`` has them, of what growing methods are called of."""
-    names = set()
+    names: set[str | None] = set()
     for part in gast.walk(node):
         if isinstance(part, gast.Attribute) and part.attr in _METHODS:
-            names.add(name_of(part.value))
+            names.update(name_of(chosen) for chosen in _chosen(part.value))
         elif isinstance(part, gast.AugAssign) and isinstance(part.op, gast.Add):
             names.add(name_of(part.target))
         elif isinstance(part, gast.Call) and part.args and _name(part.func) in _GROWING_FUNCTIONS:
@@ -139,6 +140,42 @@ def _grown(node: gast.AST, name_of: Callable[[gast.AST], str | None]) -> set[str
         elif isinstance(part, gast.Delete):
             names.update(name_of(target.value) for target in part.targets if isinstance(target, gast.Subscript))
     return {name for name in names if name is not None}
+
+
+def _with_sources(names: set[str], node: gast.AST) -> set[str]:
+    """The names, and those of what is bound to them: ``a`` and ``b`` for ``names = a if c else b``."""
+    bindings = [
+        (name, source)
+        for part in gast.walk(node)
+        for target, value in _assigned(part)
+        for name, inner in _bound(target, value)
+        for chosen in _chosen(inner)
+        if (source := _name(chosen)) is not None
+    ]
+    found = set(names)
+    while new := {source for name, source in bindings if name in found} - found:
+        found |= new
+    return found
+
+
+def _assigned(node: gast.AST) -> list[tuple[gast.AST, gast.AST]]:
+    if isinstance(node, gast.Assign):
+        return [(target, node.value) for target in node.targets]
+    return [(node.target, node.value)] if isinstance(node, gast.NamedExpr) else []
+
+
+def _chosen(node: gast.AST) -> Iterator[gast.AST]:
+    """The expressions one of which gives the value."""
+    if isinstance(node, gast.IfExp):
+        yield from _chosen(node.body)
+        yield from _chosen(node.orelse)
+    elif isinstance(node, gast.BoolOp):
+        for value in node.values:
+            yield from _chosen(value)
+    elif isinstance(node, gast.NamedExpr):
+        yield from _chosen(node.value)
+    else:
+        yield node
 
 
 def _written(node: gast.AST) -> set[str]:

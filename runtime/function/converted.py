@@ -41,7 +41,7 @@ def boundary(
             converted = conversion.converted or conversion.make()
             if watched:
                 return _watched(made, converted, args, kwargs)
-            return in_scope(lambda: made.recursion.of(converted, converted)(*args, **kwargs), made)
+            return in_scope(lambda: made.recursion.of(converted, converted)(*args, **kwargs), made, converted)
         except BaseException as error:
             cause = cause_of(error)
             clean_traceback(error if cause is None else cause)
@@ -101,7 +101,7 @@ def _watched(made: Operators, converted: types.FunctionType, args: Any, kwargs: 
     """Run the function in a trace of its own, in which nothing traced may be left on objects that outlive it."""
     with made.journal.watching() as watch:
         try:
-            result = in_scope(lambda: made.recursion.of(converted, converted)(*args, **kwargs), made)
+            result = in_scope(lambda: made.recursion.of(converted, converted)(*args, **kwargs), made, converted)
         except BaseException:
             take_back_leaks(watch)
             raise

@@ -1,4 +1,4 @@
-"""Find what refers to an object: reachable code and the variables of running functions."""
+"""Find what values refer to, and what code can reach."""
 
 from __future__ import annotations
 
@@ -21,11 +21,9 @@ import numpy as np
 
 from autograph.runtime.code.code_names import codes_in, names_in
 from autograph.runtime.code.library_table import TABLE, is_library, is_library_name
-from autograph.runtime.heap.liveness import read_anywhere, read_from
 from autograph.runtime.heap.places import MUTABLE_CONTAINERS as _CONTAINERS
 from autograph.runtime.heap.reach import FUNCTIONS_IN, namespace_of, slots_held
 from autograph.runtime.layouts.statement_variables import contents_of_cells
-from autograph.runtime.tracing.locations import is_internal, is_of_jax, is_of_library
 
 _AT_MOST = 200_000  # to find whether a write may be made, which is seldom asked
 _AT_MOST_REACHED = 5_000
@@ -68,7 +66,7 @@ class Search:
       parts: what an object leads to.
       closed: the classes of objects that lead to nothing.
 
-    Attributes: found (the objects met, each with the name of the variable that leads to it).
+    Attributes: found (the objects met, by their identities).
     """
 
     def __init__(
@@ -82,56 +80,42 @@ class Search:
         self.at_most = at_most
         self._parts = parts or parts_held
         self._closed = closed
-        self.found: dict[int, tuple[Any, str]] = {}
+        self.found: dict[int, Any] = {}
         self._seen: set[int] = set()
 
-    def follow(self, roots: Iterable[tuple[Any, str]]) -> None:
-        """Search from variables: their values and names.
+    def follow(self, roots: Iterable[Any]) -> None:
+        """Search from these values.
 
         Raises:
           TooFar: not all could be searched.
         """
         pending = collections.deque(roots)
         while pending and len(self.found) < len(self.wanted):
-            value, name = pending.popleft()
+            value = pending.popleft()
             if type(value) in _NUMBERS or id(value) in self._seen or isinstance(value, self._closed):
                 continue
             self._seen.add(id(value))
             if len(self._seen) > self.at_most:
                 raise TooFar
             if id(value) in self.wanted:
-                self.found[id(value)] = value, name
+                self.found[id(value)] = value
             parts = itertools.islice(self._parts(value), self.at_most)
-            pending.extend((part, name) for part in parts if type(part) not in _NUMBERS)
-
-
-def holder(wanted: Collection[int]) -> tuple[int, str] | None:
-    """One of the objects that the user's running functions may still reach, and the variable that leads to it."""
-    search = Search(wanted, _AT_MOST)
-    for roots in _frames():
-        try:
-            search.follow(roots)
-        except TooFar:
-            return next(iter(wanted)), "a variable"
-        if search.found:
-            (key, (_, name)) = next(iter(search.found.items()))
-            return key, name
-    return None
+            pending.extend(part for part in parts if type(part) not in _NUMBERS)
 
 
 def reached(wanted: Collection[int], values: Iterable[Any]) -> dict[int, Any]:
     """Those of the objects that the values lead to, by their identity."""
     search = Search(wanted, _AT_MOST_REACHED)
     with contextlib.suppress(TooFar):
-        search.follow((value, "") for value in values)
-    return {key: value for key, (value, _) in search.found.items()}
+        search.follow(values)
+    return search.found
 
 
 def within_reach(wanted: Collection[int], roots: Iterable[Any]) -> Collection[int]:
     """Those of the objects that code can reach from values and functions; all, where that is too much to search."""
     search = Search(wanted, _AT_MOST, _parts_in_reach, _ARRAYS_AND_TEXTS)
     try:
-        search.follow((root, "") for root in roots)
+        search.follow(roots)
     except TooFar:
         return wanted
     return search.found.keys()
@@ -194,7 +178,7 @@ def parts_held(value: Any) -> Iterable[Any]:
     if isinstance(value, types.CellType):
         return contents_of_cells((value,))
     if isinstance(value, types.CoroutineType):
-        return () if value.cr_frame is None else variables_of(value.cr_frame).values()
+        return inspect.getcoroutinelocals(value).values()
     kind = type(value)
     if kind in FUNCTIONS_IN:
         return [getattr(value, name) for name in FUNCTIONS_IN[kind]]
@@ -213,7 +197,7 @@ def _as_pytree(value: Any) -> list[Any]:
 
 def _parts_of_iterator(value: Any) -> Iterable[Any]:
     if isinstance(value, types.GeneratorType):
-        return () if value.gi_frame is None else variables_of(value.gi_frame).values()
+        return inspect.getgeneratorlocals(value).values()
     if isinstance(value, itertools.count):
         return ()
     if type(value).__module__ == "itertools":
@@ -228,64 +212,6 @@ def attributes_held(value: Any) -> list[Any]:
     """What the attributes of an object hold, those in slots as well, whatever its class makes of reading them."""
     namespace = vars(value) if isinstance(value, threading.local) else namespace_of(value)
     return [*([namespace] if namespace else ()), *slots_held(value).values()]
-
-
-def variables_of(frame: types.FrameType) -> dict[str, Any]:
-    """The local variables of a frame, those of the functions around it included."""
-    held = frame.f_locals
-    found = dict(held)
-    is_copy = type(held) is dict and frame.f_code.co_flags & inspect.CO_OPTIMIZED
-    if is_copy and sys.getrefcount(held) <= 3:  # beside the frame's, this function's and the argument: the user's own
-        held.clear()  # the frame would keep it, and what is in it
-    return found
-
-
-def _frames() -> Iterator[list[tuple[Any, str]]]:
-    """What each running function may still read, innermost first."""
-    frame: types.FrameType | None = sys._getframe(1)
-    while frame is not None:
-        code, older = frame.f_code, frame.f_back
-        if is_internal(code.co_filename):
-            values = variables_of(frame).values()
-            yield [(value, "the sequence of a loop") for value in values if isinstance(value, Iterator)]
-        elif not is_of_jax(code.co_filename) and not is_of_library(code.co_filename):
-            names = read_anywhere(code) if _runs_again(code, older) else read_from(code, frame.f_lasti)
-            yield _read(sorted(names | _readable_after_return(frame)), frame)
-        frame = older
-
-
-def _readable_after_return(frame: types.FrameType) -> set[str]:
-    """The variables of a function that others may read when it has returned: globals, and those of functions that have.
-
-    Of its arguments, objects, which its caller may hold; lists and dicts are flattened when a trace begins.
-    """
-    code, held = frame.f_code, variables_of(frame)
-    found = {name for name in names_in(code) if name not in held and name in frame.f_globals}
-    if frame.f_back is not None and is_internal(frame.f_back.f_code.co_filename):
-        arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-        found |= {name for name in arguments if name in held and not isinstance(held[name], list | dict | tuple)}
-    for name in read_anywhere(code).intersection(code.co_freevars):
-        around = frame.f_back
-        while around is not None and name not in around.f_code.co_cellvars:
-            around = around.f_back
-        if around is None:
-            found.add(name)
-    return found
-
-
-def _read(names: Collection[str], frame: types.FrameType) -> list[tuple[Any, str]]:
-    held = variables_of(frame)
-    scope = frame.f_globals
-    found = [(held[name], name) for name in names if name in held]
-    return found + [(scope[name], name) for name in names if name not in held and name in scope]
-
-
-def _runs_again(code: types.CodeType, caller: types.FrameType | None) -> bool:
-    """Whether this is a block that stands for many iterations, or a function that JAX may call more than once."""
-    if caller is None:
-        return False
-    filename = caller.f_code.co_filename
-    return is_of_jax(filename) or (is_internal(filename) and "loop" in code.co_name)
 
 
 def _held_by_function(function: types.FunctionType) -> Iterator[Any]:

@@ -1,42 +1,34 @@
 """`Identities`: which containers and objects may alias when the program runs.
 
-Where a traced condition chooses between two lists, XLA chooses between what they hold: the result is a third list.
-As long as nobody writes to them, the three cannot be told from what Python gives. A write to one that another name
-would see is refused.
+Where a traced condition chooses between two lists, XLA chooses between what they hold: the result is a third list, one of
+whose candidates it is. A write to one of the three is a masked write to the others, where the condition is known; where it
+is not (iterations chose), what the others hold is `Unknown` from then on.
 
-Each container that takes part has marks. A list that was there before has its own; one that was chosen has those of
-all that it may be. Two that have a mark in common may be one.
+Each container that takes part has marks, each with the condition under which it is that container. A list that was there
+before has its own; one that was chosen has those of all that it may be. Two that have a mark in common may be one.
 """
 
 from __future__ import annotations
 
+import functools
 import itertools
 import threading
-from collections.abc import Hashable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from autograph.runtime.containers.parts import parts_of
 from autograph.runtime.errors import StagingError
-from autograph.runtime.heap.holders import holder
 from autograph.runtime.heap.reach import CONTAINERS, contents, same
+from autograph.runtime.heap.unknown import holds_unknown, is_unknown
 from autograph.runtime.layouts.objects import is_frozen, is_plain_object
 from autograph.runtime.tracing.locations import user_location
 
 Marks = frozenset[Hashable]
 
 
-@dataclass(frozen=True)
-class Choice:
-    """What a traced index chose among.
-
-    Attributes: key (the index), candidates (what is there), block (the region that was being traced).
-    """
-
-    key: Any
-    candidates: Sequence[Any]
-    block: Any
+# Whether a container is a certain one: known, traced, or computed where it is asked for; None if nothing says so.
+Condition = Any
 
 
 @dataclass
@@ -45,19 +37,42 @@ class _Known:
 
     Attributes:
       part: itself; kept, so that no other gets its identity.
-      marks: what it may be.
+      when: what it may be, and under which condition it is that.
       where: the statement that chose; empty for one that was there before.
       same_as: the one whose stand-in it is.
       held: its contents, as they were when last looked at; None if they may change unreported.
-      choice: what a traced index chose it among, if one did.
+      check: what a write to it checks first.
+      is_used: whether its conditions have decided what a write does.
     """
 
     part: Any
-    marks: Marks
+    when: Mapping[Hashable, Condition]
     where: str = ""
     same_as: Any = None
     held: Any = None
-    choice: Choice | None = None
+    check: Callable[[], None] | None = None
+    is_used: bool = False
+
+    @property
+    def marks(self) -> Marks:
+        return frozenset(self.when)
+
+
+@dataclass(frozen=True)
+class Alias:
+    """A container that may be the one that is written.
+
+    Attributes:
+      part: itself.
+      condition: when it is; True or traced. None if nothing says so.
+      where: the statement that chose.
+      stands_in: whether it stands in a loop's body for one from before.
+    """
+
+    part: Any
+    condition: Any
+    where: str
+    stands_in: bool
 
 
 class Identities(threading.local):
@@ -120,13 +135,30 @@ class Identities(threading.local):
     def _entry(self, part: Any) -> _Known:
         known = self._known.get(id(part))
         if known is None:
-            known = self._known[id(part)] = _Known(part, frozenset([id(part)]), held=_held_by(part))
+            known = self._known[id(part)] = _Known(part, {id(part): True}, held=_held_by(part))
         return known
 
-    def relate(self, part: Any, marks: Iterable[Hashable], where: str, same_as: Any = None) -> None:
-        """Note what a new container may be, and the statement that made it so."""
+    def conditions_of(self, key: int) -> Mapping[Hashable, Condition]:
+        """When the container with this identity is which of those that it may be."""
+        known = self._known.get(key)
+        return {key: True} if known is None else known.when
+
+    def relate(
+        self,
+        part: Any,
+        when: Mapping[Hashable, Condition],
+        where: str,
+        same_as: Any = None,
+        check: Callable[[], None] | None = None,
+    ) -> None:
+        """Note what a new container may be, under which conditions, and the statement that made it so.
+
+        Args:
+          same_as: what it stands for.
+          check: is called before each write to it.
+        """
         if not is_frozen(part):
-            self._known[id(part)] = _Known(part, frozenset(marks), where=where, same_as=same_as, held=_held_by(part))
+            self._known[id(part)] = _Known(part, dict(when), where, same_as, _held_by(part), check)
 
     def set_apart(self, one: int, other: int) -> None:
         """Note that two containers, though each may be the same third, are never one."""
@@ -136,33 +168,26 @@ class Identities(threading.local):
         """Whether that has been noted."""
         return frozenset([one, other]) in self._apart
 
-    def looked_up(self, value: Any, candidates: Sequence[Any], key: Any, block: Any) -> None:
-        """Note that a new value, of the candidates' structure, is one of them, which a traced index chose."""
+    def looked_up(
+        self, value: Any, candidates: Sequence[Any], is_that: Callable[[int], Any], check: Callable[[], None]
+    ) -> None:
+        """Note that a new value, of the candidates' structure, is one of them.
+
+        Args:
+          is_that: when it is the candidate of this number.
+          check: is called before each write to it.
+        """
         found = parts_of(value)
         if not found:
             return
         columns = [parts_of(candidate) for candidate in candidates]
         for path, part in found.items():
-            originals = [column[path] for column in columns]
-            self.relate(part, frozenset().union(*map(self.own_mark, originals)), user_location())
-            if id(part) in self._known:
-                self._known[id(part)].choice = Choice(key, originals, block)
-
-    def choice_of(self, part: Any) -> Choice | None:
-        """What a traced index chose a container among, if one did."""
-        known = self._known.get(id(part))
-        return None if known is None else known.choice
-
-    @contextmanager
-    def writing_through(self, part: Any) -> Iterator[None]:
-        """Surrounds a write to a container and to all that it may be, one after another."""
-        known = self._known.pop(id(part))
-        try:
-            yield
-        finally:
-            self._known[id(part)] = known
-            for each in (part, *(known.choice.candidates if known.choice else ())):
-                self._entry(each).held = _held_by(each)
+            when: dict[Hashable, Condition] = {}
+            for number, column in enumerate(columns):
+                self.own_mark(column[path])
+                for mark, condition in self.conditions_of(id(column[path])).items():
+                    when[mark] = any_of(when.get(mark, False), all_of(functools.partial(is_that, number), condition))
+            self.relate(part, when, user_location(), check=check)
 
     def watch(self, part: Any) -> None:
         """Keep the line of the first write to a container."""
@@ -176,40 +201,56 @@ class Identities(threading.local):
         """The line that first wrote to another container, chosen by a traced condition, that may be this watched one."""
         return self._through.get(id(part))
 
-    def check(self, part: Any, attribute: str | None = None) -> None:
-        """Refuse a write to a container or object that another name would have to see.
-
-        Raises:
-          StagingError: naming the statement that chose.
-        """
+    def note_write(self, part: Any) -> None:
+        """Report a write to a container or object, before it is made."""
         if id(part) in self._writes and self._writes[id(part)] is None:
             self._writes[id(part)] = user_location()
         known = self._known.get(id(part))
         if known is None:
             return
+        if known.check is not None:
+            known.check()
         for key in known.marks:
             if isinstance(key, int) and key in self._writes and key != id(part):
                 self._through.setdefault(key, user_location())
-        self.check_held(known.marks, part, part, user_location(), attribute=attribute)
-        for each in (known, *self._others(known.marks, part)):
-            each.held = None  # nobody is left to mind
 
-    def check_held(
-        self,
-        marks: Marks,
-        part: Any,
-        excepted: Any,
-        line: str,
-        where: str = "",
-        attribute: str | None = None,
-        name: str | None = None,
-    ) -> None:
-        """Refuse a write at ``line`` to a container with these marks, if one that it may be is held, ``excepted`` apart."""
-        others = self._others(marks, excepted)
-        found = holder({id(other.part) for other in others}) if others else None
-        if found is not None:
-            chosen = self.chosen_at(part) or where or self._known[found[0]].where
-            raise refused(part, line, chosen, repr(found[1]), attribute, name)
+    def note_contents(self, part: Any) -> None:
+        """Take what a container holds now for what it is to hold: a reported write has been made."""
+        known = self._known.get(id(part))
+        if known is not None:
+            known.held = _held_by(part)
+
+    def aliases(self, part: Any) -> list[Alias]:
+        """What may be one with a container that is written, those left out that stand-ins stand for."""
+        known = self._known.get(id(part))
+        if known is None:
+            return []
+        represented = {id(each.same_as) for each in self._known.values() if each.same_as is not None}
+        others = [other for other in self._others(known.marks, part) if id(other.part) not in represented]
+        for each in (known, *others):
+            each.is_used = each.is_used or bool(others)
+        return [
+            Alias(
+                other.part,
+                evaluated(_are_one(known.when, other.when)),
+                known.where or other.where,
+                other.same_as is not None,
+            )
+            for other in others
+        ]
+
+    def has_decided(self, part: Any) -> bool:
+        """Whether a condition under which a container is another has decided what a write does."""
+        known = self._known.get(id(part))
+        return known is not None and known.is_used and any(known.when[mark] is not None for mark in known.when)
+
+    def others(self, marks: Marks, excepted: Any) -> list[Any]:
+        """The containers that may be one with those of these marks, ``excepted`` apart."""
+        return [other.part for other in self._others(marks, excepted)]
+
+    def know_each_other(self, one: Any, other: Any) -> bool:
+        """Whether it is known when two containers are one."""
+        return _are_one(self.conditions_of(id(one)), self.conditions_of(id(other))) is not None
 
     def _others(self, marks: Marks, part: Any) -> list[_Known]:
         known = self._known.get(id(part))
@@ -239,11 +280,47 @@ class Identities(threading.local):
         for known in list(self._known.values()):
             if known.held is None or not (others := self._others(known.marks, known.part)):
                 continue
+            if is_unknown(known.part):
+                continue
             now = contents(known.part)
-            if not same(now, known.held):
+            if not same(now, known.held) and not holds_unknown(known.part, now):
                 where = known.where or next((other.where for other in others if other.where), "")
                 known.held = None
                 raise _unreported(known.part, where)
+
+
+def all_of(one: Condition, other: Condition) -> Condition:
+    """Both conditions."""
+    if one is False or other is False:
+        return False
+    if one is None or other is None:
+        return None
+    if one is True or other is True:
+        return other if one is True else one
+    return lambda: evaluated(one) & evaluated(other)
+
+
+def any_of(one: Condition, other: Condition) -> Condition:
+    """Either condition."""
+    if one is True or other is True:
+        return True
+    if one is None or other is None:
+        return None
+    if one is False or other is False:
+        return other if one is False else one
+    return lambda: evaluated(one) | evaluated(other)
+
+
+def evaluated(condition: Condition) -> Any:
+    """The condition in the block that is being traced."""
+    return condition() if callable(condition) else condition
+
+
+def _are_one(one: Mapping[Hashable, Condition], other: Mapping[Hashable, Condition]) -> Condition:
+    found: Condition = False
+    for mark in one.keys() & other.keys():
+        found = any_of(found, all_of(one[mark], other[mark]))
+    return found
 
 
 def _identity(known: _Known) -> int:
@@ -251,20 +328,35 @@ def _identity(known: _Known) -> int:
 
 
 def _held_by(part: Any) -> Any:
-    return contents(part) if isinstance(part, CONTAINERS) else None
+    return contents(part) if isinstance(part, CONTAINERS) and not is_unknown(part) else None
 
 
-def refused(part: Any, line: str, where: str, other: str, attribute: str | None, name: str | None) -> StagingError:
-    """The error for a write at ``line`` to a container that may be the one that ``other`` leads to."""
+def described(part: Any, attribute: str | None = None) -> str:
+    """What is written, in an error's words: a container, or an attribute of an object."""
     kind = type(part).__name__ if is_plain_object(part) else _kind_of(part)
-    subject = f"{kind}.{attribute} of an object" if attribute is not None else f"{_article(kind)} {kind}"
+    return f"{kind}.{attribute} of an object" if attribute is not None else f"{_article(kind)} {kind}"
+
+
+def refused(subject: str, line: str, where: str, other: str, name: str | None = None) -> StagingError:
+    """The error for a write at ``line`` to a container that may be the one that ``other``, as the user knows that.
+
+    Args:
+      subject: what is written (see `described`).
+      where: the statement that chose; empty if none did.
+      name: the variable that is written.
+    """
     named = "" if name is None else f", {name!r},"
     choice = f", in the statement at {where}" if where else ""
     return StagingError(
-        f"{line}\n  This writes {subject}{named} that a traced condition chose{choice}. It may be the one that {other} refers "
-        f"to, so whether {other} sees the write is known only at run time.\n  Write to a copy (list(…), dict(…), "
+        f"{line}\n  This writes {subject}{named} that a traced condition chose{choice}. It may be the one that {other}, so "
+        "whether that sees the write is known only at run time.\n  Write to a copy (list(…), dict(…), "
         "copy.copy), write before the choice, or write in its branches."
     )
+
+
+def refused_read(subject: str, line: str, where: str, name: str | None = None) -> Callable[[str], StagingError]:
+    """The error for what a write at ``line`` may have changed, by what that is to the user (see `refused`)."""
+    return lambda other: refused(subject, line, where, other, name)
 
 
 def _unreported(part: Any, where: str) -> StagingError:

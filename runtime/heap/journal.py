@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import threading
 import types
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -33,6 +33,7 @@ from autograph.runtime.heap.places import (
     key_of,
 )
 from autograph.runtime.heap.reach import Reach, same
+from autograph.runtime.heap.unknown import Reason, Unknowns, holds_unknown, is_unknown
 from autograph.runtime.layouts.statement_variables import CellVariable, Snapshot, has_contents
 from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import JOINT
@@ -84,6 +85,8 @@ class Region:
       peeled_for: the variables of a loop, whose body this is, that can still run its first iteration by itself.
       entry: what the block's variables held when it was entered; None if the journal sees all their writes.
       kept_elsewhere: values that the block has from where no variable leads: out of caches.
+      known: the identities of what may alias, as it was known when the block was entered.
+      unknowns: what the block's writes may have changed.
       absences: the classes, and names, of errors left in the block's program since something is absent, which an iteration may
         provide for the next.
     """
@@ -102,6 +105,8 @@ class Region:
         values = (variable.get() for variable in own)
         self._arrays = Reach(value for value in values if isinstance(value, np.ndarray))
         self.kept_elsewhere: list[Any] = []
+        self.known: frozenset[Any] = frozenset()
+        self.unknowns = Unknowns()
         self.made: list[Any] = []
         self._made_ids: set[int] = set()
         self._left_alone: list[Any] = []
@@ -160,7 +165,7 @@ class Region:
         found = [
             place
             for key, (place, old) in self.before.items()
-            if key not in self._installed and not same(place.get(), old)
+            if key not in self._installed and not _is_unknown(place) and not same(place.get(), old)
         ]
         if any(isinstance(getattr(place, "owner", None), bytearray) for place in found):
             raise StagingError(
@@ -171,6 +176,8 @@ class Region:
 
     def roll_back(self) -> None:
         """Put back what every place held."""
+        self.unknowns.undo()
+        self.unknowns.made = [(owner, reason) for owner, reason in self.unknowns.made if not self.made_by(owner)]
         for place, old in reversed(list(self.before.values())):
             if not same(place.get(), old):
                 place.set(old)
@@ -231,6 +238,9 @@ class Journal(threading.local):
       paths: the branches that are being traced, outermost first: each its predicate, and whether it runs where that holds.
       is_rolling: whether a loop that Python could run is being tried as one staged loop.
       copies: what the loops in Python around make of the program.
+      unknowns: what writes outside of all regions may have changed.
+      selected: the places of aliases that writes outside of all regions, and of the trace of a `Function`, have let hold what a
+        condition selects; each with what it held, and the error if it is of an object from outside.
       pending: by id, the containers outside the function that what is recorded writes when it runs.
       loops: the loops whose bodies are being traced, outermost first.
       reads: the identities of the lists whose length or elements the innermost loop's iteration has asked for.
@@ -250,6 +260,8 @@ class Journal(threading.local):
         self.reads: set[int] = set()
         self.loops: list[Any] = []
         self.cached: list[CachedRead] = []
+        self.unknowns = Unknowns()
+        self.selected: list[tuple[Any, Any, Reason]] = []
         self.attempts: list[WritesOfAttempt] = []
         self._at_once: dict[Any, tuple[Place, Any]] | None = None
 
@@ -411,6 +423,22 @@ class Journal(threading.local):
             self.touch(place)
         place.set(value)
 
+    def make_unknown(self, owner: Any, reason: Reason, keys: Collection[Any] | None = None) -> bool:
+        """Let what an object holds be unknown until the region ends; whether it could be done.
+
+        Args:
+          reason: the error for a read.
+          keys: the keys, indices or names of attributes; None for all.
+        """
+        unknowns = self.regions[-1].unknowns if self.regions else self.unknowns
+        return unknowns.add(owner, reason, keys)
+
+    def spread(self, unknowns: Unknowns) -> None:
+        """Let what a statement's block has made unknown be so after the statement."""
+        for owner, reason in unknowns.made:
+            if not self.make_unknown(owner, reason):
+                raise reason("another variable refers to")
+
     def leave_alone(self, owner: Any) -> None:
         """Let writes to this container take effect at trace time."""
         place = ContentsPlace(owner)
@@ -467,6 +495,7 @@ class Journal(threading.local):
         finally:
             self.regions.pop()
             outer.raising = region.raising or outer.raising
+            outer.unknowns.take(region.unknowns)
             for owner in region.made:
                 outer.add_made(owner)
             for place, held in region.before.values():
@@ -479,6 +508,11 @@ class Journal(threading.local):
                 for place, _ in region.before.values():
                     read.check(place)
         self.cached.append(read)
+
+
+def _is_unknown(place: Place) -> bool:
+    owner = getattr(place, "owner", None)
+    return is_unknown(owner) or holds_unknown(owner, place.get())
 
 
 def holds_list(place: Place, value: Any) -> bool:

@@ -14,6 +14,7 @@ from autograph.backends.base import Backend
 from autograph.runtime.code.features import Feature, are_writes_at_run_time
 from autograph.runtime.containers.array_functions import array_overloads
 from autograph.runtime.containers.orderings import Orderings
+from autograph.runtime.staging.access.aliased_writes import AliasedWrites
 from autograph.runtime.staging.access.bounds import Bounds
 from autograph.runtime.staging.access.items import Items
 from autograph.runtime.staging.access.list_writes import ListWrites
@@ -90,7 +91,8 @@ class Operators(Conditionals, Loops, Items, Calls, Builtins, Lists):
         )
         self.bounds = Bounds(backend, self) if check_bounds else None
         self.iteration = Iteration(backend, self.journal, self.call)
-        operations = Operations(backend, self.identities, self.journal, self.call)
+        self.aliased = AliasedWrites(backend, self.journal, self.identities, self.if_exp, self.staged_if)
+        operations = Operations(backend, self.aliased, self.journal, self.call)
         self.operate, self.in_place, self.asked = operations.operate, operations.in_place, operations.asked
         self.get_attr, self.equals = operations.get_attr, operations.equals
         nones = Nones(backend, self.facts, self.constants, self.call, self.can_raise_later, self.raise_unless)
@@ -99,17 +101,7 @@ class Operators(Conditionals, Loops, Items, Calls, Builtins, Lists):
         self.python_test = PythonTests(backend, self.asked).python_test
         self.slices, self.masks = Slices(backend), Masks(backend, self.raise_unless)
         self.span = self.slices.span
-        self.list_writes = ListWrites(
-            backend,
-            self.journal,
-            self.identities,
-            self.if_exp,
-            self.can_raise_later,
-            self.raise_unless,
-            self.get_item,
-            self.set_item,
-            self.set_attr,
-        )
+        self.list_writes = ListWrites(backend, self.journal, self.if_exp, self.can_raise_later, self.raise_unless)
         self.rolling = Rolling(
             backend,
             self.journal,

@@ -5,6 +5,7 @@ from typing import Any
 
 PROGRAMS: list[Callable[[Any], Any]] = []
 HAZARDS: list[tuple[Callable[[Any], Any], str]] = []
+OUTSIDE: list[Callable[[Any], Any]] = []
 
 
 class Box:
@@ -24,8 +25,14 @@ def program(function):
     return function
 
 
+def outside(function):
+    """A program that writes to what may be a list from outside of it."""
+    OUTSIDE.append(function)
+    return function
+
+
 def hazard(other):
-    """A program that writes to what ``other`` may lead to.
+    """A program that writes to what may be another: the one that a variable ``refers to``, say, or ``the function returns``.
 
     The comment ``writes`` is on the line that does, ``chooses`` on the statement that decides whether ``other`` sees it.
     """

@@ -2,10 +2,10 @@
 
 import collections
 
-from tests.aliasing import Box, hazard
+from tests.aliasing import Box, hazard, program
 
 
-@hazard("a")
+@program
 def conditional_expression(n):
     a = [0, 1]
     b = [5, 6]
@@ -14,7 +14,7 @@ def conditional_expression(n):
     return a[0], b[0], c[0]
 
 
-@hazard("b")
+@program
 def bound_in_a_branch(n):
     a = [0, 1]
     b = [5, 6]
@@ -24,7 +24,7 @@ def bound_in_a_branch(n):
     return a[0], b[0]
 
 
-@hazard("a")
+@program
 def bound_in_both_branches(n):
     a = [0, 1]
     b = [5, 6]
@@ -37,7 +37,7 @@ def bound_in_both_branches(n):
     return a[0], b[0], c[0]
 
 
-@hazard("o")
+@program
 def object_of_a_conditional_expression(n):
     o = Box()
     o.v = 0
@@ -48,7 +48,7 @@ def object_of_a_conditional_expression(n):
     return o.v, q.v, r.v
 
 
-@hazard("a")
+@program
 def other_name_written(n):
     a = [0, 0]
     b = a
@@ -58,7 +58,7 @@ def other_name_written(n):
     return a[0], b[0]
 
 
-@hazard("b")
+@program
 def rebound_name_written(n):
     a = [0, 0]
     b = a
@@ -68,7 +68,7 @@ def rebound_name_written(n):
     return a[0], b[0]
 
 
-@hazard("s")
+@program
 def attribute_bound_in_a_branch(n):
     s = Box(a=[0, 1], b=[5, 6])
     if n > 1:  # chooses
@@ -77,7 +77,7 @@ def attribute_bound_in_a_branch(n):
     return s.a, s.b
 
 
-@hazard("a")
+@program
 def in_a_tuple(n):
     a = [0, 1]
     b = [5, 6]
@@ -86,7 +86,7 @@ def in_a_tuple(n):
     return a, b, t
 
 
-@hazard("t")
+@program
 def in_a_tuple_that_is_held(n):
     a = [0, 1]
     b = [5, 6]
@@ -95,7 +95,7 @@ def in_a_tuple_that_is_held(n):
     return t[0][0], t[1][0]
 
 
-@hazard("d")
+@program
 def as_an_item(n):
     a = [0, 1]
     b = [5, 6]
@@ -106,7 +106,7 @@ def as_an_item(n):
     return d["x"][0], d["y"][0]
 
 
-@hazard("a")
+@program
 def written_by_a_bound_method(n):
     a = [0, 1]
     b = [5, 6]
@@ -116,7 +116,7 @@ def written_by_a_bound_method(n):
     return len(a), len(b)
 
 
-@hazard("a")
+@hazard("another variable refers to")
 def sets(n):
     a = set()
     b = set()
@@ -125,7 +125,7 @@ def sets(n):
     return len(a), len(b), len(c)
 
 
-@hazard("a")
+@program
 def deques(n):
     a = collections.deque([0, 1])
     b = collections.deque([0, 1])
@@ -134,7 +134,7 @@ def deques(n):
     return a[0], b[0]
 
 
-@hazard("a")
+@program
 def written_by_a_callee(n):
     def write(x):
         x[0] = 9  # writes
@@ -148,7 +148,7 @@ def written_by_a_callee(n):
     return a[0], b[0]
 
 
-@hazard("a")
+@program
 def updated_dict(n):
     a = {"x": 1}
     b = {"x": 2}
@@ -157,7 +157,7 @@ def updated_dict(n):
     return a["x"], b["x"]
 
 
-@hazard("a")
+@hazard("another variable refers to")
 def deleted_item(n):
     a = {"x": 1, "y": 2}
     b = {"x": 2, "y": 3}
@@ -166,7 +166,7 @@ def deleted_item(n):
     return len(a), len(b)
 
 
-@hazard("a")
+@program
 def reversed_list(n):
     a = [2, 1]
     b = [4, 3]
@@ -175,7 +175,7 @@ def reversed_list(n):
     return a[0], b[0]
 
 
-@hazard("a")
+@program
 def chosen_twice(n):
     a = [0, 1]
     b = [5, 6]
@@ -186,7 +186,7 @@ def chosen_twice(n):
     return a[0], b[0], d[0]
 
 
-@hazard("e")
+@program
 def chosen_by_two_conditions(n):
     a = [0, 1]
     b = [5, 6]
@@ -196,7 +196,7 @@ def chosen_by_two_conditions(n):
     return e[0]
 
 
-@hazard("a")
+@program
 def written_in_a_branch(n):
     a = [0, 1]
     b = [5, 6]
@@ -206,7 +206,7 @@ def written_in_a_branch(n):
     return a[0], b[0]
 
 
-@hazard("a")
+@program
 def nested_in_the_chosen(n):
     a = {"k": [0, 1]}
     b = {"k": [5, 6]}
@@ -215,7 +215,7 @@ def nested_in_the_chosen(n):
     return a["k"][0], b["k"][0]
 
 
-@hazard("a")
+@program
 def item_bound_in_a_branch(n):
     a = [[0, 1], [2, 3]]
     row = a[0]
@@ -225,7 +225,7 @@ def item_bound_in_a_branch(n):
     return a[0][0], row
 
 
-@hazard("row")
+@program
 def traced_index(n):
     a = [[0, 1], [2, 3]]
     row = a[n % 2]  # chooses
@@ -233,7 +233,7 @@ def traced_index(n):
     return row[0]
 
 
-@hazard("tree")
+@program
 def subtree_written(n):
     tree = {"l": {"v": 1}, "r": {"v": 2}}
     node = tree["l"] if n > 1 else tree["r"]  # chooses
@@ -241,7 +241,7 @@ def subtree_written(n):
     return tree["l"]["v"], tree["r"]["v"]
 
 
-@hazard("o")
+@program
 def list_of_a_chosen_object(n):
     o = Box(items=[0, 1])
     q = Box(items=[5, 6])
@@ -250,7 +250,7 @@ def list_of_a_chosen_object(n):
     return o.items[0], q.items[0]
 
 
-@hazard("r")
+@program
 def list_of_a_source_object(n):
     o = Box(items=[0, 1])
     q = Box(items=[5, 6])
@@ -259,7 +259,7 @@ def list_of_a_source_object(n):
     return r.items[0]
 
 
-@hazard("o")
+@program
 def method_of_a_chosen_object(n):
     class C:
         def __init__(self, v):
@@ -275,7 +275,7 @@ def method_of_a_chosen_object(n):
     return o.v, q.v
 
 
-@hazard("c")
+@program
 def returned_early(n):
     a = [0, 1]
     b = [5, 6]
@@ -290,7 +290,7 @@ def returned_early(n):
     return c[0]
 
 
-@hazard("a")
+@program
 def bound_by_a_walrus(n):
     a = [0, 1]
     b = [5, 6]
@@ -299,7 +299,7 @@ def bound_by_a_walrus(n):
     return a[1], b[1]
 
 
-@hazard("a")
+@program
 def bound_by_a_match(n):
     a = [0, 1]
     b = [5, 6]
@@ -312,7 +312,7 @@ def bound_by_a_match(n):
     return a[0], b[0]
 
 
-@hazard("a")
+@program
 def expression_that_is_called(n):
     a = [0, 1]
     b = [5, 6]
@@ -320,7 +320,7 @@ def expression_that_is_called(n):
     return len(a), len(b)
 
 
-@hazard("a")
+@program
 def expression_that_is_indexed(n):
     a = [0, 1]
     b = [5, 6]
@@ -328,7 +328,7 @@ def expression_that_is_indexed(n):
     return a[0], b[0]
 
 
-@hazard("a")
+@program
 def in_a_comprehension(n):
     a = [0, 1]
     b = [5, 6]
@@ -337,7 +337,6 @@ def in_a_comprehension(n):
     return a[0], b[0], cs[0][0], cs[2][0]
 
 
-@hazard("best")
 def perhaps_none(n):
     a = [0, 1]
     best = None
@@ -347,7 +346,7 @@ def perhaps_none(n):
     return best
 
 
-@hazard("rows")
+@program
 def row_twice_and_rebound(n):
     rows = [[0, 1]] * 2
     if n > 1:  # chooses
@@ -356,7 +355,7 @@ def row_twice_and_rebound(n):
     return rows
 
 
-@hazard("row")
+@program
 def rows_of_a_python_loop(n):
     tot = 0
     for row in ([0, 1], [5, 6]):
@@ -368,7 +367,6 @@ def rows_of_a_python_loop(n):
     return tot
 
 
-@hazard("c")
 def perhaps_unbound(n):
     a = [0, 1]
     if n > -1:  # chooses
@@ -377,7 +375,7 @@ def perhaps_unbound(n):
     return c[0]
 
 
-@hazard("h")
+@program
 def swapped_in_a_branch_with_a_third_name(n):
     a = [n * 2, 1]
     b = [3, 6]
@@ -388,7 +386,7 @@ def swapped_in_a_branch_with_a_third_name(n):
     return a, b, h
 
 
-@hazard("other")
+@program
 def chosen_twice_with_another_name(n):
     items = [4, n]
     other = items
@@ -400,7 +398,7 @@ def chosen_twice_with_another_name(n):
     return other
 
 
-@hazard("other")
+@hazard("the function returns")
 def chosen_and_then_replaced_in_a_loop(n):
     items = [4, n]
     other = items

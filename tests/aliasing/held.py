@@ -2,12 +2,12 @@
 
 import functools
 
-from tests.aliasing import Box, hazard
+from tests.aliasing import Box, outside, program
 
 SHARED = [0, 0]
 
 
-@hazard("z")
+@program
 def default_argument(n):
     def f(x=[0, 1]):
         x[0] += 1  # writes
@@ -19,7 +19,7 @@ def default_argument(n):
     return y, z
 
 
-@hazard("get")
+@program
 def read_by_a_closure(n):
     a = [0, 1]
     b = [5, 6]
@@ -32,7 +32,7 @@ def read_by_a_closure(n):
     return get()
 
 
-@hazard("hold")
+@program
 def held_by_a_list(n):
     a = [0, 1]
     b = [5, 6]
@@ -43,7 +43,7 @@ def held_by_a_list(n):
     return hold[0][0]
 
 
-@hazard("items")
+@program
 def held_by_a_generator(n):
     def given(x):
         yield x[1]
@@ -58,7 +58,7 @@ def held_by_a_generator(n):
     return first, next(items)
 
 
-@hazard("f")
+@program
 def held_by_a_partial(n):
     a = [0, 1]
     b = [5, 6]
@@ -68,7 +68,7 @@ def held_by_a_partial(n):
     return f()
 
 
-@hazard("a")
+@program
 def held_by_a_method(n):
     a = [0, 1]
     b = [5, 6]
@@ -79,7 +79,7 @@ def held_by_a_method(n):
     return a[0], b[0]
 
 
-@hazard("b")
+@outside
 def global_list(n):
     b = [5, 6]
     c = SHARED if n > 1 else b  # chooses
@@ -87,7 +87,7 @@ def global_list(n):
     return SHARED[0], b[0]
 
 
-@hazard("SHARED")
+@outside
 def global_list_that_is_not_read_again(n):
     c = SHARED if n > 1 else [3, 4]  # chooses
     c[0] = 9  # writes
@@ -95,7 +95,7 @@ def global_list_that_is_not_read_again(n):
 
 
 def closing_over(a):
-    @hazard("a")
+    @outside
     def list_of_a_function_that_has_returned(n):
         c = a if n > 1 else [3, 4]  # chooses
         c[0] = 9  # writes
@@ -107,7 +107,7 @@ def closing_over(a):
 closing_over([0, 1])
 
 
-@hazard("it")
+@program
 def held_by_an_iterator(n):
     a = [0, 1]
     b = [5, 6]
@@ -117,7 +117,7 @@ def held_by_an_iterator(n):
     return next(it)[0], next(it)[0]
 
 
-@hazard("box")
+@program
 def held_by_an_attribute_and_augmented(n):
     box = Box(a=[0, 1], b=[5, 6])
     box.w = box.a if n > 1 else box.b  # chooses

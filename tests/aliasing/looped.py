@@ -1,9 +1,9 @@
 """Programs in which the iterations of a loop bind a list, dict or object to another name, and write to it."""
 
-from tests.aliasing import Box, hazard
+from tests.aliasing import Box, hazard, program
 
 
-@hazard("b")
+@hazard("'b' refers to")
 def bound_in_some_iterations(n):
     a = [0, 1]
     b = [5, 6]
@@ -14,7 +14,7 @@ def bound_in_some_iterations(n):
     return b[0], a[0]
 
 
-@hazard("v")
+@hazard("the function returns")
 def zeros_written_after_the_loop(n):
     m = v = [0, 0]
     for i in range(n):  # chooses
@@ -23,7 +23,7 @@ def zeros_written_after_the_loop(n):
     return m[0], v[0]
 
 
-@hazard("e")
+@hazard("'e' refers to")
 def dict_bound_in_one_iteration(n):
     d = {"k": 0}
     e = {"k": 3}
@@ -34,7 +34,7 @@ def dict_bound_in_one_iteration(n):
     return e["k"], d["k"]
 
 
-@hazard("q")
+@hazard("'q' refers to")
 def object_bound_in_one_iteration(n):
     o = Box()
     o.v = 0
@@ -47,7 +47,7 @@ def object_bound_in_one_iteration(n):
     return o.v, q.v
 
 
-@hazard("b")
+@hazard("the function returns")
 def rebound_after_a_write(n):
     a = [0, 1]
     b = a
@@ -57,7 +57,7 @@ def rebound_after_a_write(n):
     return b[0], a
 
 
-@hazard("Box.b")
+@hazard("'Box.b' refers to")
 def two_attributes_parted(n):
     s = Box()
     s.a = s.b = [0, 1]
@@ -68,7 +68,7 @@ def two_attributes_parted(n):
     return s.a, s.b
 
 
-@hazard("Box.b")
+@hazard("'Box.b' refers to")
 def attribute_bound_in_a_loop(n):
     s = Box(a=[0, 1], b=[5, 6])
     for i in range(n):  # chooses
@@ -78,7 +78,7 @@ def attribute_bound_in_a_loop(n):
     return s.a, s.b
 
 
-@hazard("a")
+@hazard("another variable refers to")
 def sets_in_a_loop(n):
     a = {1}
     b = {1}
@@ -89,7 +89,7 @@ def sets_in_a_loop(n):
     return len(a), len(b)
 
 
-@hazard("b")
+@hazard("'b' refers to")
 def bound_by_a_callee_in_a_loop(n):
     a = [0, 1]
     b = [5, 6]
@@ -103,7 +103,7 @@ def bound_by_a_callee_in_a_loop(n):
     return a[0], b[0]
 
 
-@hazard("a")
+@program
 def written_in_a_loop(n):
     a = [0, 1]
     b = [5, 6]
@@ -113,7 +113,7 @@ def written_in_a_loop(n):
     return a[0], b[0], c[0]
 
 
-@hazard("c")
+@program
 def source_written_in_a_loop(n):
     a = [0, 1]
     b = [5, 6]
@@ -123,7 +123,7 @@ def source_written_in_a_loop(n):
     return a[0], b[0], c[0]
 
 
-@hazard("p")
+@hazard("the function returns")
 def swapped_with_a_third_name(n):
     a = [0, 1]
     b = [5, 6]
@@ -134,7 +134,7 @@ def swapped_with_a_third_name(n):
     return a[0], b[0], p[0]
 
 
-@hazard("b")
+@hazard("the function returns")
 def rebound_in_a_while(n):
     a = [0, 1]
     b = a
@@ -146,7 +146,7 @@ def rebound_in_a_while(n):
     return b[0]
 
 
-@hazard("a")
+@hazard("the function returns")
 def shallow_copies(n):
     a = [[0, 1], 2]
     b = a
@@ -157,7 +157,7 @@ def shallow_copies(n):
     return a, b
 
 
-@hazard("c")
+@hazard("the function returns")
 def copied_in_a_loop(n):
     a = [0, 1]
     c = a
@@ -167,7 +167,7 @@ def copied_in_a_loop(n):
     return c[0], a[0]
 
 
-@hazard("a")
+@program
 def chosen_in_each_iteration(n):
     a = [0, 1]
     b = [5, 6]
@@ -177,7 +177,7 @@ def chosen_in_each_iteration(n):
     return a[0], b[0]
 
 
-@hazard("first")
+@hazard("the function returns")
 def previous_with_a_third_name(n):
     cur = [0, 1]
     prev = [3, 3]
@@ -189,7 +189,7 @@ def previous_with_a_third_name(n):
     return prev, cur, first
 
 
-@hazard("os")
+@program
 def objects_in_a_list(n):
     os = [Box(v=0), Box(v=1)]
     o = os[0]
@@ -202,7 +202,7 @@ def objects_in_a_list(n):
     return os[0].v, os[1].v
 
 
-@hazard("b")
+@hazard("'b' refers to")
 def rotated(n):
     a = [0, 1]
     b = [5, 6]
@@ -216,7 +216,7 @@ def rotated(n):
     return a, b, c
 
 
-@hazard("items")
+@hazard("'items' refers to")
 def replaced_in_some_iterations(n):
     items = [2, 3]
     other = [items]
@@ -229,7 +229,7 @@ def replaced_in_some_iterations(n):
     return items, other
 
 
-@hazard("b")
+@hazard("the function returns")
 def rebound_in_one_iteration_before_a_write(n):
     a = {"v": 0}
     b = a
@@ -240,7 +240,7 @@ def rebound_in_one_iteration_before_a_write(n):
     return b["v"], a["v"]
 
 
-@hazard("b")
+@hazard("the function returns")
 def rebound_list_in_one_iteration_of_a_while(n):
     a = [0, 1]
     b = a
@@ -253,17 +253,17 @@ def rebound_list_in_one_iteration_of_a_while(n):
     return b[0], a[0]
 
 
-@hazard("p")
+@hazard("the function returns")
 def rebound_object_in_one_iteration(n):
     o = p = Box(v=0)
-    for i in range(n):
-        if i == 1:  # chooses
+    for i in range(n):  # chooses
+        if i == 1:
             o = Box(v=5)
         o.v += 1  # writes
     return p.v, o.v
 
 
-@hazard("b")
+@hazard("the function returns")
 def rebound_dict_of_lists_in_one_iteration(n):
     a = {"v": [0, 1]}
     b = a["v"]

@@ -18,6 +18,7 @@ from autograph.runtime.heap.reach import array_written
 from autograph.runtime.layouts.one_of import OneOf, each
 from autograph.runtime.layouts.optional import used
 from autograph.runtime.layouts.statement_variables import CellVariable, GlobalVariable, has_contents
+from autograph.runtime.staging.access.aliased_writes import AliasedWrites
 from autograph.runtime.staging.access.list_writes import ListWrites
 from autograph.runtime.staging.access.lookups import Lookups, as_index
 from autograph.runtime.staging.access.masks import Masks, Taken, has_mask
@@ -36,7 +37,7 @@ class _Index:
 
 
 class Items(Lookups):
-    """The operators for writes. Needs ``backend``, ``slices``, ``masks`` and ``list_writes`` from the object it is mixed into."""
+    """The operators for writes, which need the attributes below from the object that they are mixed into."""
 
     backend: Backend
     journal: Journal
@@ -46,6 +47,7 @@ class Items(Lookups):
     slices: Slices
     masks: Masks
     list_writes: ListWrites
+    aliased: AliasedWrites
     index = _Index()
 
     def set_item(self, target: Any, key: Any, value: Any) -> Any:
@@ -75,16 +77,9 @@ class Items(Lookups):
         if isinstance(target, MUTABLE_CONTAINERS):
             if self.bounds is not None and type(target) is list:
                 self.bounds.check(target, key, is_write=True)
-            if self.list_writes.write_through(target, key, value):
-                return target
-            self.identities.check(target)
-            if self.journal.is_interested:
-                self.journal.touch(ContentsPlace(target))
-            if self.list_writes.is_chosen_anew(target, key, value):
-                target[:] = self.list_writes.with_one_replaced(target, key, value)
-                return target
-            if isinstance(target, dict) and self.backend.is_traced(key):
-                raise _traced_key(f"A {type(target).__name__} is written at a traced key")
+            with self.aliased.writing(target):
+                self._set_in_container(target, key, value)
+            return target
         method = getattr(type(target), "__setitem__", None)
         if isinstance(method, types.FunctionType):
             self.call(method)(target, key, value)
@@ -97,6 +92,20 @@ class Items(Lookups):
             self.journal.touch(ContentsPlace(target.obj))
         target[key] = value
         return target
+
+    def _set_in_container(self, target: Any, key: Any, value: Any) -> None:
+        if self.journal.is_interested:
+            self.journal.touch(ContentsPlace(target))
+        if self.list_writes.is_chosen_anew(target, key, value):
+            target[:] = self.list_writes.with_one_replaced(target, key, value)
+            return
+        if isinstance(target, dict) and self.backend.is_traced(key):
+            raise _traced_key(f"A {type(target).__name__} is written at a traced key")
+        method = getattr(type(target), "__setitem__", None)
+        if isinstance(method, types.FunctionType):
+            self.call(method)(target, key, value)
+        else:
+            target[key] = value
 
     def _set_in_place(self, target: Any, key: Any, value: Any) -> None:
         self.set_item(target, key, value)
@@ -112,12 +121,14 @@ class Items(Lookups):
         if method is not None:
             self.call(method)(target, key)
             return
-        if isinstance(target, MUTABLE_CONTAINERS):
-            self.identities.check(target)
-            self.journal.touch(ContentsPlace(target))
-            if self.backend.is_traced(key) and not has_contents(target):
-                raise _traced_key(f"An item of a {type(target).__name__} is deleted at a traced index or key")
-        del target[key]
+        if not isinstance(target, MUTABLE_CONTAINERS):
+            del target[key]
+            return
+        self.journal.touch(ContentsPlace(target))
+        if self.backend.is_traced(key) and not has_contents(target):
+            raise _traced_key(f"An item of a {type(target).__name__} is deleted at a traced index or key")
+        with self.aliased.writing(target):
+            del target[key]
 
     def update_item(self, target: Any, key: Any, symbol: str, value: Any) -> Any:
         """``target[key] += value`` and its like; returns what the target is from then on."""
@@ -157,9 +168,6 @@ class Items(Lookups):
                 "  Keep what differs in an attribute."
             )
         target = used(target)
-        if self.identities.any and self.list_writes.write_attribute_through(target, name, value):
-            return
-        self.identities.check(target, name)
         method = user_method(type(target), "__setattr__")
         if method is not None:
             self.call(method)(target, name, value)
@@ -176,12 +184,12 @@ class Items(Lookups):
         else:
             if self.journal.is_interested:
                 self.journal.touch(AttributePlace(target, name))
-            store(name, value)
+            with self.aliased.writing(target, name):
+                store(name, value)
 
     def del_attr(self, target: Any, name: str) -> None:
         """``del target.name``, through the class's own converted property or ``__delattr__``, where it has one."""
         target = used(target)
-        self.identities.check(target, name)
         method = user_method(type(target), "__delattr__")
         if method is not None:
             self.call(method)(target, name)
@@ -198,7 +206,8 @@ class Items(Lookups):
         else:
             if self.journal.is_interested:
                 self.journal.touch(AttributePlace(target, name))
-            remove(name)
+            with self.aliased.writing(target, name):
+                remove(name)
 
     def will_write(self, read: Callable[[], Any]) -> None:
         """Report that the function may write a ``nonlocal`` or ``global`` variable, the one that ``read`` reads."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, TypeGuard
 
 import jax.numpy as jnp
@@ -12,11 +12,10 @@ from autograph.runtime.containers.iterables import UNROLLED_AT_MOST
 from autograph.runtime.containers.padded import are_alike
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.errors import StagingError
-from autograph.runtime.heap.identities import Choice, Identities
-from autograph.runtime.heap.journal import ContentsPlace, Journal
-from autograph.runtime.staging.access.lookups import counted_from_start
+from autograph.runtime.heap.journal import Journal
+from autograph.runtime.staging.access.aliased_writes import warn_of_many
 from autograph.runtime.staging.access.operations import user_method
-from autograph.runtime.tracing.locations import user_location, warn
+from autograph.runtime.tracing.locations import user_location
 
 
 class ListWrites:
@@ -25,30 +24,21 @@ class ListWrites:
     Args:
       if_exp: of `Conditionals`.
       can_raise_later, raise_unless: of `Raising`.
-      get_item, set_item, set_attr: of `Items`.
     """
 
     def __init__(
         self,
         backend: Backend,
         journal: Journal,
-        identities: Identities,
         if_exp: Callable[..., Any],
         can_raise_later: Callable[[], bool],
         raise_unless: Callable[..., None],
-        get_item: Callable[[Any, Any], Any],
-        set_item: Callable[[Any, Any, Any], Any],
-        set_attr: Callable[[Any, str, Any], None],
     ) -> None:
         self.backend = backend
         self.journal = journal
-        self.identities = identities
         self.if_exp = if_exp
         self.can_raise_later = can_raise_later
         self.raise_unless = raise_unless
-        self.get_item = get_item
-        self.set_item = set_item
-        self.set_attr = set_attr
 
     def is_chosen_anew(self, target: Any, key: Any, value: Any) -> TypeGuard[list[Any]]:
         """Whether ``target[key] = value`` is for `with_one_replaced`: lists that are carried as one array write that."""
@@ -76,56 +66,13 @@ class ListWrites:
             # Iterations that know the index write one item each.
             raise StagingError(f"{user_location()}\n  A list of {len(items)} items is written at the loop's index.")
         if len(items) > UNROLLED_AT_MOST:
-            _warn_of(len(items))
+            warn_of_many(len(items))
         place = counted_from_start(key, len(items))
-        self._check_range(place, len(items), "list assignment index out of range")
+        self.check_range(place, len(items), "list assignment index out of range")
         return [self._either(place == k, value, item) for k, item in enumerate(items)]
 
-    def write_through(self, target: Any, key: Any, value: Any) -> bool:
-        """``target[key] = value`` for what a traced index chose, written to what it was chosen among as well.
-
-        False if it was not chosen so, or outside the block that is being traced.
-        """
-        choice = self._choice_of(target)
-        if choice is None:
-            return False
-        with self.identities.writing_through(target):
-            for is_that, candidate in self._each(choice):
-                self.set_item(candidate, key, self._either(is_that, value, self.get_item(candidate, key)))
-            if self.journal.is_open:
-                self.journal.touch(ContentsPlace(target))
-            if self.is_chosen_anew(target, key, value):
-                target[:] = self.with_one_replaced(target, key, value)
-            else:
-                target[key] = value
-        return True
-
-    def write_attribute_through(self, target: Any, name: str, value: Any) -> bool:
-        """As `write_through`, for ``target.name = value`` of an object that a traced index chose."""
-        choice = self._choice_of(target)
-        if choice is None or not all(hasattr(candidate, name) for candidate in choice.candidates):
-            return False
-        with self.identities.writing_through(target):
-            for is_that, candidate in self._each(choice):
-                self.set_attr(candidate, name, self._either(is_that, value, getattr(candidate, name)))
-            self.set_attr(target, name, value)
-        return True
-
-    def _choice_of(self, target: Any) -> Choice | None:
-        choice = self.identities.choice_of(target)
-        return choice if choice is not None and choice.block is self.journal.block else None
-
-    def _each(self, choice: Choice) -> Iterator[tuple[Any, Any]]:
-        """Whether it is the one that was chosen, and each of those that it was chosen among."""
-        count = len(choice.candidates)
-        place = counted_from_start(choice.key, count)
-        self._check_range(place, count, "list index out of range")
-        if count > UNROLLED_AT_MOST:
-            _warn_of(count)
-        for k, candidate in enumerate(choice.candidates):
-            yield place == k, candidate
-
-    def _check_range(self, place: Any, count: int, message: str) -> None:
+    def check_range(self, place: Any, count: int, message: str) -> None:
+        """Raise `IndexError` where a number is none of ``count`` items, counted from the start."""
         if self.can_raise_later():
             self.raise_unless((place >= 0) & (place < count), IndexError(message), is_check=True)
 
@@ -149,9 +96,6 @@ class ListWrites:
             ) from None
 
 
-def _warn_of(count: int) -> None:
-    warn(
-        f"Each of the {count} items of this list may be the one that is written, so the program contains a select for "
-        "each.\n"
-        "  An array (np.zeros, jnp.stack) is written in place."
-    )
+def counted_from_start(key: Any, count: int) -> Any:
+    """An index into ``count`` items as one that is not negative."""
+    return jnp.where(key < 0, key + count, key)

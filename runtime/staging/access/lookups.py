@@ -22,6 +22,7 @@ from autograph.runtime.layouts.one_of import CODE, MOST_CANDIDATES, OneOf, each,
 from autograph.runtime.layouts.optional import Optional, held_in, is_known, present_in, resolved, used
 from autograph.runtime.layouts.statement_variables import has_contents
 from autograph.runtime.staging.access.bounds import Bounds
+from autograph.runtime.staging.access.list_writes import ListWrites, counted_from_start
 from autograph.runtime.staging.access.operations import user_method
 from autograph.runtime.staging.access.slices import Slices, Span, has_span
 from autograph.runtime.state.array_like import plain
@@ -40,6 +41,7 @@ class Lookups:
     bounds: Bounds | None
     slices: Slices
     identities: Identities
+    list_writes: ListWrites
 
     def get_item(self, target: Any, key: Any) -> Any:
         """``target[key]``.
@@ -106,8 +108,18 @@ class Lookups:
         found = jax.tree.unflatten(structures[0], [_column(column)[key] for column in columns])
         for part in parts_of(found).values():
             self.journal.born(part)
-        self.identities.looked_up(found, target, key, self.journal.block)
+        self._relate(found, target, key)
         return found
+
+    def _relate(self, found: Any, items: Any, key: Any) -> None:
+        """Note that what was found is one of the items, which the index chose."""
+        count = len(items)
+        self.identities.looked_up(
+            found,
+            items,
+            lambda number: counted_from_start(key, count) == number,
+            lambda: self.list_writes.check_range(counted_from_start(key, count), count, "list index out of range"),
+        )
 
     def _can_be_array(self, column: tuple[Any, ...]) -> bool:
         types = [self.backend.type_of(leaf) for leaf in column]
@@ -125,7 +137,7 @@ class Lookups:
             raise self._unsuitable(items) from None
         paths = parts_of(found).keys()
         if all(parts_of(item).keys() == paths for item in items):
-            self.identities.looked_up(found, items, key, self.journal.block)
+            self._relate(found, items, key)
         return found
 
     def known_key(self, target: Any, key: Any) -> Any:
@@ -160,11 +172,6 @@ def _plain(key: Any) -> Any:
     if isinstance(key, tuple):
         return tuple(map(_plain, key))
     return slice(key.start, key.stop, key.step) if isinstance(key, Span) else key
-
-
-def counted_from_start(key: Any, count: int) -> Any:
-    """An index into ``count`` items as one that is not negative."""
-    return jnp.where(key < 0, key + count, key)
 
 
 def as_index(key: Any) -> Any:

@@ -17,11 +17,11 @@ from autograph.runtime.code.library_table import is_library
 from autograph.runtime.containers.orderings import all_scalars_some_traced, is_better
 from autograph.runtime.containers.traced_lists import is_traced_list
 from autograph.runtime.heap.cached_reads import CachedRead, cached_refusal
-from autograph.runtime.heap.identities import Identities
 from autograph.runtime.heap.journal import Journal
 from autograph.runtime.heap.places import MUTABLE_CONTAINERS, ContentsPlace
 from autograph.runtime.heap.reach import array_written
 from autograph.runtime.layouts.statement_variables import holds_traced, tested
+from autograph.runtime.staging.access.aliased_writes import AliasedWrites
 from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import effects_recorded
 
@@ -99,9 +99,9 @@ class Operations:
       call: what to call in place of a function.
     """
 
-    def __init__(self, backend: Backend, identities: Identities, journal: Journal, call: Callable[[Any], Any]) -> None:
+    def __init__(self, backend: Backend, aliased: AliasedWrites, journal: Journal, call: Callable[[Any], Any]) -> None:
         self.backend = backend
-        self.identities = identities
+        self.aliased = aliased
         self.journal = journal
         self.call = call
 
@@ -128,9 +128,10 @@ class Operations:
                 return found
         elif _of_class(target, f"__i{name}__") is not None:
             if isinstance(target, MUTABLE_CONTAINERS):
-                self.identities.check(target)
                 if self.journal.is_open:
                     self.journal.touch(ContentsPlace(target))
+                with self.aliased.writing(target):
+                    return _IN_PLACE[symbol](target, value)
             elif self.journal.is_open and isinstance(target, np.ndarray):
                 raise array_written()
             return _IN_PLACE[symbol](target, value)

@@ -19,11 +19,11 @@ from autograph.runtime.containers.orderings import Orderings
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.effects.raising import CURRENT, through_control_flow
 from autograph.runtime.errors import ConversionError
-from autograph.runtime.heap.identities import Identities
 from autograph.runtime.heap.journal import ContentsPlace, Journal, is_mutating_method
 from autograph.runtime.heap.list_outputs import as_argument
 from autograph.runtime.layouts.one_of import OneOf
 from autograph.runtime.layouts.statement_variables import has_contents
+from autograph.runtime.staging.access.aliased_writes import AliasedWrites
 from autograph.runtime.staging.access.bounds import Bounds
 from autograph.runtime.staging.access.operations import class_attribute
 from autograph.runtime.staging.access.reported_writes import ReportedWrites
@@ -53,7 +53,7 @@ class Calls:
 
     backend: Backend
     journal: Journal
-    identities: Identities
+    aliased: AliasedWrites
     converter: Any
     recursive: bool
     misplaced_loop_options: Callable[[], None]
@@ -95,9 +95,9 @@ class Calls:
             return self._method(called)
         if kind is types.BuiltinFunctionType or kind is type:
             if is_mutating_method(called):
-                self.identities.check(called.__self__)
                 if self.journal.is_interested:
                     self.journal.touch(ContentsPlace(called.__self__))
+                return self.aliased.around(called.__self__, self._builtin(called))
             return self._builtin(called)
         if kind is functools.partial:
             return functools.partial(
@@ -195,10 +195,10 @@ class Calls:
     def _list_method(self, method: types.MethodType) -> Any:
         if is_mutating_method(method):
             owner: Any = method.__self__
-            self.identities.check(owner)
             if not self.journal.is_open:
                 owner.forget_peak()
             self.journal.touch(ContentsPlace(owner))
+            return self.aliased.around(owner, method)
         return method
 
     def _builtin(self, called: Any) -> Any:

@@ -120,7 +120,7 @@ class FunctionTraces:
         snapshot = Snapshot((call.function,), ())
         region = self._journal.open((), checks.tries())
         region.entry = snapshot
-        identities = checks.identities.inside()
+        region.known = identities = checks.identities.inside()
         layouts: list[Layout] = []
         written: list[Any] = []
         cells: list[CellVariable] = []

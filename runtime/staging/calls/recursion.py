@@ -290,8 +290,9 @@ class Recursion:
             identities = self._checks.identities
             before = [*call.containers(), *containers_in(Snapshot((call.function,), ()).reachable())]
             marks = frozenset().union(*map(identities.own_mark, before))
+            when = dict.fromkeys(marks)
             for part in found:
-                identities.relate(part, marks, user_location())
+                identities.relate(part, when, user_location())
         return result
 
     # Tracing.

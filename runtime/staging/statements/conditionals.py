@@ -224,7 +224,7 @@ class Conditionals:
             raise endless from None
         result = Slot(RESULT, None)
         places: list[Any] = [result, *variables]
-        parts, written = self._joined_parts(ends, len(places), entry, snapshot, where)
+        parts, written = self._joined_parts(ends, len(places), entry, snapshot, where, predicate)
         joined = Join(self.backend, where, predicate, parts.is_outer)
         if all(end.raises for end in ends):
             joined.emit(predicate, ends)
@@ -246,10 +246,18 @@ class Conditionals:
                 self.journal.touch(place)  # found by its being written: the region around must know
             self._bind(place, joined, k, leaves, where, functools.partial(parts.place, k=k))
         self.identities.refresh()
+        for end in ends:
+            self.journal.spread(end.unknowns)
         return result.value
 
     def _joined_parts(
-        self, ends: Sequence[BranchEnd], count: int, entry: dict[int, Any], snapshot: Snapshot, where: str
+        self,
+        ends: Sequence[BranchEnd],
+        count: int,
+        entry: dict[int, Any],
+        snapshot: Snapshot,
+        where: str,
+        predicate: Any,
     ) -> tuple[JoinedParts, dict[Any, Place]]:
         """Which containers the results are, and the places besides the variables that the branches write."""
         written = {key: place for end in ends for key, (place, _, _) in end.written.items()}
@@ -264,7 +272,7 @@ class Conditionals:
                 entry = entry | {id(part): part for part in parts_of(value).values()}
                 sides = [EndParts(value, self.identities) if side is None else side for side in sides]
             found.append(tuple(sides))
-        parts = JoinedParts(self.identities, self.journal, where, found)
+        parts = JoinedParts(self.identities, self.journal, where, predicate, found)
         parts.resolve(entry, snapshot.reachable())
         kept = parts.kept(count)  # their contents come with the variables
         outside = {
@@ -300,7 +308,7 @@ class Conditionals:
             for part in parts_of(value).values():
                 if isinstance(part, CONTAINERS):
                     region.keep(part)
-        known = self.identities.inside()
+        region.known = known = self.identities.inside()
         in_arrays = lists_in_arrays(entry)
 
         def run() -> list[Any]:
@@ -360,6 +368,7 @@ class Conditionals:
             ]
             self.identities.refresh()
         end.written = {key: entry for key, entry in end.written.items() if key in living}
+        end.unknowns = region.unknowns
         return end
 
     def _bind(

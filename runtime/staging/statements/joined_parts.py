@@ -13,7 +13,7 @@ from typing import Any
 
 from autograph.runtime.containers.parts import WHOLE, Path, parts_of, placed
 from autograph.runtime.heap.holders import reached
-from autograph.runtime.heap.identities import Identities, Marks
+from autograph.runtime.heap.identities import Condition, Identities, Marks, all_of, any_of
 from autograph.runtime.heap.journal import MUTABLE_CONTAINERS, ContentsPlace, Journal
 from autograph.runtime.layouts.objects import is_plain_object
 
@@ -21,26 +21,32 @@ from autograph.runtime.layouts.objects import is_plain_object
 class EndParts:
     """The containers and objects of a value at the end of a block, by their identities: they must not outlive its trace.
 
-    Attributes: ids, marks (see `Identities`); by path.
+    Attributes: ids, marks (see `Identities`), chosen (whether the block knows of several that it may be); by path.
     """
 
     def __init__(self, value: Any, identities: Identities) -> None:
         self.ids: dict[Path, int] = {}
         self.marks: dict[Path, Marks] = {}
+        self.chosen: dict[Path, bool] = {}
         for path, part in parts_of(value).items():
             self.ids[path] = id(part)
             self.marks[path] = identities.marks_of(id(part)) or frozenset([id(part)])
+            self.chosen[path] = self.marks[path] != {id(part)}
 
 
 Ends = tuple["EndParts | None", "EndParts | None"]
-Side = tuple[int, set[Hashable]] | None  # a container at the end of a branch, and its marks
+When = dict[Hashable, Condition]
+Side = tuple[int, When] | None  # a container at the end of a branch, and when it is which
 
 
 class JoinedParts:
     """Finds for each container in the results of a conditional which one it is."""
 
-    def __init__(self, identities: Identities, journal: Journal, where: str, ends: Iterable[Ends]) -> None:
+    def __init__(
+        self, identities: Identities, journal: Journal, where: str, predicate: Any, ends: Iterable[Ends]
+    ) -> None:
         self.identities = identities
+        self.predicate = predicate
         self.journal = journal
         self.where = where
         self.ends = list(ends)
@@ -124,19 +130,29 @@ class JoinedParts:
 
     def _sides(self, ends: Ends, path: Path) -> list[Side]:
         return [
-            None if end is None or path not in end.ids else (end.ids[path], self._settled(end.marks[path], side))
+            None if end is None or path not in end.ids else (end.ids[path], self._when(end, path, side))
             for side, end in enumerate(ends)
         ]
 
+    def _when(self, end: EndParts, path: Path, side: int) -> When:
+        """When a container at the end of a branch is which of those that it may be; what the branch knew of that is gone."""
+        key = end.ids[path]
+        if key in self._outer:
+            return dict(self.identities.conditions_of(key))
+        known = None if end.chosen[path] else True
+        return {self._settled_mark(mark, side): known for mark in end.marks[path]}
+
     def _relate(self, part: Any, sides: list[Side]) -> None:
         """Note what a new container may be: on each path, another container and the marks of that."""
-        marks = set().union(*(side[1] for side in sides if side is not None))
+        one, other = ({} if side is None else side[1] for side in sides)
+        marks = one.keys() | other.keys()
         if not any(self._is_shared(mark) for mark in marks):
             return
         for mark in marks:
             if mark in self._outer:
                 self.identities.own_mark(self._outer[mark])
-        self.identities.relate(part, marks, self.where)
+        when = {mark: self._either(one.get(mark, False), other.get(mark, False)) for mark in marks}
+        self.identities.relate(part, when, self.where)
         self._set_apart(part, sides)
 
     def _set_apart(self, part: Any, sides: list[Side]) -> None:
@@ -148,8 +164,14 @@ class JoinedParts:
                 self.identities.set_apart(id(part), id(other))
         self._related.append((part, sides))
 
-    def _differ(self, one: tuple[int, set[Hashable]], other: tuple[int, set[Hashable]]) -> bool:
-        return one[1].isdisjoint(other[1]) or self.identities.are_apart(one[0], other[0])
+    def _either(self, on_true: Condition, on_false: Condition) -> Condition:
+        """One condition or another, by the predicate."""
+        if on_true is True and on_false is True:
+            return True
+        return any_of(all_of(self.predicate, on_true), all_of(lambda: ~self.predicate, on_false))
+
+    def _differ(self, one: tuple[int, When], other: tuple[int, When]) -> bool:
+        return one[1].keys().isdisjoint(other[1]) or self.identities.are_apart(one[0], other[0])
 
     def _is_shared(self, mark: Hashable) -> bool:
         """Whether a container with this mark may be another one."""

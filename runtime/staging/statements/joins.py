@@ -12,6 +12,7 @@ from autograph.runtime.containers.padded import Padded, as_padded, chosen, empti
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.journal import AttributePlace, ContentsPlace, Place, holds_list, key_of
+from autograph.runtime.heap.unknown import Unknowns
 from autograph.runtime.layouts.describe import Known, describe_variable, typed, unbound, unflatten
 from autograph.runtime.layouts.join import Joiner, injected, with_numbers
 from autograph.runtime.layouts.kinds import ABSENT, NEVER, Array, Layout, Maybe, Nothing, Static, leaves_of
@@ -69,6 +70,7 @@ class BranchEnd:
       layouts, spans: of the result and each variable, and where in the program's leaves theirs are.
       written: by key, the other places that the branch writes, with the same.
       parts: the containers and objects in the values; by position, or key of a place.
+      unknowns: what its writes may have changed.
     """
 
     def __init__(self, backend: Backend) -> None:
@@ -79,6 +81,7 @@ class BranchEnd:
         self.written: dict[Any, tuple[Place, Maybe, slice]] = {}
         self.parts: dict[Any, EndParts] = {}
         self.raises = False
+        self.unknowns = Unknowns()
 
     def side(self, k: int) -> Side:
         return self._side(self.layouts[k], self.spans[k])

@@ -19,6 +19,7 @@ from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.effects.raising import gathered
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.journal import ContentsPlace, Journal, Place, Region, key_of
+from autograph.runtime.heap.unknown import Reason
 from autograph.runtime.layouts.join import with_numbers
 from autograph.runtime.layouts.kinds import constants_in, tags_in
 from autograph.runtime.layouts.statement_variables import (
@@ -105,6 +106,7 @@ class LoopTrace(SettlesCarry, CarriesParts):
         self.replaced: set[Key] = set()
         self.aliasing = BodyAliasing()
         self._made: dict[Any, Any] = {}
+        self._unknown: list[tuple[Any, Reason]] = []
         self._new: dict[Any, Any] = {}
         self.may_peel = False
         self.found_none = False
@@ -265,6 +267,7 @@ class LoopTrace(SettlesCarry, CarriesParts):
         for growing in self.growing:
             growing.bind(self.journal)
         self.raising.identities.refresh()
+        self._spread_unknowns()
 
     # Tracing.
 
@@ -331,7 +334,7 @@ class LoopTrace(SettlesCarry, CarriesParts):
         self.installed = {}
         region.peeled_for = self.peeled_for
         region.entry = self.snapshot
-        known = self.raising.identities.inside()
+        region.known = known = self.raising.identities.inside()
 
         def run(*operands: Any) -> list[Any]:
             with gathered():
@@ -407,7 +410,7 @@ class LoopTrace(SettlesCarry, CarriesParts):
             self.snapshot.restore()
             living = self.journal.close(region, (*self.snapshot.functions, *self.snapshot.reachable()))
             self.raising.identities.refresh()
-        end.absences = region.absences
+        end.absences, end.unknowns = region.absences, region.unknowns
         end.discovered = [place for place in living if key_of(place) in end.written]
         return end
 
@@ -419,7 +422,7 @@ class LoopTrace(SettlesCarry, CarriesParts):
         region.entry = self.snapshot
         wrote = False
         effects = effects_recorded()
-        known = self.raising.identities.inside()
+        region.known = known = self.raising.identities.inside()
 
         def run(*operands: Any) -> list[Any]:
             nonlocal wrote

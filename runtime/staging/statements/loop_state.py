@@ -13,6 +13,7 @@ from autograph.runtime.containers.iterables import StagedIterable
 from autograph.runtime.containers.parts import Path
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.journal import Place
+from autograph.runtime.heap.unknown import Unknowns
 from autograph.runtime.layouts.describe import typed, unflatten, untyped, without_known_tags
 from autograph.runtime.layouts.kinds import LEAF, NOTHING, Array, Layout, Maybe, Static, leaves_of
 from autograph.runtime.layouts.mismatches import Mismatch, listed, sides, too_many
@@ -230,6 +231,7 @@ class BodyAliasing:
       ends: what the iteration leaves; apart: places that it leaves different containers in, though each may be a third.
       kept: the places that it leaves as they are; changed: those whose stand-in it writes to, and the first line that does.
       lines: the first line that writes to each container outside of the variables.
+      mistaken: the places that it leaves another container in, though a write took them to be what they were before the loop.
     """
 
     def __init__(self) -> None:
@@ -241,6 +243,7 @@ class BodyAliasing:
         self.kept: set[Key] = set()
         self.changed: dict[Key, str | None] = {}
         self.lines: dict[int, str | None] = {}
+        self.mistaken: set[Key] = set()
 
 
 class BodyEnd:
@@ -250,6 +253,7 @@ class BodyEnd:
       rebound: the cells that an iteration binds anew.
       absences: the classes, and names, of errors that the program may raise since something is absent, which an iteration may
         provide for the next.
+      unknowns: what its writes may have changed.
     """
 
     def __init__(self) -> None:
@@ -268,3 +272,4 @@ class BodyEnd:
         self.aliasing = BodyAliasing()
         self.absences: list[tuple[type[BaseException], str | None]] = []
         self.rebound: list[Any] = []
+        self.unknowns = Unknowns()

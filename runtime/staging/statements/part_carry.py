@@ -16,10 +16,11 @@ from typing import Any
 
 from autograph.backends.base import Backend, LoopSpec, Output
 from autograph.runtime.containers.parts import WHOLE, Path, parts_of, placed
-from autograph.runtime.heap.holders import reached
-from autograph.runtime.heap.identities import Identities, Marks, refused
+from autograph.runtime.heap.holders import reached, within_reach
+from autograph.runtime.heap.identities import Identities, Marks, described, refused, refused_read
 from autograph.runtime.heap.journal import MUTABLE_CONTAINERS, AttributePlace, ContentsPlace, Journal, Region
 from autograph.runtime.heap.reach import CONTAINERS, contents
+from autograph.runtime.heap.unknown import Reason, is_unknown
 from autograph.runtime.layouts.objects import attributes_of, is_plain_object
 from autograph.runtime.layouts.statement_variables import UNBOUND, CellVariable, GlobalVariable, Snapshot, Variable
 from autograph.runtime.staging.statements.joined_parts import EndParts
@@ -40,18 +41,19 @@ class BodyContainers:
         self._held: list[tuple[Key, Any, Any]] = []
         self._watched: list[Any] = []
 
-    def add(self, key: Key, part: Any, entry: Any) -> None:
-        """Take in a stand-in, and what it stands for."""
+    def add(self, key: Key, part: Any, entry: Any, is_replaced: bool) -> None:
+        """Take in a stand-in, and what it stands for; ``is_replaced``: iterations put another container in its place."""
         self.aliasing.keys.setdefault(id(part), []).append(key)
         self.aliasing.of[key] = id(part)
         if entry is not None:
             self.aliasing.entries[key] = entry
             for attempt in self.journal.attempts:
                 attempt.stands_for[id(part)] = part, entry
-            marks = self.identities.marks_of(id(entry))
-            if marks is not None and entry is not part:
+            if self.identities.marks_of(id(entry)) is not None and entry is not part:
+                when = dict(self.identities.conditions_of(id(entry)))
+                when = dict.fromkeys(when) if is_replaced else when
                 where = self.identities.chosen_at(entry)
-                self.identities.relate(part, marks | {id(part)}, where, same_as=entry)
+                self.identities.relate(part, when | {id(part): True}, where, same_as=entry)
         self.identities.watch(part)
         self._held.append((key, part, None))
 
@@ -77,6 +79,8 @@ class BodyContainers:
                 self.aliasing.changed[key] = self.identities.line_of_write(part) or through
             if self.aliasing.ends.get(key[0]) is not None and self.aliasing.ends[key[0]].ids.get(key[1]) == id(part):
                 self.aliasing.kept.add(key)
+            elif self.identities.has_decided(part):
+                self.aliasing.mistaken.add(key)
         self.aliasing.lines = {id(owner): self.identities.line_of_write(owner) for owner in self._watched}
         self._held, self._watched = [], []
         chosen = [
@@ -102,6 +106,7 @@ class CarriesParts:
       _raw, _marks: what each container of the state may be when an iteration ends, and when it begins (see `Identities`).
       _pairs: the places that may hold one container when an iteration begins.
       _fresh, _count: the marks of containers that iterations make, and how many places have each mark.
+      _unknown: the containers that iterations may have written, each with the error for a read.
       _made, _new: the containers that are new after the loop: by what they were and became, and by place.
     """
 
@@ -123,6 +128,7 @@ class CarriesParts:
     _pairs: set[frozenset[Key]]
     _fresh: set[Hashable]
     _count: collections.Counter[Hashable]
+    _unknown: list[tuple[Any, Reason]]
     _made: dict[Any, Any]
     _new: dict[Key, Any]
 
@@ -155,7 +161,7 @@ class CarriesParts:
             if part is not entry:
                 region.add_made(part)
             if part is not entry or id(part) in self.shared or isinstance(part, WHOLE):
-                stand_ins.add((position, path), part, entry)
+                stand_ins.add((position, path), part, entry, (position, path) in self.replaced)
         return value
 
     def _share(self, end: BodyEnd) -> bool:
@@ -163,7 +169,7 @@ class CarriesParts:
         aliasing = end.aliasing
         replaced = {key for key in aliasing.entries if key not in aliasing.kept} - self.replaced
         self.replaced |= replaced
-        again = any(id(aliasing.entries[key]) in self.shared for key in replaced)
+        again = any(id(aliasing.entries[key]) in self.shared or key in aliasing.mistaken for key in replaced)
         written = {id(aliasing.entries[key]) for key in aliasing.changed if key in aliasing.entries}
         written |= {id(place.owner) for place in end.discovered if isinstance(place, ContentsPlace)}
         places: collections.Counter[int] = collections.Counter()
@@ -204,9 +210,11 @@ class CarriesParts:
         self.aliasing = end.aliasing
         self._name_marks()
         owners = self._owners_written(end)
-        if not end.aliasing.changed and not owners:
+        if not end.aliasing.changed and not owners and not end.unknowns.made:
             return
         with self._emptied():
+            for owner, reason in end.unknowns.made:
+                self._take_unknown(owner, reason)
             for key, line in end.aliasing.changed.items():
                 self._check_write(end, key, line)
             for owner in owners:
@@ -313,13 +321,35 @@ class CarriesParts:
         entry = end.aliasing.entries.get(key)
         name = self.variables[key[0]].name
         others = [other for other in end.aliasing.of if frozenset([key, other]) in self._pairs]
-        for other in self._read_among(
-            end, [other for other in others if end.aliasing.of[other] != end.aliasing.of[key]]
-        ):
+        others = [other for other in others if end.aliasing.of[other] != end.aliasing.of[key]]
+        for other in self._read_among(end, [other for other in others if not self._is_exact(key, other)]):
             raise self._conflict(entry, line, name, self.variables[other].name)
-        excepted = entry if key in end.aliasing.kept else None
-        marks = frozenset(self._marks.get(key, ()))
-        self.raising.identities.check_held(marks, entry, excepted, line or self.where, self.where, name=name)
+        kept = key in end.aliasing.kept
+        for held in self.raising.identities.others(frozenset(self._marks.get(key, ())), entry if kept else None):
+            if not kept or not self.raising.identities.know_each_other(entry, held):
+                self._take_unknown(held, self._reason(entry, line, name))
+
+    def _is_exact(self, one: Key, other: Key) -> bool:
+        """Whether the body's writes to what is in one of two places are writes to the other, where the two are one."""
+        aliasing = self.aliasing
+        if not {one, other} <= aliasing.kept & aliasing.entries.keys():
+            return False
+        return self.raising.identities.know_each_other(aliasing.entries[one], aliasing.entries[other])
+
+    def _reason(self, part: Any, line: str | None, name: str | None) -> Reason:
+        where = self.raising.identities.chosen_at(part) or self.where
+        return refused_read(described(part), line or self.where, where, name)
+
+    def _take_unknown(self, owner: Any, reason: Reason) -> None:
+        """Let what a container holds be unknown after the loop."""
+        if within_reach({id(owner)}, self.snapshot.reachable()):
+            raise reason("the loop's body refers to by another name")
+        self._unknown.append((owner, reason))
+
+    def _spread_unknowns(self) -> None:
+        for owner, reason in self._unknown:
+            if not self.journal.make_unknown(owner, reason):
+                raise reason("another variable refers to")
 
     def _check_outer_write(self, end: BodyEnd, owner: Any) -> None:
         line = end.aliasing.lines.get(id(owner))
@@ -327,9 +357,18 @@ class CarriesParts:
         others = [
             key for key, part in end.aliasing.of.items() if part != id(owner) and marks & self._marks.get(key, set())
         ]
+        others = [key for key in others if not self._knows(key, owner)]
         for other in self._read_among(end, others):
             raise self._conflict(owner, line, None, self.variables[other].name)
-        self.raising.identities.check_held(marks, owner, owner, line or self.where, self.where)
+        for held in self.raising.identities.others(marks, owner):
+            if not self.raising.identities.know_each_other(owner, held):
+                self._take_unknown(held, self._reason(owner, line, None))
+
+    def _knows(self, key: Key, owner: Any) -> bool:
+        """Whether it is known when what is in this place, in any iteration, is another container."""
+        aliasing = self.aliasing
+        is_kept = key in aliasing.kept and key in aliasing.entries
+        return is_kept and self.raising.identities.know_each_other(aliasing.entries[key], owner)
 
     def _read_among(self, end: BodyEnd, keys: Sequence[Key]) -> Iterator[int]:
         """Those of the variables that an iteration reads."""
@@ -339,7 +378,7 @@ class CarriesParts:
                 yield key[0]
 
     def _conflict(self, part: Any, line: str | None, name: str | None, other: str) -> Exception:
-        return refused(part, line or self.where, self.where, repr(other), None, name)
+        return refused(described(part), line or self.where, self.where, f"{other!r} refers to", name)
 
     def _read_variables(self, end: BodyEnd) -> set[int]:
         """The variables whose values an iteration, or the test, looks at or hands on to others."""
@@ -396,7 +435,7 @@ class CarriesParts:
                 self.journal.born(part)
             marks = self._marks.get(key, set())
             if any(self._count[mark] > 1 or mark not in self._fresh for mark in marks):
-                self.raising.identities.relate(part, marks, self.where)
+                self.raising.identities.relate(part, dict.fromkeys(marks), self.where)
                 self._set_apart(key, part)
             return part, True
 
@@ -411,6 +450,8 @@ class CarriesParts:
 
 
 def _state(part: Any) -> Any:
+    if is_unknown(part):
+        return part.checks
     if isinstance(part, CONTAINERS):
         return contents(part)
     return dict(attributes_of(part)) if is_plain_object(part) else None

@@ -16,13 +16,16 @@ import jax.numpy as jnp
 
 from autograph.backends.base import Backend
 from autograph.runtime.containers.iterables import is_symbolic_size
+from autograph.runtime.containers.parts import parts_of
 from autograph.runtime.containers.traced_lists import EmptyListError
 from autograph.runtime.effects.raise_sites import DeferredText, Recipe, Site, drafted, resolved
 from autograph.runtime.effects.raising import CURRENT, Scope, Tried, catching, leave, leaving_refused, remade
 from autograph.runtime.errors import StagingError, TooLargeIntError, describe_location
+from autograph.runtime.heap.holders import within_reach
 from autograph.runtime.heap.identities import Identities
 from autograph.runtime.heap.journal import AttributePlace, Journal
 from autograph.runtime.heap.list_outputs import CountedList, with_plain_lists
+from autograph.runtime.heap.unknown import is_unknown
 from autograph.runtime.layouts.large_ints import too_large_for_arrays
 from autograph.runtime.layouts.list_room import OutOfRoom
 from autograph.runtime.layouts.one_of import each_purely, is_one_of
@@ -414,8 +417,25 @@ def _shown(*data: Any) -> str:
     return " ".join(map(str, data))
 
 
-def in_scope(call: Callable[[], Any], operators: Raising) -> Any:
-    """Run a call of converted code; None where all its paths raise at run time."""
+def _refuse_unknown(journal: Journal, result: Any, function: Any) -> None:
+    """Raise if what only a run would know is returned, or left in what others may read when the function has returned."""
+    for part in parts_of(result).values():
+        if is_unknown(part):
+            raise part.returned()
+    for leaf in jax.tree_util.tree_leaves(result):
+        if is_unknown(leaf):
+            raise leaf.returned()
+    owners = {id(owner): reason for owner, reason in journal.unknowns.made}
+    owners |= {id(place.owner): reason for place, _, reason in journal.selected}
+    outside = [function, *(value for _, value in LOCAL.roots())]
+    for key in within_reach(owners.keys(), outside):
+        for place, held, _ in reversed(journal.selected):
+            place.set(held)
+        raise owners[key]("others may read when the function has returned")
+
+
+def in_scope(call: Callable[[], Any], operators: Raising, function: Any) -> Any:
+    """Run a call of converted code, of this function; None where all its paths raise at run time."""
     place = JOINT.staging.place()
     outer = CURRENT.scope
     if outer is not None and outer.place is place:
@@ -424,6 +444,8 @@ def in_scope(call: Callable[[], Any], operators: Raising) -> Any:
     try:
         result = call()
         operators.identities.check_unreported()
+        if operators.journal.unknowns.made or operators.journal.selected:
+            _refuse_unknown(operators.journal, result, function)
         if scope.caught is not None:
             raise _caught(scope.caught)
         # Outside of traces there are no such lists, and results that are no pytrees: lists that hold themselves, say.
@@ -453,3 +475,6 @@ def in_scope(call: Callable[[], Any], operators: Raising) -> Any:
             operators.journal.pending.clear()
             operators.journal.cached.clear()
             operators.identities.clear()
+            operators.journal.unknowns.undo()
+            operators.journal.unknowns.made.clear()
+            operators.journal.selected.clear()

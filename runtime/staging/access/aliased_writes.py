@@ -1,0 +1,224 @@
+"""`AliasedWrites`: a write to a container or object that may be others is a masked write to each of those."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import jax.numpy as jnp
+
+from autograph.backends.base import Backend
+from autograph.runtime.containers.iterables import UNROLLED_AT_MOST
+from autograph.runtime.containers.padded import Padded
+from autograph.runtime.errors import StagingError
+from autograph.runtime.heap.identities import Alias, Identities, described, refused, refused_read
+from autograph.runtime.heap.journal import Journal
+from autograph.runtime.heap.places import AttributePlace, ContentsPlace, Place
+from autograph.runtime.heap.reach import CONTAINERS, contents
+from autograph.runtime.heap.unknown import can_be_of_unknown_length, is_unknown
+from autograph.runtime.layouts.objects import attributes_of
+from autograph.runtime.layouts.statement_variables import Snapshot, has_contents
+from autograph.runtime.tracing.locations import user_location, warn
+
+
+class AliasedWrites:
+    """Writes that other names may have to see.
+
+    Args:
+      if_exp, staged_if: of `Conditionals`.
+    """
+
+    def __init__(
+        self,
+        backend: Backend,
+        journal: Journal,
+        identities: Identities,
+        if_exp: Callable[..., Any],
+        staged_if: Callable[..., Any],
+    ) -> None:
+        self._backend = backend
+        self._journal = journal
+        self._identities = identities
+        self._if_exp = if_exp
+        self._staged_if = staged_if
+
+    def writing(self, part: Any, attribute: str | None = None) -> AbstractContextManager[None]:
+        """Surrounds a write to a container, or to an attribute of an object."""
+        return _Writing(self, part, attribute) if self._identities.any else nullcontext()
+
+    def begin(self, part: Any) -> list[Alias]:
+        """What may be one with a container that is about to be written."""
+        self._identities.note_write(part)
+        aliases = self._identities.aliases(part)
+        if len(aliases) > UNROLLED_AT_MOST:
+            warn_of_many(len(aliases))
+        return aliases
+
+    def end(self, part: Any, attribute: str | None, before: Any, aliases: Sequence[Alias]) -> None:
+        """Write to the aliases of a container that has been written, and held this before."""
+        self._identities.note_contents(part)
+        if aliases:
+            write = _Write(part, attribute, before, _state(part), user_location())
+            for alias in aliases:
+                self._write(alias, write)
+
+    def around(self, part: Any, method: Callable[..., Any]) -> Callable[..., Any]:
+        """A method of a container that writes to it, such that what may be one with it is written too."""
+        if not self._identities.any:
+            return method
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            with self.writing(part):
+                return method(*args, **kwargs)
+
+        return call
+
+    def _write(self, alias: Alias, write: _Write) -> None:
+        """Let what may be one with the container that has been written hold the same, where it is that."""
+        other, keys = alias.part, write.keys(_state(alias.part))
+        if keys is not None and not keys:
+            return
+        if alias.condition is None:
+            if not alias.stands_in:  # of those the loop knows whether iterations read them
+                self._make_unknown(alias, write, keys)
+            return
+        if alias.condition is False:
+            return
+        if keys is None:
+            self._replace(alias, write)
+            return
+        held = _state(other)
+        for key in keys:
+            new, old = write.after[key], held[key]
+            if not is_unknown(old):
+                value = new if alias.condition is True or is_unknown(new) else self._either(alias, write, key, new, old)
+                self._store(alias, write, key, value)
+
+    def _either(self, alias: Alias, write: _Write, key: Any, new: Any, old: Any) -> Any:
+        one, other = map(self._backend.type_of, (new, old))
+        if one is not None and other is not None and one.shape == other.shape:
+            return jnp.where(alias.condition, new, old)
+        try:
+            return self._if_exp(alias.condition, lambda: new, lambda: old)
+        except StagingError as error:
+            _, _, *facts = str(error).splitlines()
+            subject = described(write.part, key if isinstance(key, str) and not _is_container(write.part) else None)
+            choice = f", in the statement at {alias.where}" if alias.where else ""
+            first = (
+                f"{write.line}\n  This writes {subject} that a traced condition chose{choice}: only when the program runs is it "
+                "known which gets the new value (if true) and which stay what they are (if false)."
+            )
+            raise StagingError("\n".join([first, *facts])) from None
+
+    def _touch(self, place: Place, alias: Alias, write: _Write) -> None:
+        """Report a write that nothing in the blocks being traced leads to."""
+        if not self._journal.regions and self._journal.watch is None and alias.condition is not True:
+            reason = refused_read(described(write.part, write.attribute), write.line, alias.where)
+            self._journal.selected.append((place, place.get(), reason))
+        if self._journal.is_interested:
+            self._journal.touch(place)
+        for region in self._journal.regions:
+            if id(place.owner) in region.known:
+                region.kept_elsewhere.append(place.owner)
+
+    def _store(self, alias: Alias, write: _Write, key: Any, value: Any) -> None:
+        owner = alias.part
+        place = ContentsPlace(owner) if _is_container(owner) else AttributePlace(owner, key)
+        self._touch(place, alias, write)
+        if isinstance(place, AttributePlace):
+            place.set(value)
+        else:
+            owner[key] = value
+        self._identities.note_contents(owner)
+
+    def _replace(self, alias: Alias, write: _Write) -> None:
+        """Write what does not keep the keys, or the number of items."""
+        other, held = alias.part, write.held
+        fits = _is_container(other) and (has_contents(other) or not isinstance(held, Padded))
+
+        def replace() -> None:
+            place = ContentsPlace(other)
+            self._touch(place, alias, write)
+            place.set(held)
+            self._identities.note_contents(other)
+
+        if fits and alias.condition is True:
+            replace()
+        elif fits:
+            try:
+                self._staged_if(alias.condition, replace, None, (), Snapshot((), ()))
+            except StagingError:
+                self._make_unknown(alias, write, None)
+        else:
+            self._make_unknown(alias, write, None)
+
+    def _make_unknown(self, alias: Alias, write: _Write, keys: Collection[Any] | None) -> None:
+        subject = described(write.part, write.attribute)
+        if keys is None and write.attribute is not None:
+            keys = [write.attribute]
+        if keys is None and not can_be_of_unknown_length(alias.part):
+            raise refused(subject, write.line, alias.where, "another variable refers to")
+        if not self._journal.make_unknown(alias.part, refused_read(subject, write.line, alias.where), keys):
+            raise refused(subject, write.line, alias.where, "another variable refers to")
+
+
+class _Writing(AbstractContextManager[None]):
+    """A write that is being made to a container or object."""
+
+    def __init__(self, writes: AliasedWrites, part: Any, attribute: str | None) -> None:
+        self._writes, self._part, self._attribute = writes, part, attribute
+
+    def __enter__(self) -> None:
+        self._aliases = self._writes.begin(self._part)
+        self._before = _state(self._part) if self._aliases else None
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None:
+            self._writes.end(self._part, self._attribute, self._before, self._aliases)
+
+
+class _Write:
+    """A write that has been made: what it was to, what that held before and after, and the line."""
+
+    def __init__(self, part: Any, attribute: str | None, before: Any, after: Any, line: str) -> None:
+        self.part, self.attribute, self.before, self.after, self.line = part, attribute, before, after, line
+
+    @property
+    def held(self) -> Any:
+        """The contents of the container."""
+        return contents(self.part)
+
+    def keys(self, other: Any) -> list[Any] | None:
+        """The keys written, which another container, that holds this, has too; None if there are none to tell."""
+        states = (self.before, self.after, other)
+        if not all(isinstance(state, dict) for state in states):
+            return None
+        if not (self.before.keys() == self.after.keys() == other.keys()):
+            return None
+        return [key for key, value in self.after.items() if value is not self.before[key]]
+
+
+def _is_container(part: Any) -> bool:
+    return isinstance(part, CONTAINERS)
+
+
+def _state(part: Any) -> Any:
+    """What a container or an object holds, by key, index or name; its contents where these have none."""
+    if not _is_container(part):
+        return attributes_of(part)
+    if is_unknown(part):
+        return None
+    held = contents(part)
+    if isinstance(held, tuple) and isinstance(part, list):
+        return dict(enumerate(held))
+    return held if isinstance(held, dict) else None
+
+
+def warn_of_many(count: int) -> None:
+    """Warn of a write that may be to any of so many items."""
+    warn(
+        f"Each of the {count} items of this list may be the one that is written, so the program contains a select for "
+        "each.\n"
+        "  An array (np.zeros, jnp.stack) is written in place."
+    )
