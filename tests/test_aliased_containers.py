@@ -86,7 +86,7 @@ def test_a_write_that_another_name_may_have_to_see_is_refused(program, other):
     file = inspect.getsourcefile(program)
     assert message.startswith(f"{file}:{line_with(program, 'writes')}: ")
     assert f"in the statement at {file}:{line_with(program, 'chooses')}: " in message
-    assert f"may be the one that {other}, and" in message
+    assert f"may be the one that {other}, so" in message
     assert "Write to a copy (list(…), dict(…), copy.copy)" in message
     program(2)
 
@@ -94,7 +94,7 @@ def test_a_write_that_another_name_may_have_to_see_is_refused(program, other):
 @pytest.mark.parametrize("way", [by_jit, by_vmap])
 @pytest.mark.parametrize("program, other", HAZARDS[::3], ids=NAMES[::3])
 def test_it_is_refused_in_every_trace(program, other, way):
-    with pytest.raises(ag.StagingError, match=f"may be the one that {other}, and"):
+    with pytest.raises(ag.StagingError, match=f"may be the one that {other}, so"):
         way(program)
 
 

@@ -72,7 +72,7 @@ def profiled(program):
 
 
 KINDS = {kind.__name__ for kind in (chosen, looped, rebound, staged)}
-WATCHED = [each for each in [*(program for program, _ in HAZARDS), *PROGRAMS] if each.__module__ in KINDS][::8]
+WATCHED = [each for each in [*(program for program, _ in HAZARDS), *PROGRAMS] if each.__module__ in KINDS][::17]
 
 
 @pytest.mark.parametrize("watch", [traced_by_a_debugger, read_by_a_debugger, profiled])

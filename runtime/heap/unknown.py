@@ -109,7 +109,7 @@ class _UnknownContents:
 
     __slots__ = ()
 
-    checks: Any
+    checks: Unknown
 
     def returned(self) -> StagingError:
         return self.checks.returned()
@@ -177,7 +177,7 @@ def make_unknown(owner: Any, reason: Reason, keys: Collection[Any] | None = None
     if type(owner) in _UNKNOWN_KINDS and (keys is None or owner.padded is not None):
         return _kind_changed(owner, value)
     if isinstance(owner, list) and (keys is not None or len(owner)):
-        held = dict(enumerate(list.__iter__(owner)))
+        held: dict[Any, Any] = dict(enumerate(list.__iter__(owner)))
         return _replaced(held, keys, value, functools.partial(list.__setitem__, owner))
     if isinstance(owner, dict) and (keys is not None or owner):
         return _replaced(dict(owner), keys, value, functools.partial(dict.__setitem__, owner))

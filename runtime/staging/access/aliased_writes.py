@@ -14,7 +14,7 @@ from autograph.runtime.containers.padded import Padded
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.identities import Alias, Identities, described, refused, refused_read
 from autograph.runtime.heap.journal import Journal
-from autograph.runtime.heap.places import AttributePlace, ContentsPlace, Place
+from autograph.runtime.heap.places import AttributePlace, ContentsPlace
 from autograph.runtime.heap.reach import CONTAINERS, contents
 from autograph.runtime.heap.unknown import can_be_of_unknown_length, is_unknown
 from autograph.runtime.layouts.objects import attributes_of
@@ -111,7 +111,7 @@ class AliasedWrites:
             )
             raise StagingError("\n".join([first, *facts])) from None
 
-    def _touch(self, place: Place, alias: Alias, write: _Write) -> None:
+    def _touch(self, place: AttributePlace | ContentsPlace, alias: Alias, write: _Write) -> None:
         """Report a write that nothing in the blocks being traced leads to."""
         if not self._journal.regions and self._journal.watch is None and alias.condition is not True:
             reason = refused_read(described(write.part, write.attribute), write.line, alias.where)

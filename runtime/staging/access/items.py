@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import types
 from collections.abc import Callable
@@ -121,13 +122,12 @@ class Items(Lookups):
         if method is not None:
             self.call(method)(target, key)
             return
-        if not isinstance(target, MUTABLE_CONTAINERS):
-            del target[key]
-            return
-        self.journal.touch(ContentsPlace(target))
-        if self.backend.is_traced(key) and not has_contents(target):
-            raise _traced_key(f"An item of a {type(target).__name__} is deleted at a traced index or key")
-        with self.aliased.writing(target):
+        is_container = isinstance(target, MUTABLE_CONTAINERS)
+        if is_container:
+            self.journal.touch(ContentsPlace(target))
+            if self.backend.is_traced(key) and not has_contents(target):
+                raise _traced_key(f"An item of a {type(target).__name__} is deleted at a traced index or key")
+        with self.aliased.writing(target) if is_container else contextlib.nullcontext():
             del target[key]
 
     def update_item(self, target: Any, key: Any, symbol: str, value: Any) -> Any:
