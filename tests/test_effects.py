@@ -169,6 +169,32 @@ def test_arguments_and_results():
     assert ag.py_function(lambda: None, [], None) is None
 
 
+@pytest.mark.parametrize("make", [ag.py_function, ag.numpy_function])
+def test_a_decorator_makes_a_function_of_calls_at_run_time(make):
+    """As `tf.py_function(Tout=…)` does."""
+    seen = []
+
+    @make(Tout=jnp.float32)
+    def measured(x, scale):
+        seen.append(type(x))
+        return float(x) * float(scale) if float(x) > 1 else 0.0
+
+    @ag.function
+    def f(x):
+        total = 0.0
+        for k in ag.range(3):
+            if k != 1:
+                total += measured(x + k, 2.0)
+        return total
+
+    assert [float(f(1.0)), float(f(2.0)), float(measured(4.0, 2.0))] == [6.0, 12.0, 8.0] and len(seen) == 5
+    assert measured.__name__ == "measured"
+    assert all(issubclass(kind, jax.Array if make is ag.py_function else np.ndarray) for kind in seen)
+    for wrong in (lambda: make(measured), lambda: make(inp=[1]), lambda: make(Tout=jnp.float32)(3)):
+        with pytest.raises(TypeError, match="takes a function"):
+            wrong()
+
+
 def test_results_that_do_not_fit():
     f = ag.function(lambda x: ag.numpy_function(lambda x: np.ones(3), [x], jnp.float32))
     with pytest.raises(ValueError, match=r"declared a result of shape \(\); its function returned \(3,\)"):

@@ -380,6 +380,19 @@ def test_if_on_a_size_less_one():
     assert [float(f(jnp.ones(n))) for n in (1, 2)] == [-1, 2]
 
 
+def test_a_function_that_prints_is_traced_for_each_size_and_says_why(capsys):
+    @ag.function(input_signature=[ag.TensorSpec([None], jnp.int32)])
+    def g(x):
+        print("Tracing with", x)
+        return x
+
+    with pytest.warns(ag.StagingWarning, match="for each: it prints or calls Python at run time"):
+        assert g(jnp.array([1, 2])).tolist() == [1, 2]
+    assert g(jnp.array([1, 2, 3])).tolist() == [1, 2, 3]
+    jax.effects_barrier()
+    assert capsys.readouterr().out == "Tracing with [1 2]\nTracing with [1 2 3]\n"
+
+
 def test_open_sizes_under_other_transforms():
     f = ag.function(by_range, [Spec([None])])
     x = jnp.arange(3.0)

@@ -197,9 +197,11 @@ class OpenProgram:
     def _made_symbolic(self, types: tuple[Any, ...]) -> _Graph:
         jitted = jax.jit(self._function)
         with _EqualityWatch() as watch:
+            traced = jitted.trace(*types)
+            if traced.jaxpr.effects:  # `jax.export` has no callbacks
+                raise NotImplementedError("it prints or calls Python at run time, for which XLA needs the sizes")
             exported = export.export(jitted)(*types)
         watch.check()
-        traced = jitted.trace(*types)
         symbolic = SymbolicTraced(traced.jaxpr, traced.out_info, exported)
         return _Graph(types, call_of(exported), lambda: symbolic)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import functools
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -111,21 +112,23 @@ def _write(args: Sequence[Any], sep: str, end: str, stream: Any, summarize: int 
         builtins.print(text + end, end="", file=stream)  # in one piece: several devices may print at once
 
 
-def py_function(func: Callable[..., Any], inp: Sequence[Any], Tout: Any) -> Any:
+def py_function(func: Callable[..., Any] | None = None, inp: Sequence[Any] | None = None, Tout: Any = None) -> Any:
     """Call a Python function at run time, on every execution, in program order.
+
+    Without ``func`` it is a decorator: ``@ag.py_function(Tout=jnp.float32)`` makes a function whose every call is such a call.
 
     ``func`` receives `jax.Array`s with values. An exception that it raises ends the call of the `Function` and
     reaches the caller unchanged; Variables then have their values from before the call. There is no derivative
     through the call.
 
     Args:
-      func: the Python function.
+      func: the Python function, or None to get a decorator.
       inp: its positional arguments: a sequence of arrays, or of containers of arrays.
       Tout: the type of its result, or a container of types: a dtype for a scalar; a `TensorSpec` or
         `jax.ShapeDtypeStruct` for an array; None or ``[]`` for no result.
 
     Returns:
-      The result of ``func`` as arrays of the types ``Tout``.
+      The result of ``func`` as arrays of the types ``Tout``; or a decorator.
 
     Raises:
       TypeError: at run time, if the result of ``func`` does not have the types ``Tout``.
@@ -138,14 +141,14 @@ def py_function(func: Callable[..., Any], inp: Sequence[Any], Tout: Any) -> Any:
     >>> int(next_plus(1)), int(next_plus(1))
     (11, 21)
     """
-    return _called(func, inp, Tout, jnp.asarray, "py_function")
+    return _called_or_decorator(func, inp, Tout, jnp.asarray, "py_function")
 
 
-def numpy_function(func: Callable[..., Any], inp: Sequence[Any], Tout: Any) -> Any:
+def numpy_function(func: Callable[..., Any] | None = None, inp: Sequence[Any] | None = None, Tout: Any = None) -> Any:
     """Call a Python function of NumPy arrays at run time, on every execution, in program order.
 
     Args:
-      func: the Python function; its arguments are NumPy arrays.
+      func: the Python function, whose arguments are NumPy arrays; or None to get a decorator, as in `py_function`.
       inp: as in `py_function`.
       Tout: as in `py_function`.
 
@@ -157,7 +160,30 @@ def numpy_function(func: Callable[..., Any], inp: Sequence[Any], Tout: Any) -> A
     >>> float(f(0.0))
     1.0
     """
-    return _called(func, inp, Tout, np.asarray, "numpy_function")
+    return _called_or_decorator(func, inp, Tout, np.asarray, "numpy_function")
+
+
+def _called_or_decorator(
+    func: Callable[..., Any] | None, inp: Sequence[Any] | None, result: Any, convert: Callable[[Any], Any], name: str
+) -> Any:
+    if func is not None and inp is not None:
+        return _called(func, inp, result, convert, name)
+    if func is not None or inp is not None:
+        raise TypeError(
+            f"{name} takes a function and a list of its arguments; or, as a decorator, neither: @{name}(Tout=…)"
+        )
+
+    def decorated(func: Callable[..., Any]) -> Callable[..., Any]:
+        if not callable(func):
+            raise TypeError(f"the decorator {name}(Tout=…) takes a function; got {type(func).__name__}")
+
+        @functools.wraps(func)
+        def call(*args: Any) -> Any:
+            return _called(func, args, result, convert, name)
+
+        return call
+
+    return decorated
 
 
 def _called(func: Callable[..., Any], inp: Sequence[Any], result: Any, convert: Callable[[Any], Any], name: str) -> Any:
