@@ -366,3 +366,41 @@ def test_keras_fits_with_a_converted_train_step():
     model.compile(optimizer=keras.optimizers.Adam(0.05), loss="mse")
     losses = model.fit(X, Y[:, None], epochs=20, batch_size=16, verbose=0).history["loss"]
     assert losses[-1] < 0.5 * losses[0]
+
+
+@pytest.mark.filterwarnings("ignore")  # Keras's own
+def test_a_keras_variable_and_its_optimizer_are_arguments():
+    """As in `tf.function`'s guide, where the second optimizer needs a function of its own."""
+    keras = keras_model()[0]
+
+    @ag.function
+    def train_step(w, x, y, optimizer):
+        with ag.GradientTape() as tape:
+            loss = jnp.sum(jnp.square(w * x - y))
+        gradients = tape.gradient(loss, [w])
+        if loss > 1.0:
+            optimizer.apply_gradients(zip(gradients, [w]))
+        return loss
+
+    x, y = jnp.array([-1.0]), jnp.array([2.0])
+    weights = [keras.Variable(2.0), keras.Variable(1.0)]
+    optimizers = [keras.optimizers.SGD(0.125), keras.optimizers.SGD(0.25)]
+    for w, optimizer in zip(weights, optimizers, strict=True):
+        optimizer.build([w])
+    losses = [[float(train_step(w, x, y, o)) for _ in range(3)] for w, o in zip(weights, optimizers, strict=True)]
+    assert losses == [[16.0, 9.0, 5.0625], [9.0, 2.25, 0.5625]]
+    assert [round(float(w), 4) for w in weights] == [
+        -0.3125,
+        -1.25,
+    ] and train_step.experimental_get_tracing_count() == 2
+
+    @ag.function
+    def scale(variables, by):
+        for variable in variables:
+            variable.assign(variable * by)
+        return variables[0] + variables[1]
+
+    assert float(scale(weights, 2.0)) == float(weights[0]) + float(weights[1]) == -3.125
+    fresh = keras.optimizers.Adam(0.1)
+    with pytest.raises(ag.StagingError, match=r"optimizer.build\(model.trainable_variables\)"):
+        train_step(weights[0], x, y, fresh)

@@ -171,11 +171,10 @@ def may_hold_variables(value: Any) -> bool:
 
 
 def is_node(value: Any) -> bool:
-    """Whether this is an argument by itself, and not by its leaves: an object of flax.nnx, outside of other transforms."""
-    nnx: Any = sys.modules["flax.nnx"]
-    if not isinstance(value, nnx.Pytree) and not (isinstance(value, nnx.Variable) and is_variable(value)):
+    """Whether this is an argument by itself, outside of other transforms: a variable, or an object of flax.nnx, which has leaves."""
+    if not is_nnx_object(value) and not is_variable(value):
         return False
-    parts = [value] if is_variable(value) else [node for _, node in nnx.iter_graph(value)]
+    parts = [value] if is_variable(value) else [node for _, node in sys.modules["flax.nnx"].iter_graph(value)]
     # Of a variable that is linked now, what its library keeps, and not what stands for that.
     return not any(isinstance(_value_of(part) if is_variable(part) else part, jax.core.Tracer) for part in parts)
 
@@ -248,7 +247,8 @@ def _refuse_made_inside(objects: Iterable[Any]) -> None:
                 raise StagingError(
                     f"{user_location()}\n  {name} was created while tracing, and its value is known only at run "
                     "time.\n  "
-                    "Build the model before its first call in a function: call it once outside, or its `build`."
+                    "Build the model or the optimizer before its first call in a function: call it once outside, or its `build`, "
+                    "which an optimizer gives its variables: optimizer.build(model.trainable_variables)."
                 )
 
 
@@ -292,15 +292,15 @@ def node_leaf(argument: NodeArgument) -> StaticLeaf:
 
 
 def held(tree: Any) -> Any:
-    """``tree`` with each object of flax.nnx in a `NodeArgument`; an ``nnx.State``, which is data, as it is."""
+    """``tree`` with each object of flax.nnx and variable of Keras in a `NodeArgument`; an ``nnx.State``, which is data, as it is."""
     nnx: Any = sys.modules.get("flax.nnx")
-    if nnx is None:
+    if nnx is None and "keras" not in sys.modules:
         return tree
 
     nodes: set[int] = set()
 
     def is_whole(part: Any) -> bool:
-        if isinstance(part, nnx.State):
+        if nnx is not None and isinstance(part, nnx.State):
             return True
         if is_node(part):
             nodes.add(id(part))
@@ -315,7 +315,7 @@ def held(tree: Any) -> Any:
 
 def released(tree: Any) -> Any:
     """``tree`` with the objects themselves in the place of each `NodeArgument`."""
-    if "flax.nnx" not in sys.modules:
+    if "flax.nnx" not in sys.modules and "keras" not in sys.modules:
         return tree
     leaves, treedef = jax.tree_util.tree_flatten(tree)
     if not any(type(leaf) is NodeArgument for leaf in leaves):
