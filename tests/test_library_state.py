@@ -348,7 +348,9 @@ def test_layers_without_weights_yet_are_refused():
     import keras
 
     model = keras.Sequential([keras.layers.Dense(2)])
-    with pytest.raises(ag.StagingError, match="was created while tracing(?s:.*)Build the model or the optimizer before"):
+    with pytest.raises(
+        ag.StagingError, match="was created while tracing(?s:.*)Build the model or the optimizer before"
+    ):
         ag.function(lambda x: model(x))(XS[0])
 
 
