@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import autograph as ag
-from autograph.backends.xla.optimize.chains import LONGEST
+from autograph.backends.xla.cost_model import LONGEST_CHAIN
 
 
 def chained(x):
@@ -71,7 +71,7 @@ def conditionals(program, x):
 
 @pytest.mark.parametrize("program", [chained, with_exponentials, in_functions])
 def test_a_chain_is_ended_by_a_conditional(program):
-    assert conditionals(ag.convert(program), jnp.ones(3)) == 20 // (LONGEST + 1)
+    assert conditionals(ag.convert(program), jnp.ones(3)) == 20 // (LONGEST_CHAIN + 1)
 
 
 @pytest.mark.parametrize("program", [independent, of_numbers])
@@ -105,7 +105,7 @@ def test_results_and_derivatives_are_the_same(program, monkeypatch):
         return jax.jit(staged)(x), jax.jit(jax.grad(lambda x: jnp.sum(staged(x))))(x)
 
     found = results()
-    monkeypatch.setattr("autograph.backends.xla.optimize.chains.LONGEST", 10_000)
+    monkeypatch.setattr("autograph.backends.xla.optimize.chains.LONGEST_CHAIN", 10_000)
     wanted = results()
     for a, b in zip(found, wanted, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-6)

@@ -201,6 +201,32 @@ def test_operands_of_a_while_are_consts_of_the_test_and_of_the_body_and_the_carr
     )
 
 
+def test_a_while_of_programs():
+    types = [jax.ShapeDtypeStruct((), jnp.float32)] * 2
+    test = jax_compat.recorded(lambda limit, x: [x < limit], types)
+    body = jax_compat.recorded(lambda limit, x: [x + limit / 4], types)
+    assert jax_compat.run_while(test, body, [jnp.float32(8)], [jnp.float32(1)]) == [9.0]
+
+
+def test_a_function_is_recorded_as_by_make_jaxpr():
+    types = [jax.ShapeDtypeStruct((3,), jnp.float32), jax.ShapeDtypeStruct((), jnp.int32, weak_type=True)]
+    recorded = []
+
+    def outer(y):
+        def f(x, k):
+            return [x * y + k, k]
+
+        recorded.append(jax_compat.recorded(f, types))
+        made = jax.make_jaxpr(f)(*types)
+        assert str(recorded[0]) == str(made) and recorded[0].in_avals == made.in_avals
+        assert recorded[0].out_avals == made.out_avals and recorded[0].consts[0] is y
+        return y
+
+    jax.make_jaxpr(outer)(jnp.ones(3))
+    (equation,) = (each for each in recorded[0].jaxpr.eqns if jax_compat.name_of(each) == "mul")
+    assert __file__ in jax_compat.source_line(equation)
+
+
 def test_operands_of_a_scan_are_consts_carry_and_rows():
     def program(a, b, x, rows):
         return jax.lax.scan(lambda c, row: ((c[0] * a + row.sum(), c[1] + b), (c[0], row)), x, rows)
@@ -457,6 +483,17 @@ def test_a_value_knows_the_equation_that_it_was_recorded_by():
     jax.make_jaxpr(lambda x: jax.jvp(f, (x, x), (x, x)))(x)
     assert [each[0] for each in found] == ["mul"] * 3
     assert found[0] == ["mul", "sin"] and jax_compat.recorded_by(x) is None and jax_compat.recorded_by(1.0) is None
+
+
+def test_numbers_at_hand():
+    found = []
+
+    def f(x):
+        found.extend([jax_compat.number_at_hand(jnp.asarray(3)), jax_compat.number_at_hand(x)])
+        return x
+
+    jax.make_jaxpr(f)(1.0)
+    assert found == [3, None] and jax_compat.number_at_hand(jnp.asarray(2.0)) == 2.0
 
 
 def test_equations_are_counted_while_they_are_recorded():

@@ -250,7 +250,7 @@ def test_errors_are_raised_whatever_a_program_is_lowered_for():
 
 def test_every_platform_that_programs_are_lowered_for_has_its_choices():
     assert set(PLATFORMS) == ALL
-    assert all(each.why_selects and each.why_keeps for each in PLATFORMS.values())
+    assert all(each.why_selects and each.why_keeps and each.why_chunk for each in PLATFORMS.values())
     assert platforms.choices_on("abacus") is PLATFORMS["cpu"]
 
 
@@ -277,6 +277,7 @@ def test_the_document_has_the_table():
         ("| both branches run: operations", lambda choices: f"{choices.selects.operations:,}"),
         ("| and elements of each value", lambda choices: f"{choices.selects.elements:,}"),
         ("| a conditional that writes", lambda c: "stays one" if c.keeps_conditionals_of_writes else "may be a select"),
+        ("| iterations between tests", lambda choices: str(choices.chunk)),
     ):
         (row,) = (line for line in lines if line.startswith(start))
         assert [cell.strip() for cell in row.split("|")[2:-1]] == [of(PLATFORMS[platform]) for platform in columns]

@@ -1,6 +1,6 @@
 """`XlaBackend`: staged statements as `jax.lax` control flow.
 
-Each block is traced once, to a jaxpr (`jax.make_jaxpr` of a closure, which works inside any other trace), and the
+Each block is traced once, to a jaxpr (as by `jax.make_jaxpr` of a closure, inside any other trace), and the
 jaxpr is replayed inside ``cond``, ``while_loop`` or ``scan``. User code runs in the first step only.
 """
 
@@ -103,7 +103,7 @@ class XlaBackend:
             return outputs
 
         run.__wrapped__ = block  # type: ignore[attr-defined] # JAX's errors name the code that is traced
-        program = jax.make_jaxpr(run)(*map(as_struct, operand_types))
+        program = jax_compat.recorded(run, list(map(as_struct, operand_types)))
         return Traced(optimized_block(program), tuple(leaves))
 
     def with_results(

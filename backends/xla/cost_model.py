@@ -77,3 +77,20 @@ UNROLLED_FROM = 1000
 # An operation that costs as much takes most of the time of an iteration, however many are taken at once: 1.02 with an exponential.
 # calibrate: "unrolling".
 LONG_OPERATION = 8
+
+# How many selects of arrays stand one behind another, each tested by what those before it gave, before a conditional ends the chain
+# (`optimize.chains`). XLA takes 0.5, 1.5 and 6.7 s to compile 25, 50 and 100 of selects alone, 0.4, 0.9 and 1.9 s with this, and 0.6,
+# 1.3 and 3.1 s of conditionals alone.
+LONGEST_CHAIN = 8
+
+# Iterations between tests of a loop over whole arrays (`while_ad.chunks`): of a Mandelbrot picture of 120,000 points, 4 take 0.43 of
+# the time that a test each takes, 8 take 0.34, 16 take 0.40.
+CHUNK = 8
+# Smaller arrays stay near the processor, and passes over them cost little. Of a batch of Collatz sequences, Mandelbrot points and square
+# roots a chunk of 8 takes 0.69, 1.09 and 3.8 times the time with 16,384 lanes, 0.69, 0.62 and 0.78 with 32,768, 0.34, 0.28 and 0.70
+# with 262,144.
+CHUNKS_FROM = 32_768
+
+# What it costs to carry a number from one iteration to the next, in additions (`while_ad.exits`): a search of 84,000 steps that carries
+# four takes 421 us, one that carries one 153 us, with as many operations in each.
+CARRIED_NUMBER = 3

@@ -14,14 +14,16 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cache
+from inspect import unwrap
 from types import MappingProxyType
 from typing import Any
 
 import jax
 import jax.export
 import numpy as np
+from jax.api_util import shaped_abstractify
 from jax.experimental.hijax import register_hitype
-from jax.extend import source_info_util
+from jax.extend import linear_util, source_info_util
 from jax.extend.core import ClosedJaxpr as ClosedJaxpr
 from jax.extend.core import (
     DebugInfo,
@@ -50,6 +52,18 @@ from autograph.runtime.errors import cell_of
 
 _SOURCE_LINE = re.compile(r"(.+):(\d+):(\d+) \((.*)\)", re.DOTALL)
 _PART = DebugInfo("part of a program", "autograph", None, None)
+
+
+def recorded(function: Callable[..., Sequence[Any]], types: Sequence[Any]) -> ClosedJaxpr:
+    """A function of arrays of these types, which gives a list of arrays, as a program.
+
+    What `jax.make_jaxpr` does, without the function being prepared as one that a user jits: a tenth of the time.
+    """
+    avals = [shaped_abstractify(each) if isinstance(each, jax.ShapeDtypeStruct) else each for each in types]
+    code = unwrap(function).__code__
+    about = DebugInfo("autograph", f"{code.co_name} at {code.co_filename}:{code.co_firstlineno}", None, None)
+    jaxpr, _, consts = pe.trace_to_jaxpr_dynamic(linear_util.wrap_init(function, debug_info=about), avals)
+    return ClosedJaxpr(jaxpr, consts)
 
 
 def is_literal(atom: Any) -> bool:
@@ -287,6 +301,13 @@ def while_of(equation: Any) -> While:
     return While(params["cond_jaxpr"], params["body_jaxpr"], params["cond_nconsts"], params["body_nconsts"])
 
 
+def run_while(test: ClosedJaxpr, body: ClosedJaxpr, consts: Sequence[Any], start: Sequence[Any]) -> list[Any]:
+    """`jax.lax.while_loop` of programs of consts and carry, whose types are settled, without tracing them again."""
+    count = len(consts)
+    params = dict(cond_nconsts=count, cond_jaxpr=test, body_nconsts=count, body_jaxpr=body)
+    return list(jax.lax.while_p.bind(*consts, *consts, *start, **params))
+
+
 @dataclass(frozen=True)
 class Scan:
     """A `Kind.SCAN`: operands are ``consts``, the carry, ``carried`` in number, and arrays by rows."""
@@ -514,6 +535,14 @@ def equations_recorded() -> int:
     while trace is not None and not hasattr(trace, "frame"):
         trace = trace_around(trace)
     return 0 if trace is None else len(trace.frame.tracing_eqns)
+
+
+def number_at_hand(value: Any) -> Any:
+    """What an array holds, if that is known without running anything: no tracer, or one that is recorded as a literal. Else None."""
+    if not is_tracer(value):
+        return value
+    atom = getattr(value, "val", None)
+    return atom.val if atom is not None and is_literal(atom) else None
 
 
 def recorded_by(value: Any) -> Any:

@@ -15,7 +15,7 @@ from autograph.backends.xla.jax_compat import ClosedJaxpr, Kind
 
 
 def trace(function: Callable[..., Sequence[Any]], avals: Sequence[Any]) -> ClosedJaxpr:
-    return jax.make_jaxpr(function)(*avals)
+    return jax_compat.recorded(function, avals)
 
 
 def close_all(

@@ -12,16 +12,16 @@ from __future__ import annotations
 from typing import Any
 
 from autograph.backends.xla import jax_compat
+from autograph.backends.xla.cost_model import LONGEST_CHAIN
 from autograph.backends.xla.jax_compat import Kind
 
-LONGEST = 8
 # How many equations are looked at to find out: in longer ones, which are rare, a chain may be longer.
 _MOST_SEEN = 400
 
 
 def is_at_limit(predicate: Any) -> bool:
     """Whether a predicate comes after a chain of selects that is to get no longer."""
-    return _length(predicate) >= LONGEST
+    return _length(predicate) >= LONGEST_CHAIN
 
 
 def _length(value: Any) -> int:

@@ -136,9 +136,12 @@ def equation_cost(equation: Any, limits: Limits = EVERYWHERE) -> float:
         return np.inf if program is None else cost(program.jaxpr, limits)
     if kind is Kind.COND:
         return 1 + sum(cost(branch.jaxpr, limits) for branch in jax_compat.branches(equation))
-    if name in _ANY_DTYPE or name in _INTEGERS_ONLY:
-        return OPERATIONS.get(name, 1)
-    return OPERATIONS.get(name, np.inf)
+    return operation_cost(name)
+
+
+def operation_cost(name: str) -> float:
+    """What an operation on single numbers costs, in additions; infinite of one that must run only where it is taken."""
+    return OPERATIONS.get(name, 1 if name in _ANY_DTYPE or name in _INTEGERS_ONLY else np.inf)
 
 
 def _is_small(leaf: Any) -> bool:

@@ -9,10 +9,12 @@ import jax
 import jax.numpy as jnp
 
 from autograph.backends.xla import jax_compat
+from autograph.backends.xla.branches import cond
 from autograph.backends.xla.dependence import moving_of, split
 from autograph.backends.xla.jax_compat import ClosedJaxpr, no_tangent, replay, strong
 from autograph.backends.xla.tracing import INTEGER, conform, leading, mapped, merge, on_mesh, only, trace
 from autograph.backends.xla.while_ad.checkpoints import Plan
+from autograph.backends.xla.while_ad.exits import by_test
 from autograph.backends.xla.while_ad.program import LoopProgram, close
 from autograph.backends.xla.while_ad.rows import Rows
 
@@ -38,7 +40,15 @@ def while_loop(
         # XLA on CPU crashes on a loop with callbacks in it whose test it finds to be false: it is not to look.
         return jax.lax.while_loop(lambda carry: jax.lax.optimization_barrier(goes_on(carry)), step, values)
     program, consts = closed
-    return bind_loop(program, consts, values)
+    early = by_test(program, values)
+    if early is None:
+        return bind_loop(program, consts, values)
+    carry = early.whole(values, bind_loop(early.program, *early.operands(consts, values)))
+    return cond(
+        program.goes_on(consts, carry),
+        lambda: program.step(consts, carry),
+        lambda: conform(carry, program.carry_avals),
+    )
 
 
 def bind_loop(program: LoopProgram, consts: Sequence[Any], start: Sequence[Any]) -> list[Any]:
@@ -47,8 +57,8 @@ def bind_loop(program: LoopProgram, consts: Sequence[Any], start: Sequence[Any])
     return loop_p.bind(*consts, *start, program=program, cond_jaxpr=program.test, body_jaxpr=program.body)
 
 
-def _run_loop(*operands: Any, program: LoopProgram, **_: Any) -> list[Any]:
-    return program.run(*program.split(operands))
+def _run_on(platform: str, *, program: LoopProgram, **_: Any) -> Callable[..., list[Any]]:
+    return program.form_on(platform)
 
 
 def _loop_types(*_: Any, program: LoopProgram, **__: Any) -> list[Any]:
@@ -214,5 +224,5 @@ def lane_dims(flags: Sequence[bool]) -> list[Any]:
     return [0 if flag else None for flag in flags]
 
 
-jax_compat.define(loop_p, types=_loop_types, run=_run_loop, jvp=_loop_jvp, batch=_loop_batch)
+jax_compat.define(loop_p, types=_loop_types, run_on=_run_on, jvp=_loop_jvp, batch=_loop_batch)
 jax_compat.define(record_p, types=_record_types, run=_run_record, jvp=_record_jvp, batch=_record_batch)

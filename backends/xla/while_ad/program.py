@@ -6,14 +6,17 @@ the loop reads from outside is among its consts, so that derivatives reach it.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 
+from autograph.backends.xla import jax_compat
 from autograph.backends.xla.dependence import Flags, closure, dependents, requirements, split
 from autograph.backends.xla.jax_compat import ClosedJaxpr, replay, strong
+from autograph.backends.xla.platforms import choices_on
 from autograph.backends.xla.tracing import (
     anything,
     choose,
@@ -27,6 +30,7 @@ from autograph.backends.xla.tracing import (
     only,
     trace,
 )
+from autograph.backends.xla.while_ad.chunks import Chunks, chunked
 
 
 class LoopProgram:
@@ -61,6 +65,7 @@ class LoopProgram:
         self._smooth = smooth
         self._made_smooth: ClosedJaxpr | None = None
         self._derivatives: dict[tuple[Flags, Flags], LoopProgram] = {}
+        self._forms = functools.cache(self._in_chunks_of)  # one function for all platforms that have it
 
     def __repr__(self) -> str:
         return f"LoopProgram(consts={self.consts}, carry={len(self.carry_avals)})"
@@ -94,11 +99,32 @@ class LoopProgram:
 
     def run(self, consts: Sequence[Any], start: Sequence[Any]) -> list[Any]:
         """The loop as `jax.lax` has it."""
+        if self.body.out_avals == self.carry_avals:
+            return jax_compat.run_while(self.test, self.body, consts, conform(start, self.carry_avals))
         return jax.lax.while_loop(
             lambda carry: self.goes_on(consts, carry),
             lambda carry: self.step(consts, carry),
             conform(start, self.carry_avals),
         )
+
+    def form_on(self, platform: str) -> Callable[..., list[Any]]:
+        """The loop as it is lowered for a platform: of consts and start, one after the other, the last carry."""
+        length = choices_on(platform).chunk
+        return self._forms(length if length > 1 and self.chunks is not None else 1)
+
+    def _in_chunks_of(self, length: int) -> Callable[..., list[Any]]:
+        chunks = self.chunks
+
+        def run(*operands: Any) -> list[Any]:
+            consts, start = self.split(operands)
+            return self.run(consts, start) if chunks is None or length == 1 else chunks.run(length, consts, start)
+
+        return run
+
+    @functools.cached_property
+    def chunks(self) -> Chunks | None:
+        """How it runs in chunks, if it may."""
+        return chunked(self.body, self.test, self.consts)
 
     def closure(self, consts: Sequence[bool], carry: Sequence[bool], *, smoothly: bool) -> Flags:
         """Which of the carry come to depend on what is marked (``smoothly``: with a derivative)."""

@@ -32,6 +32,7 @@ from autograph.runtime.layouts.statement_variables import (
     values_in,
 )
 from autograph.runtime.staging.policy.opaque import OpaqueCalls
+from autograph.runtime.staging.policy.plain_code import is_plain_arithmetic
 from autograph.runtime.staging.statements.joined_parts import EndParts, JoinedParts
 from autograph.runtime.staging.statements.joins import RAISES, RESULT, BranchEnd, Join, side_of
 from autograph.runtime.staging.statements.nones import Facts, TestFacts, narrowed
@@ -119,6 +120,10 @@ class Conditionals:
         return value
 
     def _staged_and(self, test: Any, kept: Any, operand: Thunk, names: Sequence[str], is_test: bool) -> Any:
+        if (second := self._computed_in_place(kept, operand, is_test)) is not None:
+            both = self.backend.predicate(test) & second
+            self.facts.note(both, self.facts.of(test)[0] + self.facts.of(second)[0], ())
+            return both
         variables = find_variables(names, (operand,), missing_is_global=False)
         learnt: list[Any] = []
 
@@ -132,6 +137,10 @@ class Conditionals:
         return result
 
     def _staged_or(self, test: Any, kept: Any, operand: Thunk, names: Sequence[str], is_test: bool) -> Any:
+        if (second := self._computed_in_place(kept, operand, is_test)) is not None:
+            either = self.backend.predicate(test) | second
+            self.facts.note(either, (), self.facts.of(test)[1] + self.facts.of(second)[1])
+            return either
         variables = find_variables(names, (operand,), missing_is_global=False)
         learnt: list[Any] = []
 
@@ -144,6 +153,25 @@ class Conditionals:
         result = self.staged_if(test, lambda: present, rest, variables, Snapshot((operand,), variables))
         self.facts.note(result, (), self.facts.of(test)[1] + sum(learnt, ()))
         return result
+
+    def _computed_in_place(self, kept: Any, operand: Thunk, is_test: bool) -> Any:
+        """The truth of an operand that may as well be computed where Python would not; None if it may not, or is not traced.
+
+        As a branch it would be traced to a program of its own. Unless only the truth is asked for, both are truth values.
+        """
+        if not is_plain_arithmetic(operand) or not (is_test or self._is_truth(kept)):
+            return None
+        try:
+            value = operand()
+            may_join = self.backend.is_traced(value) and (is_test or self._is_truth(value))
+            return self.truth(value) if may_join else None
+        except Exception:  # which Python raises on one path only
+            return None
+
+    def _is_truth(self, value: Any) -> bool:
+        """Whether a value is an array of one truth value."""
+        found = self.backend.type_of(value) if self.backend.is_traced(value) else None
+        return found is not None and found.shape == () and found.dtype == jnp.bool_
 
     def not_(self, value: Any) -> Any:
         """``not value``."""
