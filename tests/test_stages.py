@@ -168,3 +168,47 @@ def test_shardings_of_arguments():
     f = ag.function(clipped, in_shardings=(place, None))
     assert f.eval_shape(X)[0].shape == (4,)
     assert jax.export.export(f)(X).call(4 * jnp.ones(4))[0].tolist() == [0.5] * 4
+
+
+def test_what_is_compiled_is_called_as_it_was_lowered():
+    @ag.function
+    def f(weights, x, n, *, scale):
+        for _ in range(n):
+            if x.sum() > 0:
+                x = x * weights["w"] + scale
+        return {"y": x, "kind": "done"}
+
+    weights, x, scale = {"w": jnp.full(2, 2.0)}, jnp.ones(2), jnp.float32(1)
+    compiled = f.lower(weights, x, 3, scale=scale).compile()
+    wanted = f(weights, 3 * x, 3, scale=scale)
+    found = compiled(weights, 3 * x, scale=scale)
+    assert found["y"].tolist() == wanted["y"].tolist() and found["kind"] == "done"
+    assert compiled.cost_analysis()["flops"] > 0
+    for args, kwargs in [((weights, x), {}), ((weights, x, scale), {}), ((weights, x, 3), {"scale": scale})]:
+        with pytest.raises(TypeError, match=r"f was lowered for 2 arguments by position and `scale` by name"):
+            compiled(*args, **kwargs)
+    with pytest.raises(TypeError):
+        compiled(weights, jnp.ones(3), scale=scale)
+
+
+def test_what_is_compiled_under_an_input_signature():
+    f = ag.function(lambda pair, x: pair[0] * x + pair[1], [(ag.TensorSpec([]), ag.TensorSpec([])), ag.TensorSpec([2])])
+    compiled = f.lower().compile()
+    one = jnp.float32(1)
+    assert compiled((one, one), jnp.ones(2)).tolist() == [2, 2]
+
+
+def test_what_is_compiled_of_a_method_with_variables():
+    class Scale(ag.Module):
+        def __init__(self):
+            self.k = ag.Variable(3.0)
+
+        @ag.function
+        def by(self, batch, *, step):
+            self.k.assign_add(step)
+            return batch["x"] * self.k
+
+    scale, batch = Scale(), {"x": jnp.ones(2)}
+    compiled = scale.by.lower(batch, step=jnp.float32(1)).compile()
+    result, (k,) = compiled(scale.k.value, batch, step=jnp.float32(2))
+    assert result.tolist() == [5, 5] and float(k) == 5 and float(scale.k.value) == 3

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -44,8 +44,48 @@ def lower(function: Any, *args: Any, platforms: Sequence[str] | None = None, **k
     """
     signature, arrays = function._given(args, kwargs)
     types = placed_types(function.__name__, signature, arrays, function._options.in_shardings)
-    program, operands = function._entry(signature, _is_open(function)).program.staged(types)
-    return JOINT.staging.lowered(program, operands, platforms, function._options.compile or {})
+    program = function._entry(signature, _is_open(function)).program
+    jitted, operands = program.staged(types)
+    inputs = _inputs(function, signature, arrays, args, kwargs)
+    count = len(operands) - len(types)
+
+    def call(compiled: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        _, arrays = function._given(*inputs.complete(args[count:], kwargs))
+        result = compiled(*args[:count], *arrays)
+        return (finished(result[0]), result[1]) if program.has_state else finished(result)
+
+    return Lowered(JOINT.staging.lowered(jitted, operands, platforms, function._options.compile or {}), call)
+
+
+class Lowered:
+    """A function lowered for some arguments, as `jax.stages.Lowered`: what is not said here is that object's."""
+
+    def __init__(self, lowered: Any, call: Callable[[Any, Sequence[Any], Mapping[str, Any]], Any]) -> None:
+        self._lowered, self._call = lowered, call
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._lowered, name)
+
+    def compile(self, target: str | None = None, **options: Any) -> Compiled:
+        """Compile the program, for a target that need not be attached; by default for the machine that is here."""
+        return Compiled(self._lowered.compile(target, **options), self._call)
+
+
+class Compiled:
+    """A compiled function, as `jax.stages.Compiled`: what is not said here is that object's.
+
+    It is called as the function was lowered, without the Python values among the arguments. Of a function that uses Variables
+    their values come first, and the result is that of the function and a list of the new values.
+    """
+
+    def __init__(self, compiled: Any, call: Callable[[Any, Sequence[Any], Mapping[str, Any]], Any]) -> None:
+        self._compiled, self._call = compiled, call
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._compiled, name)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._call(self._compiled, args, kwargs)
 
 
 def trace(function: Any, *args: Any, **kwargs: Any) -> Any:
@@ -99,12 +139,9 @@ def eval_shape(function: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def _traced(function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], may_write: bool) -> Any:
-    if function._options.input_signature is not None:
-        signature, arrays = function._given(args, kwargs)
-        args, kwargs = signature.arguments(arrays)[0][: len(function._options.input_signature)], {}
-    args, kwargs = _with_types((args, kwargs), function._tools.symbolic_types)
-    inputs = _Inputs(function._arguments, args, kwargs)
     signature, arrays = function._given(args, kwargs)
+    inputs = _inputs(function, signature, arrays, args, kwargs)
+    signature, arrays = function._given(inputs.args, inputs.kwargs)
     values, program = _pure(function, signature, [_type(array) for array in arrays], may_write)
 
     def run(*args: Any, **kwargs: Any) -> Any:
@@ -115,6 +152,16 @@ def _traced(function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], may
 
     run.__name__ = run.__qualname__ = function.__name__
     return JOINT.staging.traced(run, *inputs.taken())
+
+
+def _inputs(
+    function: Any, signature: Any, arrays: Sequence[Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> _Inputs:
+    """The arguments of a call of this signature, or of all calls if the function has an ``input_signature``."""
+    if function._options.input_signature is not None:
+        args, kwargs = signature.arguments(arrays)[0][: len(function._options.input_signature)], {}
+    args, kwargs = _with_types((args, kwargs), function._tools.symbolic_types)
+    return _Inputs(function._arguments, args, kwargs)
 
 
 def _pure(function: Any, signature: Any, types: Sequence[Any], may_write: bool) -> tuple[list[Any], Callable[..., Any]]:
@@ -149,25 +196,40 @@ def _type(array: Any) -> Any:
 
 
 class _Inputs:
-    """The arguments of a call, those without arrays apart."""
+    """The arguments of a call, those without arrays apart.
+
+    Attributes: args, kwargs (the arguments).
+    """
 
     def __init__(self, arguments: Arguments, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
         static = set(arguments.static.places([*arguments.positional, *map(str, args)], len(arguments.positional)))
-        self._args, self._kwargs = args, kwargs
+        self.args, self.kwargs, self._name = args, kwargs, arguments.name
         self._places = {k for k, value in enumerate(args) if k not in static and _has_array(value)}
         self._names = {n for n, value in kwargs.items() if n not in arguments.static.names and _has_array(value)}
 
     def taken(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The arguments with arrays, and nothing but those in them."""
-        args = tuple(_arrays(value) for k, value in enumerate(self._args) if k in self._places)
-        return args, {name: _arrays(value) for name, value in self._kwargs.items() if name in self._names}
+        args = tuple(_arrays(value) for k, value in enumerate(self.args) if k in self._places)
+        return args, {name: _arrays(value) for name, value in self.kwargs.items() if name in self._names}
 
     def complete(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """All arguments, these in the places of those with arrays."""
+        if len(args) != len(self._places) or kwargs.keys() != self._names:
+            raise TypeError(
+                f"{self._name} was lowered for {_listed(len(self._places), self._names)}, and is called with "
+                f"{_listed(len(args), kwargs)}. Call it as it was lowered, without the Python values among the arguments."
+            )
         pending = iter(args)
-        every = [_filled(v, next(pending)) if k in self._places else v for k, v in enumerate(self._args)]
-        named = {n: _filled(v, kwargs[n]) if n in self._names else v for n, v in self._kwargs.items()}
+        every = [_filled(v, next(pending)) if k in self._places else v for k, v in enumerate(self.args)]
+        named = {n: _filled(v, kwargs[n]) if n in self._names else v for n, v in self.kwargs.items()}
         return tuple(every), named
+
+
+def _listed(count: int, names: Iterable[str]) -> str:
+    """Arguments in words: ``2 arguments by position and `k` by name``."""
+    text = f"{count} argument{'' if count == 1 else 's'} by position"
+    named = ", ".join(f"`{name}`" for name in sorted(names))
+    return f"{text} and {named} by name" if named else text
 
 
 def _is_input(leaf: Any) -> bool:
