@@ -29,6 +29,7 @@ napoleon_google_docstring = True
 napoleon_numpy_docstring = False
 highlight_language = "python"
 nitpicky = False
+smartquotes = False  # quotes in the code of tables stay what they are
 
 html_theme = "furo"  # fonts of the system; nothing is loaded from elsewhere
 html_title = "autograph"

@@ -335,7 +335,44 @@ def closes(x):
     return x, r.open
 
 
+def counts_in_a_loop_without_a_name(x):
+    counts = Swallow(ValueError)
+    for k in range(4):
+        with counts:
+            if x < k - 2:
+                raise ValueError(k)
+    return counts.count
+
+
+def counts_twice(x):
+    counts = Swallow(LookupError)
+    with counts:
+        if x < 2:
+            raise KeyError("low")
+    with counts:
+        x = x + 1
+        if x > 3:
+            raise IndexError("high")
+    return counts.count, x
+
+
+def counts_on_an_attribute(x):
+    class Job:
+        pass
+
+    job = Job()
+    job.guard, job.done = Swallow(ValueError), 0
+    with job.guard:
+        if x > 1:
+            raise ValueError
+        job.done += 1
+    return job.guard.count, job.done
+
+
 PROGRAMS = [
+    counts_in_a_loop_without_a_name,
+    counts_twice,
+    counts_on_an_attribute,
     swallows_some,
     suppressed_in_a_loop,
     returns_out_of_one_that_swallows,

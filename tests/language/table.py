@@ -6,6 +6,7 @@ An example is the body of a function `f` of the variables after ``?``; what stan
 from __future__ import annotations
 
 import ast
+import contextlib
 import functools
 import html
 import linecache
@@ -51,7 +52,15 @@ class Row:
         """The example as a function, made anew."""
         source = self.source()
         linecache.cache[self.filename] = (len(source), None, source.splitlines(keepends=True), self.filename)
-        scope = {"jax": jax, "jnp": jnp, "np": np, "ag": ag, "functools": functools, "__name__": "example"}
+        scope = {
+            "jax": jax,
+            "jnp": jnp,
+            "np": np,
+            "ag": ag,
+            "contextlib": contextlib,
+            "functools": functools,
+            "__name__": "example",
+        }
         exec(compile(source, self.filename, "exec"), scope)
         return scope["f"]
 
@@ -115,7 +124,9 @@ def shown(value: Any) -> str:
 
 def _example(row: Row) -> str:
     code = html.escape(row.code.replace("---\n", "\n").rstrip("\n"), quote=False)
-    return "<pre>" + code.replace("|", "&#124;").replace("\n", "<br>") + "</pre>"
+    for mark in "|*_`[":  # which Markdown gives a meaning in a table's cell, between tags of HTML, too
+        code = code.replace(mark, f"&#{ord(mark)};")
+    return "<pre>" + code.replace("\n", "<br>") + "</pre>"
 
 
 def _given(row: Row) -> str:

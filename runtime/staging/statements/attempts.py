@@ -243,8 +243,14 @@ class Attempts:
             with self._managers.manager(manager) as entered:
                 body(entered)
             return
-        enter, leave = methods
-        statement = _Statement(self, [body], variables, [*variables, *find_variables(found, [body])], result)
+        enter, leave_manager = methods
+
+        def leave(*error: Any) -> Any:
+            return leave_manager(*error)
+
+        # By the functions of a statement it is known what its blocks may write to: by this one, the manager.
+        functions = [body, leave]
+        statement = _Statement(self, functions, variables, [*variables, *find_variables(found, [body])], result)
         statement.run_managed(enter, body, leave)
 
 
