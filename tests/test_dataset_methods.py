@@ -42,6 +42,23 @@ def test_reduce_to_a_container_from_elements_that_are_tuples():
         assert jax.tree.map(float, found) == {"range": (0.0, 20.0), "count": 21.0}
 
 
+def test_reduce_may_write_to_its_state():
+    """As in `tf.data`'s guide, where the states are dicts."""
+
+    def count(counts, batch):
+        counts["odd"] += (batch % 2 == 1).sum()
+        if batch.sum() > 10:
+            counts["large"] += 1
+        return counts
+
+    start = {"odd": 0, "large": 0}
+    for found in both(lambda data: data.reduce(start, count), lambda: numbers(10).batch(3)):
+        assert jax.tree.map(int, found) == {"odd": 5, "large": 2}
+    assert start == {"odd": 0, "large": 0}
+    states = numbers(4).scan(start, lambda state, k: (count(state, k * 6), state["large"]))
+    assert [int(k) for k in states] == [0, 0, 1, 2]
+
+
 def test_reduce_of_nothing_and_with_effects():
     seen = []
 

@@ -404,3 +404,19 @@ def test_a_keras_variable_and_its_optimizer_are_arguments():
     fresh = keras.optimizers.Adam(0.1)
     with pytest.raises(ag.StagingError, match=r"optimizer.build\(model.trainable_variables\)"):
         train_step(weights[0], x, y, fresh)
+
+
+@pytest.mark.filterwarnings("ignore")  # Keras's own
+def test_keras_fits_a_dataset_of_ours():
+    keras = keras_model()[0]
+    x = np.random.default_rng(0).normal(size=(96, 3)).astype(np.float32)
+    y = x @ np.array([1.0, 2.0, 3.0], np.float32)
+    data = ag.Dataset.from_tensor_slices((x, y)).shuffle(seed=1).batch(32)
+    model = keras.Sequential([keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    epochs = {"steps_per_epoch": len(data), "epochs": 30, "shuffle": False, "verbose": 0}
+    losses = model.fit(data.repeat().as_numpy_iterator(), **epochs).history["loss"]
+    assert losses[-1] < 0.2 * losses[0]
+    assert model.evaluate(data.as_numpy_iterator(), verbose=0) < losses[-2]
+    inputs = ag.Dataset.from_tensor_slices((x,)).batch(32)
+    assert model.predict(inputs.as_numpy_iterator(), verbose=0).shape == (96, 1)

@@ -948,6 +948,9 @@ class Dataset:
 
         def reduced(state: Any) -> Any:
             called = JOINT.operators.call(reduce_func)
+            state = jax.tree_util.tree_map(
+                lambda leaf: leaf, state
+            )  # containers of its own, which reduce_func may write to
 
             def body(element: Any) -> None:
                 nonlocal state
