@@ -17,6 +17,7 @@ import tests.aliasing.looped
 import tests.aliasing.made
 import tests.aliasing.rebound
 import tests.aliasing.staged
+import tests.aliasing.written
 from tests.aliasing import HAZARDS, OUTSIDE, PROGRAMS
 
 NUMBERS = [0, 1, 2, 3]
@@ -58,6 +59,7 @@ def test_there_are_programs_of_each_kind():
         tests.aliasing.made.__name__,
         tests.aliasing.rebound.__name__,
         tests.aliasing.staged.__name__,
+        tests.aliasing.written.__name__,
     }
     assert len(PROGRAMS) > 100 and len(HAZARDS) > 20 and len(OUTSIDE) > 2
 

@@ -102,8 +102,7 @@ class _Walk:
         if not isinstance(node, gast.AugAssign | gast.Delete):
             return []
         targets = node.targets if isinstance(node, gast.Delete) else [node.target]
-        used = {part.id for part in walk_scope(targets) if isinstance(part, gast.Name)}
-        return _checks(self.context, sorted(used & self.local_names - defined), False, node)
+        return _checks(self.context, sorted(_used(targets) & self.local_names - defined), False, node)
 
     def statement(self, node: gast.AST, defined: set[str]) -> _Names:
         if isinstance(node, gast.If):
@@ -250,9 +249,8 @@ class _CheckReads(gast.NodeTransformer):
 
     def visit_AugAssign(self, node: gast.AST) -> gast.AST | list[gast.AST]:
         """Of a function that was found inside another: the variable is the outer one's."""
-        used = {part.id for part in walk_scope([node.target]) if isinstance(part, gast.Name)}
         node.value = self.visit(node.value)
-        return [*_checks(self.context, sorted(used & self.risky), self.is_free, node), node]
+        return [*_checks(self.context, sorted(_used([node.target]) & self.risky), self.is_free, node), node]
 
     def visit_AnnAssign(self, node: gast.AST) -> gast.AST:
         node.value = node.value and self.visit(node.value)
@@ -359,3 +357,10 @@ def _surely_runs(iterable: gast.AST) -> bool:
         return bool(range(*(gast.literal_eval(argument) for argument in iterable.args)))
     except (ValueError, TypeError):
         return False
+
+
+def _used(targets: Sequence[gast.AST]) -> set[str]:
+    """The names that an augmented assignment to these targets, or their deletion, reads, those that they bind themselves left out."""
+    parts = list(walk_scope(targets))
+    bound = {part.target.id for part in parts if isinstance(part, gast.NamedExpr)}
+    return {part.id for part in parts if isinstance(part, gast.Name)} - bound

@@ -147,6 +147,12 @@ def is_unknown(value: Any) -> bool:
     return type(value) is Unknown or isinstance(value, _UnknownContents)
 
 
+def check_known(value: Any) -> None:
+    """Raise if a value, which is asked for what it is, is unknown."""
+    if type(value) is Unknown:
+        value.raise_error()
+
+
 def holds_unknown(owner: Any, contents: Any) -> bool:
     """Whether a container, which holds these contents, or a part of it is unknown."""
     if is_unknown(owner):

@@ -86,7 +86,10 @@ class AliasedWrites:
         if alias.condition is False:
             return
         if keys is None:
-            self._replace(alias, write)
+            if _is_container(write.part) and _is_container(other):
+                self._replace(alias, write)
+            else:
+                self._make_unknown(alias, write, None)
             return
         held = _state(other)
         for key in keys:
@@ -135,7 +138,7 @@ class AliasedWrites:
     def _replace(self, alias: Alias, write: _Write) -> None:
         """Write what does not keep the keys, or the number of items."""
         other, held = alias.part, write.held
-        fits = _is_container(other) and (has_contents(other) or not isinstance(held, Padded))
+        fits = has_contents(other) or not isinstance(held, Padded)
 
         def replace() -> None:
             place = ContentsPlace(other)
@@ -155,9 +158,12 @@ class AliasedWrites:
 
     def _make_unknown(self, alias: Alias, write: _Write, keys: Collection[Any] | None) -> None:
         subject = described(write.part, write.attribute)
-        if keys is None and write.attribute is not None:
+        is_same = write.attribute is not None and all(
+            write.attribute in _state(each) for each in (write.part, alias.part)
+        )
+        if keys is None and is_same:
             keys = [write.attribute]
-        if keys is None and not can_be_of_unknown_length(alias.part):
+        if keys is None and not can_be_of_unknown_length(alias.part):  # nor which attributes there are
             raise refused(subject, write.line, alias.where, "another variable refers to")
         if not self._journal.make_unknown(alias.part, refused_read(subject, write.line, alias.where), keys):
             raise refused(subject, write.line, alias.where, "another variable refers to")

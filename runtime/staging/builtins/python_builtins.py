@@ -33,6 +33,7 @@ from autograph.runtime.effects.raise_sites import DeferredText, text_of_error
 from autograph.runtime.effects.raising import is_after_raise, remade
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.journal import Journal
+from autograph.runtime.heap.unknown import check_known
 from autograph.runtime.layouts.one_of import OneOf, each_purely
 from autograph.runtime.layouts.optional import Optional
 from autograph.runtime.layouts.statement_variables import holds_traced, value_of
@@ -103,6 +104,8 @@ class Builtins:
             builtins.print: self._print,
             builtins.len: self._len,
             builtins.isinstance: _is_instance,
+            builtins.type: _of_known(builtins.type),
+            builtins.callable: _of_known(builtins.callable),
             builtins.next: self._next,
             builtins.iter: self._iter,
             contextlib.suppress: self.suppress,
@@ -420,6 +423,17 @@ class _Sized:
         return self._size
 
 
+def _of_known(called: Callable[..., Any]) -> Callable[..., Any]:
+    """A builtin function that asks what its first argument is, whatever that holds."""
+
+    def ask(value: Any, *rest: Any, **options: Any) -> Any:
+        check_known(value)
+        return called(value, *rest, **options)
+
+    return ask
+
+
 def _is_instance(value: Any, kinds: Any) -> bool:
     """``isinstance``, in which a deque is no list."""
+    check_known(value)
     return isinstance(collections.deque() if type(value) is TracedDeque else value, kinds)

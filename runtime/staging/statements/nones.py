@@ -14,6 +14,7 @@ import numpy as np
 
 from autograph.backends.base import Backend
 from autograph.runtime.errors import StagingError
+from autograph.runtime.heap.unknown import check_known
 from autograph.runtime.layouts.one_of import CHOICES
 from autograph.runtime.layouts.optional import CHECKS, Optional, held_in, is_known, knowing, present_in
 from autograph.runtime.layouts.statement_variables import Snapshot, tested
@@ -76,6 +77,7 @@ class Nones:
     def is_none(self, value: Any) -> Any:
         """``value is None``, a traced bool if only run time knows."""
         if not isinstance(value, Optional):
+            check_known(value)
             return value is None
         if is_known(present_in(value), True) or is_known(present_in(value), False):
             return is_known(present_in(value), False)
@@ -87,10 +89,13 @@ class Nones:
 
     def is_(self, one: Any, other: Any) -> Any:
         """``one is other``, a traced bool if only run time knows."""
+        check_known(one)
+        check_known(other)
         return is_identical(one, other)
 
     def is_bool(self, value: Any, wanted: bool) -> Any:
         """``value is True`` or ``value is False``: a traced bool stands for Python's."""
+        check_known(value)
         if not self.backend.is_traced(value) or getattr(value, "dtype", None) != np.bool_ or value.shape != ():
             return value is wanted
         return value if wanted else ~value
