@@ -94,29 +94,35 @@ class State:
         read = "; ".join(f"x{k} = v{k}._value" for k in range(count))
         values = "".join(f"x{k}, " for k in range(count))
         same = " and ".join(f"v{k}._value is x{k}" for k in range(count))
-        if not self.written and not self._runs_once:  # one look at all values, which nobody takes away, needs no lock
-            body = f"""
-        {read}
-        return jitted({values}{given})[0]"""
-        elif len(self.written) == 1 and not self._runs_once:  # whatever else changes meanwhile is noticed
-            body = f"""
-        with lock:
-            number = commits.number; {read}
-            result, (new,) = jitted({values}{given})
-            if type(result) is Guarded:
-                result.check()
-            if commits.number == number or ({same}):
-                commits.number += 1; v0._value = new
-                return result
-        return holding_all(({given}))"""
-        else:
-            body = f"""
-        return holding_all(({given}))"""
+        holding_all = f"return holding_all(({given}))"
+        if self._runs_once:
+            lines = [holding_all]
+        elif not self.written:  # one look at all values, which nobody takes away, needs no lock
+            lines = [read, f"return jitted({values}{given})[0]"]
+        else:  # what is written is locked; whatever else changes meanwhile is noticed
+            run = [
+                f"number = commits.number; {read}",
+                f"result, new = jitted({values}{given})",
+                "if type(result) is Guarded: result.check()",
+                f"{''.join(f'n{k}, ' for k in range(self._count))} = new",
+                f"if commits.number == number or ({same}):",
+                f"    commits.number += 1; {'; '.join(f'v{k}._value = n{k}' for k in range(self._count))}",
+                "    return result",
+            ]
+            if self._count == 1:
+                lines = ["with lock:", *(f"    {line}" for line in run), holding_all]
+            else:
+                lines = ["held = []", "try:", "    held.extend(map(acquire, locks, at_once))", "    if all(held):"]
+                lines += [f"        {line}" for line in run]
+                lines += ["finally:", "    any(map(release, compress(locks, held)))", holding_all]
+        body = "\n        ".join(lines)
         current, running = self._staging.running()
+        locks = [variable._lock for variable in self.written]
         environment = {
             "LOCAL": LOCAL, "DONATION": _DONATION, "state": self, "inside": self._inside, "holding_all": self._holding_all,
             "jitted": self._jitted, "Guarded": Guarded, "commits": COMMITS, "current": current, "running": running,
-            "lock": self._locks and self.variables[0]._lock, **{f"v{k}": v for k, v in enumerate(self.variables)},
+            "locks": locks, "lock": locks[0] if locks else None, "acquire": _ACQUIRE, "release": _RELEASE,
+            "at_once": _AT_ONCE, "compress": itertools.compress, **{f"v{k}": v for k, v in enumerate(self.variables)},
         }  # fmt: skip
         source = f"""
 def make({", ".join(environment)}):
@@ -124,7 +130,8 @@ def make({", ".join(environment)}):
         if current(None) is not running or LOCAL.frame is not None:
             return inside(({given}))
         if DONATION.is_used or state.waits or LOCAL.in_callback:
-            return holding_all(({given})){body}
+            {holding_all}
+        {body}
     return call
 """
         made: Callable[..., Any] = defined(source, "make", {})(**environment)

@@ -82,6 +82,7 @@ def cases() -> dict[str, tuple[Call, Call]]:
     model = _Model()
     found["a method"] = (lambda: model.compiled(x)), (lambda: model.jitted(x))
     found["ten Variables read, one written"] = _with_variables(x)
+    found["ten Variables written"] = _with_variables_written(x)
     return found
 
 
@@ -118,6 +119,27 @@ def _with_variables(x: Any) -> tuple[Call, Call]:
 
     def call() -> Any:
         y, values[0] = theirs(values, x)
+        return y
+
+    return (lambda: ours(x)), call
+
+
+def _with_variables_written(x: Any) -> tuple[Call, Call]:
+    """As `_with_variables`, with a new value for each."""
+    variables, values = [ag.Variable(x) for _ in range(10)], [x] * 10
+
+    @ag.function
+    def ours(y: Any) -> Any:
+        for variable in variables:
+            variable.assign_add(y)
+        return y
+
+    @jax.jit
+    def theirs(values: Any, y: Any) -> Any:
+        return y, [value + y for value in values]
+
+    def call() -> Any:
+        y, values[:] = theirs(values, x)
         return y
 
     return (lambda: ours(x)), call
