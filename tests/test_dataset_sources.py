@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -42,7 +43,7 @@ def test_a_loader_is_iterated_by_each_loop_anew():
     [
         (lambda: iter([1]), "not an iterator"),
         (lambda: 3, "not an iterator"),
-        (lambda: Loader([]), "has none"),
+        (lambda: Loader([]), "is empty"),
         (lambda: Loader(["a"]), "arrays of numbers"),
     ],
 )
@@ -67,6 +68,35 @@ def test_hugging_face_datasets():
         same(on_the_device(data), plainly(data))
         assert [row["x"].tolist() for row in data] == [[1, 2], [3, 4], [5, 6]]
         assert [row["y"].tolist() for row in on_the_device(data.batch(2))] == [[0, 1], [0]]
+
+
+def test_a_loaders_smaller_last_batch_is_refused_with_the_way_out():
+    loader = Loader([np.zeros((2, 3)), np.zeros((1, 3))])
+    for run in (plainly, on_the_device):
+        with pytest.raises(ValueError, match=r"\(2, 3\) received one of shape \(1, 3\)(?s:.*)drop_last=True"):
+            run(Data.from_iterable(loader))
+
+
+def test_training_from_a_torch_loader():
+    torch = pytest.importorskip("torch")
+    x = torch.randn(64, 3, generator=torch.Generator().manual_seed(0))
+    rows = torch.utils.data.TensorDataset(x, x @ torch.tensor([1.0, -2.0, 0.5]))
+    loader = torch.utils.data.DataLoader(rows, batch_size=16, shuffle=True, drop_last=True)
+    w = ag.Variable(jnp.zeros(3))
+
+    @ag.function
+    def train(data, epochs):
+        loss = 0.0
+        for _ in ag.range(epochs):
+            for inputs, targets in data:
+                loss, slope = ag.value_and_grad(lambda: jnp.mean((inputs @ w - targets) ** 2), [w])()  # noqa: B023
+                w.assign_sub(0.2 * slope[0])
+        return loss
+
+    assert float(train(Data.from_iterable(loader), 12)) < 1e-3
+    assert np.allclose(w.numpy(), [1.0, -2.0, 0.5], atol=0.05)
+    streamed = torch.utils.data.DataLoader(loader.dataset, batch_size=None)
+    assert [len(y) for _, y in on_the_device(Data.from_iterable(streamed).batch(12))] == [12] * 5 + [4]
 
 
 def test_torch():

@@ -661,7 +661,14 @@ def conformed(value: Any, type: Any) -> Any:
     if len(array.shape) != len(type.shape) or any(
         wanted is not None and wanted != size for size, wanted in zip(array.shape, type.shape, strict=True)
     ):
-        raise ValueError(f"a dataset of elements of shape {tuple(type.shape)} received one of shape {array.shape}")
+        is_short = len(array.shape) == len(type.shape) > 0 and array.shape[1:] == tuple(type.shape)[1:]
+        remedy = (
+            ". If it is a loader's last batch, make the loader with drop_last=True, or of single elements, and batch the dataset; "
+            "elements that differ in shape have None for that size in a TensorSpec, and padded_batch"
+        )
+        raise ValueError(
+            f"a dataset of elements of shape {tuple(type.shape)} received one of shape {array.shape}{remedy if is_short else ''}"
+        )
     if array.dtype != type.dtype and not np.can_cast(array.dtype, type.dtype, "same_kind"):
         raise TypeError(f"a dataset of elements of dtype {type.dtype} received one of dtype {array.dtype}")
     return array.astype(type.dtype)
