@@ -314,6 +314,9 @@ class Staging(Protocol):
     def more_room(self, count: Any, buffer: Any) -> Any:
         """Zeros for ``count`` more rows of an array, which lie as its rows do."""
 
+    def in_room(self, values: Any, capacity: int) -> Any:
+        """An array with room for so many rows, at least as many as now: the further ones are copies of the first, or ones."""
+
     def in_rows_of(self, buffer: Any, type: LeafType) -> Any:
         """An array whose rows lie as values of this type do, where that is part of the type and they are cut."""
 

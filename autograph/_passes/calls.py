@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import builtins
+
 import gast
 
 from autograph._analysis.scopes import parameter_names
@@ -26,28 +28,21 @@ _WRITING_METHODS = frozenset(
         "popleft",
     ]
 )
-# What makes one array of a list, whose length may be traced, and what may be asked of such an array.
-_STACKING = frozenset({"stack", "vstack", "hstack", "concatenate", "concat", "array", "asarray"})
-_OF_STACKED = frozenset(
-    {"sum", "prod", "any", "all", "max", "min", "argmax", "argmin", "mean", "var", "std", "cumsum", "sort", "dot"}
-)
 # What may leave a generator before its end.
 _LEAVING = frozenset({"next", "any", "all", "zip", "islice", "takewhile"})
-_MAY_BE_LISTS = (gast.Name, gast.Attribute, gast.Call, gast.ListComp)
 _AROUND_TRY = frozenset(["handlers", "finally_block", "tried"])
 
 
 class LowerCalls(gast.NodeTransformer):
     """Rewrites ``f(x, *args, k=v)`` to ``ag__.call(f)(x, *args, k=v)``: arguments and their order stay as written.
 
-    Calls that need nothing at run time stay as they are: array libraries' functions, and builtins that treat traced
-    values as any other. ``with`` calls the methods of what ``ag__.manager`` gives. ``super()`` is
+    Calls that need nothing at run time stay as they are: array libraries' functions of constants, and builtins that treat
+    traced values as any other. ``with`` calls the methods of what ``ag__.manager`` gives. ``super()`` is
     spelled out in nested functions that passes made, where its implicit arguments are
     lost; what ``locals()``, ``vars()`` and ``dir()`` give is rid of the names that passes made.
 
     Attributes: first_parameters (the enclosing user functions' first parameters, innermost last), is_moved (whether
-    this code has moved out of the user's function into one that passes made), stacks (whether the function makes arrays of
-    lists).
+    this code has moved out of the user's function into one that passes made).
 
     >>> from autograph._passes.shown import rewritten
     >>> print(rewritten(LowerCalls, '''
@@ -67,10 +62,8 @@ class LowerCalls(gast.NodeTransformer):
         self.context = context
         self.first_parameters: list[str | None] = []
         self.is_moved = False
-        self.stacks = False
 
     def __call__(self, node: gast.AST) -> gast.AST:
-        self.stacks = any(map(_is_stacking, gast.walk(node)))
         return self.visit(node)
 
     def visit_FunctionDef(self, node: gast.AST) -> gast.AST:
@@ -121,7 +114,7 @@ class LowerCalls(gast.NodeTransformer):
         # Of `pow`, only the form with a modulus means anything else where values are traced.
         plain = self.context.is_plain_call(node.func) and not (_is_named(node.func, "pow") and len(node.args) > 2)
         plain = plain and not (_is_named(node.func, "abs") and "__abs__" in self.context.special_methods)
-        plain = plain and not (self.stacks and (_is_stacking(node) or _name_of(node.func) in _OF_STACKED))
+        plain = plain and not _may_take_traced_length(node)
         self.generic_visit(node)
         if getattr(node.func, "id", _name_of(node.func)) in _LEAVING:
             node.args = [
@@ -147,11 +140,19 @@ class LowerCalls(gast.NodeTransformer):
         )
 
 
-def _is_stacking(node: gast.AST) -> bool:
-    """Whether this may make an array of a list."""
-    if not isinstance(node, gast.Call) or _name_of(node.func) not in _STACKING:
+def _may_take_traced_length(node: gast.AST) -> bool:
+    """Whether this call, of an array library's function, may be given an array or a size that is traced."""
+    if isinstance(node.func, gast.Name) and hasattr(builtins, node.func.id):
         return False
-    return not node.args or isinstance(node.args[0], _MAY_BE_LISTS)
+    given = [*node.args, *(keyword.value for keyword in node.keywords)]
+    return not all(map(_is_constant, given))
+
+
+def _is_constant(node: gast.AST) -> bool:
+    """Whether this is a number, a text, or a display of such."""
+    if isinstance(node, gast.Tuple | gast.List):
+        return all(map(_is_constant, node.elts))
+    return isinstance(node.operand if isinstance(node, gast.UnaryOp) else node, gast.Constant)
 
 
 def _name_of(called: gast.AST) -> str | None:

@@ -22,6 +22,7 @@ _BLOCKS = ("body", "orelse", "finalbody")
 _EXPRESSIONS = ("items", "targets")  # of statements
 _EAGER = frozenset({"sum", "max", "min", "list", "tuple", "sorted"})
 _UNMOVABLE = (*FUNCTIONS, gast.NamedExpr, gast.Await, gast.Yield, gast.YieldFrom)
+_MAY_BE_OPEN = (gast.Name, gast.Attribute, gast.Subscript)  # an array or list of traced length
 
 
 class LowerComprehensions(gast.NodeTransformer):
@@ -195,7 +196,8 @@ class LowerComprehensions(gast.NodeTransformer):
         if self.made is None or not self._can_move(node):
             first, *inner = node.generators
             is_plain = can_be_taken_apart(node) and not (inner or first.ifs)
-            if is_plain and self._may_be_staged(first.iter) and not self._binds_or_suspends(node):
+            may_be_staged = self._may_be_staged(first.iter) or isinstance(first.iter, _MAY_BE_OPEN)
+            if is_plain and may_be_staged and not self._binds_or_suspends(node):
                 return self.generic_visit(listed(self.context, node))
             return self.visit_SetComp(node)
         result = self.context.names.new("result")

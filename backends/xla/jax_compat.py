@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from enum import Enum
-from functools import cache
+from functools import cache, partial
 from inspect import unwrap
 from types import MappingProxyType
 from typing import Any
@@ -60,8 +60,12 @@ def recorded(function: Callable[..., Sequence[Any]], types: Sequence[Any]) -> Cl
     What `jax.make_jaxpr` does, without the function being prepared as one that a user jits: a tenth of the time.
     """
     avals = [shaped_abstractify(each) if isinstance(each, jax.ShapeDtypeStruct) else each for each in types]
-    code = unwrap(function).__code__
-    about = DebugInfo("autograph", f"{code.co_name} at {code.co_filename}:{code.co_firstlineno}", None, None)
+    own = unwrap(function)
+    while isinstance(own, partial):
+        own = unwrap(own.func)
+    code = getattr(own, "__code__", None)  # of what is written in C there is none
+    where = "a block" if code is None else f"{code.co_name} at {code.co_filename}:{code.co_firstlineno}"
+    about = DebugInfo("autograph", where, None, None)
     jaxpr, _, consts = pe.trace_to_jaxpr_dynamic(linear_util.wrap_init(function, debug_info=about), avals)
     return ClosedJaxpr(jaxpr, consts)
 

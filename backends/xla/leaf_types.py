@@ -102,7 +102,22 @@ def cast(value: Any, type: LeafType) -> Any:
     is_stronger = array.weak_type and not type.weak_type and array.dtype != np.bool_
     if array.dtype != type.dtype or is_stronger:
         array = jax.lax.convert_element_type(array, type.dtype)
+    if array.shape != type.shape:  # it is of traced length, and has less room
+        array = in_room(array, type.shape[0])
     return laid(array, type.sharding)
+
+
+def in_room(array: Any, capacity: int) -> Any:
+    """See `Staging.in_room`."""
+    more = capacity - array.shape[0]
+    if more <= 0:
+        return array
+    shape = (more, *array.shape[1:])
+    if array.shape[0]:
+        beyond = jnp.broadcast_to(jax.lax.stop_gradient(array[:1]), shape)
+    else:
+        beyond = jnp.ones(shape, array.dtype)
+    return jnp.concatenate([array, beyond])
 
 
 def zeros(type: LeafType) -> Any:

@@ -24,7 +24,7 @@ from autograph.backends.xla.dataflow import nodes_of
 from autograph.backends.xla.discharge import Cell, evaluate
 from autograph.backends.xla.errors import Errors
 from autograph.backends.xla.export import SavedProgram, exported
-from autograph.backends.xla.leaf_types import as_struct, type_of
+from autograph.backends.xla.leaf_types import as_struct, in_room, type_of
 from autograph.backends.xla.parts import needed_for
 from autograph.backends.xla.raising import may_raise, raise_if, sites_in
 from autograph.backends.xla.receivers import Receiver, is_clear, receiving, unless_thrown, written_unless_thrown
@@ -91,6 +91,9 @@ class XlaStaging:
     def more_room(self, count: Any, buffer: Any) -> Any:
         lies = explicit_sharding(jax.typeof(buffer))
         return _room(count, buffer.shape[1:], buffer.dtype, lies and _of_one_row(lies))
+
+    def in_room(self, values: Any, capacity: int) -> Any:
+        return in_room(values, capacity)
 
     def in_rows_of(self, buffer: Any, type: LeafType) -> Any:
         lies = type.sharding

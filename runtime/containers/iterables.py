@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 
 from autograph.backends.base import Backend, LeafType
-from autograph.runtime.containers.padded_arrays import PaddedArray
+from autograph.runtime.containers.padded_arrays import is_open_array
 from autograph.runtime.containers.traced_lists import TracedList, is_array_list, is_traced_list
 from autograph.runtime.errors import StagingError
 from autograph.runtime.tracing.locations import user_location
@@ -207,7 +207,7 @@ def as_staged(iterable: Any, backend: Backend, force: bool = False) -> StagedIte
         return StagedIterable(
             held.length, held.buffers, lambda index, slices: held.kind.build(slices), limit=held.capacity
         )
-    if isinstance(iterable, PaddedArray) and iterable.resolve() is iterable:
+    if is_open_array(iterable):
         rows = iterable.values
         return StagedIterable(iterable.length, (rows,), lambda index, slices: slices[0], limit=rows.shape[0])
     if not backend.is_array(iterable) or not (backend.is_traced(iterable) or backend.is_tracing()):

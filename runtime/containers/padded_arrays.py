@@ -1,47 +1,84 @@
-"""`PaddedArray`: an array whose first dimension has a traced length, such as a stacked list.
+"""`PaddedArray`: an array whose first dimension has a traced length: ``x[x > 0]``, ``x[:n]``, ``jnp.stack(kept)``.
 
-XLA has arrays of known shapes only, so the elements lie in a larger array and a length says how many of them count.
-The rest, padding, takes part in no result: what is offered here leaves it out, and everything else is refused.
+XLA has arrays of known shapes only, so the elements lie in a larger array and a length says how many of them count. The
+rest, padding, takes part in no result: what is offered here leaves it out, and everything else is refused. What functions of
+`jax.numpy` mean for such arrays is the table of `padded_functions`.
 """
 
 from __future__ import annotations
 
+import functools
 import operator
-from collections.abc import Callable, Iterator
-from typing import Any
+import types
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from autograph.runtime.errors import StagingError
-from autograph.runtime.tracing.locations import user_location
+from autograph.runtime.containers.lengths import (
+    Count,
+    check,
+    count_of,
+    counted_in,
+    different_shapes,
+    is_same_count,
+    most_taken,
+    refused,
+)
 from autograph.runtime.tracing.recording import JOINT
 
 _OPERATORS = (
     *("add", "sub", "mul", "truediv", "floordiv", "mod", "pow"),
     *("and", "or", "xor", "lshift", "rshift"),
-    *("eq", "ne", "lt", "le", "gt", "ge"),
 )
-_ELEMENTWISE = ("__neg__", "__pos__", "__abs__", "__invert__", "astype", "conj", "conjugate", "round", "clip")
+_COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
+_ARRAYS = (bool, int, float, complex, np.generic, np.ndarray, jax.Array)
 
 
 @jax.tree_util.register_pytree_node_class
 class PaddedArray:
     """An array of ``length`` elements in the room of more.
 
-    Attributes:
-      values: the elements one after another along the first dimension; what is beyond the length is arbitrary.
-      length: how many there are, an integer scalar.
+    In a trace it takes indices, slices, masks, arithmetic, loops, and the functions and methods of the table. Outside of
+    traces it is what `resolve` returns: an array of the exact shape.
 
-    In a trace it takes indices, slices, arithmetic with scalars and with arrays that broadcast against one element,
-    reductions (``sum``, ``mean``, ``min`` …), ``len`` and loops. Outside of traces it is what `resolve` returns: an array of the
-    exact shape.
+    Attributes:
+      values: the elements one after another along the first dimension. What is beyond the length are copies of the first, or
+        ones if there is none: what is computed of them element by element is as well defined as for an element.
+      count: how many there are.
+      functions: what functions of `jax.numpy` mean for such arrays, by name.
     """
+
+    __slots__ = ("values", "count")
+    __array_ufunc__ = None  # NumPy's arrays leave operators to this one
+    __autograph_rows__ = True
+    functions: ClassVar[Mapping[str, Callable[..., Any]]] = types.MappingProxyType({})
 
     def __init__(self, values: Any, length: Any) -> None:
         self.values = values
-        self.length = length
+        self.count = length if isinstance(length, Count) else Count(length)
+
+    @classmethod
+    def of(cls, values: Any, length: Any) -> PaddedArray:
+        """These values, of which so many count; what is beyond them may be anything."""
+        count = length if isinstance(length, Count) else Count(length)
+        if not values.shape[0] or jnp.issubdtype(values.dtype, jax.dtypes.extended):
+            return cls(values, count)
+        first = JOINT.staging.without_derivative(values[:1])
+        beyond = jnp.where(count.value > 0, first, jnp.ones_like(first))
+        return cls(jnp.where(_filled(values, count.value), values, beyond), count)
+
+    @property
+    def length(self) -> Any:
+        """How many elements there are, an integer scalar."""
+        return self.count.value
+
+    @property
+    def capacity(self) -> int:
+        """For how many there is room."""
+        return int(self.values.shape[0])
 
     def tree_flatten(self) -> tuple[tuple[Any, ...], None]:
         return (self.values, self.length), None
@@ -58,6 +95,25 @@ class PaddedArray:
         )
         return self.values[: operator.index(length)] if is_known and not np.ndim(length) else self
 
+    def filled(self) -> Any:
+        """For each element of ``values``, whether it counts, in a shape that broadcasts."""
+        return _filled(self.values, self.length)
+
+    def with_values(self, values: Any) -> PaddedArray:
+        """Other elements, as many, in the same room; those beyond the length come of those of this."""
+        return PaddedArray(values, self.count)
+
+    def taken(self, places: Any, length: Any) -> PaddedArray:
+        """The elements at these places, of which so many count."""
+        count = length if isinstance(length, Count) else Count(length)
+        if not self.capacity:
+            return PaddedArray(self.values[: places.shape[0]], count)
+        return PaddedArray.of(self.values[jnp.clip(places, 0, self.capacity - 1)], count)
+
+    def in_room(self, capacity: int) -> Any:
+        """The values with room for so many, at least as many as now."""
+        return JOINT.staging.in_room(self.values, capacity)
+
     # What is known of it.
 
     @property
@@ -70,15 +126,16 @@ class PaddedArray:
 
     @property
     def shape(self) -> tuple[Any, ...]:
-        return (self._count(), *self.values.shape[1:])
+        return (self._size(), *self.values.shape[1:])
 
     @property
     def size(self) -> Any:
-        return self._count() * int(np.prod(self.values.shape[1:]))
+        rest = int(np.prod(self.values.shape[1:]))
+        return self._size() if rest == 1 else self._size() * rest
 
-    def _count(self) -> Any:
+    def _size(self) -> Any:
         resolved = self.resolve()
-        return self.length if resolved is self else resolved.shape[0]
+        return self.count.note(self.capacity) if resolved is self else resolved.shape[0]
 
     def __repr__(self) -> str:
         resolved = self.resolve()
@@ -95,35 +152,86 @@ class PaddedArray:
     def __bool__(self) -> bool:
         return bool(self._exact("its truth"))
 
+    @property
+    def __autograph_truth__(self) -> Callable[[], Any]:
+        return lambda: bool(resolved) if (resolved := self.resolve()) is not self else self._truth()
+
+    def _truth(self) -> Any:
+        count = self.length * int(np.prod(self.values.shape[1:]))
+        error = ValueError(
+            "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()"
+        )
+        check(count == 1, error)
+        return jnp.ravel(self.values)[0].astype(bool) if self.values.size else jnp.zeros((), bool)
+
+    def __int__(self) -> int:
+        return int(self._exact("its int()"))
+
+    def __float__(self) -> float:
+        return float(self._exact("its float()"))
+
+    def __complex__(self) -> complex:
+        return complex(self._exact("its complex()"))
+
+    def __index__(self) -> int:
+        return operator.index(self._exact("its value as an index"))
+
     def __iter__(self) -> Iterator[Any]:
         return iter(self._exact("its elements one by one"))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-        return np.asarray(self._exact("its values"), dtype)
+        return np.asarray(self._exact("an array of known shape"), dtype)
 
     def __jax_array__(self) -> Any:
-        return self._exact("an array of known shape")
+        # JAX's arrays leave an operator to what is no array; its functions then ask for `__array__`, which refuses.
+        return self.resolve()
 
     __hash__ = None  # type: ignore[assignment]
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
+        if name.startswith("_") or not (hasattr(jax.Array, name) or hasattr(np.ndarray, name)):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        return getattr(self._exact(f"its `{name}`"), name)
+        resolved = self.resolve()
+        if resolved is not self:
+            return getattr(resolved, name)
+        rule = self.functions.get(name)
+        if rule is None:
+            raise refused(f"`.{name}`")
+        return types.MethodType(rule, self)
 
     def _exact(self, what: str) -> Any:
         resolved = self.resolve()
         if resolved is self:
-            raise StagingError(
-                f"{user_location()}\n  The length of this array is traced, as it was stacked from a list whose "
-                f"length is traced, and {what} is needed here.\n  Use its own methods, as in `a.mean()` for `jnp.mean(a)`; they leave "
-                "out the padding. Or return it from an autograph.function, which makes it exact."
-            )
+            raise refused(what)
         return resolved
 
-    def _mask(self, values: Any) -> Any:
-        rows = jnp.arange(values.shape[0]) < self.length
-        return jnp.reshape(rows, (-1, *[1] * (values.ndim - 1)))
+    @property
+    def real(self) -> Any:
+        return self._of_values(jnp.real)
+
+    @property
+    def imag(self) -> Any:
+        return self._of_values(jnp.imag)
+
+    def _of_values(self, function: Callable[[Any], Any]) -> Any:
+        resolved = self.resolve()
+        return self.with_values(function(self.values)) if resolved is self else function(resolved)
+
+    @property
+    def T(self) -> Any:  # noqa: N802 (NumPy's name)
+        """The transpose: of one dimension the array itself, of two what takes part in ``@`` only."""
+        resolved = self.resolve()
+        if resolved is not self:
+            return resolved.T
+        if self.ndim > 2:
+            raise refused("its transpose")
+        return self if self.ndim == 1 else Transposed(self)
+
+    @property
+    def at(self) -> Any:
+        """Writes by index that make another array, as of `jax.Array`."""
+        resolved = self.resolve()
+        return self.functions["at"](self) if resolved is self else resolved.at
 
     # Elements.
 
@@ -133,21 +241,41 @@ class PaddedArray:
             return resolved[key]
         if np.ndim(self.length):  # a batch of them, as `jax.vmap` returns it
             return PaddedArray(self.values[key], self.length[key]).resolve()
-        first, rest = (key[0], key[1:]) if isinstance(key, tuple) and key else (key, ())
+        first, rest = self._split(key)
         if isinstance(first, slice):
-            taken = self._slice(first)
-            return PaddedArray(taken.values[(slice(None), *rest)], taken.length) if rest else taken
-        if first is None or first is ... or isinstance(first, bool) or np.ndim(first):
-            self._exact(f"an index of this kind, {type(first).__name__},")
-        place = jnp.asarray(first)
-        if not jnp.issubdtype(place.dtype, jnp.integer):
-            raise TypeError(f"an array is indexed by integers and slices, not by {place.dtype}")
-        place = place + jnp.where(place < 0, self.length, 0)
-        place = jnp.clip(place, 0, jnp.maximum(self.length - 1, 0))
-        return self.values[place][rest] if rest else self.values[place]
+            taken = self.sliced(first)
+            return PaddedArray(taken.values[(slice(None), *rest)], taken.count) if rest else taken
+        if isinstance(first, PaddedArray) and first.dtype != np.bool_:
+            return PaddedArray(self.values[(self.place(first.values), *rest)], first.count)
+        if is_mask(first):
+            taken = self.masked(first)
+            return PaddedArray(taken.values[(slice(None), *rest)], taken.count) if rest else taken
+        place = self.place(jnp.asarray(first))
+        return self.values[(place, *rest)] if rest else self.values[place]
 
-    def _slice(self, key: slice) -> PaddedArray:
-        capacity = self.values.shape[0]
+    def _split(self, key: Any) -> tuple[Any, tuple[Any, ...]]:
+        """The index of the first dimension, and those of the others."""
+        parts = key if isinstance(key, tuple) else (key,)
+        if parts and parts[0] is ...:
+            parts = (slice(None), *parts) if sum(part is not None for part in parts) <= self.ndim else parts[1:]
+        first, rest = (parts[0], parts[1:]) if parts else (slice(None), ())
+        if first is None or isinstance(first, bool | str) or any(isinstance(part, PaddedArray) for part in rest):
+            raise refused(f"an index of this kind, [{shown(key)}],")
+        if is_mask(first) and getattr(first, "ndim", 1) != 1:
+            raise refused("a mask of several dimensions")
+        if not isinstance(first, slice | PaddedArray) and not is_mask(first):
+            dtype = jnp.asarray(first).dtype
+            if not jnp.issubdtype(dtype, jnp.integer):
+                raise TypeError(f"an array is indexed by integers, slices and masks, not by {dtype}")
+        return first, tuple(rest)
+
+    def place(self, index: Any) -> Any:
+        """Where the element at an index is; that of an end, where the index is out of range."""
+        index = index + jnp.where(index < 0, self.length, 0)
+        return jnp.clip(index, 0, jnp.maximum(self.length - 1, 0))
+
+    def span(self, key: slice) -> tuple[Any, int, Any]:
+        """Where a slice begins, its step, and how many elements it takes."""
         step = 1 if key.step is None else operator.index(key.step)
 
         def bound(value: Any, default: Any) -> Any:
@@ -158,154 +286,171 @@ class PaddedArray:
 
         start = bound(key.start, 0 if step > 0 else self.length - 1)
         stop = bound(key.stop, self.length if step > 0 else -1)
-        count = jnp.maximum(0, -((start - stop) // step) if step > 0 else (start - stop - step - 1) // -step)
-        places = jnp.clip(start + step * jnp.arange(capacity), 0, max(capacity - 1, 0))
-        return PaddedArray(self.values[places], count)
+        steps = -((start - stop) // step) if step > 0 else (start - stop - step - 1) // -step
+        return start, step, jnp.maximum(0, steps)
+
+    def sliced(self, key: slice) -> PaddedArray:
+        """``self[key]`` of the first dimension."""
+        if key == slice(None):
+            return self
+        start, step, count = self.span(key)
+        ends = (key.start, key.stop)
+        counted: Any = count
+        if step == -1 and ends == (None, None):
+            counted = self.count
+        elif step == 1 and None in ends and all(part is None or type(part) is int for part in ends):
+            if (key.stop is None and key.start >= 0) or (key.start is None and key.stop < 0):  # all but so many
+                counted = self.count.less(key.start if key.stop is None else -key.stop)
+        most = most_taken(key, self.capacity)
+        return self.taken(start + step * jnp.arange(most), counted)
+
+    def masked(self, mask: Any) -> PaddedArray:
+        """The elements where a mask, as long as this, is true."""
+        kept, count = aligned([self, mask])
+        known = count_of(mask.values if isinstance(mask, PaddedArray) else mask)
+        if known is not None and known[0].places is not None:
+            counted = known[0]
+        else:
+            counted = counted_in(kept[1] & _filled(kept[1], count.value))
+            counted.note(kept[1].shape[0], mask.values if isinstance(mask, PaddedArray) else mask)
+        return PaddedArray(kept[0], count).taken(counted.places, counted)
 
     # Arithmetic.
 
-    def _with(self, other: Any, function: Callable[[Any, Any], Any]) -> Any:
-        resolved = self.resolve()
-        if resolved is not self:
-            return function(resolved, other)
-        if isinstance(other, PaddedArray):
-            capacity = max(self.values.shape[0], other.values.shape[0])
-            mine, theirs = (_in_room(each, capacity) for each in (self, other))
-            # As far as both go; NumPy would refuse different lengths, which are known when the program runs.
-            return PaddedArray(function(mine, theirs), jnp.minimum(self.length, other.length))
-        other = jnp.asarray(other) if isinstance(other, np.ndarray | list | tuple) else other
-        ndim = np.ndim(other)
-        if ndim > self.ndim or (ndim == self.ndim and np.shape(other)[0] != 1):
-            self._exact(f"an array that goes with one of shape {np.shape(other)}")
-        return PaddedArray(function(self.values, other), self.length)
+    def _with(self, other: Any, function: Callable[[Any, Any], Any], is_reflected: bool = False) -> Any:
+        if not isinstance(other, (PaddedArray, list, tuple, *_ARRAYS)) and not hasattr(other, "__jax_array__"):
+            return NotImplemented
+        if isinstance(other, list | tuple | np.ndarray) or not isinstance(other, (PaddedArray, *_ARRAYS)):
+            other = jnp.asarray(other)
+        return elementwise(function, *((other, self) if is_reflected else (self, other)))
 
     def __matmul__(self, other: Any) -> Any:
-        if self.ndim < 2:
-            return self.dot(other)
-        return PaddedArray(self.values @ other, self.length) if self.resolve() is self else self.resolve() @ other
+        return self.functions["matmul"](self, other)
 
-    def dot(self, other: Any) -> Any:
-        """The sum of the products with the elements of another."""
-        return (self * other).sum()
+    def __rmatmul__(self, other: Any) -> Any:
+        return self.functions["matmul"](other, self)
 
-    # Reductions.
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
 
-    def sum(self, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
-        """As `jax.numpy.sum`."""
-        return self._reduced(jnp.sum, 0, axis, dtype=dtype, keepdims=keepdims)
+    def __neg__(self) -> Any:
+        return self._of_values(operator.neg)
 
-    def prod(self, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
-        """As `jax.numpy.prod`."""
-        return self._reduced(jnp.prod, 1, axis, dtype=dtype, keepdims=keepdims)
+    def __pos__(self) -> Any:
+        return self._of_values(operator.pos)
 
-    def any(self, axis: Any = None, keepdims: bool = False) -> Any:
-        """As `jax.numpy.any`."""
-        return self.astype(bool)._reduced(jnp.any, False, axis, keepdims=keepdims)
+    def __abs__(self) -> Any:
+        return self._of_values(abs)
 
-    def all(self, axis: Any = None, keepdims: bool = False) -> Any:
-        """As `jax.numpy.all`."""
-        return self.astype(bool)._reduced(jnp.all, True, axis, keepdims=keepdims)
+    def __round__(self, digits: int | None = None) -> Any:
+        return self._of_values(lambda values: jnp.round(values, digits or 0))
 
-    def max(self, axis: Any = None, keepdims: bool = False) -> Any:
-        """As `jax.numpy.max`; of nothing, the least value of the dtype."""
-        return self._reduced(jnp.max, _extreme(self.dtype, least=True), axis, keepdims=keepdims)
-
-    def min(self, axis: Any = None, keepdims: bool = False) -> Any:
-        """As `jax.numpy.min`; of nothing, the greatest value of the dtype."""
-        return self._reduced(jnp.min, _extreme(self.dtype, least=False), axis, keepdims=keepdims)
-
-    def argmax(self, axis: Any = None) -> Any:
-        """As `jax.numpy.argmax`."""
-        return self._reduced(jnp.argmax, _extreme(self.dtype, least=True), axis)
-
-    def argmin(self, axis: Any = None) -> Any:
-        """As `jax.numpy.argmin`."""
-        return self._reduced(jnp.argmin, _extreme(self.dtype, least=False), axis)
-
-    def mean(self, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
-        """As `jax.numpy.mean`."""
-        whole = self.values if jnp.issubdtype(self.dtype, jnp.inexact) else self.values.astype(float)
-        total = PaddedArray(whole, self.length).sum(axis, dtype, keepdims)
-        if isinstance(total, PaddedArray):
-            return total / whole.shape[axis]
-        return total / (self.length * (1 if _is_first(axis) else int(np.prod(whole.shape[1:]))))
-
-    def var(self, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> Any:
-        """As `jax.numpy.var`."""
-        if not (axis is None or _is_first(axis)):
-            return PaddedArray(jnp.var(self.values, axis, ddof=ddof, keepdims=keepdims), self.length)
-        squares = abs(self - self.mean(axis, keepdims=True)) ** 2
-        count = self.length * (1 if _is_first(axis) else int(np.prod(self.values.shape[1:])))
-        return squares.sum(axis, keepdims=keepdims) / (count - ddof)
-
-    def std(self, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> Any:
-        """As `jax.numpy.std`."""
-        found = self.var(axis, ddof, keepdims)
-        return PaddedArray(jnp.sqrt(found.values), found.length) if isinstance(found, PaddedArray) else jnp.sqrt(found)
-
-    def cumsum(self, axis: Any = 0) -> Any:
-        """As `jax.numpy.cumsum` along an axis."""
-        return PaddedArray(jnp.cumsum(self.values, axis), self.length)
-
-    def sort(self, axis: int = -1) -> Any:
-        """As `jax.numpy.sort`, a new array."""
-        if axis % self.ndim:
-            return PaddedArray(jnp.sort(self.values, axis), self.length)
-        last = _extreme(self.dtype, least=False)
-        filled = jnp.where(self._mask(self.values), self.values, last)
-        order = jnp.argsort(~(jnp.arange(filled.shape[0]) < self.length), stable=True)
-        return PaddedArray(jnp.sort(filled[order], 0), self.length)
-
-    def _reduced(self, reduce: Callable[..., Any], neutral: Any, axis: Any, **options: Any) -> Any:
-        resolved = self.resolve()
-        if resolved is not self:
-            return reduce(resolved, axis, **options)
-        if axis is not None and not isinstance(axis, int):
-            self._exact(f"a reduction over the axes {axis}")
-        if axis is not None and axis % self.ndim:
-            return PaddedArray(reduce(self.values, axis % self.ndim, **options), self.length)
-        return reduce(jnp.where(self._mask(self.values), self.values, neutral), axis, **options)
+    def __invert__(self) -> Any:
+        return self._of_values(operator.invert)
 
 
-def _is_first(axis: Any) -> bool:
-    return axis is not None and axis == 0
+class Transposed:
+    """The transpose of a matrix with a traced number of rows: a factor of ``@``."""
+
+    __array_ufunc__ = None
+    ndim = 2
+
+    def __init__(self, of: PaddedArray) -> None:
+        self.T = of
+
+    def __jax_array__(self) -> Any:
+        return self
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        raise refused("its transpose, other than as a factor of `@`,")
+
+    def __matmul__(self, other: Any) -> Any:
+        return PaddedArray.functions["matmul"](self, other)
+
+    def __rmatmul__(self, other: Any) -> Any:
+        return PaddedArray.functions["matmul"](other, self)
 
 
-def _extreme(dtype: Any, least: bool) -> Any:
-    if jnp.issubdtype(dtype, jnp.bool_):
-        return not least
-    if jnp.issubdtype(dtype, jnp.inexact):
-        return -jnp.inf if least else jnp.inf
-    info = np.iinfo(dtype)
-    return info.min if least else info.max
+def is_open_array(value: Any) -> bool:
+    """Whether this is an array whose length is traced."""
+    return isinstance(value, PaddedArray) and value.resolve() is value
 
 
-def _in_room(array: PaddedArray, capacity: int) -> Any:
-    more = capacity - array.values.shape[0]
-    return jnp.concatenate([array.values, JOINT.staging.more_room(more, array.values)]) if more else array.values
+def _filled(values: Any, length: Any) -> Any:
+    return jnp.reshape(jnp.arange(values.shape[0]) < length, (-1, *[1] * (values.ndim - 1)))
+
+
+def is_mask(part: Any) -> bool:
+    """Whether an index is a boolean array."""
+    return (
+        getattr(part, "dtype", None) == np.bool_ and np.ndim(part.values if isinstance(part, PaddedArray) else part) > 0
+    )
+
+
+def shown(key: Any) -> str:
+    parts = key if isinstance(key, tuple) else (key,)
+    return ", ".join(":" if isinstance(part, slice) else repr(part) if part is None else "…" for part in parts)
+
+
+def taken_by_mask(array: Any, mask: Any) -> PaddedArray:
+    """``array[mask]`` for a mask of the array's first dimensions."""
+    if mask.shape != array.shape[: mask.ndim]:
+        raise IndexError(f"boolean index of shape {mask.shape} did not match the shape of the array, {array.shape}")
+    known = count_of(mask)
+    count = known[0] if known is not None and known[0].places is not None else counted_in(jnp.ravel(mask))
+    count.note(mask.size, mask)
+    rows = array.reshape((mask.size, *array.shape[mask.ndim :]))
+    return PaddedArray(rows, rows.shape[0]).taken(count.places, count)
+
+
+def aligned(operands: Sequence[Any]) -> tuple[list[Any], Count]:
+    """The values of operands of which some have traced lengths, in one room, and how many elements there are.
+
+    As NumPy broadcasts: the lengths are equal, or one.
+
+    Raises:
+      StagingError: a traced dimension is not the first of the result.
+    """
+    padded = [each for each in operands if isinstance(each, PaddedArray)]
+    ndim = max(int(np.ndim(each.values if isinstance(each, PaddedArray) else each)) for each in operands)
+    if any(each.ndim < ndim for each in padded):
+        raise refused("an operation with an array of more dimensions")
+    leading = [
+        each for each in operands if isinstance(each, PaddedArray) or (np.ndim(each) == ndim and np.shape(each)[0] != 1)
+    ]
+    leading = [
+        each if isinstance(each, PaddedArray) else PaddedArray(jnp.asarray(each), np.shape(each)[0]) for each in leading
+    ]
+    count, capacity = leading[0].count, max(each.capacity for each in leading)
+    for each in leading[1:]:
+        if not is_same_count(count, each.count):
+            one, other = count.value, each.length
+            shapes = (one, *leading[0].values.shape[1:]), (other, *each.values.shape[1:])
+            check((one == other) | (one == 1) | (other == 1), functools.partial(different_shapes, *shapes))
+            count = Count(jnp.where(one == 1, other, one))
+    left = iter(leading)
+    values = []
+    for each in operands:
+        is_leading = isinstance(each, PaddedArray) or (np.ndim(each) == ndim and np.shape(each)[0] != 1)
+        values.append(next(left).in_room(capacity) if is_leading else each)
+    return values, count
+
+
+def elementwise(function: Callable[..., Any], *operands: Any) -> Any:
+    """What ``function``, which works element by element, gives for operands of which some may have traced lengths."""
+    operands = tuple(each.resolve() if isinstance(each, PaddedArray) else each for each in operands)
+    if not any(isinstance(each, PaddedArray) for each in operands):
+        return function(*operands)
+    values, count = aligned(operands)
+    return jax.tree_util.tree_map(lambda found: PaddedArray(found, count), function(*values))
 
 
 def _binary(name: str) -> None:
     function = getattr(operator, name + "_" if name in ("and", "or") else name)
     setattr(PaddedArray, f"__{name}__", lambda self, other: self._with(other, function))
-    if name not in ("eq", "ne", "lt", "le", "gt", "ge"):
-        setattr(
-            PaddedArray,
-            f"__r{name}__",
-            lambda self, other: self._with(other, lambda mine, theirs: function(theirs, mine)),
-        )
+    if name not in _COMPARISONS:
+        setattr(PaddedArray, f"__r{name}__", lambda self, other: self._with(other, function, is_reflected=True))
 
 
-def _unary(name: str) -> None:
-    def method(self: PaddedArray, *args: Any, **kwargs: Any) -> Any:
-        found = getattr(self.values, name)(*args, **kwargs)
-        made = PaddedArray(found, self.length)
-        return made.resolve()
-
-    setattr(PaddedArray, name, method)
-
-
-for _name in _OPERATORS:
+for _name in (*_OPERATORS, *_COMPARISONS):
     _binary(_name)
-for _name in _ELEMENTWISE:
-    _unary(_name)

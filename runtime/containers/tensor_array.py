@@ -163,7 +163,7 @@ class TensorArray:
         if count is buffer.shape[0]:
             return buffer
         if isinstance(count, jax.core.Tracer):
-            return PaddedArray(buffer, count)
+            return PaddedArray.of(buffer, count)
         return buffer if _same_size(count, buffer.shape[0]) else buffer[:count]
 
     def unstack(self, value: Any) -> TensorArray:
@@ -230,7 +230,7 @@ class TensorArray:
             raise ValueError("concat needs elements with a first axis; stack joins scalars")
         if isinstance(stacked, PaddedArray):
             flat = stacked.values.reshape(-1, *stacked.values.shape[2:])
-            return PaddedArray(flat, stacked.length * stacked.values.shape[1])
+            return PaddedArray.of(flat, stacked.length * stacked.values.shape[1])
         return stacked.reshape(-1, *stacked.shape[2:])
 
     def split(self, value: Any, lengths: Sequence[int]) -> TensorArray:

@@ -19,6 +19,7 @@ from autograph.runtime.layouts.kinds import (
     FILLED,
     LEAF,
     NOTHING,
+    ROWS,
     Array,
     Constants,
     Either,
@@ -158,6 +159,8 @@ class _Description:
             return Seq(treedef, keys, parts, BUFFERS if is_padded else ELEMENTS)
         if hasattr(type(value), "before_loop"):
             return Seq(treedef, keys, parts, FILLED)
+        if hasattr(type(value), "__autograph_rows__"):
+            return Seq(treedef, keys, parts, ROWS)
         return Tree(treedef, keys, parts)
 
     def _object(self, value: Any) -> Layout | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import jax
@@ -16,6 +16,7 @@ from autograph.runtime.layouts.kinds import (
     CONTENTS,
     FILLED,
     NOTHING,
+    ROWS,
     Array,
     Constants,
     Either,
@@ -179,6 +180,8 @@ class Joiner:
             return self._join_maybe(left, right, path)
         if (constants := self._constants(a, b)) is not None:
             return self._join_constants(constants, left, right, path)
+        if _is_rows(a) or _is_rows(b):
+            return self._join_rows(left, right, path)
         if isinstance(a, Array | Static) and isinstance(b, Array | Static):
             return self._join_leaves(a, left.start, b, right.start, path)
         if isinstance(a, Object) and isinstance(b, Object):
@@ -199,6 +202,37 @@ class Joiner:
             self.mismatches.append(Mismatch(worded(path), a, b, is_room=is_room, places=places))
             return a
         return Array(joined)
+
+    def _join_rows(self, left: _Side, right: _Side, path: Path) -> Layout:
+        """Two arrays of which at least one has a traced length, in the room of the larger."""
+        mine, theirs = self._as_rows(left), self._as_rows(right)
+        whole = next((side.layout for side in (left, right) if _is_rows(side.layout)), None)
+        if mine is None or theirs is None or whole is None:
+            return self._differ()
+        (one, length), (other, other_length) = mine, theirs
+        types = self._type_of(one[0]), self._type_of(other[0])
+        rows = [type and replace(type, shape=type.shape[1:], weak_type=False, sharding=None) for type in types]
+        joined = None if rows[0] is None or rows[1] is None else self.types.join(rows[0], rows[1])
+        if joined is None or types[0] is None or types[1] is None:
+            return self._differ()
+        capacity = max(types[0].shape[0], types[1].shape[0])
+        sharding = types[0].sharding if types[0].sharding is not None else types[1].sharding
+        values = LeafType((capacity, *joined.shape), joined.dtype, False, sharding)
+        self._add(one[1], other[1])
+        return whole.with_parts(
+            [Array(values), self._join_leaves(length[0], length[1], other_length[0], other_length[1], path)]
+        )
+
+    def _as_rows(self, side: _Side) -> tuple[tuple[Layout, Source], tuple[Layout, Source]] | None:
+        """The elements and the length of an array, each with where it stands; None for what is no array of some length."""
+        layout = side.layout
+        if _is_rows(layout):
+            values, length = side.parts()
+            return (values.layout, values.start), (length.layout, length.start)
+        type = self._type_of(layout)
+        if type is None or not type.shape or not isinstance(type.shape[0], int):
+            return None
+        return (layout, side.start), (Static(type.shape[0]), Given(type.shape[0]))
 
     def _type_of(self, leaf: Layout) -> LeafType | None:
         if isinstance(leaf, Array):
@@ -342,6 +376,10 @@ class Joiner:
 
 _NONE = _Side(Maybe(NOTHING, Static(False)), 0)
 _NO_BUFFER = NOTHING
+
+
+def _is_rows(layout: Layout) -> bool:
+    return isinstance(layout, Seq) and layout.role == ROWS
 
 
 def _unless_absent(side: _Side) -> _Side:

@@ -226,7 +226,8 @@ class Seq(Tree):
 
     Attributes:
       role: `ELEMENTS` for a list whose length is known; `BUFFERS` for the contents of one whose length is traced;
-        `FILLED` for an array that is filled element by element, a `TensorArray` say.
+        `FILLED` for an array that is filled element by element, a `TensorArray` say; `ROWS` for an array of traced length, the
+        elements in their room and the length.
     """
 
     __slots__ = ("role",)
@@ -240,11 +241,11 @@ class Seq(Tree):
 
     @property
     def is_list(self) -> bool:
-        return self.role != FILLED
+        return self.role not in (FILLED, ROWS)
 
 
 CONTENTS = "contents"
-ELEMENTS, BUFFERS, FILLED = "elements", "buffers", "filled"
+ELEMENTS, BUFFERS, FILLED, ROWS = "elements", "buffers", "filled", "rows"
 
 
 class Object(Layout):

@@ -29,6 +29,7 @@ from autograph.runtime.staging.builtins.logs import Logs
 from autograph.runtime.staging.builtins.python_builtins import Builtins
 from autograph.runtime.staging.builtins.reductions import Reductions
 from autograph.runtime.staging.builtins.tqdm_bars import TqdmBars
+from autograph.runtime.staging.builtins.traced_lengths import TracedLengths
 from autograph.runtime.staging.calls.calls import Calls
 from autograph.runtime.staging.calls.recursion import Recursion
 from autograph.runtime.staging.calls.transformed import Transformed
@@ -163,12 +164,20 @@ class Operators(Conditionals, Loops, Items, Calls, Builtins, Lists):
         outside = OutsideLists(self.journal, self.call, writes_at_run_time)
         self.call_outside, self.refuse_pending = outside.call_outside, outside.refuse_pending
         self.logs = Logs(self.journal, backend.is_traced)
+        self.lengths = TracedLengths(backend, self.raise_unless)
         builtin = self.make_overloads()
         self.bars = TqdmBars(backend, builtin[range])
         derived = DerivedGenerators(
             self.generators, lambda function: self.converter.convert(function), self.call, self.truth, builtin
         )
-        overloads = [array_overloads(), builtin, derived.overloads(), self.writes.overloads(), self.logs.overloads()]
+        overloads = [
+            array_overloads(),
+            self.lengths.overloads(),
+            builtin,
+            derived.overloads(),
+            self.writes.overloads(),
+            self.logs.overloads(),
+        ]
         if self.bounds is not None:
             overloads.append(self.bounds.overloads())
         self.overloads = {called: overload for each in overloads for called, overload in each.items()}

@@ -25,6 +25,7 @@ class _Recording(threading.local):
       roots: what leads to the objects from outside that function, by name.
       written: by id, the containers outside the function traced now that its program writes when it runs.
       facts: what the branches being traced know: for each ``present`` of an `Optional`, by identity, whether it is true there.
+      counts: by id, the lengths and masks of arrays of traced length; see `PaddedArray`.
       summary_default: the writer and the step of summaries, as an array.
       summary_step: the Variable that this thread made the default step last.
       summary_writers: the numbers and steps of the writers entered where no default can be kept, innermost last.
@@ -38,6 +39,7 @@ class _Recording(threading.local):
     def __init__(self) -> None:
         self.written: dict[int, Any] = {}
         self.facts: list[tuple[Any, bool]] = []
+        self.counts: dict[int, Any] = {}
         self.summary_default: Any = None
         self.summary_step: Any = None
         self.summary_writers: list[tuple[int, Any]] = []

@@ -135,6 +135,8 @@ class Expressions:
             makers.append((1, lambda: f"sum({pick(self.scope.readable(INTS))})"))
         if "comprehensions" in self.features:
             makers.append((3, self._int_of_comprehension))
+        if "masks" in self.features and self.scope.readable(INTS):
+            makers.append((4, lambda: self._of_traced_length(INTS)))
         if options := self.scope.readable(OPTION):
             makers.append((3, lambda: f"({options[0]} if {options[0]} is not None else {e(INT)})"))
         return makers
@@ -157,6 +159,40 @@ class Expressions:
                 f"[q + 1 for q in {name}][{pick('012')}]",
                 f"sum(p * q for p, q in zip({name}, range(3)))",
             ]
+        return pick(texts)
+
+    def _part(self, kind: str) -> str:
+        """What a mask, a computed slice or computed indices take of a vector."""
+        e, pick = self.leaf, self.random.choice
+        element, name = (INT if kind == INTS else FLOAT), pick(self.scope.readable(kind))
+        mask = f"{name} {pick(('<', '<=', '>', '!='))} {e(element)}"
+        return pick(
+            (
+                f"{name}[{mask}]",
+                f"{name}[{mask}][{pick(('1:', ':-1', '::-1'))}]",
+                f"{name}[:{e(INT)}]",
+                f"{name}[{e(INT)}:]",
+                f"{name}[{e(INT)}:{e(INT)}]",
+                f"{name}[np.nonzero({mask})[0]]",
+            )
+        )
+
+    def _of_traced_length(self, kind: str) -> str:
+        """A number made of an array whose length only the run knows."""
+        e, pick = self.leaf, self.random.choice
+        part, number, element = self._part(kind), ("int" if kind == INTS else "float"), (INT if kind == INTS else FLOAT)
+        texts = [
+            f"{number}(np.sum({part}))",
+            f"{number}(np.sum({part} * 2 - {e(element)}))",
+            f"{number}(np.sum(np.sort({part})[:1]))",
+            f"{number}(np.sum(np.cumsum({part})))",
+            f"{number}(np.sum(np.unique({part})))",
+            f"{number}(np.sum(np.concatenate([{part}, {self._part(kind)}])))",
+            f"{number}(max({part}, default={e(element)}))",
+            f"sum([q + {e(element)} for q in {part}], {self.constant(element)})",
+        ]
+        if kind == INTS:
+            texts += [f"len({part})", f"int(np.sum({part} == {e(INT)}))", f"({e(INT)} if ({part} > 0).any() else 1)"]
         return pick(texts)
 
     def _floats(self) -> list[tuple[int, Callable[[], str]]]:
@@ -185,6 +221,8 @@ class Expressions:
                 (1, lambda: f"({e(FLOAT)} / (1.0 + abs({e(FLOAT)})))"),
             ]
         vectors = self.scope.readable(FLOATS)
+        if vectors and "masks" in self.features:
+            makers.append((4, lambda: self._of_traced_length(FLOATS)))
         if vectors and "comprehensions" in self.features:
             makers.append((2, lambda: f"max(q - {e(FLOAT)} for q in {pick(vectors)})"))
             makers.append((2, lambda: f"sum([q + {e(FLOAT)} for q in {pick(vectors)}])"))

@@ -55,6 +55,7 @@ def make_program(seed: int, smooth: bool = False) -> Program:
     writer.has_generators = random.Random(seed + 2).random() < 0.17
     writer.has_recursion = random.Random(seed + 3).random() < 0.1
     writer.has_handlers = random.Random(seed + 4).random() < 0.17
+    writer.has_masks = random.Random(seed + 5).random() < 0.17
     names = [name for name in _PARAMETERS if name in ("n", "x") or numbers.random() < 0.4]
     source = writer.module(tuple(names))
     values = random.Random(seed + 1)
@@ -125,18 +126,21 @@ class _ProgramWriter(Blocks):
     """Writes a module: perhaps classes and helper functions, and ``f``.
 
     Attributes: smooth (whether it is for its gradients), has_generators (whether there may be generators in it),
-    has_recursion (whether a helper calls itself), has_handlers (whether handlers catch what it raises).
+    has_recursion (whether a helper calls itself), has_handlers (whether handlers catch what it raises), has_masks (whether it
+    reads by masks and computed slices, whose lengths only the run knows).
     """
 
     smooth = False
     has_generators = False
     has_recursion = False
     has_handlers = False
+    has_masks = False
 
     def module(self, parameters: tuple[str, ...]) -> str:
         self.features = frozenset(name for name in FEATURES if self.chance(0.17))
         self.features |= {"generators"} if self.has_generators else set()
         self.features |= {"handlers"} if self.has_handlers else set()
+        self.features |= {"masks"} if self.has_masks else set()
         self.raises = self.chance(0.1)
         if self.smooth:
             self.features = self.features - {"prints", "global", "handlers"} | {"smooth"}

@@ -12,6 +12,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from autograph.backends.base import Backend
+from autograph.runtime.containers.padded_arrays import PaddedArray
+from autograph.runtime.containers.padded_gathers import written_at
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.journal import Journal
 from autograph.runtime.heap.places import MUTABLE_CONTAINERS, AttributePlace, ContentsPlace
@@ -21,7 +23,7 @@ from autograph.runtime.layouts.optional import used
 from autograph.runtime.layouts.statement_variables import CellVariable, GlobalVariable, has_contents
 from autograph.runtime.staging.access.aliased_writes import AliasedWrites
 from autograph.runtime.staging.access.list_writes import ListWrites
-from autograph.runtime.staging.access.lookups import Lookups, as_index
+from autograph.runtime.staging.access.lookups import Lookups, _plain, as_index, resolved_key
 from autograph.runtime.staging.access.masks import Masks, Taken, has_mask
 from autograph.runtime.staging.access.operations import class_attribute, user_method
 from autograph.runtime.staging.access.slices import Slices, has_span
@@ -65,10 +67,16 @@ class Items(Lookups):
         if type(key) is OneOf:
             each(key, lambda one: self._set_in_place(target, one, value))
             return target
+        if isinstance(target, PaddedArray):
+            target, key = target.resolve(), resolved_key(key)
+            if isinstance(target, PaddedArray):
+                self._check_open(target, key)
+                return target.at[_plain(as_index(key))].set(value)
+        value = value.resolve() if isinstance(value, PaddedArray) else value
         if has_span(key):
             array = self.slices.array_of(target, key)
             self.check_bounds(array, key)
-            return self.slices.write_spans(array, key, lambda part, rest: self._set(part, rest, value), value)
+            return self.slices.write_spans(array, key, self._set, value)
         if isinstance(target, np.ndarray) or self.backend.is_array(target):
             self.check_bounds(target, as_index(key))
         if self.backend.is_array(target):
@@ -136,6 +144,8 @@ class Items(Lookups):
 
     def take_item(self, target: Any, key: Any) -> Any:
         """``target[key]`` for `update_taken`, which may come when the target has changed."""
+        if isinstance(target, PaddedArray):
+            return self.get_item(target, key)
         if has_span(key) or (self._is_array_now(target, key) and has_mask(key)):
             array = self.slices.array_of(target, key)
             self.check_bounds(array, as_index(key))
@@ -150,15 +160,15 @@ class Items(Lookups):
         array = self.slices.array_of(target, key)
         update = functools.partial(self.in_place, symbol)
 
-        def write(part: Any, rest: Any) -> Any:
+        def write(part: Any, rest: Any, new: Any) -> Any:
             if not has_mask(rest):
-                return self._set(part, rest, update(part[rest], value))
+                return self._set(part, rest, update(part[rest], new))
             before = None
             if taken.array is not array:  # it has changed since
                 before = taken.array if part is array else self.slices.window(taken.array, key)[0]
-            return self.masks.write_mask(part, rest, value, update, before)
+            return self.masks.write_mask(part, rest, new, update, before)
 
-        return self.slices.write_spans(array, key, write, value) if has_span(key) else write(array, key)
+        return self.slices.write_spans(array, key, write, value) if has_span(key) else write(array, key, value)
 
     def set_attr(self, target: Any, name: str, value: Any) -> None:
         """``target.name = value``, through the class's own converted property or ``__setattr__``, where it has one."""
@@ -253,6 +263,11 @@ class Items(Lookups):
     def _set(self, array: Any, key: Any, value: Any) -> Any:
         """``array`` with ``value`` at ``key``, in the array's dtype, as NumPy assigns."""
         key = as_index(key)
+        parts = key if type(key) is tuple else (key,)
+        if any(isinstance(part, PaddedArray) for part in parts) or (
+            isinstance(value, PaddedArray) and not has_mask(key)
+        ):
+            return written_at(jnp.asarray(array), resolved_key(key), value)
         if has_mask(key):
             return self.masks.write_mask(array, key, value, lambda _, new: new)
         return jnp.asarray(array).at[key].set(jnp.asarray(value).astype(array.dtype))
@@ -262,7 +277,8 @@ class Items(Lookups):
         return self.backend.is_array(target) or (isinstance(target, np.ndarray) and self._any_traced(key))
 
     def _any_traced(self, value: Any) -> bool:
-        return any(self.backend.is_array(part) for part in (value if isinstance(value, tuple) else (value,)))
+        parts = value if isinstance(value, tuple) else (value,)
+        return any(self.backend.is_array(part) or isinstance(part, PaddedArray) for part in parts)
 
 
 def _traced_key(what: str) -> StagingError:

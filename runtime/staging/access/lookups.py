@@ -13,6 +13,9 @@ import numpy as np
 from autograph.backends.base import Backend
 from autograph.runtime.containers.iterables import to_be_staged
 from autograph.runtime.containers.padded import are_alike
+from autograph.runtime.containers.padded_arrays import PaddedArray
+from autograph.runtime.containers.padded_gathers import gathered
+from autograph.runtime.containers.padded_rules import as_padded_array
 from autograph.runtime.containers.parts import parts_of
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.errors import StagingError
@@ -23,6 +26,7 @@ from autograph.runtime.layouts.optional import Optional, held_in, is_known, pres
 from autograph.runtime.layouts.statement_variables import has_contents
 from autograph.runtime.staging.access.bounds import Bounds
 from autograph.runtime.staging.access.list_writes import ListWrites, counted_from_start
+from autograph.runtime.staging.access.masks import Masks
 from autograph.runtime.staging.access.operations import user_method
 from autograph.runtime.staging.access.slices import Slices, Span, has_span
 from autograph.runtime.state.array_like import plain
@@ -40,6 +44,8 @@ class Lookups:
     refuse_pending: Callable[[Any], None]
     bounds: Bounds | None
     slices: Slices
+    masks: Masks
+    raise_unless: Callable[..., None]
     identities: Identities
     list_writes: ListWrites
 
@@ -57,6 +63,11 @@ class Lookups:
         kind = type(key)
         if kind is OneOf:
             return each(key, lambda one: self.get_item(target, one), is_pure=type(target) in _CONTAINERS)
+        if isinstance(target, PaddedArray):
+            target = target.resolve()
+        if isinstance(target, PaddedArray):
+            self._check_open(target, key)
+            return target[_plain(as_index(key))]
         if has_contents(target):
             target.note_read()
             contents = target.contents() if self.backend.is_traced(key) else None
@@ -78,6 +89,8 @@ class Lookups:
             array = self.slices.array_of(target, key)
             self.check_bounds(array, key)
             return self.slices.read_spans(array, key)
+        if (found := self._taken(target, key)) is not None:
+            return found
         if isinstance(target, np.ndarray):
             self.check_bounds(target, key)
             is_traced = any(map(self.backend.is_traced, key if kind is tuple else (key,)))
@@ -87,6 +100,36 @@ class Lookups:
         if isinstance(target, list | tuple | deque | dict | str | bytes) and self.backend.is_traced(key):
             return self._looked_up(target, key)
         return target[key]
+
+    def _taken(self, target: Any, key: Any) -> Any:
+        """What a traced mask takes of an array, or an index of traced length; None if the key has neither."""
+        if type(key) is not tuple and not isinstance(key, PaddedArray) and getattr(key, "dtype", None) != np.bool_:
+            return None
+        if not (self.backend.is_array(target) or isinstance(target, np.ndarray)):
+            return None
+        parts = key if type(key) is tuple else (key,)
+        if any(isinstance(part, PaddedArray) for part in parts):
+            key = resolved_key(key)
+            open_ones = [part for part in (key if type(key) is tuple else (key,)) if isinstance(part, PaddedArray)]
+            if not open_ones:
+                return jnp.asarray(target)[key]
+            if type(key) is not tuple and key.dtype == np.bool_:
+                return as_padded_array(target).masked(key)
+            return gathered(jnp.asarray(target), key)
+        if any(map(self._is_traced_mask, parts)):
+            return self.masks.read(jnp.asarray(target), key)
+        return None
+
+    def _is_traced_mask(self, part: Any) -> bool:
+        return getattr(part, "dtype", None) == np.bool_ and self.backend.is_traced(part)
+
+    def _check_open(self, target: PaddedArray, key: Any) -> None:
+        """With the option: raise `IndexError` where an array of traced length has no such element."""
+        first = key[0] if type(key) is tuple and key else key
+        if self.bounds is not None and not isinstance(first, slice | Span | PaddedArray) and first not in (None, ...):
+            if not np.ndim(first) and getattr(first, "dtype", None) != np.bool_:
+                error = IndexError("index is out of bounds for an array of traced length")
+                self.raise_unless((first < target.length) & (first >= -target.length), error)
 
     def check_bounds(self, target: Any, key: Any) -> None:
         """With that option: raise `IndexError` where there is no ``target[key]``."""
@@ -179,3 +222,10 @@ def as_index(key: Any) -> Any:
     if isinstance(key, list):
         return jnp.asarray(key)
     return tuple(map(as_index, key)) if type(key) is tuple else key
+
+
+def resolved_key(key: Any) -> Any:
+    """A key with arrays of exact shape in the place of those whose length is known."""
+    if type(key) is tuple:
+        return tuple(map(resolved_key, key))
+    return key.resolve() if isinstance(key, PaddedArray) else key

@@ -15,6 +15,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from autograph.backends.base import Backend
+from autograph.runtime.containers.lengths import count_of, refused
+from autograph.runtime.containers.padded_arrays import PaddedArray, taken_by_mask
+from autograph.runtime.containers.padded_writes import spread
 from autograph.runtime.errors import StagingError
 from autograph.runtime.tracing.locations import user_location
 
@@ -50,11 +53,24 @@ class Masks:
         """
         mask, basic, first, leads = self._split(array, key)
         part = array if basic is None else array[basic]
-        aligned = self._aligned(jnp.asarray(value), mask, part, first, 0 if leads else first)
+        value = value if isinstance(value, PaddedArray) else jnp.asarray(value)
+        aligned = self._aligned(value, mask, part, first, 0 if leads else first)
         chosen = jnp.reshape(mask, (1,) * first + mask.shape + (1,) * (part.ndim - first - mask.ndim))
         read = part if before is None else before if basic is None else before[basic]
         new = jnp.where(chosen, jnp.asarray(combine(read, aligned)).astype(array.dtype), part)
         return new if basic is None else array.at[basic].set(new)
+
+    def read(self, array: Any, key: Any) -> Any:
+        """``array[key]``, an array of traced length.
+
+        Raises:
+          StagingError: what the mask takes would not be the first dimension of it.
+        """
+        mask, basic, first, leads = self._split(array, key)
+        part = array if basic is None else array[basic]
+        if first and not leads:
+            raise refused("an array with a traced length in a dimension other than the first")
+        return taken_by_mask(jnp.moveaxis(part, range(first, first + mask.ndim), range(mask.ndim)), mask)
 
     def _split(self, array: Any, key: Any) -> tuple[Any, Any, int, bool]:
         """The mask; the key with full slices in its place, or None if that is all; how many dimensions of that part
@@ -94,6 +110,17 @@ class Masks:
 
         ``axis`` is where that shape has the dimension of what the mask takes.
         """
+        if isinstance(value, PaddedArray):
+            if axis:
+                raise refused("a value of traced length, in a dimension other than the first,")
+            position = jnp.cumsum(jnp.ravel(mask)) - 1
+            known = count_of(mask)
+            count = jnp.sum(mask) if known is None or not position.size else known[0].value
+            rows = spread(value, position, count, part.ndim - mask.ndim + 1)
+            rows = jnp.broadcast_to(rows, (mask.size, *rows.shape[1:]))
+            return jnp.moveaxis(
+                rows.reshape((*mask.shape, *rows.shape[1:])), range(mask.ndim), range(first, first + mask.ndim)
+            )
         rank = part.ndim - mask.ndim + 1
         extra = value.ndim - rank
         if extra > 0 and any(size != 1 for size in value.shape[:extra]):
@@ -111,8 +138,8 @@ class Masks:
         elif np.sum(mask) != count:
             raise error
         position = jnp.cumsum(jnp.ravel(mask)) - 1
-        spread = jnp.take(value, jnp.clip(position.reshape(mask.shape), 0, max(count - 1, 0)), axis=axis)
-        return jnp.moveaxis(spread, range(axis, axis + mask.ndim), places)
+        found = jnp.take(value, jnp.clip(position.reshape(mask.shape), 0, max(count - 1, 0)), axis=axis)
+        return jnp.moveaxis(found, range(axis, axis + mask.ndim), places)
 
     def _mixed(self, array: Any, what: str, remedy: str) -> StagingError:
         return StagingError(

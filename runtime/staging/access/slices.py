@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 
 from autograph.backends.base import Backend
+from autograph.runtime.containers.padded_arrays import PaddedArray
+from autograph.runtime.containers.padded_writes import spread
 from autograph.runtime.errors import StagingError
 from autograph.runtime.tracing.locations import user_location
 
@@ -62,28 +64,64 @@ class Slices:
         return Span(start, stop, step, None)
 
     def read_spans(self, array: Any, key: Any) -> Any:
-        """``array[key]``. Windows that reach over the array's end are moved inside it, as XLA does.
+        """``array[key]``: an array of traced length where the size of a span is traced.
+
+        Windows of a known size that reach over the array's end are moved inside it, as XLA does.
 
         Raises:
-          StagingError: the result would have a size that only the run knows.
+          StagingError: a dimension other than the first would have a size that only the run knows.
         """
+        if any(part.size is None for _, part in _axes(key, array)):
+            return self._read_open(array, key)
         window, _, rest = self.window(array, key)
         return window[rest]
 
-    def write_spans(self, array: Any, key: Any, write: Callable[[Any, Any], Any], value: Any) -> Any:
-        """``array`` after ``write(part, key)``, which gives a part of it with a static key written.
+    def _read_open(self, array: Any, key: Any) -> Any:
+        """``array[key]``, of which the first dimension has a size that only the run knows."""
+        parts = key if isinstance(key, tuple) else (key,)
+        place = next(k for k, part in enumerate(parts) if isinstance(part, Span))
+        before, span, after = parts[:place], parts[place], parts[place + 1 :]
+        if not all(map(_is_number, before)) or not all(
+            part is None or _is_number(part) or _is_slice(part) for part in after
+        ):
+            raise self._unknown_size(
+                next(part for part in parts if isinstance(part, Span) and part.size is None), array
+            )
+        rows = array[before] if before else array
+        taken = PaddedArray(rows, rows.shape[0]).sliced(slice(span.start, span.stop, span.step))
+        return taken[(slice(None), *after)] if after else taken
 
-        ``value`` is what is written: where the span's size is traced it must be the same for all of the span.
-        """
+    def write_spans(self, array: Any, key: Any, write: Callable[[Any, Any, Any], Any], value: Any) -> Any:
+        """``array`` after ``write(part, key, value)``, which gives a part of it with a value written at a static key."""
         parts = _axes(key, array)
-        if all(part.size is not None for _, part in parts):
+        if isinstance(value, PaddedArray):
+            key = _opened(key)
+        elif all(part.size is not None for _, part in parts):
             window, starts, rest = self.window(array, key)
-            return self.backend.put_window(array, write(window, rest), starts)
+            return self.backend.put_window(array, write(window, rest, value), starts)
         mask = jnp.ones((1,) * array.ndim, bool)
         for axis, part in parts:
-            self._check_spreads(array, key, axis, value)
+            if not _is_same_along(key, axis, array, value):
+                value = self._spread(array, key, axis, part, value)
             mask = mask & jnp.expand_dims(_covered(part, array.shape[axis]), tuple(_others(axis, array.ndim)))
-        return jnp.where(mask, write(array, _widened(key)), array)
+        return jnp.where(mask, write(array, _widened(key), value), array)
+
+    def _spread(self, array: Any, key: Any, axis: int, part: Span, value: Any) -> Any:
+        """A value that differs along a span of a traced size, for all of the axis.
+
+        Raises:
+          StagingError: that is not the first dimension of what is written to.
+        """
+        ndim = array[_widened(key)].ndim
+        if _place_of(axis, key, array.ndim) != ndim:
+            raise StagingError(
+                f"{user_location()}\n  The slice [{part}] has a size that is known only at run time, and values that differ along it can "
+                f"be written in the first dimension only; these have the shape {np.shape(getattr(value, 'values', value))}.\n"
+                "  Write them through a mask: x = jnp.where(mask, values, x)."
+            )
+        positions = jnp.arange(array.shape[axis])
+        start, step, count = PaddedArray(positions, array.shape[axis]).span(slice(part.start, part.stop, part.step))
+        return spread(value, (positions - start) // step, count, ndim)
 
     def window(self, array: Any, key: Any) -> tuple[Any, list[Any], Any]:
         """The smallest window of the array that holds what the spans take, where it starts, and the key within it."""
@@ -114,21 +152,9 @@ class Slices:
     def _unknown_size(self, part: Span, array: Any) -> StagingError:
         return StagingError(
             f"{user_location()}\n  The slice [{part}] of a {self.backend.type_of(array)} has a size that is "
-            "known only at run time, and XLA needs the shape of every array while tracing.\n  Give it a fixed "
-            "size (x[i:i + 3]), or keep the whole array "
+            "known only at run time, which only the first dimension of an array may have.\n  Give it a fixed "
+            "size (x[i:i + 3]), move that axis to the front, or keep the whole array "
             "and mask what is outside: jnp.where(jnp.arange(len(x)) < stop, x, 0)."
-        )
-
-    def _check_spreads(self, array: Any, key: Any, axis: int, value: Any) -> None:
-        """Refuse to write a value that differs along a span of a traced size."""
-        place = _place_of(axis, key, array.ndim)
-        shape = np.shape(value)
-        if place is not None and (len(shape) < place or shape[-place] == 1):
-            return
-        raise StagingError(
-            f"{user_location()}\n  Only a value that is the same for all of the slice [{_first_span(key)}] can be written to it, as "
-            f"its size is known only at run time; got one of shape {shape}.\n"
-            "  Write it through a mask: x = jnp.where(mask, values, x)."
         )
 
 
@@ -167,6 +193,34 @@ def _widened(key: Any) -> Any:
     if isinstance(key, tuple):
         return tuple(_widened(part) for part in key)
     return slice(None, None, key.step if key.size is not None else None) if isinstance(key, Span) else key
+
+
+def _opened(key: Any) -> Any:
+    """The key with spans of a size that only the run knows."""
+    if isinstance(key, tuple):
+        return tuple(map(_opened, key))
+    return replace(key, size=None) if isinstance(key, Span) else key
+
+
+def _is_same_along(key: Any, axis: int, array: Any, value: Any) -> bool:
+    """Whether a value is the same along an axis of what it is written to."""
+    place = _place_of(axis, key, array.ndim)
+    shape = np.shape(value.values if isinstance(value, PaddedArray) else value)
+    if isinstance(value, PaddedArray) and place is not None:
+        return len(shape) < place
+    return place is not None and (len(shape) < place or shape[-place] == 1)
+
+
+def _is_number(part: Any) -> bool:
+    return (
+        isinstance(part, int | np.integer)
+        and not isinstance(part, bool)
+        or (hasattr(part, "dtype") and np.ndim(part) == 0)
+    )
+
+
+def _is_slice(part: Any) -> bool:
+    return isinstance(part, slice) or part is ...
 
 
 def _place_of(axis: int, key: Any, ndim: int) -> int | None:

@@ -16,7 +16,7 @@ import numpy as np
 from autograph.backends.base import Backend
 from autograph.runtime.containers.array_functions import array_overloads
 from autograph.runtime.containers.orderings import error_of_empty, is_better, nan_never_better
-from autograph.runtime.containers.padded import Padded
+from autograph.runtime.containers.padded import Padded, flatten_element
 from autograph.runtime.containers.padded_arrays import PaddedArray
 from autograph.runtime.containers.traced_deques import TracedDeque
 from autograph.runtime.containers.traced_lists import EmptyListError, TracedList, is_array_list
@@ -25,23 +25,6 @@ from autograph.runtime.heap.journal import Journal
 from autograph.runtime.layouts.optional import Optional, held_in
 from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import JOINT
-
-REDUCTIONS = (
-    "sum",
-    "prod",
-    "any",
-    "all",
-    "max",
-    "min",
-    "argmax",
-    "argmin",
-    "mean",
-    "var",
-    "std",
-    "cumsum",
-    "sort",
-    "dot",
-)
 
 
 class Lists:
@@ -89,11 +72,9 @@ class Lists:
         plain = {getattr(jnp, name): getattr(jnp, name) for name in padded}
         plain |= {getattr(np, name): array_overloads()[getattr(np, name)] for name in padded}
         stacking = {function: self._stacking(plain[function], padded[function.__name__]) for function in plain}
-        methods = {getattr(jnp, name): _by_method(name) for name in REDUCTIONS}
         return (
             {collections.deque: self.new_deque}
             | stacking
-            | methods
             | {function: self._of_known_lengths(function) for function in _TREE_FUNCTIONS}
         )
 
@@ -105,9 +86,7 @@ class Lists:
                 rows = held.stacked()
                 if isinstance(held.length, int):
                     return padded(rows[: held.length], lambda values: values, *args, **kwargs)
-                return padded(rows, lambda values: PaddedArray(values, held.length), *args, **kwargs)
-            if isinstance(arrays, PaddedArray) and padded is _as_array:
-                return arrays.astype(*args) if args else arrays
+                return padded(rows, lambda values: PaddedArray.of(values, held.length), *args, **kwargs)
             return plain(arrays, *args, **kwargs)
 
         return stack
@@ -128,6 +107,14 @@ class Lists:
             return convert(*args, **kwargs)
 
         return call
+
+    def listed_rows(self, array: PaddedArray) -> list[Any]:
+        """A list of the elements of an array of traced length."""
+        kind, _ = flatten_element(0.0, lambda leaf: True)
+        made = TracedList((), self)
+        made.set_contents(Padded(array.length, [array.values], kind, array.capacity))
+        self.journal.born(made)
+        return made
 
     def reduced(self, name: str, values: TracedList, key: Any = None, **default: Any) -> Any:
         """``sum``, ``max`` … of a list of traced length. ``default`` may hold what they give of an empty one."""
@@ -209,7 +196,7 @@ def _concatenated(rows: Any, make: Make, axis: int | None = 0, dtype: Any = None
         _refuse_axis(made, "concatenated along another axis than the first")
         return jnp.concatenate(list(rows), axis, dtype=dtype)
     flat = rows.reshape(-1, *rows.shape[2:]).astype(dtype)
-    return PaddedArray(flat, made.length * rows.shape[1]) if isinstance(made, PaddedArray) else flat
+    return PaddedArray.of(flat, made.length * rows.shape[1]) if isinstance(made, PaddedArray) else flat
 
 
 def _vertically(rows: Any, make: Make, dtype: Any = None) -> Any:
@@ -222,19 +209,6 @@ def _horizontally(rows: Any, make: Make, dtype: Any = None) -> Any:
     if rows.ndim == 1:
         rows = rows[:, None]
     return _concatenated(rows, make, 0 if rows.ndim == 2 else 1, dtype)
-
-
-def _by_method(name: str) -> Callable[..., Any]:
-    """A function of `jax.numpy`, which a `PaddedArray` has as a method."""
-    plain = getattr(jnp, name)
-
-    @functools.wraps(plain)
-    def call(array: Any, *args: Any, **kwargs: Any) -> Any:
-        return (
-            getattr(array, name)(*args, **kwargs) if isinstance(array, PaddedArray) else plain(array, *args, **kwargs)
-        )
-
-    return call
 
 
 def _is_padded(part: Any) -> bool:

@@ -25,7 +25,7 @@ from autograph.runtime.containers.iterables import (
     to_be_staged,
 )
 from autograph.runtime.containers.orderings import Orderings, all_scalars_some_traced, better_of, nan_never_better
-from autograph.runtime.containers.padded_arrays import PaddedArray
+from autograph.runtime.containers.padded_arrays import PaddedArray, is_open_array
 from autograph.runtime.containers.traced_deques import TracedDeque
 from autograph.runtime.containers.traced_lists import TracedList, is_array_list, is_traced_list
 from autograph.runtime.effects.callbacks import print as show
@@ -73,6 +73,7 @@ class Builtins:
     list_overloads: Callable[[], Mapping[Any, Callable[..., Any]]]
     reduced: Callable[..., Any]
     new_list: Callable[[list[Any]], list[Any]]
+    listed_rows: Callable[[PaddedArray], list[Any]]
     python_test: Callable[[Any, str], Any]
     asked: Callable[[Any], Any]
     operate: Callable[..., Any]
@@ -129,6 +130,8 @@ class Builtins:
         traced = self.backend.is_traced
         if is_array_list(container):
             return container.has(item)
+        if is_open_array(container):
+            return (container == item).any()
         if traced(container):
             return (container == item).any()
         if isinstance(container, list | tuple | set | frozenset) and (
@@ -252,6 +255,8 @@ class Builtins:
             return self.reductions.summed(each, start)
         if is_array_list(iterable):
             return start + self.reduced("sum", iterable)
+        if is_open_array(iterable):
+            return start + iterable.sum(0)
         if isinstance(iterable, StagedRange) and iterable.is_traced():
             return start + iterable.total()
         return sum(iterable, start)
@@ -261,12 +266,16 @@ class Builtins:
             self.refuse_pending(args[0])
             if self.generators.source_of(args[0]) is not None:
                 return self.reductions.listed(args[0])
+        if args and is_open_array(args[0]):
+            return self.listed_rows(args[0])
         return args[0].as_list() if args and is_array_list(args[0]) else list(*args)
 
     def _sorted(self, iterable: Any, /, *, key: Any = None, reverse: bool = False) -> Any:
         self.refuse_pending(iterable)
         if self.generators.source_of(iterable) is not None:
             iterable = self.reductions.listed(iterable)
+        if is_open_array(iterable):
+            iterable = self.listed_rows(iterable)
         if is_traced_list(iterable) or (is_array_list(iterable) and key is None):
             found = iterable.as_list()
             found.sort(key=key, reverse=reverse)
@@ -286,6 +295,8 @@ class Builtins:
                 if each is not None:
                     return self.reductions.extreme(each, plain, *kwargs.values())
             values: Any = value_of(args[0]) if len(args) == 1 else tuple(map(value_of, args))
+            if is_open_array(values):
+                values = self.listed_rows(values)
             if is_traced_list(values) or (is_array_list(values) and kwargs.get("key") is None):
                 return self.reduced(plain.__name__, values, **kwargs)
             if isinstance(values, StagedRange) and values.is_traced() and kwargs.get("key") is None:
@@ -346,6 +357,8 @@ class Builtins:
             return self.reductions.decided(each, plain)
         if is_array_list(iterable):
             return self.reduced(plain.__name__, iterable)
+        if is_open_array(iterable) and iterable.ndim == 1:
+            return getattr(iterable, plain.__name__)()
         iterable = value_of(iterable)
         if self.backend.is_traced(iterable) and iterable.ndim == 1:
             return reduce(iterable)
@@ -395,7 +408,7 @@ class Builtins:
         if isinstance(arg, BaseException):
             made = remade(arg)
             return made is not None and bool(made.values)
-        return isinstance(arg, DeferredText) or self.backend.is_traced(value_of(arg))
+        return isinstance(arg, DeferredText) or is_open_array(arg) or self.backend.is_traced(value_of(arg))
 
 
 def _shown_by(show: Any) -> Callable[..., Any]:
@@ -434,6 +447,8 @@ def _of_known(called: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _is_instance(value: Any, kinds: Any) -> bool:
-    """``isinstance``, in which a deque is no list."""
+    """``isinstance``, in which a deque is no list, and an array of traced length is an array."""
+    if isinstance(value, PaddedArray):
+        value = value.values
     check_known(value)
     return isinstance(collections.deque() if type(value) is TracedDeque else value, kinds)

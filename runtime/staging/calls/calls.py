@@ -29,6 +29,7 @@ from autograph.runtime.staging.access.operations import class_attribute
 from autograph.runtime.staging.access.reported_writes import ReportedWrites
 from autograph.runtime.staging.builtins.logs import Logs
 from autograph.runtime.staging.builtins.tqdm_bars import TqdmBars
+from autograph.runtime.staging.builtins.traced_lengths import TracedLengths
 from autograph.runtime.staging.calls.recursion import Recursion
 from autograph.runtime.staging.calls.transformed import Transformed
 from autograph.runtime.staging.policy.loop_options import set_loop_options
@@ -39,7 +40,6 @@ from autograph.runtime.staging.statements.constants import ConstantChoices
 from autograph.runtime.staging.statements.rolling import Rolling
 from autograph.runtime.tracing.locations import is_internal
 
-_TAKES_LISTS = frozenset({"stack", "vstack", "hstack", "concatenate"})
 _TAKE_PYTREES = frozenset(["optax", "chex", "equinox", "flax", "haiku", "diffrax", "optimistix", "lineax", "orbax"])
 _CONTROL_FLOW = frozenset(["cond", "switch", "while_loop", "fori_loop"])
 _UNCONVERTED = "__autograph_do_not_convert__"
@@ -70,6 +70,7 @@ class Calls:
     orderings: Orderings
     transformed: Transformed
     recursion: Recursion
+    lengths: TracedLengths
 
     def call(self, called: Any) -> Any:
         """What to call in place of ``called``: its converted form, or itself."""
@@ -77,7 +78,8 @@ class Calls:
             return self.constants.called(called)
         if self.backend.is_eager():
             return self._called(called)
-        return self.constants.taking_constants(called, self.recursion.of(called, self._called(called)))
+        made = self.recursion.of(called, self._called(called))
+        return self.constants.taking_constants(called, self.lengths.taking(called, made))
 
     def _called(self, called: Any) -> Any:
         if self.journal.is_rolling:
@@ -362,7 +364,7 @@ def is_plain(called: Any) -> bool:
         return False
     if called_by_name := getattr(called, "__name__", ""):
         module = f"{module}.{called_by_name}"
-    return bool(TABLE.named(module).plain) and called_by_name not in _TAKES_LISTS
+    return bool(TABLE.named(module).plain)
 
 
 # Builtins that mean something else, or take functions, when values are traced.

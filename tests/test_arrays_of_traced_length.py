@@ -1,0 +1,279 @@
+"""Arrays whose length only the run knows: ``x[x > 0]``, ``x[:n]``, ``jnp.nonzero(c)``, ``jnp.arange(n)`` and what is done with them."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import autograph as ag
+from tests.agreement import agrees_when_compiled, differences
+from tests.masked_programs import PROGRAMS
+
+X = np.array([3.0, -1, 4, 1, -5, 9, 2, -6, 0])
+NOTHING = np.array([-3.0, -1, 0])
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program[0].__name__)
+def test_like_numpy(program):
+    agrees_when_compiled(*program)
+
+
+# In every mode.
+
+
+def summary(x):
+    m = x > 0
+    z, w = x[m], jnp.arange(len(x))[m]
+    return jnp.sum(z * w), jnp.median(z), z.max() - z.min(), jnp.sort(z)[0], len(z), (z[1:] - z[:-1]).sum()
+
+
+def test_under_every_transform():
+    rows = jnp.stack([jnp.asarray(X), -jnp.asarray(X), jnp.asarray(X) * 2])
+    wanted = [summary(x) for x in rows]
+    for run in (ag.function(summary), jax.jit(ag.convert(summary))):
+        for x, expected in zip(rows, wanted, strict=True):
+            assert list(differences(expected, run(x), widens=True)) == []
+    for run in (jax.vmap(ag.convert(summary)), jax.jit(jax.vmap(ag.convert(summary))), jax.vmap(ag.function(summary))):
+        found = run(rows)
+        for k, expected in enumerate(wanted):
+            assert list(differences(expected, jax.tree.map(lambda a, k=k: a[k], found), widens=True)) == []
+
+
+def positive(x):
+    return jnp.where(x > 0, x, 1.0)
+
+
+GRADIENTS = {
+    "mean": (lambda x: jnp.mean(x[x > 0] ** 2), lambda x: jnp.sum(jnp.where(x > 0, x**2, 0)) / jnp.sum(x > 0)),
+    "logarithm": (lambda x: jnp.sum(jnp.log(x[x > 0])), lambda x: jnp.sum(jnp.where(x > 0, jnp.log(positive(x)), 0))),
+    "largest": (lambda x: jnp.max(x[x < 5]), lambda x: jnp.max(jnp.where(x < 5, x, -jnp.inf))),
+    "deviation": (lambda x: jnp.std(x[x > 0]), lambda x: jnp.std(x, where=x > 0)),
+    "sorted": (
+        lambda x: jnp.sum(jnp.sort(x[x > 0]) * jnp.arange(5)),
+        lambda x: jnp.sum(jnp.sort(jnp.where(x > 0, x, jnp.inf))[:5] * jnp.arange(5)),
+    ),
+    "norm": (lambda x: jnp.linalg.norm(x[x > 0]), lambda x: jnp.sqrt(jnp.sum(jnp.where(x > 0, x, 0) ** 2))),
+    "slice": (lambda x: jnp.sum(x[: jnp.sum(x > 0).astype(int)] ** 2), lambda x: jnp.sum(x[:5] ** 2)),
+}
+
+
+@pytest.mark.parametrize(("function", "by_hand"), GRADIENTS.values(), ids=GRADIENTS)
+def test_gradients(function, by_hand):
+    x = jnp.asarray(X)
+    for run in (ag.convert(function), ag.function(function)):
+        np.testing.assert_allclose(jax.grad(run)(x), jax.grad(by_hand)(x), rtol=1e-5, atol=1e-6)
+
+
+def test_gradients_of_nothing_are_zero():
+    for function in (
+        lambda x: jnp.sum(jnp.log(x[x > 0])),
+        lambda x: jnp.sum(1 / x[x > 0]),
+        lambda x: jnp.sum(x[x > 0]),
+    ):
+        np.testing.assert_array_equal(jax.grad(ag.convert(function))(jnp.asarray(NOTHING)), np.zeros(3))
+
+
+# Nothing.
+
+
+def test_of_nothing():
+    def f(x):
+        z = x[x > 0]
+        return z, z.sum(), z.prod(), z.any(), z.all(), len(z), z.mean(), np.median(z), np.sort(z), np.cumsum(z), z[::-1]
+
+    found = ag.function(f)(jnp.asarray(NOTHING))
+    with np.errstate(all="ignore"), pytest.warns(RuntimeWarning):
+        wanted = f(NOTHING)
+    assert list(differences(wanted, found)) == []
+
+
+@pytest.mark.parametrize("reduce", [np.max, np.min, np.argmax, np.argmin, max, min, np.ptp], ids=lambda f: f.__name__)
+def test_of_nothing_there_is_no_greatest(reduce):
+    @ag.function
+    def f(x):
+        return reduce(x[x > 0])
+
+    with pytest.raises(ValueError):
+        f(jnp.asarray(NOTHING))
+    assert f(jnp.asarray(X)) == reduce(X[X > 0])
+
+
+# State.
+
+
+def test_as_state_of_loops_and_branches():
+    def f(x):
+        z = x
+        rounds = 0
+        while len(z) > 1:
+            z = z[z > z.min()]
+            rounds += 1
+        if x[0] > 0:
+            kept = x[x > 1]
+        else:
+            kept = x
+        return z, rounds, kept, {"pair": (kept[:2], kept * 2)}
+
+    agrees_when_compiled(f, (X,), (-X,), (np.arange(9.0),))
+
+
+def test_known_and_traced_lengths_meet_in_a_branch():
+    def f(x, n):
+        y = x[:n] if n > 2 else np.zeros(3)
+        for v in x[:2]:
+            if v > 0:
+                y = y[y < v]
+        return y, y.sum()
+
+    agrees_when_compiled(f, (X, np.array(5)), (X, np.array(1)))
+
+
+def test_rows_of_a_matrix():
+    def f(x):
+        rows = np.stack([x, x**2, np.ones(len(x))], axis=1)
+        kept = rows[rows[:, 0] > 0]
+        return kept, kept.sum(0), kept.mean(axis=1), kept[:, 1].max(), kept @ np.ones(3), kept.T @ kept, kept[:, 1:][-1]
+
+    agrees_when_compiled(f, (X,), (-X,))
+
+
+# Writes.
+
+
+def test_writes():
+    def f(x):
+        y = x.copy()
+        positive = y > 0
+        y[positive] = y[positive] * 10
+        y[x < 0] = -x[x < 0]
+        places = np.flatnonzero(x > 2)
+        y[places] += 1
+        n = np.sum(positive)
+        y[:n] = x[positive]
+        z = x[x > 0]
+        z[0] = 100.0
+        z[1:] += 1
+        z[z > 50] = 7
+        return y, z
+
+    agrees_when_compiled(f, (X,), (-X,))
+
+
+def test_a_write_of_another_number_of_values_raises():
+    @ag.function
+    def f(x):
+        y = x.copy()
+        y[x > 0] = x[x < 0]
+        return y
+
+    assert f(jnp.array([1.0, -2.0])).tolist() == [-2.0, -2.0]
+    with pytest.raises(ValueError, match="could not broadcast"):
+        f(jnp.asarray(X))
+
+
+# Room.
+
+
+def test_sizes_without_a_bound_get_room_by_running_again():
+    def f(n):
+        return jnp.arange(n), jnp.zeros(n), jnp.linspace(0.0, 1.0, n), jnp.ones((n, 2)), jnp.repeat(jnp.arange(3), n)
+
+    compiled = ag.function(f)
+    for n in (3, 0, 64, 65, 300):
+        assert list(differences(f(n), compiled(jnp.array(n)), widens=True)) == []
+
+
+def test_a_size_without_a_bound_is_refused_where_nothing_can_run_again():
+    def f(n):
+        return jnp.arange(n).sum()
+
+    with pytest.raises(
+        ag.StagingError, match=r"`arange` makes an array of a traced length.*\n.*jnp.arange\(100\)\[:n\]"
+    ):
+        jax.jit(ag.convert(f))(5)
+
+    def bounded(n):
+        return jnp.arange(100)[:n].sum()
+
+    assert jax.jit(ag.convert(bounded))(5) == 10
+
+
+def test_the_length_of_another_array_is_a_bound():
+    def f(x):
+        z = x[x > 0]
+        return (jnp.arange(len(z)) * z).sum() + jnp.ones(z.shape).sum() + jnp.zeros_like(z).sum()
+
+    assert jax.jit(ag.convert(f))(jnp.asarray(X)) == f(jnp.asarray(X))
+
+
+# What only the run can tell.
+
+
+def test_lengths_that_may_differ():
+    def f(x):
+        return x[x > 0] * x[x > 0]
+
+    assert ag.function(f)(jnp.asarray(X)).tolist() == [9.0, 16.0, 1.0, 81.0, 4.0]
+    with pytest.raises(
+        ag.StagingError, match=r"test_arrays_of_traced_length.py.*\n.*lengths.*\n.*Make the mask or the slice once"
+    ):
+        jax.jit(ag.convert(f))(jnp.asarray(X))
+
+
+def test_one_element_goes_with_many():
+    def f(x):
+        return x[x > 8] + x[x > 0], np.concatenate([x[x > 8], x[x < 0]])
+
+    agrees_when_compiled(f, (X,))
+
+
+def test_truth():
+    @ag.function
+    def f(x):
+        return 1 if x[x > 3] else 2
+
+    assert f(jnp.array([4.0, 1.0])) == 1
+    with pytest.raises(ValueError, match="ambiguous"):
+        f(jnp.array([4.0, 5.0]))
+
+
+def test_check_bounds_counts_the_elements_there_are():
+    @ag.function(check_bounds=True)
+    def f(x, i):
+        return x[x > 0][i]
+
+    assert f(jnp.asarray(X), jnp.array(-1)) == 2.0
+    with pytest.raises(IndexError):
+        f(jnp.asarray(X), jnp.array(5))
+
+
+def test_prints_show_the_elements_there_are(capfd):
+    @ag.function
+    def f(x):
+        print(x[x > 2])
+        return x
+
+    f(jnp.asarray(X))
+    jax.effects_barrier()
+    assert capfd.readouterr().out.strip() in ("array([3., 4., 9.], dtype=float32)", "[3. 4. 9.]")
+
+
+def test_comprehensions_and_lists_of_the_elements():
+    @ag.function
+    def f(x):
+        z = x[x > 2]
+        return [v * 2 for v in z], list(z), [v + k for k, v in enumerate(z) if v < 5], sorted(z, reverse=True), sum(z)
+
+    assert f(jnp.asarray(X)) == ([6.0, 8.0, 18.0], [3.0, 4.0, 9.0], [3.0, 5.0], [9.0, 4.0, 3.0], 16.0)
+
+
+def test_a_traced_dimension_other_than_the_first_is_refused():
+    for body in (
+        lambda x: x.reshape(3, 3)[:, x[:3] > 0],
+        lambda x: x[x > 0][None],
+        lambda x: jnp.stack([x[x > 0]] * 2),
+    ):
+        with pytest.raises(ag.StagingError, match="test_arrays_of_traced_length.py"):
+            ag.function(body)(jnp.asarray(X))
