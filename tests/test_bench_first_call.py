@@ -18,8 +18,24 @@ def test_the_program_and_the_one_by_hand_agree(tmp_path: Path):
         np.testing.assert_allclose(found, wanted, rtol=1e-5)
 
 
+def test_programs_of_functions_and_of_loops_agree_with_those_by_hand(tmp_path: Path):
+    chain = first_call.loaded(first_call.chain(12), tmp_path)
+    x = jnp.array([0.5, 1.0, -2.0])
+    np.testing.assert_allclose(jax.jit(ag.convert(chain.plain))(x), jax.jit(chain.by_hand)(x), rtol=1e-5)
+    nest = first_call.loaded(first_call.nest(3), tmp_path)
+    x, y = jnp.float32(0.0), jnp.float32(2.0)
+    assert float(ag.function(nest.plain)(x, y)) == float(nest.by_hand(x, y)) == 27.0
+
+
 def test_it_prints_its_tables(capsys):
     assert first_call.main(["--sizes", "10", "--repeats", "1"]) == 0
     printed = capsys.readouterr().out
-    for part in ("| 10 |", "Peak memory", "import autograph", "| collatz |", "| bubble sort |"):
+    for part in (
+        "| 10 |",
+        "Peak memory",
+        "import autograph",
+        "| collatz |",
+        "| bubble sort |",
+        "| loops, 6 in each other |",
+    ):
         assert part in printed

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 from jax.extend.core import DropVar
 
-from autograph.backends.xla import jax_compat, rolled
+from autograph.backends.xla import cost_model, jax_compat, rolled
 from autograph.backends.xla.jax_compat import Kind
 from autograph.backends.xla.optimize import selects
-from autograph.backends.xla.while_ad import residuals
+from autograph.backends.xla.while_ad import chunks, residuals
 from tests.rooms import ROOT
 
 
@@ -407,7 +407,8 @@ def test_tables_of_operations_name_operations():
     tables = [
         selects._ANY_DTYPE,
         selects._INTEGERS_ONLY,
-        set(selects._COSTS),
+        set(cost_model.OPERATIONS),
+        chunks._ELEMENTWISE,
         residuals._PLAIN,
         set(rolled._OPERATIONS),
     ]

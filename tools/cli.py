@@ -32,7 +32,7 @@ SHELLS = ("bash", "zsh")
 _INTERRUPTED = 130  # as shells say it of a process that ^C has ended
 _NEXT: Any = None  # between the arguments of one call and of the next
 _HAS_BENCHMARKS = importlib.util.find_spec("autograph.tools.bench") is not None
-STAGES = ("jaxpr", "stablehlo", "hlo", "optimized_hlo", "dot")
+STAGES = ("jaxpr", "choices", "stablehlo", "hlo", "optimized_hlo", "dot")
 
 _TARGET_HELP = "PKG.MOD:FN, or path/to/file.py:FN"
 _ARG_HELP = (
@@ -237,7 +237,7 @@ def _program(compiled: ag.Function[..., Any], positional: list[Any], keywords: d
     except jax.errors.JaxRuntimeError as error:
         reason = str(error).partition("\n")[0]
         raise ag.StagingError(f"{options.target} cannot be compiled for {options.for_target}: {reason}") from error
-    if options.stage in ("jaxpr", "dot"):
+    if options.stage in ("jaxpr", "choices", "dot"):
         return own_text(options.stage)
     return program.as_text() if options.stage == "optimized_hlo" else lowered.as_text(dialect=options.stage)
 

@@ -25,7 +25,7 @@ from autograph.backends.xla.dependence import dependents, is_smooth, moving_of, 
 from autograph.backends.xla.jax_compat import ClosedJaxpr, no_tangent, replay, strong
 from autograph.backends.xla.linear import LinearMap, linear_p
 from autograph.backends.xla.optimize.chains import is_at_limit
-from autograph.backends.xla.optimize.selects import runs_both
+from autograph.backends.xla.optimize.selects import runs_both, why_one
 from autograph.backends.xla.platforms import PLATFORMS, choices_on
 from autograph.backends.xla.tracing import (
     choose,
@@ -48,8 +48,8 @@ class Stays(Enum):
     """Why a conditional is to be one for XLA too, however short its branches are."""
 
     NOT = "it may be a select"
-    FOR_WRITES = "writes have been taken out of it: if the platform wants that (see `platforms`)"
-    FOR_LENGTH = "it ends a chain of selects (see `optimize.chains`)"
+    FOR_WRITES = "it chooses what is written to an array after it"  # if the platform wants that: see `platforms`
+    FOR_LENGTH = "it ends a chain of selects of arrays"  # see `optimize.chains`
 
 
 def cond(
@@ -108,10 +108,17 @@ class Branches:
 
     def runs_both_on(self, platform: str) -> bool:
         """Whether it is a select where it is lowered for this platform."""
-        choices = choices_on(platform)
-        if self.stays is Stays.FOR_LENGTH or (self.stays is Stays.FOR_WRITES and choices.keeps_conditionals_of_writes):
-            return False
-        return runs_both(self.pair, choices.selects)
+        return not self._is_kept_on(platform) and runs_both(self.pair, choices_on(platform).selects)
+
+    def why_on(self, platform: str) -> str:
+        """What it is where it is lowered for this platform, and why."""
+        reason = self.stays.value if self._is_kept_on(platform) else why_one(self.pair, choices_on(platform).selects)
+        return "both branches run: they are short and pure" if reason is None else f"one branch runs: {reason}"
+
+    def _is_kept_on(self, platform: str) -> bool:
+        if self.stays is Stays.FOR_WRITES:
+            return choices_on(platform).keeps_conditionals_of_writes
+        return self.stays is Stays.FOR_LENGTH
 
     def run_one(self, predicate: Any, *operands: Any) -> list[Any]:
         if self._passed_on(1) > self._passed_on(0):

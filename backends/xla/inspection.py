@@ -8,6 +8,8 @@ from typing import Any
 
 from autograph.backends.described import Block, TextLine
 from autograph.backends.xla import jax_compat
+from autograph.backends.xla.ahead import platform_here
+from autograph.backends.xla.choices import choices_text
 from autograph.backends.xla.description import describe
 from autograph.backends.xla.hlo_text import lines_of
 
@@ -22,6 +24,7 @@ class Inspection:
         self._compiled = _once(lambda: self._lowered().compile())
         self._stages: dict[str, Callable[[], str]] = {
             "jaxpr": lambda: str(self.jaxpr),
+            "choices": lambda: choices_text(self.jaxpr.jaxpr, platform_here()),
             "stablehlo": lambda: self._lowered().as_text(),
             "hlo": lambda: self._lowered().as_text(dialect="hlo"),
             "optimized_hlo": lambda: self._compiled().as_text(),

@@ -56,7 +56,8 @@ class Graph:
         """Return the program as text.
 
         Args:
-          stage: ``"jaxpr"``, ``"stablehlo"``, ``"hlo"``, ``"optimized_hlo"`` or ``"optimized_hlo_dot"``.
+          stage: ``"jaxpr"``, ``"choices"`` (the forms chosen for loops and conditionals, and why), ``"stablehlo"``,
+            ``"hlo"``, ``"optimized_hlo"`` or ``"optimized_hlo_dot"``.
 
         Returns:
           The text of the program at that stage.

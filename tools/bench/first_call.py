@@ -3,6 +3,7 @@
 - Programs of 10, 100 and 1,000 statements: conversion, tracing, lowering and compilation, beside those of the same
 program written by hand with `jax.lax`; tracing again for a new shape; the peak memory of a process that runs the
 first call.
+- The same for functions that call each other, and for loops in each other.
 - Import of `autograph` beyond that of `jax`.
 - Plain Python that is converted and called outside a trace, against the original.
 
@@ -56,6 +57,47 @@ _BY_HAND = """\
 """
 
 
+def chain(count: int) -> str:
+    """A module with `plain` and `by_hand`: so many functions, each of which calls the one before and has a conditional."""
+    lines = []
+    for k in range(count):
+        before = f"{{0}}{k - 1}(x + {k})" if k else "x * 2.0"
+        lines += [
+            f"def f{k}(x):",
+            f"    y = {before.format('f')}",
+            f"    if jnp.sum(y) > {k}.5:",
+            f"        y = y * 1.5 + {k}.0",
+            "    else:",
+            f"        y = y - {k}.25",
+            "    return y",
+            f"def g{k}(x):",
+            f"    y = {before.format('g')}",
+            f"    return lax.cond(jnp.sum(y) > {k}.5, lambda y: y * 1.5 + {k}.0, lambda y: y - {k}.25, y)",
+        ]
+    return "\n".join([_HEADER, *lines, f"plain, by_hand = f{count - 1}, g{count - 1}", ""])
+
+
+def nest(depth: int) -> str:
+    """A module with `plain` and `by_hand`: loops, so many in each other, with compound tests."""
+    lines = [_HEADER, "def plain(x, y):", "    s = x * 0.0"]
+    for k in range(depth):
+        lines += [f"{_indent(k)}i{k} = 0", f"{_indent(k)}while i{k} < 3 and s < 1e6:"]
+    lines.append(f"{_indent(depth)}s = s + y * 0.5")
+    lines += [f"{_indent(k + 1)}i{k} += 1" for k in reversed(range(depth))]
+    lines += ["    return s", "def by_hand(x, y):", "    def body0(s):", "        return s + y * 0.5"]
+    for k in range(depth):
+        body = f"lambda c: (c[0] + 1, body{k}(c[1]))"
+        lines += [
+            f"    def body{k + 1}(s):",
+            f"        return lax.while_loop(lambda c: (c[0] < 3) & (c[1] < 1e6), {body}, (0, s))[1]",
+        ]
+    return "\n".join([*lines, f"    return body{depth}(x * 0.0)", ""])
+
+
+def _indent(level: int) -> str:
+    return "    " * (level + 1)
+
+
 def source(statements: int) -> str:
     """A module with `plain` and `by_hand`, of so many statements."""
     numbers = [{"k": k + 1, "count": k % 5 + 2} for k in range(statements // 10)]
@@ -69,8 +111,13 @@ def source(statements: int) -> str:
 
 def module(statements: int, folder: Path) -> Any:
     """That module, newly loaded, so that nothing is known of it yet."""
-    path = folder / f"program_{statements}_{len(list(folder.iterdir()))}.py"
-    path.write_text(source(statements), encoding="utf-8")
+    return loaded(source(statements), folder)
+
+
+def loaded(text: str, folder: Path) -> Any:
+    """A module of this source."""
+    path = folder / f"program_{len(list(folder.iterdir()))}.py"
+    path.write_text(text, encoding="utf-8")
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None and spec.loader is not None
     made = importlib.util.module_from_spec(spec)
@@ -79,14 +126,16 @@ def module(statements: int, folder: Path) -> Any:
     return made
 
 
-def stages(function: Callable[..., Any], convert: Callable[[Any], Any], size: int = 1) -> tuple[list[float], Any]:
+def stages(
+    function: Callable[..., Any], convert: Callable[[Any], Any], arguments: Sequence[Any] | None = None
+) -> tuple[list[float], Any]:
     """Seconds for each of `STAGES`, and the function to be traced."""
     times = [time.process_time()]
 
     def took() -> None:
         times.append(time.process_time())
 
-    x = jnp.ones(size), jnp.full(size, 2.0)
+    x = (jnp.ones(1), jnp.full(1, 2.0)) if arguments is None else arguments
     converted = convert(function)
     took()
     traced = jax.jit(converted).trace(*x)
@@ -131,6 +180,30 @@ def programs(sizes: Sequence[int], repeats: int) -> list[str]:
             cells = [f"{1e3 * seconds:.0f} ms" for seconds in (*medians, by_hand)]
             shape = statistics.median(shapes)
             lines.append(f"| {size:,} | {' | '.join(cells)} | **{ratio:.2f}** | {share:.0%} | {shape:.1f} |")
+    return lines
+
+
+def structures(repeats: int) -> list[str]:
+    """Lines of a table: functions that call each other, and loops in each other."""
+    lines = [
+        "| program | convert | trace | lower | compile | by hand | all, ratio |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
+    ]
+    programs: dict[str, tuple[str, Sequence[Any]]] = {}
+    programs |= {f"{count} functions that call each other": (chain(count), (jnp.ones(3),)) for count in (25, 50, 100)}
+    programs |= {f"loops, {depth} in each other": (nest(depth), (jnp.ones(()), jnp.ones(()))) for depth in (2, 4, 6)}
+    with tempfile.TemporaryDirectory() as folder:
+        for name, (text, arguments) in programs.items():
+            ours, hand = [], []
+            for _ in range(repeats):
+                made = loaded(text, Path(folder))
+                ours.append(stages(made.plain, ag.convert, arguments)[0])
+                hand.append(stages(made.by_hand, lambda f: f, arguments)[0])
+            medians = [statistics.median(column) for column in zip(*ours, strict=True)]
+            by_hand = statistics.median(map(sum, hand))
+            ratio = statistics.median(sum(a) / sum(b) for a, b in zip(ours, hand, strict=True))
+            cells = [f"{1e3 * seconds:.0f} ms" for seconds in (*medians, by_hand)]
+            lines.append(f"| {name} | {' | '.join(cells)} | **{ratio:.2f}** |")
     return lines
 
 
@@ -190,6 +263,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     for lines in (
         programs(options.sizes, options.repeats),
+        structures(options.repeats),
         [memory(max(options.sizes)), imports(options.repeats)],
         plain_python.table(options.repeats),
     ):

@@ -102,13 +102,25 @@ def _may_speculate(traced: Traced) -> bool:
 
 def runs_both(programs: Sequence[ClosedJaxpr], limits: Limits) -> bool:
     """Whether running all these branches costs less than choosing one, and nothing can be seen of the others."""
+    return why_one(programs, limits) is None
+
+
+def why_one(programs: Sequence[ClosedJaxpr], limits: Limits) -> str | None:
+    """Why only one of these branches is to run; None if all may."""
     results = [aval for program in programs for aval in program.out_avals]
-    if any(program.effects for program in programs) or any(
-        _size(getattr(aval, "shape", (np.inf,))) > limits.elements or jnp.issubdtype(aval.dtype, jax.dtypes.prng_key)
-        for aval in results
-    ):
-        return False
-    return sum(cost(program.jaxpr, limits) for program in programs) <= limits.operations
+    if any(program.effects for program in programs):
+        return "a branch has effects"
+    if any(jnp.issubdtype(aval.dtype, jax.dtypes.prng_key) for aval in results):
+        return "a branch gives a random key"
+    most = max((_size(getattr(aval, "shape", (np.inf,))) for aval in results), default=0)
+    if most > limits.elements:
+        size = f"{most:,.0f}" if np.isfinite(most) else "an open number of"
+        return f"a branch gives {size} elements; both run for at most {limits.elements:,}"
+    if sum(cost(program.jaxpr, limits) for program in programs) > limits.operations:
+        return (
+            f"the branches take more than {limits.operations} additions, or hold what is to run only where it is taken"
+        )
+    return None
 
 
 def cost(jaxpr: Any, limits: Limits = EVERYWHERE) -> float:

@@ -128,18 +128,20 @@ class Chunks:
         return conform(merge(last, self.counting, found), types)
 
 
-def chunked(body: ClosedJaxpr, test: ClosedJaxpr, consts: int) -> Chunks | None:
-    """A loop in chunks; None where that does not pay, or iterations past the end are not known to change nothing."""
+def chunked(body: ClosedJaxpr, test: ClosedJaxpr, consts: int) -> Chunks | str:
+    """A loop in chunks; why not, where that does not pay, or iterations past the end are not known to change nothing."""
     avals = body.in_avals
-    if not _is_elementwise(body, avals) or any(explicit_sharding(aval) is not None for aval in avals):
-        return None
+    if any(explicit_sharding(aval) is not None for aval in avals):
+        return "its arrays lie on a mesh"
+    if (reason := _why_not_elementwise(body, avals)) is not None:
+        return reason
     terms = Terms()
     operands = [terms.operand(k, aval) for k, aval in enumerate(avals)]
     after = terms.of(body, operands)
     (truth,) = terms.of(test, operands)
     reductions = [each for each in terms.within(truth) if _is_any_or_all(terms.nodes[each])]
     if len(reductions) != 1:
-        return None
+        return "its test is no `any` or `all` of one array"
     (reduction,) = reductions
     (mask,) = terms.nodes[reduction].parts
     ends_at = terms.nodes[reduction].name == "reduce_and"  # what the mask is everywhere when the loop ends
@@ -149,10 +151,10 @@ def chunked(body: ClosedJaxpr, test: ClosedJaxpr, consts: int) -> Chunks | None:
         ended.truth(ended.of(test, operands)[0]) is not False
         or not going.operands_in(going.of(test, operands)[0]) <= numbers
     ):
-        return None
+        return "its test is more than `any` or `all` of one array, and conditions on numbers"
     changing = _changing_past_end(terms, body, operands, after, mask, ends_at, consts)
     if changing is None or not changing <= numbers or terms.operands_in(mask) & changing:
-        return None
+        return "an iteration past its end would change an array"
     counting = tuple(k in changing for k in range(consts, len(avals)))
 
     def within(*values: Any) -> list[Any]:
@@ -200,20 +202,24 @@ def _changing_past_end(
     return {k for k, result in enumerate(found, consts) if k != carried and result != operands[k]}
 
 
-def _is_elementwise(body: ClosedJaxpr, avals: Sequence[Any]) -> bool:
-    """Whether a body has arrays of one shape, and single numbers, and computes them element by element, and briefly."""
+def _why_not_elementwise(body: ClosedJaxpr, avals: Sequence[Any]) -> str | None:
+    """Why a body is not one of large arrays of one shape, and single numbers, computed element by element, and briefly."""
     shapes = {aval.shape for aval in avals if aval.shape != ()}
     if len(shapes) != 1 or not all(isinstance(size, int) for shape in shapes for size in shape):
-        return False
+        return "it is not of arrays of one shape"
     (shape,) = shapes
     if np.prod(shape) < CHUNKS_FROM:
-        return False
+        return f"its arrays have fewer than {CHUNKS_FROM:,} elements"
     equations = [each for each in jax_compat.all_equations(body.jaxpr) if jax_compat.kind(each) not in _CALLS]
-    return len(equations) <= _MOST_EQUATIONS and all(
-        jax_compat.name_of(each) in _ELEMENTWISE
-        and all(atom.aval.shape == shape or atom.aval.size == 1 for atom in (*each.invars, *each.outvars))
-        for each in equations
-    )
+    if len(equations) > _MOST_EQUATIONS:
+        return f"its body has more than {_MOST_EQUATIONS} operations"
+    for each in equations:
+        atoms = (*each.invars, *each.outvars)
+        if jax_compat.name_of(each) not in _ELEMENTWISE or not all(
+            atom.aval.shape == shape or atom.aval.size == 1 for atom in atoms
+        ):
+            return f"its body holds {jax_compat.name_of(each)}, which is not done element by element"
+    return None
 
 
 _CALLS = (Kind.CALL, Kind.RULED)

@@ -121,10 +121,21 @@ class LoopProgram:
 
         return run
 
-    @functools.cached_property
+    @property
     def chunks(self) -> Chunks | None:
         """How it runs in chunks, if it may."""
+        return self._chunks if isinstance(self._chunks, Chunks) else None
+
+    @functools.cached_property
+    def _chunks(self) -> Chunks | str:
         return chunked(self.body, self.test, self.consts)
+
+    def why_on(self, platform: str) -> str:
+        """What it is where it is lowered for this platform, and why."""
+        length = choices_on(platform).chunk
+        if length > 1 and self.chunks is not None:
+            return f"{length} iterations between tests: past its end an iteration changes nothing"
+        return f"a test for each iteration: {'so is any loop' if length == 1 else self._chunks}"
 
     def closure(self, consts: Sequence[bool], carry: Sequence[bool], *, smoothly: bool) -> Flags:
         """Which of the carry come to depend on what is marked (``smoothly``: with a derivative)."""
