@@ -464,3 +464,19 @@ def test_the_text_of_an_exception_is_not_known_while_tracing():
 
     with pytest.raises(ag.StagingError, match="read while tracing"):
         f(jnp.float32(1.0))
+
+
+def test_the_handler_of_a_name_error_that_another_raise_may_come_before():
+    def chosen(n):
+        try:
+            if n > 3:
+                raise ValueError
+            found = missing  # noqa: F821
+        except ArithmeticError:
+            found = 1
+        except Exception:
+            found = 2
+        return found
+
+    made = ag.function(chosen)
+    assert [int(made(jnp.asarray(n))) for n in (1, 5)] == [chosen(1), chosen(5)]
