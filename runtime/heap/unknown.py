@@ -7,7 +7,8 @@ place been read before; a place that is not read again costs nothing. So nobody 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Collection
+import types
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, NoReturn
 
 from autograph.runtime.containers.traced_deques import TracedDeque
@@ -139,7 +140,7 @@ class UnknownDeque(_UnknownContents, TracedDeque):
     __slots__ = ()
 
 
-_UNKNOWN_KINDS: Any = {TracedList: UnknownList, TracedDeque: UnknownDeque}
+_UNKNOWN_KINDS: Mapping[type, type] = types.MappingProxyType({TracedList: UnknownList, TracedDeque: UnknownDeque})
 
 
 def is_unknown(value: Any) -> bool:
