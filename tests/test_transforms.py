@@ -374,7 +374,7 @@ def test_callback_runs_in_plain_python():
     assert seen == [-2.0]
 
 
-def test_unconverted_function_inside_raises_as_in_jax():
+def test_an_unconverted_function_inside_is_named():
     @ag.do_not_convert
     def raw(x):
         if x > 0:
@@ -384,7 +384,7 @@ def test_unconverted_function_inside_raises_as_in_jax():
     def f(x):
         return raw(x)
 
-    with pytest.raises(jax.errors.TracerBoolConversionError):
+    with pytest.raises(ag.StagingError, match="raw runs as it is written"):
         jax.jit(ag.convert(f))(XS[0])
 
 

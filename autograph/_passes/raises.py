@@ -129,5 +129,13 @@ def _is_text(node: gast.AST) -> bool:
     return isinstance(node.func, gast.Name) and node.func.id in _TEXT_FUNCTIONS and bool(node.args)
 
 
+def is_format(node: gast.AST) -> bool:
+    """Whether this expression puts values into the places of a literal text: ``"…" % x`` or ``"…".format(x)``."""
+    return _is_text(node) and (
+        (isinstance(node, gast.BinOp) and isinstance(node.op, gast.Mod))
+        or (isinstance(node, gast.Call) and isinstance(node.func, gast.Attribute))
+    )
+
+
 def _is_literal(node: gast.AST) -> bool:
     return isinstance(node, gast.Constant) and isinstance(node.value, str)

@@ -1,15 +1,17 @@
-"""`LowerTexts`: f-strings in; calls that make them of values that may be traced, or one of several constants, out."""
+"""`LowerTexts`: texts of values in; calls that make them of values that may be traced, or one of several constants, out."""
 
 from __future__ import annotations
 
 import gast
 
 from autograph._passes.nodes import Context
-from autograph._passes.raises import DeferTexts
+from autograph._passes.raises import DeferTexts, is_format
 
 
 class LowerTexts(gast.NodeTransformer):
-    """Rewrites f-strings. One that a ``print``, a logger or ``warnings.warn`` is given is made when that prints.
+    """Rewrites f-strings, and texts that are made by ``%`` and `str.format`.
+
+    One that a ``print``, a logger or ``warnings.warn`` is given is made when that prints.
 
     >>> from autograph._passes.shown import rewritten
     >>> print(rewritten(LowerTexts, '''
@@ -22,7 +24,7 @@ class LowerTexts(gast.NodeTransformer):
         return ag__.text_now(lambda value_1: f'{value_1}-loss', mode)
     """
 
-    applies_to: frozenset[type] | None = frozenset({gast.JoinedStr})
+    applies_to: frozenset[type] | None = frozenset({gast.JoinedStr, gast.BinOp, gast.Call})
     introduces: frozenset[type] = frozenset()
 
     def __init__(self, context: Context) -> None:
@@ -34,6 +36,10 @@ class LowerTexts(gast.NodeTransformer):
     def visit_JoinedStr(self, node: gast.AST) -> gast.AST:
         self.generic_visit(node)
         return DeferTexts(self.context, "text_now").visit(node)
+
+    def visit_BinOp(self, node: gast.AST) -> gast.AST:
+        self.generic_visit(node)
+        return DeferTexts(self.context, "text_now").visit(node) if is_format(node) else node
 
     def visit_FormattedValue(self, node: gast.AST) -> gast.AST:
         node.value = self.visit(node.value)  # and not the format, a text of its own
@@ -53,4 +59,4 @@ class LowerTexts(gast.NodeTransformer):
                 DeferTexts(self.context).visit(part) if isinstance(part, gast.JoinedStr) else part for part in node.args
             ]
         self.generic_visit(node)
-        return node
+        return DeferTexts(self.context, "text_now").visit(node) if is_format(node) else node

@@ -37,7 +37,15 @@ def has_twin(function: Any) -> bool:
 def _overload(function: Any, twin: Callable[..., Any]) -> Callable[..., Any]:
     def call(*args: Any, **kwargs: Any) -> Any:
         traced = any(map(_has_tracer, args)) or (kwargs and any(map(_has_tracer, kwargs.values())))
-        return (twin if traced else function)(*args, **kwargs)
+        if not traced:
+            return function(*args, **kwargs)
+        try:
+            return twin(*args, **kwargs)
+        except TypeError:  # of a list perhaps, of which NumPy makes an array
+            arrays = [jnp.asarray(arg) if type(arg) is list else arg for arg in args]
+            if all(new is old for new, old in zip(arrays, args, strict=True)):
+                raise
+            return twin(*arrays, **kwargs)
 
     return functools.update_wrapper(call, function, assigned=("__name__", "__qualname__", "__doc__"), updated=())
 

@@ -13,6 +13,7 @@ import numpy as np
 from autograph.runtime.errors import StagingError, describe_location
 from autograph.runtime.layouts.list_room import OutOfRoom, Room
 from autograph.runtime.layouts.one_of import OneOf, candidates_of, is_one_of
+from autograph.runtime.tracing.locations import user_location
 
 _TRACED = object()
 _TRACER = re.compile(r"Tracer[<(]")
@@ -58,9 +59,60 @@ class ErrorText(DeferredText):
     __hash__ = None  # type: ignore[assignment]
 
 
+@jax.tree_util.register_pytree_node_class
+class TracedText(DeferredText):
+    """A text of traced values, such as ``f"{x:.2f}"``: it may be printed, raised, put into another text and returned."""
+
+    def __str__(self) -> str:
+        if any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree_util.tree_leaves(self.values)):
+            raise self._refused()
+        return super().__str__()
+
+    def __repr__(self) -> str:
+        return repr(str(self))
+
+    def __format__(self, form: str) -> str:
+        return format(str(self), form)
+
+    def resolve(self) -> Any:
+        """The text; itself where its values are not known."""
+        is_known = not any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree_util.tree_leaves(self.values))
+        return str(self) if is_known else self
+
+    def __add__(self, other: Any) -> Any:
+        return TracedText(_concatenated, (self, other)) if isinstance(other, str | TracedText) else NotImplemented
+
+    def __radd__(self, other: Any) -> Any:
+        return TracedText(_concatenated, (other, self)) if isinstance(other, str) else NotImplemented
+
+    def _refused(self, *_: Any) -> Any:
+        raise StagingError(
+            f"{user_location()}\n  A text of traced values is read while tracing; what it says is known only at run time.\n  Print it, "
+            "raise it in an exception, or return it. To choose by it, compare the values that it is made of."
+        )
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or not hasattr(str, name):
+            raise AttributeError(name)
+        return self._refused()
+
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __len__ = __bool__ = _refused
+    __iter__ = __getitem__ = __contains__ = __mod__ = __mul__ = __rmul__ = __int__ = __float__ = _refused
+    __hash__ = _refused
+
+
+def _concatenated(*parts: Any) -> str:
+    return "".join(map(str, parts))
+
+
 def text_of_error(error: Any, made: Remade, show: Callable[[Any], str] = str) -> Any:
     """``show(error)``, which waits for the values that the exception is made of, if it is made of such."""
     return ErrorText(show, (made,)) if made.values else show(error)
+
+
+def shows_tracer(text: Any) -> bool:
+    """Whether a text shows a tracer in the place of a value."""
+    return isinstance(text, str) and _TRACER.search(text) is not None
 
 
 def as_number(value: Any) -> Any:

@@ -14,7 +14,7 @@ from autograph.runtime.function.plain_calls import PlainCalls
 from autograph.runtime.heap.leaked_tracers import refuse_leaks, take_back_leaks
 from autograph.runtime.staging.operators import Operators
 from autograph.runtime.staging.statements.raises import in_scope
-from autograph.runtime.tracing.concretization import explain_concretization, refuse_leaked, refuse_write_of_flax
+from autograph.runtime.tracing.concretization import refuse_concretization, refuse_leaked, refuse_write_of_flax
 from autograph.runtime.tracing.locations import clean_traceback
 from autograph.runtime.tracing.recording import LOCAL
 
@@ -47,7 +47,7 @@ def boundary(
             clean_traceback(error if cause is None else cause)
             if cause is not None:
                 raise cause from None
-            explain_concretization(error, made.converter.is_converted_code)
+            refuse_concretization(error, made.converter.is_converted_code)
             refuse_leaked(error, f.__qualname__)
             refuse_write_of_flax(error, made.converter.is_converted_code)
             raise

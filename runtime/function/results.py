@@ -19,6 +19,7 @@ from autograph.runtime.code.library_table import is_library
 from autograph.runtime.containers.iterables import is_symbolic_size
 from autograph.runtime.containers.padded_arrays import PaddedArray
 from autograph.runtime.containers.traced_lists import TracedList
+from autograph.runtime.effects.raise_sites import TracedText
 from autograph.runtime.effects.raising import Guarded
 from autograph.runtime.errors import StagingError, describe_location
 from autograph.runtime.heap.list_outputs import CountedList, with_plain_lists
@@ -218,7 +219,7 @@ def _is_record(leaf: Any) -> bool:
     return not has_items and is_plain_object(leaf) and not isinstance(leaf, types.FunctionType | types.MethodType)
 
 
-_RESOLVED = (OneOf, Optional, Guarded, TracedList, CountedList, PaddedArray)
+_RESOLVED = (TracedText, OneOf, Optional, Guarded, TracedList, CountedList, PaddedArray)
 
 
 def is_stand_in(leaf: Any) -> bool:
@@ -236,13 +237,19 @@ def finished(result: Any, known: dict[int, Any] | None = None) -> Any:
 
 def _finished_leaf(leaf: Any, known: dict[int, Any]) -> Any:
     if issubclass(type(leaf), _RESOLVED):
-        resolved = leaf.resolve()
+        is_text = issubclass(type(leaf), TracedText)
+        resolved = (_finished_text(leaf, known) if is_text else leaf).resolve()
         return leaf if resolved is leaf else finished(resolved, known)
     if isinstance(leaf, MadeOutput):
         return leaf.made(known)
     if isinstance(leaf, StaticOutput):
         return leaf.value.value if type(leaf.value) is _Object else leaf.value
     return leaf
+
+
+def _finished_text(text: TracedText, known: dict[int, Any]) -> TracedText:
+    """A text with the values that the caller would see."""
+    return TracedText(text.make, tuple(finished(value, known) for value in text.values))
 
 
 def types_of(result: Any, describe: Callable[[Any], Any]) -> Any:

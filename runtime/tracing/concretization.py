@@ -18,7 +18,7 @@ _ASKED_FOR_VALUE = (
     jax.errors.TracerIntegerConversionError,
     jax.errors.NonConcreteBooleanIndexError,
 )
-_MARK = "autograph: "
+_TRACER = re.compile(r"Tracer\b|\bTracedText\b|\bOneOf\b")  # a class that stands for values, in a text
 _MADE = re.compile(r"created on line:?\s+(\S+?):(\d+)")  # in JAX's text, which need not have it
 
 
@@ -63,31 +63,57 @@ def refuse_write_of_flax(error: BaseException, is_converted: Callable[[types.Cod
     ) from error
 
 
-def explain_concretization(error: BaseException, is_converted: Callable[[types.CodeType], bool]) -> None:
-    """Add to JAX's error about a traced value that had to be concrete a note: the user's line, and the way out."""
-    if not isinstance(error, _ASKED_FOR_VALUE) or any(n.startswith(_MARK) for n in getattr(error, "__notes__", ())):
+def refuse_concretization(error: BaseException, is_converted: Callable[[types.CodeType], bool]) -> None:
+    """Say of an error about a traced value that had to be a Python value which line of the user's it is at, and what to do.
+
+    Raises:
+      StagingError: it is such an error: one of JAX's, or of Python's own about a tracer.
+    """
+    is_of_jax = isinstance(error, _ASKED_FOR_VALUE)
+    if not is_of_jax and not _is_about_a_tracer(error):
         return
     position = user_position(error.__traceback__)
     where = describe_location(*position[:2]) if position is not None else "an unknown line"
+    code = user_code(error.__traceback__)
     if isinstance(error, jax.errors.NonConcreteBooleanIndexError):
-        error.add_note(
-            f"{_MARK}{where}\n  How many elements this mask takes is only known when the program runs, and XLA "
+        said = (
+            "How many elements this mask takes is only known when the program runs, and XLA "
             "needs the shape of every array while tracing.\n  Keep all elements, and choose: jnp.sum(x, "
             "where=mask), x = jnp.where(mask, new, x); "
             "or take a fixed number: x[jnp.nonzero(mask, size=…)]."
         )
-        return
-    code = user_code(error.__traceback__)
-    if code is not None and not is_converted(code):
-        error.add_note(
-            f"{_MARK}{where}\n  {code.co_qualname} runs as it is written, unconverted: Python calls it by itself (for an operator, an "
+    elif is_of_jax and code is not None and not is_converted(code):
+        said = (
+            f"{code.co_qualname} runs as it is written, unconverted: Python calls it by itself (for an operator, an "
             "attribute, a protocol), or a library does.\n  Call it by its name from converted code, or define its class in the module "
             "of the function that uses it, and before that function; decorate it with autograph.convert; or choose with jnp.where "
             "instead of branching."
         )
-        return
-    error.add_note(
-        f"{_MARK}{where}\n  The value of a traced array is needed here, by something that is no statement or expression that can be "
-        "staged: a size, a key, or code that is not converted.\n  Pass the value as a Python number (each then has a program of its "
-        "own), use the function of jax.numpy that takes arrays, or call this through autograph.py_function."
-    )
+    elif "unhashable" in str(error):
+        said = (
+            "A traced value is a key of a dict, an element of a set or an argument of a cache here, which need its value; it is known "
+            "only at run time.\n  Use an array or a list in the place of the dict, with the value as index; or compare the value with "
+            "each of the keys (if/elif, match)."
+        )
+    elif isinstance(error, AttributeError):
+        said = (
+            f"{error.name!r} is a method of Python's numbers, and this is a traced array, which has no such method.\n  Use the function of "
+            "jax.numpy or jax.lax that computes it, or pass the value as a Python number (each then has a program of its own)."
+        )
+    else:
+        said = (
+            "The value of a traced array is needed here, by something that is no statement or expression that can be "
+            "staged: a size, a key, or code that is not converted.\n  Pass the value as a Python number (each then has a program of its "
+            "own), use the function of jax.numpy that takes arrays, or call this through autograph.py_function."
+        )
+    raise StagingError(f"{where}\n  {said}") from error
+
+
+def _is_about_a_tracer(error: BaseException) -> bool:
+    """Whether Python, or a library, says of a tracer that it is no value that it can use."""
+    if isinstance(error, AttributeError):
+        is_of_numbers = any(hasattr(kind, error.name or "") for kind in (int, float, complex))
+        return is_of_numbers and isinstance(error.obj, jax.core.Tracer)
+    if isinstance(error, StagingError) or not isinstance(error, TypeError | ValueError | NotImplementedError):
+        return False
+    return _TRACER.search(str(error)) is not None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections import deque
 from collections.abc import Callable
 from typing import Any
@@ -23,7 +25,7 @@ from autograph.runtime.heap.identities import Identities
 from autograph.runtime.heap.journal import Journal
 from autograph.runtime.layouts.one_of import CODE, MOST_CANDIDATES, OneOf, each, each_purely
 from autograph.runtime.layouts.optional import Optional, held_in, is_known, present_in, resolved, used
-from autograph.runtime.layouts.statement_variables import has_contents
+from autograph.runtime.layouts.statement_variables import has_contents, holds_traced
 from autograph.runtime.staging.access.bounds import Bounds
 from autograph.runtime.staging.access.list_writes import ListWrites, counted_from_start
 from autograph.runtime.staging.access.masks import Masks
@@ -32,6 +34,7 @@ from autograph.runtime.staging.access.slices import Slices, Span, has_span
 from autograph.runtime.state.array_like import plain
 from autograph.runtime.tracing.locations import user_location
 
+_NUMBERS = (bool, int, float)
 _CONTAINERS = frozenset([list, tuple, dict, str, np.ndarray])
 
 
@@ -42,6 +45,9 @@ class Lookups:
     journal: Journal
     call: Callable[[Any], Any]
     refuse_pending: Callable[[Any], None]
+    raise_unless: Callable[..., None]
+    exception: Callable[..., Any]
+    if_exp: Callable[..., Any]
     bounds: Bounds | None
     slices: Slices
     masks: Masks
@@ -97,6 +103,8 @@ class Lookups:
             return jnp.asarray(target)[key] if is_traced else target[key]
         if isinstance(target, range) and self.backend.is_traced(key):
             return to_be_staged(target)[key]
+        if type(key) is tuple and type(target) is dict and holds_traced(key):
+            return self._looked_up(target, key)
         if isinstance(target, list | tuple | deque | dict | str | bytes) and self.backend.is_traced(key):
             return self._looked_up(target, key)
         return target[key]
@@ -137,6 +145,10 @@ class Lookups:
             self.bounds.check(target, key)
 
     def _looked_up(self, target: Any, key: Any) -> Any:
+        if isinstance(target, dict) and target:
+            present, place = self._place_in(target, key)
+            self.raise_unless(present, lambda: self.exception(KeyError, key))
+            target, key = list(target.values()), place
         if isinstance(target, deque | str):
             target = list(target)
         if not isinstance(target, list | tuple) or not target or np.ndim(key):
@@ -163,6 +175,25 @@ class Lookups:
             lambda number: counted_from_start(key, count) == number,
             lambda: self.list_writes.check_range(counted_from_start(key, count), count, "list index out of range"),
         )
+
+    def _place_in(self, target: dict[Any, Any], key: Any) -> tuple[Any, Any]:
+        """Whether a dict has a traced key, and at which place among its items that is."""
+        if not isinstance(key, tuple) and np.ndim(key):
+            raise self._unsuitable(target)
+        if not isinstance(key, tuple) and all(isinstance(each, _NUMBERS) for each in target):
+            equal = jnp.asarray(list(target)) == key
+        else:
+            equal = jnp.stack([jnp.asarray(_are_equal(each, key)) for each in target])
+        return jnp.any(equal), jnp.argmax(equal)
+
+    def get_of_dict(self, target: dict[Any, Any], key: Any, default: Any = None) -> Any:
+        """``target.get(key, default)`` with a traced key."""
+        if not holds_traced(key):
+            return target.get(key, default)
+        if not target:
+            return default
+        present, place = self._place_in(target, key)
+        return self.if_exp(present, lambda: self._looked_up(list(target.values()), place), lambda: default)
 
     def _can_be_array(self, column: tuple[Any, ...]) -> bool:
         types = [self.backend.type_of(leaf) for leaf in column]
@@ -204,6 +235,17 @@ class Lookups:
             f"{user_location()}\n  A {kind} is indexed by a traced value, and its items do not stack into one "
             f"array: which item it is, is known only at run time.\n  {remedy}."
         )
+
+
+def _are_equal(known: Any, key: Any) -> Any:
+    """Whether a dict's key is the one that is looked up, parts of which are traced."""
+    if isinstance(key, tuple):
+        if not isinstance(known, tuple) or len(known) != len(key):
+            return False
+        return functools.reduce(operator.and_, map(_are_equal, known, key), True)
+    if not holds_traced(key):
+        return bool(known == key)
+    return isinstance(known, _NUMBERS) and known == key
 
 
 def _column(leaves: tuple[Any, ...]) -> Any:

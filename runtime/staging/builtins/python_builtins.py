@@ -8,7 +8,7 @@ import contextlib
 import functools
 import itertools
 import operator
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, KeysView, Mapping
 from typing import Any
 
 import jax
@@ -70,6 +70,7 @@ class Builtins:
     journal: Journal
     convert_function: Callable[[Any], Any]
     suppress: Callable[..., Any]
+    text_now: Callable[..., Any]
     list_overloads: Callable[[], Mapping[Any, Callable[..., Any]]]
     reduced: Callable[..., Any]
     new_list: Callable[[list[Any]], list[Any]]
@@ -111,8 +112,10 @@ class Builtins:
             builtins.iter: self._iter,
             contextlib.suppress: self.suppress,
             builtins.sum: self._sum,
-            builtins.str: _shown_by(str),
-            builtins.repr: _shown_by(repr),
+            builtins.str: self._shown_by(str, "__str__"),
+            builtins.repr: self._shown_by(repr, "__repr__"),
+            builtins.format: self._format,
+            builtins.round: self._round,
             builtins.abs: lambda value: self.operate("abs", value),
             **self.list_overloads(),
             **{called: self.with_converted_functions(called) for called in _CALLING},
@@ -134,6 +137,9 @@ class Builtins:
             return (container == item).any()
         if traced(container):
             return (container == item).any()
+        if isinstance(container, dict | KeysView) and holds_traced(item):
+            kinds = (tuple,) if isinstance(item, tuple) else (int, float)  # what others there are equals none
+            container = [key for key in container if isinstance(key, kinds)]
         if isinstance(container, list | tuple | set | frozenset) and (
             holds_traced(item) or holds_traced((*container,))
         ):
@@ -404,21 +410,38 @@ class Builtins:
         sep, end = kwargs.get("sep"), kwargs.get("end")
         show(*args, sep=" " if sep is None else sep, end="\n" if end is None else end)
 
+    def _shown_by(self, show: Any, name: str) -> Callable[..., Any]:
+        """`str` or `repr`, of which exceptions of the program and traced values wait for their values."""
+
+        def shown(*args: Any, **kwargs: Any) -> Any:
+            if len(args) != 1 or kwargs or self.backend.is_eager():
+                return show(*args, **kwargs)
+            (value,) = args
+            if (made := remade(value)) is not None:
+                return text_of_error(value, made, show)
+            if (method := user_method(type(value), name)) is not None:
+                return self.call(method)(value)
+            return self.text_now(show, value) if holds_traced(value) else show(value)
+
+        return shown
+
+    def _round(self, number: Any, ndigits: Any = None) -> Any:
+        is_whole = self.backend.is_traced(number) and jnp.issubdtype(number.dtype, jnp.integer)
+        if not is_whole or type(ndigits) is not int or ndigits >= 0:
+            return round(number) if ndigits is None else round(number, ndigits)
+        unit = 10**-ndigits
+        count, rest = number // unit, number % unit
+        is_up = (2 * rest > unit) | ((2 * rest == unit) & (count % 2 == 1))  # halves go to the even side
+        return (count + is_up) * unit
+
+    def _format(self, value: Any, form: str = "") -> Any:
+        return self.text_now(format, value, form) if holds_traced(value) else format(value, form)
+
     def _is_traced_or_text(self, arg: Any) -> bool:
         if isinstance(arg, BaseException):
             made = remade(arg)
             return made is not None and bool(made.values)
         return isinstance(arg, DeferredText) or is_open_array(arg) or self.backend.is_traced(value_of(arg))
-
-
-def _shown_by(show: Any) -> Callable[..., Any]:
-    """`str` or `repr`, of which exceptions of the program wait for their values."""
-
-    def shown(*args: Any, **kwargs: Any) -> Any:
-        made = remade(args[0]) if args and isinstance(args[0], BaseException) else None
-        return show(*args, **kwargs) if made is None else text_of_error(args[0], made, show)
-
-    return shown
 
 
 def _may_be_python_float(value: Any) -> bool:

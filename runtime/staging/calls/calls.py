@@ -59,6 +59,7 @@ class Calls:
     misplaced_loop_options: Callable[[], None]
     new_list: Callable[[list[Any]], list[Any]]
     rolling: Rolling
+    get_of_dict: Callable[..., Any]
     overloads: Mapping[Any, Callable[..., Any]]
     opaque: OpaqueCalls
     wrappers: Wrappers
@@ -216,6 +217,8 @@ class Calls:
             return getattr(TracedList(called.__self__, self), called.__name__)
         if called.__name__ == "sort" and type(called.__self__) is list and not self.backend.is_eager():
             return functools.partial(self._sort, called.__self__)
+        if called.__name__ == "get" and type(called.__self__) is dict and not self.backend.is_eager():
+            return functools.partial(self.get_of_dict, called.__self__)
         if called.__name__ in ("insert", "pop") and type(called.__self__) is list:
             return self.writes.at_any_index(called)
         return called
@@ -372,6 +375,7 @@ OVERLOADED = frozenset(
     getattr(builtins, name)
     for name in [
         "iter",
+        "round",
         "print",
         "isinstance",
         "range",

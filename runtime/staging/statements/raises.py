@@ -14,11 +14,19 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from autograph.backends.base import Backend
+from autograph.backends.base import Backend, NotRollable
 from autograph.runtime.containers.iterables import is_symbolic_size
 from autograph.runtime.containers.parts import parts_of
 from autograph.runtime.containers.traced_lists import EmptyListError
-from autograph.runtime.effects.raise_sites import DeferredText, Recipe, Site, drafted, resolved
+from autograph.runtime.effects.raise_sites import (
+    DeferredText,
+    Recipe,
+    Site,
+    TracedText,
+    drafted,
+    resolved,
+    shows_tracer,
+)
 from autograph.runtime.effects.raising import CURRENT, Scope, Tried, catching, leave, leaving_refused, remade
 from autograph.runtime.errors import StagingError, TooLargeIntError, describe_location
 from autograph.runtime.heap.holders import within_reach
@@ -167,10 +175,21 @@ class Raising:
         return self.text_now(make, *jax.tree_util.tree_map(_known_value, values))
 
     def text_now(self, make: Callable[..., str], *values: Any) -> Any:
-        """``make(*values)``, while tracing: one of several texts if a value is one of several constants."""
+        """``make(*values)``: one of several texts if a value is one of several constants, a `TracedText` of traced values."""
         chosen = next(filter(is_one_of, values), None)
         if chosen is None:
-            return make(*values)
+            read = jax.tree_util.tree_map(_traced_value, values)
+            if any(map(self.backend.is_traced, jax.tree_util.tree_leaves(read))):
+                if self.journal.is_rolling:
+                    raise NotRollable("it makes a text of what may be a Python number")
+                return TracedText(make, read)
+            text = make(*values)
+            if not self.backend.is_eager() and shows_tracer(text):
+                raise StagingError(
+                    f"{user_location()}\n  A text of traced values is made here by code that is not converted: an object's `__str__`, "
+                    '`__repr__` or `__format__`.\n  Put the values into the text themselves: f"{point.x}".'
+                )
+            return text
         return each_purely(
             chosen, lambda one: self.text_now(make, *(one if each is chosen else each for each in values))
         )

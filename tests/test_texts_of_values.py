@@ -1,0 +1,130 @@
+"""Texts of traced values: made when the program has run; read before that, they are refused in words."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+import autograph as ag
+
+
+def formatted(x):
+    return f"{x:.2f}", "%d of %s" % (x, "k"), "{:>6.1f}|{}".format(x, 3), format(x, ".3f")  # noqa: UP031, UP032
+
+
+def concatenated(x):
+    return "a" + f"{x:.1f}" + "b", ["c" + f"{x:.0f}"]
+
+
+def chosen_values(x):
+    y = x * 2 if x > 1 else -x
+    return {"text": f"{y:.3f}"}
+
+
+def with_a_constant(x):
+    mode = "low" if x < 0 else "high"
+    return f"{mode}: {x:.1f}"
+
+
+class Point:
+    def __init__(self, x):
+        self.x = x
+
+    def __str__(self):
+        return f"<{self.x:.1f}>"
+
+
+def by_an_object(x):
+    return str(Point(x))
+
+
+def kept_and_raised(x):
+    message = f"{x:.1f} is bad"
+    if x > 0:
+        raise ValueError(message)
+    return message
+
+
+@pytest.mark.parametrize("x", [2.0, -3.5])
+@pytest.mark.parametrize(
+    "program", [formatted, concatenated, chosen_values, with_a_constant, by_an_object, kept_and_raised]
+)
+def test_a_function_returns_the_text(program, x):
+    try:
+        wanted = program(x)
+    except ValueError as error:
+        with pytest.raises(ValueError, match=str(error)):
+            ag.function(program)(jnp.float32(x))
+        return
+    assert ag.function(program)(jnp.float32(x)) == wanted
+
+
+def test_a_text_is_printed(capsys):
+    @ag.function
+    def f(x):
+        message = f"x is {x:.1f}"
+        print(message)
+        return x
+
+    f(jnp.float32(2.0))
+    jax.effects_barrier()
+    assert capsys.readouterr().out == "x is 2.0\n"
+
+
+def test_out_of_jit_comes_what_shows_as_the_text():
+    assert str(jax.jit(ag.convert(lambda x: f"{x:.2f}"))(2.0)) == "2.00"
+
+
+class Shown:
+    def __init__(self, x):
+        self.x = x
+
+    def __repr__(self):
+        return f"Shown({self.x})"
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda x: str(x) == "2.0",
+        lambda x: len(str(x)),
+        lambda x: f"{x}".upper(),
+        lambda x: list(f"{x}"),
+        lambda x: {f"{x}": 1},
+        lambda x: int(str(x)),
+        lambda x: f"{x}" in ("1", "2"),
+        lambda x: ",".join([f"{x}"]),
+        lambda x: f"{Shown(x)!r}",
+    ],
+)
+def test_a_text_that_is_read_is_refused(use):
+    with pytest.raises(ag.StagingError, match=r"test_texts_of_values.py:\d+"):
+        ag.function(use)(jnp.float32(2.0))
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda n: {n: 1.0},
+        lambda n: {n, 2},
+        lambda n: hash(n),
+        lambda n: "ab" * n,
+        lambda n: [0] * n,
+        lambda n: hex(n),
+        lambda n: chr(n),
+        lambda n: n.bit_length(),
+        lambda n: bytes([n]),
+        lambda n: jnp.zeros(n),
+        lambda n: jnp.linspace(0, 1, n),
+        lambda n: n.item(),
+    ],
+)
+def test_what_needs_a_python_value_is_refused_with_the_line(use):
+    with pytest.raises(ag.StagingError, match=r"test_texts_of_values.py:\d+(.|\n)*\n  "):
+        ag.function(use)(jnp.int32(2))
+
+
+@pytest.mark.parametrize("n", [25, 35, 24, -25, 14, 0])
+def test_rounding_to_tens(n):
+    assert ag.function(lambda n: round(n, -1))(jnp.int32(n)) == round(n, -1)
