@@ -369,3 +369,67 @@ def test_a_metric_of_keras_under_a_traced_condition():
     assert float(metric.result()) == 3.0
     metric.reset_state()
     assert float(positive_mean(jnp.array([4.0]))) == 4.0
+
+
+# Of Keras' metrics, those that an iteration over data updates: predicted and true values of one of three kinds.
+KERAS_METRICS = {
+    "Mean": ("values", {}),
+    "Sum": ("values", {}),
+    "AUC": ("binary", {"num_thresholds": 20}),
+    "BinaryAccuracy": ("binary", {}),
+    "BinaryCrossentropy": ("binary", {}),
+    "MeanSquaredError": ("binary", {}),
+    "Precision": ("binary", {}),
+    "PrecisionAtRecall": ("binary", {"recall": 0.5, "num_thresholds": 20}),
+    "Recall": ("binary", {}),
+    "RootMeanSquaredError": ("binary", {}),
+    "SparseCategoricalAccuracy": ("classes", {}),
+    "SparseCategoricalCrossentropy": ("classes", {}),
+    "SparseTopKCategoricalAccuracy": ("classes", {"k": 2}),
+    "F1Score": ("columns", {"threshold": 0.5}),
+    "R2Score": ("columns", {}),
+}
+
+
+@pytest.mark.filterwarnings("ignore")  # Keras's own
+def test_keras_metrics_in_a_loop_over_data():
+    keras = pytest.importorskip("keras")
+    if keras.backend.backend() != "jax":
+        pytest.skip("Keras was imported with another backend before")
+    random = np.random.default_rng(0)
+    truth, found = random.integers(0, 2, 24), random.random(24).astype(np.float32)
+    elements = {
+        "values": (found,),
+        "binary": (truth, found),
+        "classes": (random.integers(0, 3, 24), random.random((24, 3)).astype(np.float32)),
+        "columns": (truth[:, None].astype(np.float32), found[:, None]),
+    }
+
+    def sets():
+        metrics = [getattr(keras.metrics, name)(**options) for name, (_, options) in KERAS_METRICS.items()]
+        for metric, (kind, _) in zip(metrics, KERAS_METRICS.values(), strict=True):
+            if kind == "columns":  # makes its variables when it is first updated
+                metric.update_state(*(part[:1] for part in elements[kind]))
+                metric.reset_state()
+        return metrics
+
+    plain, staged = sets(), sets()
+    data = ag.Dataset.from_tensor_slices(elements).batch(10)
+
+    def update(metrics, batch):
+        for metric, (kind, _) in zip(metrics, KERAS_METRICS.values(), strict=True):
+            metric.update_state(*batch[kind])
+
+    @ag.function
+    def evaluate(data):
+        for batch in data:
+            update(staged, batch)
+        return [metric.result() for metric in staged]
+
+    for batch in data:
+        update(plain, batch)
+    expected = [np.asarray(metric.result()) for metric in plain]
+    for name, ours, kept, theirs in zip(KERAS_METRICS, evaluate(data), staged, expected, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-5, err_msg=name)
+        np.testing.assert_allclose(kept.result(), theirs, rtol=1e-5, err_msg=name)
+    assert evaluate.experimental_get_tracing_count() == 1

@@ -247,8 +247,9 @@ def _refuse_made_inside(objects: Iterable[Any]) -> None:
                 raise StagingError(
                     f"{user_location()}\n  {name} was created while tracing, and its value is known only at run "
                     "time.\n  "
-                    "Build the model or the optimizer before its first call in a function: call it once outside, or its `build`, "
-                    "which an optimizer gives its variables: optimizer.build(model.trainable_variables)."
+                    "Build the model or the optimizer before its first call in a function: call it once outside, or its `build`: "
+                    "optimizer.build(model.trainable_variables). A metric that makes "
+                    "its variables when it is first updated: update it once outside, then metric.reset_state()."
                 )
 
 
