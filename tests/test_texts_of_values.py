@@ -115,8 +115,6 @@ def test_a_text_that_is_read_is_refused(use):
         lambda n: chr(n),
         lambda n: n.bit_length(),
         lambda n: bytes([n]),
-        lambda n: jnp.zeros(n),
-        lambda n: jnp.linspace(0, 1, n),
         lambda n: n.item(),
     ],
 )
