@@ -5,11 +5,15 @@
 
 from __future__ import annotations
 
+import math
 import os
 import runpy
+import statistics
 
+import jax.numpy as jnp
 import pytest
 
+import autograph as ag
 from tests.rooms import ROOT
 
 os.environ.setdefault("KERAS_BACKEND", "jax")  # before Keras is imported, which reads it then
@@ -75,3 +79,40 @@ def test_samples_of_blackjax_and_numpyro():
         assert found[f"mean by {library}"] == pytest.approx(found["mean"], abs=0.1)
         assert found[f"positive by {library}"] == pytest.approx(found["positive"], abs=0.03)
     assert found["accepted"] > 0.9
+
+
+def test_an_epidemic_with_a_policy(tmp_path):
+    found = figures("epidemic.py", runs=20)
+    never, loose, tight = (each["ill"].mean() for each in found.values())
+    assert never > 9000 > loose > tight > 1000
+    for name, each in found.items():
+        assert (each["curve"].max(axis=1) == each["peak"]).all()
+        assert (each["closed"].max() == 0) == (name == "never closed")
+        ended = each["lasts"] < 400
+        assert ((each["curve"] > 0).sum(axis=1)[ended] == each["lasts"][ended]).all()
+
+
+def test_prices_of_options_against_known_ones():
+    rows = {row["spot"]: row for row in figures("options.py")}
+    assert rows[100.0]["American"] == pytest.approx(6.090, abs=0.01)  # of a tree of 10,000 steps
+    for spot, row in rows.items():
+        assert row["European"] == pytest.approx(black_scholes(spot), abs=0.03)
+        assert row["American"] > row["European"] and row["implied"] == pytest.approx(0.2, abs=1e-3)
+        assert -1 < row["delta"] < 0 < row["vega"]
+
+
+def black_scholes(spot, strike=100.0, volatility=0.2, rate=0.05):
+    first = (math.log(spot / strike) + rate + volatility**2 / 2) / volatility
+    second = first - volatility
+    normal = statistics.NormalDist().cdf
+    return strike * math.exp(-rate) * normal(-second) - spot * normal(-first)
+
+
+def test_a_search_that_plays_a_game():
+    game = runpy.run_path(str(ROOT / "examples" / "four_in_a_row.py"))
+    assert [game["main"](depth=3, seed=seed)[0] for seed in range(2)] == [1, 1]
+    board = game["drop"](game["drop"](jnp.zeros(20, jnp.int32), 1, -1), 2, -1)
+    board = game["drop"](board, 3, -1)  # three in a row, open at both ends: lost, whoever moves
+    value = ag.function(game["best"])
+    for player, depth in ((1, 2), (-1, 1)):
+        assert int(value(board, jnp.array(player), jnp.array(depth), jnp.array(-1), jnp.array(1))) == -player
