@@ -201,6 +201,19 @@ def test_operands_of_a_while_are_consts_of_the_test_and_of_the_body_and_the_carr
     )
 
 
+def test_a_program_is_run_as_if_it_were_recorded_here():
+    program = jax.make_jaxpr(lambda: [jnp.sin(jnp.float32(0.5)) * 2, jnp.float32(1)])()
+    np.testing.assert_allclose(jax_compat.replay_here(program), [2 * np.sin(0.5), 1.0], rtol=1e-6)
+
+    def again(x):
+        inner = jax_compat.recorded(lambda: [x * 2], [])
+        return jax_compat.replay_here(inner)  # the line that counts
+
+    (equation,) = jax.make_jaxpr(again)(1.0).jaxpr.eqns
+    line = again.__code__.co_firstlineno + 2
+    assert jax_compat.source_line(equation).startswith(f"{__file__}:{line}:")
+
+
 def test_a_while_of_programs():
     types = [jax.ShapeDtypeStruct((), jnp.float32)] * 2
     test = jax_compat.recorded(lambda limit, x: [x < limit], types)

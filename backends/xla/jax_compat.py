@@ -136,6 +136,19 @@ def replay(program: ClosedJaxpr, *operands: Any) -> list[Any]:
     return list(jaxpr_as_fun(program)(*operands))
 
 
+def replay_here(program: ClosedJaxpr) -> list[Any]:
+    """Run a program of no operands; each equation comes from the line that calls this, as if it were recorded now."""
+    known = constants_of(program)
+
+    def value(atom: Any) -> Any:
+        return atom.val if is_literal(atom) else known[atom]
+
+    for equation in program.jaxpr.eqns:
+        results = equation.primitive.bind(*map(value, equation.invars), **equation.params)
+        known.update(zip(equation.outvars, results if equation.primitive.multiple_results else [results], strict=True))
+    return list(map(value, program.jaxpr.outvars))
+
+
 # Equations.
 
 

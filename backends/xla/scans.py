@@ -34,7 +34,7 @@ def scan(body: Callable[[Any, Any], tuple[Any, Any]], first: Any, arrays: Any, *
 
     program = jax.make_jaxpr(run)()
     equations = [_replaced(equation) if unroll == 1 else equation for equation in program.jaxpr.eqns]
-    return jax.tree.unflatten(structures[0], replay(jax_compat.with_equations(program, equations)))
+    return jax.tree.unflatten(structures[0], jax_compat.replay_here(jax_compat.with_equations(program, equations)))
 
 
 def _replaced(equation: Any) -> Any:
