@@ -23,12 +23,14 @@ class LeafType:
     """Shape, dtype and weakness of one array leaf; prints as ``float32[3]`` (``~`` marks a weak type).
 
     ``sharding``, the backend's own, says how such arrays lie where that is part of their type: on a mesh with axes of the type Explicit.
+    ``varying`` names the axes of a mesh along which they differ from device to device, where that is: inside `jax.shard_map`.
     """
 
     shape: tuple[Any, ...]
     dtype: Any
     weak_type: bool = False
     sharding: Any = field(default=None, repr=False)
+    varying: frozenset[Any] = field(default=frozenset(), repr=False)
 
     def strong(self) -> LeafType:
         """The same type, not weak."""
@@ -142,9 +144,6 @@ class Backend(Recursions, Protocol):
 
     def indexed_by_at(self, value: Any) -> Any:
         """The array that ``value`` is the ``at`` of; None if it is that of none."""
-
-    def why_not_here(self) -> str | None:
-        """Why no statement can be staged in the trace that is under way, and what to do; None where one can be."""
 
     def predicate(self, value: Any) -> Any:
         """The truth of a traced value as a scalar bool. ``ValueError`` if it has more than one element."""

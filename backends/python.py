@@ -36,9 +36,6 @@ class PythonBackend:
     def indexed_by_at(self, value: Any) -> Any:
         return None
 
-    def why_not_here(self) -> str | None:
-        return None
-
     def predicate(self, value: Any) -> bool:
         return bool(value)
 

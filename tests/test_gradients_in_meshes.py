@@ -35,12 +35,13 @@ def branch(x, w):
 
 
 @pytest.mark.parametrize("program", [unbounded, with_break, branch], ids=lambda program: program.__name__)
+@pytest.mark.parametrize("check_vma", [True, False], ids=["checked", "unchecked"])
 @pytest.mark.parametrize("mode", ["value", "gradient", "tangent", "hessian"])
-def test_as_on_the_parts_one_by_one(program, mode):
+def test_as_on_the_parts_one_by_one(program, mode, check_vma):
     mesh = jax.make_mesh((COUNT,), ("parts",), axis_types=(AxisType.Auto,))
     parts = PartitionSpec("parts")
     meshed = jax.shard_map(
-        ag.convert(program), mesh=mesh, in_specs=(parts, PartitionSpec()), out_specs=parts, check_vma=False
+        ag.convert(program), mesh=mesh, in_specs=(parts, PartitionSpec()), out_specs=parts, check_vma=check_vma
     )
 
     def plain(x, w):

@@ -795,6 +795,91 @@ def test_shard_map_says_whether_it_checks_what_varies():
     assert not jax_compat.checks_varying()
 
 
+def in_checked_shard_map(block):
+    """Run a function of a part of an array where JAX checks what varies along the axis "data"."""
+    mesh = jax.make_mesh((1,), ("data",), axis_types=(jax.sharding.AxisType.Auto,))
+    parts = jax.sharding.PartitionSpec("data")
+    return jax.jit(jax.shard_map(block, mesh=mesh, in_specs=parts, out_specs=parts))(jnp.ones(2))
+
+
+def test_types_say_along_which_axes_values_vary():
+    seen = []
+
+    def block(x):
+        whole = jnp.ones(2)
+        seen.append([jax_compat.varying_axes([value]) for value in (x, whole, jax.lax.psum(x, "data"))])
+        seen.append([jax_compat.varying_axes([value]) for value in jax_compat.vary_alike([x, whole])])
+        seen.append(jax_compat.varying_axes([jax_compat.everywhere(jax.typeof(x))]))
+        return x
+
+    in_checked_shard_map(block)
+    assert seen == [[{"data"}, set(), set()], [{"data"}, {"data"}], set()]
+
+
+def test_types_can_be_made_that_say_so():
+    seen = []
+
+    def block(x):
+        made = jax_compat.struct_varying_along(jax.ShapeDtypeStruct((3,), jnp.float32), frozenset({"data"}))
+        program = jax.make_jaxpr(lambda y: jnp.sin(y))(made)
+        seen.append(jax_compat.varying_axes(program.out_avals))
+        varying = jax_compat.varying_along(jnp.ones(2), frozenset({"data"}))
+        seen.append(jax_compat.varying_axes([varying]))
+        seen.append(jax_compat.varying_axes([jax_compat.same_along(varying, frozenset({"data"}))]))
+        seen.append(jax_compat.varying_axes(jax_compat.varying_everywhere(lambda: [jnp.ones(2)])()))
+        return x
+
+    in_checked_shard_map(block)
+    assert seen == [{"data"}, {"data"}, set(), {"data"}]
+
+
+def test_what_knows_of_axes_can_be_taken_out_of_a_program():
+    seen = []
+
+    def block(x):
+        def f(y):
+            whole = jax.jit(lambda z: jnp.where(z > 0, z * jnp.ones(2), 1.0))(y)
+            return jax_compat.same_along(jax.lax.psum(whole + x, "data"), frozenset({"data"})) * jnp.ones(2)
+
+        program = jax_compat.unaware(jax.make_jaxpr(f)(x))
+        names = {equation.primitive.name for equation in jax_compat.all_equations(program.jaxpr)}
+        assert "psum" in names and names.isdisjoint({"pvary", "psum_invariant", "same_along"})
+        atoms = [v for e in jax_compat.all_equations(program.jaxpr) for v in (*e.invars, *e.outvars)]
+        seen.append(jax_compat.varying_axes(atom.aval for atom in atoms))
+        with jax_compat.unchecked():
+            assert not jax_compat.checks_varying()
+            jax.make_jaxpr(lambda y: jax_compat.replay(program, y))(jnp.ones(2))
+        assert program.consts[0] is x
+        assert not jax_compat.has_side_effects(program)
+        return x
+
+    in_checked_shard_map(block)
+    assert seen == [set()] and not jax_compat.checks_varying()
+
+
+def test_rules_of_our_primitives_run_without_the_check():
+    twice = jax_compat.new_primitive("twice")
+    jax_compat.define(
+        twice,
+        types=lambda x, y: [x, y],
+        run=lambda x, y: [x, y],
+        jvp=lambda primals, tangents: (twice.bind(*primals), list(map(jax_compat.as_array, tangents))),
+        batch=lambda axis, operands, dims: (twice.bind(*operands), dims),
+    )
+    seen = []
+
+    def block(x):
+        def f(x):
+            found = twice.bind(*jax_compat.vary_alike([x, jnp.ones(2)]))
+            seen.append(jax_compat.varying_axes(found))
+            return (found[0] * x).sum()
+
+        return jax.grad(f)(x)
+
+    np.testing.assert_array_equal(in_checked_shard_map(block), 2 * np.ones(2))
+    assert seen == [{"data"}]
+
+
 def test_settings_show_in_programs():
     before = jax_compat.recording_settings()
     with jax.default_matmul_precision("highest"):

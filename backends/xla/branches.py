@@ -22,7 +22,7 @@ import jax.numpy as jnp
 
 from autograph.backends.xla import jax_compat
 from autograph.backends.xla.dependence import dependents, is_smooth, moving_of, split
-from autograph.backends.xla.jax_compat import ClosedJaxpr, no_tangent, replay, strong
+from autograph.backends.xla.jax_compat import ClosedJaxpr, no_tangent, replay, strong, varying_everywhere
 from autograph.backends.xla.linear import LinearMap, linear_p
 from autograph.backends.xla.optimize.chains import is_at_limit
 from autograph.backends.xla.optimize.selects import runs_both, why_one
@@ -61,7 +61,7 @@ def cond(
     """
     closed = close_all([(lambda: on_false(), ()), (lambda: on_true(), ())])
     if closed is None:
-        return list(jax.lax.cond(predicate, on_true, on_false))
+        return list(jax.lax.cond(predicate, varying_everywhere(on_true), varying_everywhere(on_false)))
     (false_branch, true_branch), operands = closed
     tested = next((k for k, operand in enumerate(operands) if operand is predicate), None)
     branches = Branches(false_branch, true_branch, stays=stays, tested=tested)
@@ -186,7 +186,8 @@ cond_p = jax_compat.new_primitive("cond")
 
 
 def _bind(branches: Branches, predicate: Any, operands: Sequence[Any]) -> list[Any]:
-    return cond_p.bind(predicate, *operands, choice=branches, branches=branches.pair)
+    operands = jax_compat.vary_alike([predicate, *operands])
+    return cond_p.bind(*operands, choice=branches, branches=branches.pair)
 
 
 def _run_on(platform: str, *, choice: Branches, **_: Any) -> Callable[..., list[Any]]:

@@ -75,9 +75,6 @@ class XlaBackend:
         scalar = value if value.shape == () else jnp.reshape(value, ())
         return scalar if scalar.dtype == jnp.bool_ else scalar != 0
 
-    def why_not_here(self) -> str | None:
-        return _VARYING if jax_compat.checks_varying() else None
-
     def trace(
         self,
         block: Callable[..., Sequence[Any]],
@@ -103,7 +100,7 @@ class XlaBackend:
             return outputs
 
         run.__wrapped__ = block  # type: ignore[attr-defined] # JAX's errors name the code that is traced
-        program = jax_compat.recorded(run, list(map(as_struct, operand_types)))
+        program = jax_compat.unaware(jax_compat.recorded(run, list(map(as_struct, operand_types))))
         return Traced(optimized_block(program), tuple(leaves))
 
     def with_results(
@@ -186,11 +183,13 @@ class XlaBackend:
     def _cond(
         self, predicate: Any, branches: Sequence[tuple[Traced, Sequence[Any]]], types: Sequence[LeafType]
     ) -> list[Any]:
-        return emitted(Conditional(predicate, branches, types))
+        values = emitted(Conditional(predicate, branches, types))
+        return leaf_types.varying_as(values, types, jax_compat.varying_axes([predicate]))
 
     def _loop(self, spec: LoopSpec) -> list[Any]:
         changing = tuple(k for k, result in enumerate(spec.results) if result is not None)
-        return _Emission(optimized_loop(Loop(spec, changing))).run()
+        values = _Emission(optimized_loop(Loop(spec, changing))).run()
+        return leaf_types.varying_as(values, [type for _, type in spec.carry], leaf_types.axes_of_length(spec))
 
     def is_static(self, traced: Traced, static_operands: set[int]) -> bool:
         return leaf_types.is_static(traced, static_operands)
@@ -202,10 +201,6 @@ class XlaBackend:
         return leaf_types.test_is_static(spec, static_leaves)
 
 
-_VARYING = (
-    "This statement is staged inside jax.shard_map, which checks which values vary from device to device (check_vma=True, its default): "
-    "what staged statements carry is not marked so.\n  Give shard_map check_vma=False."
-)
 _PYTHON = frozenset({bool, int, float, str, type(None)})
 _BOOL = LeafType((), jnp.dtype(bool))
 

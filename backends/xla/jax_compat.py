@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cache, partial
@@ -31,6 +31,7 @@ from jax.extend.core import (
     Jaxpr,
     Literal,
     Primitive,
+    Var,
     concrete_or_error,
     jaxpr_as_fun,
     jaxprs_in_params,
@@ -45,6 +46,7 @@ from jax.extend.core.primitives import scan_p
 from jax.interpreters import ad, batching, mlir
 from jax.interpreters import partial_eval as pe
 from jax.interpreters.xla import canonicalize_dtype_handlers
+from jax.sharding import NamedSharding, PartitionSpec
 
 from autograph.runtime.errors import cell_of
 
@@ -651,6 +653,11 @@ def passing_effect(name: str) -> Any:
     return kind()
 
 
+def has_side_effects(program: ClosedJaxpr) -> bool:
+    """Whether a program does more than compute. That a collective names an axis counts among a program's effects, too."""
+    return any(type(effect).__name__ != "NamedAxisEffect" for effect in program.effects)
+
+
 def calls_python(program: ClosedJaxpr) -> bool:
     """Whether a program calls Python when it runs, by `io_callback`; JAX's means of debugging do not count."""
     return any("IO" in type(effect).__name__ for effect in program.effects)
@@ -753,22 +760,22 @@ def define(
     known. Where a program is lowered for several platforms it holds each form once: forms that are equal are one.
     ``types(*avals, **params)`` runs outside of any trace, so it makes no arrays. ``batch(axis, operands, dims, **params)``.
     """
-    primitive.def_abstract_eval(types)
+    primitive.def_abstract_eval(_varying_with_operands(types))
     primitive.def_impl(
         lambda *operands, **params: jax.jit(lambda *operands: primitive.bind(*operands, **params))(*operands)
     )
     mlir.register_lowering(primitive, _lowering(run, run_on))
-    ad.primitive_jvps[primitive] = jvp
-    batching.fancy_primitive_batchers[primitive] = batch
+    ad.primitive_jvps[primitive] = _unchecked_rule(jvp)
+    batching.fancy_primitive_batchers[primitive] = _unchecked_rule(batch)
     if transpose is not None:
-        ad.primitive_transposes[primitive] = transpose
+        ad.primitive_transposes[primitive] = _unchecked_rule(transpose)
 
 
 def _lowering(
     run: Callable[..., Sequence[Any]] | None, run_on: Callable[..., Callable[..., Sequence[Any]]] | None
 ) -> Callable[..., Any]:
     if run is not None:
-        return mlir.lower_fun(run, multiple_results=True)
+        return mlir.lower_fun(_unchecked(run), multiple_results=True)
     assert run_on is not None
     form_on = run_on
 
@@ -782,7 +789,7 @@ def _lowering(
             chosen: Sequence[Any] = jax.lax.platform_dependent(*operands, **forms)
             return chosen
 
-        return mlir.lower_fun(run_here, multiple_results=True)(context, *operands)
+        return mlir.lower_fun(_unchecked(run_here), multiple_results=True)(context, *operands)
 
     return lower
 
@@ -855,7 +862,7 @@ def define_partial_evaluation(
         known, later = known_part(equation, unknown) or (None, every)
         return known, equation, later, every, needed
 
-    pe.custom_partial_eval_rules[primitive] = rule
+    pe.custom_partial_eval_rules[primitive] = _unchecked_rule(rule, takes_types=True)
     pe.partial_eval_jaxpr_custom_rules[primitive] = rule_in_jaxprs
 
 
@@ -869,7 +876,8 @@ def is_any_known(tracers: Iterable[Any]) -> bool:
 
 
 def known_values(tracers: Iterable[Any]) -> list[Any]:
-    return [tracer.pval.get_known() for tracer in tracers]
+    known: list[Any] = _typed([tracer.pval.get_known() for tracer in tracers], frozenset())
+    return known
 
 
 def left_for_later(trace: Any, primitive: Any, tracers: Sequence[Any], params: Mapping[str, Any]) -> list[Any]:
@@ -893,6 +901,226 @@ def as_array(tangent: Any) -> Any:
 def no_tangent(value: Any) -> Any:
     """The symbolic zero that is the tangent of ``value``."""
     return ad.Zero(jax.typeof(value).to_tangent_aval())
+
+
+# Manual axes of a mesh. Inside `jax.shard_map` a type says along which axes values vary from device to device, and JAX's own
+# operations check that their operands vary alike (its argument ``check_vma``). What a staged statement is traced to knows nothing
+# of them: all that enters it is made to vary along each axis along which any of it does, its programs are traced, and its
+# primitives' rules run, with the check off, and all that leaves varies along these axes.
+
+
+def checks_varying() -> bool:
+    """Whether the trace under way is one of `jax.shard_map` whose types say over which axes of the mesh values vary."""
+    return bool(jax.config.check_vma)  # type: ignore[attr-defined]
+
+
+def unchecked() -> AbstractContextManager[Any]:
+    """Operations recorded in here are not checked for the axes along which their operands vary."""
+    if not checks_varying():
+        return nullcontext()
+    setting: Any = jax.config._value_holders["check_vma"]
+    without: AbstractContextManager[Any] = setting(False)
+    return without
+
+
+def varying_axes(values: Iterable[Any]) -> frozenset[Any]:
+    """The axes along which any of the values, or types, varies."""
+    types = (value if isinstance(value, jax.core.AbstractValue) else jax.typeof(value) for value in values)
+    return frozenset().union(*(_axes_of(each) for each in types))
+
+
+def vary_alike(values: Sequence[Any]) -> list[Any]:
+    """``values``, each varying along all axes along which one of them does, where that is checked."""
+    if not checks_varying():
+        return list(values)
+    axes = varying_axes(values)
+    return [varying_along(value, axes) for value in values]
+
+
+def everywhere(aval: Any) -> Any:
+    """The type, which does not say along which axes values vary."""
+    return _with_axes(aval, frozenset())
+
+
+def unaware(program: ClosedJaxpr) -> ClosedJaxpr:
+    """The same program as one that JAX records without the check: its types say nothing of axes along which values vary, and
+    what is there for such types alone is left out.
+    """
+    jaxpr = _unaware(program.jaxpr)
+    return program if jaxpr is program.jaxpr else ClosedJaxpr(jaxpr, program.consts)
+
+
+_FOR_TYPES = frozenset(["pvary", "varying", "same_along"])  # operations that return their operand
+
+
+def _unaware(jaxpr: Any) -> Any:
+    variables = [*jaxpr.constvars, *jaxpr.invars, *(v for equation in jaxpr.eqns for v in equation.outvars)]
+    if not varying_axes(variable.aval for variable in variables):
+        return jaxpr
+    known = {variable: Var(everywhere(variable.aval)) for variable in variables if not is_dropped(variable)}
+
+    def atom(found: Any) -> Any:
+        return Literal(found.val, everywhere(found.aval)) if is_literal(found) else known[found]
+
+    equations = []
+    for equation in jaxpr.eqns:
+        name = name_of(equation)
+        if name in _FOR_TYPES:
+            known.update(zip(equation.outvars, map(atom, equation.invars), strict=True))
+            continue
+        primitive, params = equation.primitive, {key: _unaware_parts(value) for key, value in equation.params.items()}
+        if name == "psum_invariant":
+            primitive, params = jax.lax.psum_p, {"axes": params["axes"], "axis_index_groups": None}
+        outvars = [DropVar(everywhere(v.aval)) if is_dropped(v) else known[v] for v in equation.outvars]
+        equations.append(equation_like(equation, primitive, params, list(map(atom, equation.invars)), outvars))
+    return jaxpr.replace(
+        constvars=list(map(atom, jaxpr.constvars)),
+        invars=list(map(atom, jaxpr.invars)),
+        outvars=list(map(atom, jaxpr.outvars)),
+        eqns=equations,
+    )
+
+
+def _unaware_parts(value: Any) -> Any:
+    if isinstance(value, ClosedJaxpr):
+        return unaware(value)
+    if isinstance(value, Jaxpr):
+        return _unaware(value)
+    return tuple(map(_unaware_parts, value)) if type(value) is tuple else value
+
+
+def _cast_to_varying(value: Any, axes: frozenset[Any]) -> Any:
+    return jax.lax.pcast(value, tuple(axes), to="varying") if axes else value
+
+
+def _axes_of(aval: Any) -> frozenset[Any]:
+    axes: frozenset[Any] = getattr(getattr(aval, "manual_axis_type", None), "varying", frozenset())
+    return axes
+
+
+def _with_axes(aval: Any, axes: frozenset[Any]) -> Any:
+    found = getattr(aval, "manual_axis_type", None)
+    if found is None or axes == found.varying:
+        return aval
+    sharding = aval.sharding
+    if sharding.mesh.empty:
+        sharding = NamedSharding(jax.sharding.get_abstract_mesh(), PartitionSpec(*[None] * aval.ndim))
+    return aval.update(sharding=sharding, manual_axis_type=found.update(varying=axes))
+
+
+def same_along(value: Any, axes: frozenset[Any]) -> Any:
+    """``value``, of which it is known that it is the same all along these axes."""
+    for axis in axes & varying_axes([value]):
+        value = _same_p.bind(value, axis=axis, size=jax.lax.axis_size(axis))
+    return value
+
+
+def varying_along(value: Any, axes: frozenset[Any]) -> Any:
+    """``value`` as one that varies along these axes, too, where that is checked."""
+    return _cast_to_varying(value, axes - varying_axes([value])) if axes and checks_varying() else value
+
+
+def struct_varying_along(struct: jax.ShapeDtypeStruct, axes: frozenset[Any]) -> Any:
+    """The same type, of values that vary along these axes."""
+    return _with_axes(jax.core.ShapedArray(struct.shape, struct.dtype, weak_type=struct.weak_type), axes)
+
+
+def varying_everywhere(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``function`` of arrays, run without the check; what it returns counts as varying along every axis."""
+    if not checks_varying():
+        return function
+    axes, run = frozenset(jax.sharding.get_abstract_mesh().manual_axes), _unchecked(function)
+    return lambda *operands: _typed(run(*operands), axes)
+
+
+def _unchecked(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``function`` of arrays without the check, on types that do not say along which axes values vary."""
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        if not checks_varying():
+            return function(*args, **kwargs)
+        with unchecked():
+            return function(*_typed(args, frozenset()), **kwargs)
+
+    return run
+
+
+def _varying_with_operands(types: Callable[..., Sequence[Any]]) -> Callable[..., Sequence[Any]]:
+    def varying(*avals: Any, **params: Any) -> Sequence[Any]:
+        axes = varying_axes(avals)
+        found = types(*avals, **params)
+        return [_with_axes(aval, axes) for aval in found] if axes else found
+
+    return varying
+
+
+def _unchecked_rule(rule: Callable[..., Any], takes_types: bool = False) -> Callable[..., Any]:
+    """A primitive's rule, run without the check. What it returns varies as what it is given.
+
+    ``takes_types``: it is left to say along which axes its operands vary, as it hands them on.
+    """
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        if not checks_varying():
+            return rule(*args, **kwargs)
+        axes = varying_axes(filter(_is_array, jax.tree_util.tree_leaves(args, is_leaf=_is_tangent_or_operand)))
+        with unchecked():
+            return _typed(rule(*(args if takes_types else _typed(args, frozenset())), **kwargs), axes)
+
+    return run
+
+
+def _typed(values: Any, axes: frozenset[Any]) -> Any:
+    """The arrays among ``values`` as such whose types say that they vary along these axes."""
+
+    def typed(value: Any) -> Any:
+        if is_zero(value):
+            return ad.Zero(_with_axes(value.aval, axes))
+        return _typed_p.bind(value, axes=axes) if _is_array(value) and varying_axes([value]) != axes else value
+
+    return jax.tree_util.tree_map(typed, values, is_leaf=_is_tangent_or_operand)
+
+
+def _is_tangent_or_operand(value: Any) -> bool:
+    return is_zero(value) or isinstance(value, ad.UndefinedPrimal)
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(value, jax.Array)
+
+
+def _typed_transpose(cotangent: Any, operand: Any, *, axes: frozenset[Any]) -> list[Any]:
+    return [_typed(cotangent, varying_axes([operand.aval]))]
+
+
+# The same value, with a type that says that it varies along certain axes.
+_typed_p = Primitive("varying")
+_typed_p.def_abstract_eval(lambda aval, axes: _with_axes(aval, axes))
+_typed_p.def_impl(lambda value, axes: value)
+mlir.register_lowering(_typed_p, lambda _, value, axes: [value])
+ad.primitive_jvps[_typed_p] = lambda primals, tangents, axes: (
+    _typed_p.bind(*primals, axes=axes),
+    _typed(tangents[0], axes),
+)
+ad.primitive_transposes[_typed_p] = _typed_transpose
+batching.primitive_batchers[_typed_p] = lambda values, dims, axes: (_typed_p.bind(*values, axes=axes), dims[0])
+
+
+# The same value, of which it is known that it is the same all along an axis. Each device adds its part to the cotangent.
+_same_p = Primitive("same_along")
+_same_p.def_abstract_eval(lambda aval, axis, size: _with_axes(aval, _axes_of(aval) - {axis}))
+_same_p.def_impl(lambda value, axis, size: value)
+mlir.register_lowering(_same_p, lambda _, value, axis, size: [value])
+ad.primitive_jvps[_same_p] = lambda primals, tangents, **params: (
+    _same_p.bind(*primals, **params),
+    ad.Zero(_with_axes(tangents[0].aval, _axes_of(tangents[0].aval) - {params["axis"]}))
+    if is_zero(tangents[0])
+    else _same_p.bind(tangents[0], **params),
+)
+ad.primitive_transposes[_same_p] = lambda cotangent, operand, axis, size: [
+    _typed(cotangent if is_zero(cotangent) else cotangent / size, varying_axes([operand.aval]))
+]
+batching.primitive_batchers[_same_p] = lambda values, dims, **params: (_same_p.bind(*values, **params), dims[0])
 
 
 # Programs of `jax.export`.
@@ -950,11 +1178,6 @@ def is_ref_without_buffer(value: Any) -> bool:
 
 def _buffer_of(ref: Any) -> Any:
     return getattr(getattr(ref, "_refs", None), "_buf", None)
-
-
-def checks_varying() -> bool:
-    """Whether the trace under way is one of `jax.shard_map` whose types say over which axes of the mesh values vary."""
-    return bool(jax.config.check_vma)  # type: ignore[attr-defined]
 
 
 _SETTINGS = (

@@ -41,7 +41,7 @@ def type_of(leaf: Any) -> LeafType | None:
 def type_of_aval(aval: Any) -> LeafType:
     """The `LeafType` of arrays of this aval."""
     weak = bool(aval.weak_type) and aval.dtype != np.bool_
-    return LeafType(tuple(aval.shape), aval.dtype, weak, explicit_sharding(aval))
+    return LeafType(tuple(aval.shape), aval.dtype, weak, explicit_sharding(aval), jax_compat.varying_axes([aval]))
 
 
 def has_ended(value: Any) -> bool:
@@ -74,20 +74,21 @@ def join(left: LeafType, right: LeafType) -> LeafType | None:
     cut = {sharding for sharding in given if not is_whole(sharding)}
     if len(cut) > 1:
         return None
-    sharding = next(iter(cut or given), None)
+    sharding, varying = next(iter(cut or given), None), left.varying | right.varying
     if left.dtype == right.dtype:
-        return LeafType(left.shape, left.dtype, left.weak_type and right.weak_type, sharding)
+        return LeafType(left.shape, left.dtype, left.weak_type and right.weak_type, sharding, varying)
     try:
         joined = jax.eval_shape(lambda a, b: jnp.add(a, b), as_struct(left), as_struct(right))
         dtype = jnp.promote_types(left.dtype, right.dtype) if joined.dtype == jnp.bool_ else joined.dtype
     except (TypeError, ValueError):
         return None
-    return LeafType(left.shape, dtype, left.weak_type and right.weak_type, sharding)
+    return LeafType(left.shape, dtype, left.weak_type and right.weak_type, sharding, varying)
 
 
 def as_struct(type: LeafType) -> jax.ShapeDtypeStruct:
     """The stand-in that `jax.make_jaxpr` and `jax.eval_shape` take."""
-    return jax.ShapeDtypeStruct(type.shape, type.dtype, weak_type=type.weak_type, sharding=type.sharding)
+    struct = jax.ShapeDtypeStruct(type.shape, type.dtype, weak_type=type.weak_type, sharding=type.sharding)
+    return jax_compat.struct_varying_along(struct, type.varying) if type.varying else struct
 
 
 def cast(value: Any, type: LeafType) -> Any:
@@ -97,14 +98,32 @@ def cast(value: Any, type: LeafType) -> Any:
     if isinstance(value, _NUMBERS) and not isinstance(value, np.generic) and type.weak_type:
         kind = jnp.dtype(type.dtype).kind
         number = {"b": bool, "i": int, "u": int, "f": float, "c": complex}.get(kind, lambda v: v)(value)
-        return jnp.asarray(number)
+        return jax_compat.varying_along(jnp.asarray(number), type.varying)
     array = jnp.asarray(value)
     is_stronger = array.weak_type and not type.weak_type and array.dtype != np.bool_
     if array.dtype != type.dtype or is_stronger:
         array = jax.lax.convert_element_type(array, type.dtype)
     if array.shape != type.shape:  # it is of traced length, and has less room
         array = in_room(array, type.shape[0])
-    return laid(array, type.sharding)
+    return jax_compat.varying_along(laid(array, type.sharding), type.varying)
+
+
+def varying_as(values: Sequence[Any], types: Sequence[LeafType], tested: frozenset[Any]) -> list[Any]:
+    """The results of a statement, of which it is known along which axes they vary: by their types, and with what was ``tested``."""
+    if not jax_compat.checks_varying():
+        return list(values)
+    return [
+        jax_compat.same_along(value, jax_compat.varying_axes([value]) - type.varying - tested)
+        for value, type in zip(values, types, strict=True)
+    ]
+
+
+def axes_of_length(spec: LoopSpec) -> frozenset[Any]:
+    """The axes along which it varies how often a loop runs."""
+    tested = [
+        leaf.type.varying for leaf in (spec.test.leaves if spec.test is not None else ()) if isinstance(leaf, Output)
+    ]
+    return jax_compat.varying_axes([spec.length] if isinstance(spec.length, jax.Array) else ()).union(*tested)
 
 
 def in_room(array: Any, capacity: int) -> Any:

@@ -26,6 +26,7 @@ import numpy as np
 from autograph.backends.base import LoopSpec, NotRollable, Output, RolledLoop, Traced
 from autograph.backends.xla import jax_compat
 from autograph.backends.xla.jax_compat import Kind, is_literal
+from autograph.backends.xla.tracing import trace
 
 _NUMBERS = (bool, int, float)
 # Operations on numbers that computing the tables may take, all iterations together: some seconds.
@@ -198,7 +199,7 @@ def _without(spec: LoopSpec, split: _Split, needed: Sequence[Any], arrays: Seque
 
     types = [jax.ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=aval.weak_type) for aval in program.in_avals]
     slices = [jax.ShapeDtypeStruct((), array.dtype) for array in arrays]
-    return Traced(jax.make_jaxpr(run)(*types, *slices), spec.body.leaves)
+    return Traced(trace(run, [*types, *slices]), spec.body.leaves)
 
 
 def _table(values: Sequence[Any], dtype: Any) -> Any:

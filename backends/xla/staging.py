@@ -5,6 +5,7 @@ See `discharge` for how their values pass through.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
@@ -79,7 +80,7 @@ class XlaStaging:
         return around is not None and (self.is_plain(around) if outer is None else around is outer)
 
     def row_type(self, type: LeafType) -> LeafType:
-        return LeafType(type.shape[1:], type.dtype, type.weak_type, type.sharding and _of_one_row(type.sharding))
+        return dataclasses.replace(type, shape=type.shape[1:], sharding=type.sharding and _of_one_row(type.sharding))
 
     def with_whole_rows(self, array: Any) -> Any:
         lies = explicit_sharding(jax.typeof(array))

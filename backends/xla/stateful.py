@@ -21,7 +21,7 @@ from autograph.backends.xla.leaf_types import as_struct
 from autograph.backends.xla.raising import raise_if, sites_in
 from autograph.backends.xla.receivers import unless_thrown, written_unless_thrown
 from autograph.backends.xla.stand_ins import stand_ins
-from autograph.backends.xla.tracing import explicit_sharding
+from autograph.backends.xla.tracing import explicit_sharding, trace
 from autograph.runtime.errors import StagingError
 
 _BOOL = LeafType((), np.dtype(np.bool_))
@@ -157,7 +157,7 @@ class _Lifted:
             LeafType(tuple(a.shape), a.dtype, bool(getattr(a, "weak_type", False)), explicit_sharding(a))
             for a in traced.program.in_avals
         ]
-        return jax.make_jaxpr(run)(*map(as_struct, [*own[:head], *self._types, *own[head:]]))
+        return trace(run, list(map(as_struct, [*own[:head], *self._types, *own[head:]])))
 
     def _end(self, results: list[Any], after: dict[int, Any], errors: Errors) -> list[Any]:
         return [*results, *(after[key] for key in self.places), *errors.arrays()]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from autograph.backends.base import LeafType, LoopSpec, Output, Traced
+from autograph.backends.xla import jax_compat
 from autograph.backends.xla.jax_compat import replay
 from autograph.backends.xla.leaf_types import cast
 
@@ -61,7 +62,9 @@ class Loop:
     def is_scan(self) -> bool:
         """Whether it becomes a `jax.lax.scan`, as it runs a known number of times."""
         spec = self.spec
-        return spec.test is None and isinstance(spec.length, int) and spec.checkpoints is None
+        is_counted = spec.test is None and isinstance(spec.length, int) and spec.checkpoints is None
+        # JAX's own scan would check what our blocks do not say: along which axes of a mesh values vary.
+        return is_counted and not jax_compat.checks_varying()
 
 
 def values_of(leaves: Sequence[Any], outputs: Sequence[Any], types: Sequence[LeafType]) -> list[Any]:

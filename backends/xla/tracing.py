@@ -15,7 +15,9 @@ from autograph.backends.xla.jax_compat import ClosedJaxpr, Kind
 
 
 def trace(function: Callable[..., Sequence[Any]], avals: Sequence[Any]) -> ClosedJaxpr:
-    return jax_compat.recorded(function, avals)
+    """The program of a function of arrays of these types. It says nothing of manual axes along which values vary."""
+    with jax_compat.unchecked():
+        return jax_compat.unaware(jax_compat.recorded(function, list(map(jax_compat.everywhere, avals))))
 
 
 def close_all(
@@ -26,7 +28,7 @@ def close_all(
     None if one has effects.
     """
     programs = [trace(function, avals) for function, avals in functions]
-    if any(program.effects for program in programs):
+    if any(map(jax_compat.has_side_effects, programs)):
         return None
     found = {
         id(value): (value, variable)

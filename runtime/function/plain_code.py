@@ -151,7 +151,7 @@ class PlainCode:
         return kind not in ("LOAD_GLOBAL", "LOAD_NAME") or self._global(function, name)
 
     def _global(self, function: types.FunctionType, name: str) -> bool:
-        names, own = function.__globals__, function.__builtins__  # type: ignore[attr-defined]
+        names, own = function.__globals__, function.__builtins__
         if name in names:
             return self._add(names[name], f"{self._name(names)}[{name!r}]")
         value = own.get(name, _MISSING)

@@ -217,7 +217,7 @@ class Joiner:
             return self._differ()
         capacity = max(types[0].shape[0], types[1].shape[0])
         sharding = types[0].sharding if types[0].sharding is not None else types[1].sharding
-        values = LeafType((capacity, *joined.shape), joined.dtype, False, sharding)
+        values = LeafType((capacity, *joined.shape), joined.dtype, False, sharding, joined.varying)
         self._add(one[1], other[1])
         return whole.with_parts(
             [Array(values), self._join_leaves(length[0], length[1], other_length[0], other_length[1], path)]

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from autograph.backends.xla import jax_compat
 from autograph.backends.xla.branches import cond
 from autograph.backends.xla.jax_compat import ClosedJaxpr
 from autograph.backends.xla.optimize.by_rows import scan_by_rows
@@ -98,7 +99,7 @@ def optimized_block(program: ClosedJaxpr) -> ClosedJaxpr:
 
 def emitted(conditional: Conditional) -> list[Any]:
     """The results of a conditional, by the first pass that has a form for it."""
-    for each in _of(Stage.CONDITIONAL):
+    for each in () if jax_compat.checks_varying() else _of(Stage.CONDITIONAL):  # they place equations around it
         results: list[Any] | None = each.run(conditional)
         if results is not None:
             return results

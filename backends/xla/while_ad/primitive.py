@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from autograph.backends.xla import jax_compat
 from autograph.backends.xla.branches import cond
 from autograph.backends.xla.dependence import moving_of, split
-from autograph.backends.xla.jax_compat import ClosedJaxpr, no_tangent, replay, strong
+from autograph.backends.xla.jax_compat import ClosedJaxpr, no_tangent, replay, strong, varying_everywhere
 from autograph.backends.xla.tracing import INTEGER, conform, leading, mapped, merge, on_mesh, only, trace
 from autograph.backends.xla.while_ad.checkpoints import Plan
 from autograph.backends.xla.while_ad.exits import by_test
@@ -38,7 +38,9 @@ def while_loop(
     closed = close(step, goes_on, values, bound, slots)
     if closed is None:
         # XLA on CPU crashes on a loop with callbacks in it whose test it finds to be false: it is not to look.
-        return jax.lax.while_loop(lambda carry: jax.lax.optimization_barrier(goes_on(carry)), step, values)
+        test = varying_everywhere(lambda carry: jax.lax.optimization_barrier(goes_on(carry)))
+        last: list[Any] = jax.lax.while_loop(test, varying_everywhere(step), varying_everywhere(lambda: values)())
+        return last
     program, consts = closed
     early = by_test(program, values)
     if early is None:
@@ -54,7 +56,8 @@ def while_loop(
 def bind_loop(program: LoopProgram, consts: Sequence[Any], start: Sequence[Any]) -> list[Any]:
     """Run ``program``: the last carry."""
     start = conform(start, program.carry_avals)
-    return loop_p.bind(*consts, *start, program=program, cond_jaxpr=program.test, body_jaxpr=program.body)
+    operands = jax_compat.vary_alike([*consts, *start])
+    return loop_p.bind(*operands, program=program, cond_jaxpr=program.test, body_jaxpr=program.body)
 
 
 def _run_on(platform: str, *, program: LoopProgram, **_: Any) -> Callable[..., list[Any]]:

@@ -235,8 +235,6 @@ class Conditionals:
     ) -> Any:
         """Trace both blocks, settle what they leave behind, emit one conditional, and bind its results."""
         where = user_location()
-        if (reason := self.backend.why_not_here()) is not None:
-            raise StagingError(f"{where}\n  {reason}")
         self.identities.check_unreported()
         entry = {id(part): part for variable in variables for part in parts_of(variable.get()).values()}
         predicate = self.backend.predicate(test)

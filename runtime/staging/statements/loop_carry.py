@@ -127,8 +127,6 @@ class LoopTrace(SettlesCarry, CarriesParts):
         Raises:
           StagingError: the loop cannot be staged; `CarryChanges` only if the caller ``may_peel`` an iteration.
         """
-        if (reason := self.backend.why_not_here()) is not None:
-            raise StagingError(f"{self.where}\n  {reason}")
         self.may_peel = may_peel
         try:
             self._settle()

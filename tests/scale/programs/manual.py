@@ -25,9 +25,7 @@ def converted_code_in_shard_map(world: World):
     def by_rows(x):
         return jax.vmap(lambda row: local(row[None]))(x)
 
-    f = jax.jit(
-        jax.shard_map(ag.convert(by_rows), mesh=world.mesh, in_specs=P("data"), out_specs=P("data"), check_vma=False)
-    )
+    f = jax.jit(jax.shard_map(ag.convert(by_rows), mesh=world.mesh, in_specs=P("data"), out_specs=P("data")))
     return f(world.array(ROWS, "data"))
 
 
@@ -65,8 +63,8 @@ def psum_in_a_staged_loop_in_shard_map(world: World):
     return f(world.array(ROWS, "data"), jnp.zeros(3))
 
 
-@refused("Give shard_map check_vma=False")
-def psum_checked(world: World):
+@program
+def carries_that_are_the_same_on_each_device(world: World):
     def local(x, w):
         loss = jnp.inf
         for step in ag.range(50):
@@ -95,9 +93,58 @@ def branches_in_shard_map_in_converted_code(world: World):
 
         if ag.functions_run_eagerly():
             return local(x)
-        return jax.shard_map(local, mesh=world.mesh, in_specs=P("data"), out_specs=P("data"), check_vma=False)(x)
+        return jax.shard_map(local, mesh=world.mesh, in_specs=P("data"), out_specs=P("data"))(x)
 
     return f(world.array(ROWS, "data"))
+
+
+@program
+def gradient_in_shard_map(world: World):
+    """The cotangents of weights that are the same on each device are summed over the devices, the loop's included."""
+
+    def loss(w, x):
+        total = jnp.zeros(())
+        for row in x:
+            y = jnp.tanh(row @ w)
+            while jnp.abs(y).sum() > 0.5:
+                y = jnp.sin(y) * 0.8
+            if y.sum() > 0:
+                total = total + (y**2).sum()
+        whole = jnp.ones(())
+        for _ in ag.range(3):
+            whole = whole * 0.5 + jax.lax.psum(total, "data")
+        return whole
+
+    def step(w, x):
+        for _ in ag.range(4):
+            value, slope = jax.value_and_grad(loss)(w, x)
+            norm = jnp.linalg.norm(slope)
+            if norm > 0.1:
+                slope = slope / norm * 0.1
+            w = w - slope
+        return w, value
+
+    mapped = jax.shard_map(ag.convert(step), mesh=world.mesh, in_specs=(P(), P("data")), out_specs=P())
+    weights = jnp.linspace(-0.5, 0.7, 9).reshape(3, 3)
+    return jax.jit(mapped)(weights, world.array(ROWS, "data"))
+
+
+@program
+def gradient_of_shard_map(world: World):
+    def local(w, x):
+        norm = jnp.zeros(())
+        for row in x:
+            y = row @ w
+            while y.sum() > 0.1:
+                y = y * 0.5
+            norm = norm + (y**2).sum()
+        if jax.lax.axis_index("data") >= 0:
+            norm = norm * 2
+        return jax.lax.psum(norm, "data")
+
+    mapped = jax.shard_map(ag.convert(local), mesh=world.mesh, in_specs=(P(), P("data")), out_specs=P())
+    weights = jnp.linspace(-0.5, 0.7, 9).reshape(3, 3)
+    return jax.jit(jax.value_and_grad(mapped, (0, 1)))(weights, world.array(ROWS, "data"))
 
 
 @program
@@ -201,5 +248,5 @@ def list_in_shard_map(world: World):
             total += v
         return jax.lax.psum(total, "data")
 
-    f = jax.jit(jax.shard_map(ag.convert(local), mesh=world.mesh, in_specs=P("data"), out_specs=P(), check_vma=False))
+    f = jax.jit(jax.shard_map(ag.convert(local), mesh=world.mesh, in_specs=P("data"), out_specs=P()))
     return f(world.array(ROWS, "data"))
