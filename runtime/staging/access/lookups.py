@@ -51,7 +51,6 @@ class Lookups:
     bounds: Bounds | None
     slices: Slices
     masks: Masks
-    raise_unless: Callable[..., None]
     identities: Identities
     list_writes: ListWrites
 
