@@ -48,6 +48,8 @@ LAYERS = tuple(
 COMPAT = "autograph.backends.xla.jax_compat"
 INTERNAL = ("jax.interpreters", "jax.extend", "jax.core", "jax.experimental.hijax")
 DOCUMENTED = ("jax.core.Tracer",)
+# What the constants of the backend are measured by.
+MEASURES = ("autograph.tools.bench.calibrate", "autograph.backends.xla.cost_model")
 # What is to go: no line is added here.
 NOT_YET = {("autograph.runtime.state.variables", "jax.core.eval_context")}
 # The parameters of our own primitives.
@@ -108,6 +110,8 @@ def complaint(module: str, target: str) -> str | None:
         return None
     if (reason := _complaint_about_layers(module, target)) is not None:
         return reason
+    if (module, target) == MEASURES:
+        return None
     there = room(target)
     return None if there == here or there in MAY_IMPORT[here] else f"{here} does not import {there}"
 

@@ -265,6 +265,10 @@ def test_a_primitive_is_a_scan_for_all_transforms_and_is_lowered_by_a_rule_of_it
     scan = jax_compat.scan_with(equation.params, list(map(jax.typeof, operands)), types)
     assert (scan.consts, scan.carried) == (0, 1)
 
+    doubled = jax.make_jaxpr(lambda c, row: (2 * c, row))(*operands[:1], operands[0])
+    last, _ = jax_compat.bind_scan(operands, jax_compat.with_scanned_body(equation.params, doubled), 1)
+    assert float(last) == 2 * 2**4
+
     primitive = jax_compat.new_primitive("scan")
 
     def run_on(platform, **params):

@@ -206,15 +206,18 @@ def is_choice(equation: Any) -> bool:
     return isinstance(choice, Branches) and choice.tangents is None
 
 
+def with_branches(equation: Any, made: Branches, operands: Sequence[Any], results: Sequence[Any]) -> Any:
+    """A conditional of ours at the place of another, with other branches; ``operands`` begin with the predicate."""
+    params = {**equation.params, "choice": made, "branches": made.pair}
+    return jax_compat.equation_like(equation, equation.primitive, params, operands, results)
+
+
 def choice_of_results(equation: Any, wanted: Sequence[bool], reduced: Callable[[ClosedJaxpr], ClosedJaxpr]) -> Any:
     """A conditional of ours with some of its results; ``reduced`` takes out of a branch what only the others need."""
     choice: Branches = equation.params["choice"]
     pair = [reduced(jax_compat.with_results(branch, only(branch.jaxpr.outvars, wanted))) for branch in choice.pair]
     made = Branches(pair[0], pair[1], stays=choice.stays, tested=choice.tested)
-    params = {**equation.params, "choice": made, "branches": made.pair}
-    return jax_compat.equation_like(
-        equation, equation.primitive, params, equation.invars, only(equation.outvars, wanted)
-    )
+    return with_branches(equation, made, equation.invars, only(equation.outvars, wanted))
 
 
 def _types(*_: Any, choice: Branches, **__: Any) -> list[Any]:

@@ -29,6 +29,7 @@ from autograph.backends.xla import (
 from autograph.backends.xla.jax_compat import Kind, replay
 from autograph.backends.xla.leaf_types import as_struct, cast
 from autograph.backends.xla.optimize.passes import emitted, optimized_block, optimized_loop
+from autograph.backends.xla.optimize.unused import used_by
 from autograph.backends.xla.scans import scan
 from autograph.backends.xla.statements import Conditional, Loop, values_of
 from autograph.backends.xla.tracing import trace
@@ -260,12 +261,16 @@ class _Emission:
         changed = [*self._loop.order, *(row.position for row in self._loop.rows)]
         types = [*self._types, *(spec.results[row.position].type for row in self._loop.rows)]
 
+        program = spec.body.program
+        counts = program.jaxpr.invars[spec.inputs] in used_by(program)  # else it carries no index
+
         def body(carry: Any, slices: Any) -> tuple[Any, list[Any]]:
             index, values = carry
-            after = values_of([spec.results[k] for k in changed], self._outputs(values, index, slices), types)
-            return (index + 1, after[: len(values)]), after[len(values) :]
+            place = index[0] if counts else jnp.int32(0)
+            after = values_of([spec.results[k] for k in changed], self._outputs(values, place, slices), types)
+            return ([each + 1 for each in index], after[: len(values)]), after[len(values) :]
 
-        first = (jnp.int32(0), start)
+        first = ([jnp.int32(0)] if counts else [], start)
         (_, last), rows = scan(body, first, list(spec.arrays), length=spec.length, unroll=spec.step)
         return self._with_rows(self._whole(last), rows)
 

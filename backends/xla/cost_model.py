@@ -58,20 +58,34 @@ OPERATIONS: Mapping[str, int] = MappingProxyType(
 CPU_SELECTS = Limits(operations=24, elements=16)
 
 # Bodies that are mapped over all iterations at once (`optimize.mapped`): what their conditionals compute in both branches, and the
-# elements of a row. An iteration of a loop takes 1.4 ns with next to nothing in it, which is five exponentials that are mapped: a
-# branch of 40 additions, seldom taken, breaks even (1.03). Rows of more elements have little to gain, as operations on them are
-# vectorized in a loop too.
+# elements of a row. An iteration of a loop takes 1.4 ns with next to nothing in it, which is three exponentials that are mapped: a
+# branch of 24 additions that is hardly ever taken breaks even (0.9), one of 40 takes 1.6 times the time. Rows of more elements have
+# little to gain, as operations on them are vectorized in a loop too.
 # calibrate: "mapped".
-MAPPED = Limits(operations=40, elements=256)
+MAPPED = Limits(operations=24, elements=256)
 
-# How many iterations of a `jax.lax.scan` are one iteration of XLA's loop (`optimize.unrolling`), by the work of the body: its
-# operations times the numbers that it returns, as XLA computes each of them in a kernel of its own, from the start; numbers of 8
-# bytes count twice. XLA compiles a loop into one kernel while it takes an iteration to touch less than 1,024 bytes, and beyond that
-# it is 40 times slower. Of 110 bodies made at random none of less work than 100 was beyond that with 8 iterations at once, and none
-# of less than 400 with 4; half of that and less are the limits. They took 0.26 to 1.0 times the time with 8, 0.33 to 0.92 with 4 (an
-# exponential average 0.65, a biquad 0.62), and 10 to 20 ms longer to compile, which a loop of few iterations never makes up for.
+
+@dataclass(frozen=True)
+class Body:
+    """Up to which bodies of a loop a number of iterations is taken at once.
+
+    Attributes:
+      work: its operations times the numbers that it returns, as XLA computes each of these in a kernel of its own, from the start;
+        numbers of 8 bytes count twice.
+      operations: its operations.
+    """
+
+    work: int
+    operations: int
+
+
+# How many iterations of a `jax.lax.scan` are one iteration of XLA's loop (`optimize.unrolling`). XLA compiles a loop into one kernel
+# while it takes an iteration to touch less than 1,024 bytes, and beyond that it is 10 to 40 times slower. Of 150 bodies made at random
+# none of less work than 56 was beyond that with 8 iterations at once, and none of less than 400 with 4. Those within the limits took
+# 0.26 to 0.97 times the time with 8, 0.33 to 0.95 with 4 (an exponential average 0.65, a biquad 0.65); longer ones gain little, or
+# lose (1.2 with 26 operations). They take 10 to 20 ms longer to compile, which a loop of few iterations never makes up for.
 # calibrate: "unrolling".
-UNROLLED_WORK: Mapping[int, int] = MappingProxyType({8: 50, 4: 100})
+UNROLLED: Mapping[int, Body] = MappingProxyType({8: Body(work=45, operations=16), 4: Body(work=72, operations=24)})
 UNROLLED_FROM = 1000
 
 # An operation that costs as much takes most of the time of an iteration, however many are taken at once: 1.02 with an exponential.

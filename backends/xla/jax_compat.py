@@ -367,6 +367,11 @@ def scanned(params: Mapping[str, Any]) -> Scanned:
     return Scanned(params["jaxpr"], params["length"], params["reverse"])
 
 
+def with_scanned_body(params: Mapping[str, Any], body: ClosedJaxpr) -> dict[str, Any]:
+    """Parameters of a scan of another body, of the same types."""
+    return {**params, "jaxpr": body}
+
+
 def scan_types(operands: Sequence[Any], params: Mapping[str, Any]) -> list[Any]:
     """The types of the results of a scan with these parameters."""
     avals, _ = scan_p.abstract_eval(*map(jax.typeof, operands), **params)

@@ -1,4 +1,4 @@
-"""`jax.lax.scan`, of which several iterations are one where a platform gains by it.
+"""`jax.lax.scan`, of which several iterations are one, or writes are in branches, where a platform gains by it.
 
 A loop that is unrolled while it is traced is differentiated and mapped as it is then, and a body that is small enough to be unrolled
 no longer is so once it is differentiated. So the choice waits for the lowering: the primitive ``scan`` (`unrolled_p`) is that of JAX
@@ -18,13 +18,17 @@ from autograph.backends.xla import jax_compat
 from autograph.backends.xla.dependence import split
 from autograph.backends.xla.jax_compat import Kind, Scan, replay
 from autograph.backends.xla.optimize.unrolling import iterations_at_once
+from autograph.backends.xla.optimize.writes_in_branches import write_in_branches
 from autograph.backends.xla.platforms import choices_on
 
 unrolled_p = jax_compat.new_primitive("scan")
 
 
 def scan(body: Callable[[Any, Any], tuple[Any, Any]], first: Any, arrays: Any, *, length: int, unroll: int) -> Any:
-    """`jax.lax.scan`; where ``unroll`` is 1, with as many iterations at once as the platform gains by that it is lowered for."""
+    """`jax.lax.scan`; where ``unroll`` is 1, with as many iterations at once as the platform gains by that it is lowered for.
+
+    So are writes moved into branches, see `optimize.writes_in_branches`.
+    """
     structures: list[Any] = []
 
     def run() -> list[Any]:
@@ -40,16 +44,18 @@ def scan(body: Callable[[Any, Any], tuple[Any, Any]], first: Any, arrays: Any, *
 def _replaced(equation: Any) -> Any:
     if jax_compat.kind(equation) is not Kind.SCAN or equation.effects:
         return equation
-    if iterations_at_once(jax_compat.scanned(equation.params)) == 1:
+    scanned = jax_compat.scanned(equation.params)
+    if iterations_at_once(scanned) == 1 and write_in_branches(scanned.body) is scanned.body:
         return equation
     return jax_compat.equation_like(equation, unrolled_p, equation.params, equation.invars, equation.outvars)
 
 
 @dataclass(frozen=True)
 class _Form:
-    """A scan with so many iterations at once; ``params`` are those of the equation, which has one form of each number."""
+    """A scan with so many iterations at once, its writes in branches or after them; ``params`` are those of the equation."""
 
     at_once: int
+    is_in_branches: bool
     length: int
     params: Any = field(compare=False)
 
@@ -62,8 +68,12 @@ class _Form:
 
 
 def _run_on(platform: str, **params: Any) -> _Form:
-    scanned = jax_compat.scanned(params)
-    return _Form(iterations_at_once(scanned) if choices_on(platform).unrolls else 1, scanned.length, params)
+    scanned, choices = jax_compat.scanned(params), choices_on(platform)
+    body = write_in_branches(scanned.body) if choices.writes_in_branches else scanned.body
+    is_moved = body is not scanned.body
+    if is_moved:
+        params = jax_compat.with_scanned_body(params, body)
+    return _Form(iterations_at_once(scanned) if choices.unrolls else 1, is_moved, scanned.length, params)
 
 
 def _in_blocks(scan: Scan, length: int, at_once: int, operands: Sequence[Any]) -> list[Any]:

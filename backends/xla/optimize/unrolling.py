@@ -3,7 +3,7 @@
 XLA's CPU backend keeps what a loop carries in memory from one iteration to the next, and reads and writes rows one by one. Eight
 iterations in one keep it in registers between them, and read and write eight rows together: 0.65 times the time of an exponential
 average over 100,000 samples, 0.5 of a filter. That is for bodies of a few operations on single numbers, for which an iteration
-that is eight remains one kernel (see `cost_model.UNROLLED_WORK`).
+that is eight remains one kernel (see `cost_model.UNROLLED`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from autograph.backends.xla import jax_compat
 from autograph.backends.xla.branches import is_select_on
-from autograph.backends.xla.cost_model import LONG_OPERATION, UNROLLED_FROM, UNROLLED_WORK
+from autograph.backends.xla.cost_model import LONG_OPERATION, UNROLLED, UNROLLED_FROM
 from autograph.backends.xla.jax_compat import Kind, Scanned
 from autograph.backends.xla.optimize.selects import equation_cost
 from autograph.backends.xla.parts import needed_for
@@ -28,8 +28,11 @@ def iterations_at_once(scan: Scanned) -> int:
         return 1
     equations, _ = needed_for(jaxpr.eqns, numbers)
     width = max((atom.aval.dtype.itemsize for atom in numbers), default=0)
-    work = _operations(equations) * len(numbers) * max(width / 4, 1)
-    return max((count for count, limit in UNROLLED_WORK.items() if work <= limit), default=1)
+    operations = _operations(equations)
+    work = operations * len(numbers) * max(width / 4, 1)
+    return max(
+        (count for count, most in UNROLLED.items() if work <= most.work and operations <= most.operations), default=1
+    )
 
 
 def _operations(equations: Any) -> float:

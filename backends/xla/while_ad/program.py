@@ -16,6 +16,7 @@ import jax.numpy as jnp
 from autograph.backends.xla import jax_compat
 from autograph.backends.xla.dependence import Flags, closure, dependents, requirements, split
 from autograph.backends.xla.jax_compat import ClosedJaxpr, replay, strong
+from autograph.backends.xla.optimize.writes_in_branches import write_in_branches
 from autograph.backends.xla.platforms import choices_on
 from autograph.backends.xla.tracing import (
     anything,
@@ -109,7 +110,10 @@ class LoopProgram:
 
     def form_on(self, platform: str) -> Callable[..., list[Any]]:
         """The loop as it is lowered for a platform: of consts and start, one after the other, the last carry."""
-        length = choices_on(platform).chunk
+        choices = choices_on(platform)
+        if choices.writes_in_branches and self.written_in_branches is not self:
+            return self.written_in_branches.form_on(platform)
+        length = choices.chunk
         return self._forms(length if length > 1 and self.chunks is not None else 1)
 
     def _in_chunks_of(self, length: int) -> Callable[..., list[Any]]:
@@ -136,6 +140,14 @@ class LoopProgram:
         if length > 1 and self.chunks is not None:
             return f"{length} iterations between tests: past its end an iteration changes nothing"
         return f"a test for each iteration: {'so is any loop' if length == 1 else self._chunks}"
+
+    @functools.cached_property
+    def written_in_branches(self) -> LoopProgram:
+        """The loop, its writes in the branches that decide on them: to be lowered, not to be differentiated or mapped."""
+        body = write_in_branches(self.body)
+        if body is self.body:
+            return self
+        return LoopProgram(body, self.test, self.consts, self.bound, self.slots)
 
     def closure(self, consts: Sequence[bool], carry: Sequence[bool], *, smoothly: bool) -> Flags:
         """Which of the carry come to depend on what is marked (``smoothly``: with a derivative)."""

@@ -1,4 +1,4 @@
-"""Item assignment in loops: an IIR filter, a noise gate, bubble sort, the sieve of Eratosthenes."""
+"""Item assignment in loops: filters, noise gates, an average, bubble sort, the sieve of Eratosthenes."""
 
 from __future__ import annotations
 
@@ -87,6 +87,115 @@ def _gate_by_hand() -> Mapping[str, Program]:
         return lax.scan(body, 0.0, signal)[1]
 
     return {"straightforward": with_cond, "best": with_scan}
+
+
+# A noise gate without a memory, an exponential average, a biquad in direct form.
+
+
+def _threshold(xp: Any) -> Program:
+    def threshold(signal):
+        out = xp.zeros_like(signal)
+        for k, x in enumerate(signal):
+            if abs(x) > 0.4:
+                out[k] = x
+            else:
+                out[k] = 0.0
+        return out
+
+    return threshold
+
+
+def _threshold_by_hand() -> Mapping[str, Program]:
+    import jax.numpy as jnp
+    from jax import lax
+
+    def with_select(signal):
+        def body(k, out):
+            x = signal[k]
+            return out.at[k].set(jnp.where(jnp.abs(x) > 0.4, x, 0.0))
+
+        return lax.fori_loop(0, len(signal), body, jnp.zeros_like(signal))
+
+    def at_once(signal):
+        return jnp.where(jnp.abs(signal) > 0.4, signal, 0.0)
+
+    return {"straightforward": with_select, "best": at_once}
+
+
+def _average(xp: Any) -> Program:
+    def average(signal):
+        out = xp.zeros_like(signal)
+        level = 0.0
+        for k, x in enumerate(signal):
+            level = 0.9 * level + 0.1 * x
+            out[k] = level
+        return out
+
+    return average
+
+
+def _average_by_hand() -> Mapping[str, Program]:
+    import jax.numpy as jnp
+    from jax import lax
+
+    def with_set(signal):
+        def body(k, carry):
+            out, level = carry
+            level = 0.9 * level + 0.1 * signal[k]
+            return out.at[k].set(level), level
+
+        return lax.fori_loop(0, len(signal), body, (jnp.zeros_like(signal), 0.0))[0]
+
+    def unrolled(signal):
+        def body(level, x):
+            level = 0.9 * level + 0.1 * x
+            return level, level
+
+        return lax.scan(body, 0.0, signal, unroll=8)[1]
+
+    return {"straightforward": with_set, "best": unrolled}
+
+
+def _biquad(xp: Any) -> Program:
+    def biquad(signal):
+        out = xp.zeros_like(signal)
+        x1 = x2 = y1 = y2 = signal[0] * 0
+        for k, x in enumerate(signal):
+            y = 0.2 * x + 0.3 * x1 + 0.2 * x2 + 0.5 * y1 - 0.1 * y2
+            out[k] = y
+            x2 = x1
+            x1 = x
+            y2 = y1
+            y1 = y
+        return out
+
+    return biquad
+
+
+def _biquad_by_hand() -> Mapping[str, Program]:
+    import jax.numpy as jnp
+    from jax import lax
+
+    def filtered(x, x1, x2, y1, y2):
+        return 0.2 * x + 0.3 * x1 + 0.2 * x2 + 0.5 * y1 - 0.1 * y2
+
+    def with_set(signal):
+        def body(k, carry):
+            out, x1, x2, y1, y2 = carry
+            y = filtered(signal[k], x1, x2, y1, y2)
+            return out.at[k].set(y), signal[k], x1, y, y1
+
+        return lax.fori_loop(0, len(signal), body, (jnp.zeros_like(signal), 0.0, 0.0, 0.0, 0.0))[0]
+
+    def unrolled(signal):
+        def body(carry, x):
+            x1, x2, y1, y2 = carry
+            y = filtered(x, x1, x2, y1, y2)
+            return (x, x1, y, y1), y
+
+        return lax.scan(body, (0.0, 0.0, 0.0, 0.0), signal, unroll=8)[1]
+
+    return {"straightforward": with_set, "best": unrolled}
 
 
 # Bubble sort.
@@ -205,6 +314,9 @@ def _marks(quick: bool) -> tuple[Any, ...]:
 ARRAYS = [
     Workload("iir", "a second-order IIR filter that writes 100,000 samples", _iir, _signal, _iir_by_hand),
     Workload("gate", "a noise gate that writes some of 100,000 samples", _gate, _signal, _gate_by_hand),
+    Workload("threshold", "a gate without a memory over 100,000 samples", _threshold, _signal, _threshold_by_hand),
+    Workload("average", "an exponential average of 100,000 samples", _average, _signal, _average_by_hand),
+    Workload("biquad", "a biquad in direct form over 100,000 samples", _biquad, _signal, _biquad_by_hand),
     Workload("bubble", "bubble sort of 200 floats, left early when sorted", _bubble, _numbers, _bubble_by_hand),
     Workload("sieve", "the sieve of Eratosthenes up to 20,000", _sieve, _marks, _sieve_by_hand),
 ]
