@@ -155,7 +155,7 @@ def test_no_loop_is_left(name):
 
 @pytest.mark.parametrize("name", LOOPS)
 def test_a_loop_is_left(name):
-    assert Counts(ag.convert(LOOPS[name]), NUMBERS, START).loops == 1
+    assert Counts(ag.convert(LOOPS[name]), NUMBERS, START).loops >= 1
 
 
 @pytest.mark.parametrize("name", {**MAPPED, **LOOPS})

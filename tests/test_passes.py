@@ -78,7 +78,18 @@ def clipped(samples, out):
     return out
 
 
+def steps(x, z):
+    """Inner conditionals that are selects already are one operation a result, and too many for the outer one to be a select."""
+    if x > 0:
+        for k in range(5):
+            if z > k:
+                x += 1
+                z += 2
+    return x, z
+
+
 PROGRAMS = {
+    "steps": (steps, lambda: (np.int32(1), np.int32(2))),
     "clipped": (clipped, lambda: (np.array([3, -1, 4, -1, 5], np.float32), np.zeros(5, np.float32))),
     "gate": (gate, lambda: (np.array([3, -1, 4, -1, 5], np.float32), np.zeros(5, np.float32))),
     "positive": (positive, lambda: (np.array([3, -1, 4, -1, 5], np.int32), np.zeros(5, np.int32))),

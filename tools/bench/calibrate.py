@@ -140,7 +140,7 @@ def unrolling(bodies: int) -> None:
             for n in counts
         ]
         times = least(forms, signal, rounds=5)
-        one_kernel = [n for n, form in zip(counts, forms, strict=True) if "xla_cpu_small_call" in form.as_text()]
+        one_kernel = [n for n, form in zip(counts, forms, strict=True) if "xla_cpu_small_call" in str(form.as_text())]
         ratios = ", ".join(f"{n}: {t / times[0]:.2f}" for n, t in zip(counts, times, strict=True))
         operations = counted(body, first, signal)
         size = f"work {operations * (carried + rows):4d} operations {operations:3d}"
