@@ -52,6 +52,16 @@ def square_root(n):
     return k, found
 
 
+def always_left(n):
+    """Each iteration leaves, in a branch that may not be taken."""
+    k = 0
+    if n > 1:
+        while n > 4:
+            k = k + 1
+            break
+    return k
+
+
 def two_exits(n):
     """A `break` in the middle, with what changes before and after it."""
     k = 0
@@ -142,6 +152,7 @@ def in_a_loop(n):
 PROGRAMS = [
     triple,
     square_root,
+    always_left,
     two_exits,
     of_floats,
     search,

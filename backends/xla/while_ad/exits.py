@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 
 from autograph.backends.xla import jax_compat
@@ -175,7 +176,7 @@ def _ending_early(
         truth = replay(program.test, *every)[0]
         results = replay(program.body, *every)
         for flag in (*before, *(results[k] for k in flags)):
-            truth = truth & ~flag
+            truth = truth & jnp.logical_not(flag)  # one that is always set is a Python bool
         return [truth]
 
     def body(*values: Any) -> list[Any]:
