@@ -95,7 +95,8 @@ def test_dropping_an_instance_frees_it_and_its_traces():
     del a
     gc.collect()
     assert instance() is None and bound() is None and program() is None
-    assert not Scale.by._bound.entries or all(r() is not None for r, _ in Scale.by._bound.entries.values())
+    assert all(reference() is not None for reference in Scale.by._bound._references.values())
+    assert Scale.by._bound.made.keys() == Scale.by._bound._references.keys()
 
 
 def test_it_is_freed_when_it_holds_its_own_function_too():
@@ -173,7 +174,7 @@ def test_instances_that_cannot_be_held_weakly_are_held_in_bounded_number():
         small = Small()
         small.k = k
         assert float(small.by(jnp.array(1.0))) == k
-    assert len(Small.__dict__["by"]._bound.entries) <= 4
+    assert len(Small.__dict__["by"]._bound.made) <= 4
 
 
 def test_an_abstract_method_and_a_wrapper_of_an_instance_attribute():
