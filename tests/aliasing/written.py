@@ -254,15 +254,15 @@ def walrus_loop(n):
 
 @program
 def kept_in_outer_object(n):
-    o = Box(cur=None)
+    o = Box(w=None)
     a = [0, 1]
     b = [5, 6]
-    o.cur = a if n > 1 else b
+    o.w = a if n > 1 else b
 
     def bump():
-        o.cur[0] += 1
+        o.w[0] += 1
 
     bump()
     for i in range(n):
         bump()
-    return a, b, o.cur
+    return a, b, o.w

@@ -90,7 +90,6 @@ class Player:
 @program(
     (np.array([3, 5, 2, 6, 1, 4, 6, 6]),),
     (np.array([1, 1, 2, 2, 3, 3, 4, 4]),),
-    refused="two objects that traced indices chose, either of which is written",
 )
 def monopoly(dice):
     """Two players around ten streets."""
