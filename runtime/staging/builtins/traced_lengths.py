@@ -20,6 +20,7 @@ import numpy as np
 from autograph.backends.base import Backend
 from autograph.runtime.code.library_table import full_name, is_library
 from autograph.runtime.containers.array_functions import array_overloads
+from autograph.runtime.containers.iterables import is_symbolic_size
 from autograph.runtime.containers.lengths import Count, count_of, counted_in, refused
 from autograph.runtime.containers.padded_arrays import PaddedArray, Transposed, aligned, elementwise, taken_by_mask
 from autograph.runtime.containers.padded_functions import TABLE, rule_of
@@ -116,7 +117,8 @@ class TracedLengths:
     # What makes such arrays.
 
     def _traced(self, *values: Any) -> bool:
-        return any(self.backend.is_traced(value_of(value)) for value in values)
+        """Whether some are traced arrays. An open size of a signature is none: JAX makes arrays of it itself."""
+        return any(self.backend.is_traced(value) and not is_symbolic_size(value) for value in map(value_of, values))
 
     def _of_mask(self, make: Callable[[Any], Any]) -> Callable[..., Any]:
         def call(plain: Callable[..., Any], a: Any, *args: Any, **kwargs: Any) -> Any:
