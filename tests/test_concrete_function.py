@@ -69,9 +69,9 @@ def test_called_by_position_and_by_name():
         ((jnp.ones((3, 1)),), {}, "input #0 (zero-based), `x`, expected float32[3], got float32[3,1]"),
         ((), {}, "input #0 (zero-based), `x`, is missing"),
         (("a",), {}, "input #0 (zero-based), `x`, "),
-        ((jnp.ones(3), 5), {}, "made for n=3"),
-        ((jnp.ones(3),), {"n": 5}, "made for n=3"),
-        ((jnp.ones(3),), {"n": 3.0}, "made for n=3"),
+        ((jnp.ones(3), 5), {}, "traced for n=3"),
+        ((jnp.ones(3),), {"n": 5}, "traced for n=3"),
+        ((jnp.ones(3),), {"n": 3.0}, "traced for n=3"),
         ((jnp.ones(3),), {"other": 5}, "no argument `other`"),
         ((jnp.ones(3),), {"x": jnp.ones(3)}, "two values for the argument `x`"),
         ((jnp.ones(3), 3, 1, 1), {}, "takes 3 arguments; got 4"),
@@ -212,7 +212,7 @@ def test_the_texts_of_every_stage(graph):
     for stage, sign in signs.items():
         assert sign in graph.as_text(stage)
     assert graph.as_text() == graph.as_text("jaxpr")
-    with pytest.raises(ValueError, match="jaxpr, stablehlo"):
+    with pytest.raises(ValueError, match="jaxpr, choices, stablehlo"):
         graph.as_text("nonsense")
     ir = ag.function(loop).experimental_get_compiler_ir(jnp.array(40.0))
     assert "HloModule" in ir() and "while" in ir(stage="jaxpr") and "digraph" in ir("optimized_hlo_dot")

@@ -446,7 +446,7 @@ def called_with_effects(k):
         (lambda: numbers().interleave(Data.from_tensors, cycle_length=0), "cycle_length must be 1 or more"),
         (lambda: list(numbers().flat_map(lambda k: k)), "returns a Dataset; got"),
         (lambda: list(numbers().flat_map(called_with_effects)), "may not print"),
-        (lambda: list(numbers().flat_map(lambda k: generated())), "comes from a generator"),
+        (lambda: list(numbers().flat_map(lambda k: generated())), "returns a dataset of a generator"),
         (lambda: list(numbers().scan(0, lambda s, k: k)), "returns a new state and an element"),
         (lambda: list(numbers().scan(0, lambda s, k: ((s, s), k))), "container and shapes have to stay"),
         (lambda: list(numbers().unbatch()), "first axes of one length"),

@@ -245,7 +245,7 @@ def test_what_jacobians_refuse():
     x = jnp.ones((2, 3))
     with ag.GradientTape(persistent=True) as tape:
         y = x * 2
-    with pytest.raises(ValueError, match=r"as many rows.*\(2, 3\).*\(3,\)"):
+    with pytest.raises(ValueError, match=r"the same number of rows.*\(2, 3\).*\(3,\)"):
         tape.batch_jacobian(y, jnp.ones(3))
     with pytest.raises(TypeError, match="one array"):
         tape.jacobian([y, y], x)

@@ -96,7 +96,7 @@ def test_concrete_functions_in_a_dict(tmp_path):
         ag.InvalidArgumentError, match=r"input #0 \(zero-based\), `x`, expected float32\[3\], got float32\[2\]"
     ):
         again["twice"](jnp.ones(2))
-    with pytest.raises(ag.InvalidArgumentError, match="made for n=2"):
+    with pytest.raises(ag.InvalidArgumentError, match="traced for n=2"):
         again["twice"](X, 5)
 
 

@@ -173,7 +173,7 @@ def test_another_variable_than_when_traced_is_refused(writer):
         compiled(1.0)
     with writer.as_default(step=5):
         compiled(1.0)
-    with writer.as_default(step=second), pytest.raises(RuntimeError, match="Give `step=` instead"):
+    with writer.as_default(step=second), pytest.raises(RuntimeError, match="Pass `step=` instead"):
         compiled(1.0)
     with writer.as_default(step=first):
         compiled(1.0)
@@ -388,7 +388,7 @@ def test_a_closed_writer(writer):
     with writer.as_default():
         compiled(jnp.array(1.0))
         writer.close()
-        with pytest.raises(RuntimeError, match="is closed"):
+        with pytest.raises(RuntimeError, match="the summary .* is written by a closed writer"):
             compiled(jnp.array(1.0))
     with pytest.raises(RuntimeError, match="is closed"):
         writer.as_default()
