@@ -39,42 +39,43 @@ THREAD = {
 }
 # What else may change, for the whole process, and why it is no trace's and no function's.
 PROCESS = {
-    # Put together once, when the package is imported.
-    "autograph._api:_CONTEXT": "finds what this thread traces, for the operators of all options",
-    "autograph._api:operators": "what `from autograph import operators` in converted source means",
-    "autograph._api:_PYTHON": "the operators of plain Python",
+    # What has been read from files.
     "autograph._api:_SOURCES": "parsed files, each again where its text has changed",
-    "autograph.runtime.tracing.recording:JOINT": "what backend and runtime are to each other",
-    "autograph.runtime.layouts.optional:CHECKS": "what a value that may be None asks of the operators",
-    "autograph.runtime.layouts.one_of:CHOICES": "what one of several constants asks of the operators",
     # What users set for the process.
     "autograph._verbosity:_VERBOSITY": "set_verbosity",
     "autograph._verbosity:_HANDLER": "set_verbosity",
     "autograph.runtime.function.eagerness:EAGERNESS": "run_functions_eagerly",
     "autograph.runtime.code.library_table:TABLE": "register_library",
     "autograph.runtime.state.random:_DEFAULT": "set_seed",
-    "autograph.runtime.function.collecting:COLLECTION": "summary.trace_on",
-    "autograph.runtime.function.shortcuts:SHORTCUTS": "which of these calls have to look at",
-    "autograph.runtime.function.program_state:_DONATION": "whether a function was made with donate_variables",
     "autograph.runtime.summary.tracing:_CURRENT": "summary.trace_on",
     "autograph.runtime.summary.defaults:experimental": "a name space of tf.summary's",
     "autograph.runtime.summary.defaults:_MADE": "the Variable that holds the default writer",
     "autograph.runtime.summary.defaults:_STEPS": "the Variables that programs know by number as default steps",
     # What compiled programs know by number: XLA hands numbers back, in any thread.
     "autograph.runtime.data.streams:_OPEN": "iterators that programs have opened",
-    "autograph.runtime.effects.failed_calls:FAILURES": "exceptions that end programs",
     "autograph.runtime.summary.writers:_FILES": "files that programs write to",
     "autograph.runtime.summary.writers:_NUMBERS": "their numbers",
     "autograph.runtime.summary.event_files:_NUMBERS": "in the names of files: two of a process differ",
     # What is known of objects that others made, for as long as they live.
+    "autograph.runtime.state.variables:_ORDER": "which Variable is older",
+    "autograph.runtime.layouts.objects:_KINDS": "what is known of users' classes",
+    # What is to go into contexts and arguments: no line is added here.
+    "autograph._api:_CONTEXT": "finds what this thread traces, for the operators of all options",
+    "autograph._api:operators": "what `from autograph import operators` in converted source means",
+    "autograph._api:_PYTHON": "the operators of plain Python",
+    "autograph.runtime.tracing.recording:JOINT": "what backend and runtime are to each other",
+    "autograph.runtime.layouts.optional:CHECKS": "what a value that may be None asks of the operators",
+    "autograph.runtime.layouts.one_of:CHOICES": "what one of several constants asks of the operators",
+    "autograph.runtime.function.collecting:COLLECTION": "summary.trace_on",
+    "autograph.runtime.function.shortcuts:SHORTCUTS": "which of these calls have to look at",
+    "autograph.runtime.function.program_state:_DONATION": "whether a function was made with donate_variables",
+    "autograph.runtime.effects.failed_calls:FAILURES": "exceptions that end programs",
     "autograph.runtime.tracing.recording:HELD": "the Variables that programs hold which call Python",
     "autograph.runtime.state.variables:_BY_STAND_IN": "the Variable that a Ref stands for: JAX gives the Ref",
-    "autograph.runtime.state.variables:_ORDER": "which Variable is older",
     "autograph.runtime.state.commits:COMMITS": "one lock for the values of several Variables",
     "autograph.runtime.state.linked_state:_LINKED": "variables of libraries that functions have met",
     "autograph.runtime.state.linked_state:_IN_USE": "those of them that have another class while a function is recorded",
     "autograph.runtime.function.pickling:_FUNCTION_OF": "the Function that an anchor, which pickle can name, is of",
-    "autograph.runtime.layouts.objects:_KINDS": "what is known of users' classes",
     # The rest is no state.
     "autograph.backends.xla.raising:RAISES": "an effect, of which JAX asks only which it is",
     "autograph.backends.xla.recursive_calls:CALLS": "an effect",
@@ -87,9 +88,27 @@ INTERPRETER = {
     ("autograph.runtime.tracing.locations", "sys._getframe"): "the user's line that is running, for messages",
     ("autograph.runtime.function.notebooks", "sys._getframe"): "the number of the cell that is running",
     ("autograph._convert", "gc"): "no collection while a tree is built, which makes no garbage",
-    # What is to go.
-    ("autograph.runtime.heap.holders", "sys._getframe"): "which variables may be read that lead to a container",
-    ("autograph.runtime.heap.holders", "sys.getrefcount"): "whether the dict of a frame's variables is the user's",
+}
+# Functions that keep what they have returned, which depends on their arguments alone: on code, classes and files.
+CACHES = {
+    "autograph._api:_xla_operators",
+    "autograph.backends.xla.jax_compat:_ref_classes",
+    "autograph.backends.xla.jax_compat:running_trace",
+    "autograph.backends.xla.optimize.strength:_text",
+    "autograph.runtime.code.code_names:names_in",
+    "autograph.runtime.code.code_names:names_of",
+    "autograph.runtime.code.pure_python:_namespace",
+    "autograph.runtime.containers.padded_functions:_by_function",
+    "autograph.runtime.data.dataset:_shared_element",
+    "autograph.runtime.explorer.page:_file",
+    "autograph.runtime.function.reads:_is_installed",
+    "autograph.runtime.heap.holders:_imported_by",
+    "autograph.runtime.staging.policy.plain_code:_is_plain",
+    "autograph.runtime.staging.policy.recursive_code:_calls_first_argument",
+    "autograph.runtime.staging.policy.recursive_code:_names",
+    "autograph.runtime.staging.policy.user_classes:_is_changed",
+    "autograph.runtime.staging.policy.user_classes:_writes",
+    "autograph.runtime.state.linked_state:_link",
 }
 # Dicts that are written as the JSON that they describe.
 SCHEMAS = "autograph.runtime.saving.manifest"
@@ -158,6 +177,16 @@ def test_modules_hold_nothing_that_changes_but_what_is_listed():
     found = {place for place, value in changing().items() if not isinstance(value, threading.local)}
     found = {place for place in found if place.partition(":")[0] != SCHEMAS}
     assert found == set(PROCESS)
+
+
+def test_functions_that_keep_what_they_have_returned():
+    found = {
+        f"{name}:{key}"
+        for name in PACKAGE
+        for key, value in vars(importlib.import_module(name)).items()
+        if hasattr(value, "cache_info") and value.__module__ == name
+    }
+    assert found == CACHES
 
 
 def test_classes_whose_objects_each_thread_has_for_itself():

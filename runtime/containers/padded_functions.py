@@ -166,7 +166,7 @@ def _items(a: Any, *index: Any) -> Any:
     return a[index[0] if len(index) == 1 else index] if index else refuse("`item` without an index")
 
 
-_ELEMENTWISE = [
+_ELEMENTWISE = (
     "where",
     "clip",
     "round",
@@ -191,10 +191,10 @@ _ELEMENTWISE = [
     "real_if_close",
     "unwrap_",
     "polyval_",
-]
+)
 
 
-_REDUCTIONS = ["sum", "prod", "any", "all", "mean", "var", "std", "nansum", "nanprod", "nanmean", "nanvar", "nanstd"]
+_REDUCTIONS = ("sum", "prod", "any", "all", "mean", "var", "std", "nansum", "nanprod", "nanmean", "nanvar", "nanstd")
 
 
 def _is_ufunc(name: str) -> bool:

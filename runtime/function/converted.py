@@ -47,8 +47,8 @@ def boundary(
             clean_traceback(error if cause is None else cause)
             if cause is not None:
                 raise cause from None
+            refuse_leaked(error, f.__qualname__)  # first: its text names a tracer, as do the texts of the others
             refuse_concretization(error, made.converter.is_converted_code)
-            refuse_leaked(error, f.__qualname__)
             refuse_write_of_flax(error, made.converter.is_converted_code)
             raise
 

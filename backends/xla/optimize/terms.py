@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import jax.numpy as jnp
@@ -248,18 +249,20 @@ class Terms:
 
 
 _PLAIN = (0, ())  # the detail of an operation without parameters
-_LAWS: Mapping[str, Callable[[Terms, Node], int | None]] = {
-    "select_n": Terms._select,
-    "and": Terms._and,
-    "or": Terms._or,
-    "not": Terms._not,
-    "convert_element_type": Terms._convert,
-    "broadcast_in_dim": Terms._broadcast,
-    "add": Terms._sum,
-    "sub": Terms._difference,
-    "copy": Terms._same,
-    "stop_gradient": Terms._same,
-}
+_LAWS: Mapping[str, Callable[[Terms, Node], int | None]] = MappingProxyType(
+    {
+        "select_n": Terms._select,
+        "and": Terms._and,
+        "or": Terms._or,
+        "not": Terms._not,
+        "convert_element_type": Terms._convert,
+        "broadcast_in_dim": Terms._broadcast,
+        "add": Terms._sum,
+        "sub": Terms._difference,
+        "copy": Terms._same,
+        "stop_gradient": Terms._same,
+    }
+)
 
 
 def _hashable(value: Any) -> Any:

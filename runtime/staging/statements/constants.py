@@ -111,8 +111,6 @@ def _is_of_user(called: Any) -> bool:
 
 def _keeps_its_arguments(called: Any) -> bool:
     is_users_class = isinstance(called, type) and not is_library(called)
-    if isinstance(called, types.FunctionType) and called is jax.debug.breakpoint:
-        return True  # it looks at the frame that calls it, which is to be the user's
     return is_users_class or (isinstance(called, types.BuiltinFunctionType) and called.__name__ in _KEEPING)
 
 
