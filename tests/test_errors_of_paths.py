@@ -1,7 +1,9 @@
 """What Python raises on one path of a staged statement is raised when that path is taken, and only then."""
 
+import datetime
 import math
 import traceback
+from decimal import Decimal
 
 import jax
 import jax.numpy as jnp
@@ -254,6 +256,38 @@ def test_text_does_not_name_tracers():
     with pytest.raises(TypeError, match="unsupported operand") as caught:
         f(jnp.float32(7.0))
     assert "Tracer" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: x + [1],
+        lambda x: (1,) + x,
+        lambda x: x + "a",
+        lambda x: "a" + x,
+        lambda x: x - {1},
+        lambda x: x * None,
+        lambda x: x < "a",
+        lambda x: None > x,
+        lambda x: x // [1],
+    ],
+)
+def test_what_an_operator_refuses_beside_any_number_is_a_type_error(f):
+    for number in (3, jnp.array(3)):
+        with pytest.raises(TypeError):
+            f(number)
+    with pytest.raises(TypeError, match="unsupported operand|not supported between|can only concatenate") as caught:
+        ag.function(f)(jnp.array(3))
+    assert not isinstance(caught.value, ag.StagingError)
+
+
+@pytest.mark.parametrize("f", [lambda x: x * [1], lambda x: datetime.timedelta(1) * x, lambda x: Decimal(1) + x])
+def test_what_an_operator_takes_of_a_python_number_is_said_to_need_its_value(f):
+    f(3)
+    with pytest.raises(
+        ag.StagingError, match=r"test_errors_of_paths\.py:\d+: .*\n  The value of a traced array is needed"
+    ):
+        ag.function(f)(jnp.array(3))
 
 
 def test_under_vmap_and_grad():

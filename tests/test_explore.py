@@ -132,11 +132,18 @@ def test_branches_say_whether_they_are_conditionals_or_selects():
 
 def test_boxes_are_nested_as_the_statements_are():
     looked = Looked(explored.newton, jnp.arange(1.0, 5))
-    ((outer, test, body),) = kinds(looked.boxes())
-    assert (outer, test, body) == ("loop", ("select",), ("cond", ("select",)))
+    assert kinds(looked.boxes()) == [("loop", ("cond", ("select",)))]
     (loop,) = looked.boxes()
     assert loop.keyword == "while"
-    assert loop.groups[0][1][0].detail == "in an expression of this line", "the `and` of the test"
+
+    def chosen_in_the_test(x, limit):
+        while (x if x > limit else x / 2) > 1.0:
+            x = x - 1.0
+        return x
+
+    (loop,) = Looked(chosen_in_the_test, jnp.array(9.0), jnp.array(3.0)).boxes()
+    assert kinds([loop]) == [("loop", ("select",))]
+    assert loop.groups[0][1][0].detail == "in an expression of this line", "the choice in the test"
 
     def selects(x):
         for v in x:

@@ -314,6 +314,29 @@ def test_an_open_size_is_a_result():
     assert sizes.experimental_get_tracing_count() == 1
 
 
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: jnp.full(x.shape, 3),
+        lambda x: jnp.zeros((len(x), 2)),
+        lambda x: jnp.ones((2, x.shape[0])),
+        lambda x: jnp.full(len(x), x.sum()),
+        lambda x: jnp.arange(len(x)) * x,
+        lambda x: jnp.repeat(jnp.arange(3.0), len(x)),
+    ],
+)
+def test_arrays_of_an_open_size_have_that_size(f):
+    g = ag.function(f, [Spec(["n"])])
+    spec = g.get_concrete_function().structured_outputs
+    assert isinstance(spec, Spec) and [size for size in spec.shape if not isinstance(size, int)], (
+        "an open size, and no room"
+    )
+    for n in (1, 3, 100):
+        found, expected = g(jnp.ones(n)), f(jnp.ones(n))
+        assert found.shape == expected.shape and found.tolist() == expected.tolist()
+    assert g.experimental_get_tracing_count() == 1
+
+
 def test_named_sizes_are_equal():
     f = ag.function(lambda a, b: a @ b, [Spec(["n", "k"]), Spec(["k", None])])
     assert f(jnp.ones((2, 3)), jnp.ones((3, 4))).shape == (2, 4)

@@ -112,7 +112,7 @@ def facts_by_line(program: Block, records: Iterable[Record]) -> dict[Line, LineF
         operations = at.get(line, [])
         loops = [each for each in operations if each.role is Role.LOOP]
         choices = [each for each in operations if each.role in (Role.BRANCH, Role.SELECT)]
-        for loop in _fitting([each for each in recorded if isinstance(each, StagedLoop)], loops, _exactly, _by_dtype):
+        for loop in _fitting([each for each in recorded if isinstance(each, StagedLoop)], loops, *_LOOP_RULES):
             found[line].loops.append((loop, _fitted(loop, loops)))
         conditionals = [each for each in recorded if isinstance(each, StagedBranch)]
         for branch in _fitting(conditionals, choices, _together, _always):
@@ -161,6 +161,14 @@ def _by_dtype(record: StagedLoop | StagedBranch, operations: Sequence[Operation]
     return any(_holds([type.partition("[")[0] for type in each.types], wanted) for each in operations)
 
 
+def _in_part(record: StagedLoop | StagedBranch, operations: Sequence[Operation]) -> bool:
+    """As where the optimization has found some of what is carried not to be needed."""
+    return any(_holds(_types(record), each.types) for each in operations)
+
+
+_LOOP_RULES: tuple[Rule, ...] = (_exactly, _by_dtype, _in_part)
+
+
 def _together(record: StagedLoop | StagedBranch, operations: Sequence[Operation]) -> bool:
     return bool(operations) and _holds([type for each in operations for type in each.types], _types(record))
 
@@ -181,8 +189,10 @@ def _fitting(records: Sequence[Staged], operations: Sequence[Operation], *rules:
 
 
 def _fitted(record: StagedLoop, loops: Sequence[Operation]) -> list[Operation]:
-    exact = [each for each in loops if _exactly(record, [each])]
-    return exact or [each for each in loops if _by_dtype(record, [each])]
+    for rule in _LOOP_RULES:
+        if found := [each for each in loops if rule(record, [each])]:
+            return found
+    return []
 
 
 def _form(record: StagedBranch, choices: Sequence[Operation]) -> str:

@@ -19,6 +19,13 @@ _ASKED_FOR_VALUE = (
     jax.errors.NonConcreteBooleanIndexError,
 )
 _TRACER = re.compile(r"Tracer\b|\bTracedText\b|\bOneOf\b")  # a class that stands for values, in a text
+# Operands that no number goes with, in what Python says of an operator; but a list or a text may be repeated.
+_NO_NUMBER = "'(?:dict|set|frozenset|NoneType|function)'"
+_SEQUENCE = "'(?:list|tuple|str|bytes)'"
+_OTHER_OPERAND = re.compile(
+    rf"can only concatenate|(?:unsupported operand type|not supported between instances).*{_NO_NUMBER}"
+    rf"|(?:unsupported operand type\(s\) for (?!\*)|not supported between instances).*{_SEQUENCE}"
+)
 _MADE = re.compile(r"created on line:?\s+(\S+?):(\d+)")  # in JAX's text, which need not have it
 
 
@@ -70,7 +77,7 @@ def refuse_concretization(error: BaseException, is_converted: Callable[[types.Co
       StagingError: it is such an error: one of JAX's, or of Python's own about a tracer.
     """
     is_of_jax = isinstance(error, _ASKED_FOR_VALUE)
-    if not is_of_jax and not _is_about_a_tracer(error):
+    if not is_of_jax and (not _is_about_a_tracer(error) or _is_of_operands(error)):
         return
     position = user_position(error.__traceback__)
     where = describe_location(*position[:2]) if position is not None else "an unknown line"
@@ -107,6 +114,11 @@ def refuse_concretization(error: BaseException, is_converted: Callable[[types.Co
             "own), use the function of jax.numpy that takes arrays, or call this through autograph.py_function."
         )
     raise StagingError(f"{where}\n  {said}") from error
+
+
+def _is_of_operands(error: BaseException) -> bool:
+    """Whether an operator was given what it does not take beside any number: ``x + [1]``, ``None < x``."""
+    return isinstance(error, TypeError) and _OTHER_OPERAND.search(str(error)) is not None
 
 
 def _is_about_a_tracer(error: BaseException) -> bool:
