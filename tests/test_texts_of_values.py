@@ -126,3 +126,13 @@ def test_what_needs_a_python_value_is_refused_with_the_line(use):
 @pytest.mark.parametrize("n", [25, 35, 24, -25, 14, 0])
 def test_rounding_to_tens(n):
     assert ag.function(lambda n: round(n, -1))(jnp.int32(n)) == round(n, -1)
+
+
+def test_a_printed_signature_shows_what_texts_are_made_of():
+    def f(x):
+        text = f"{x:.2f} of " + "%d" % x
+        return text, "value " + text
+
+    made = ag.function(f).get_concrete_function(jnp.float32(2.5))
+    assert "of <1>" in made.pretty_printed_signature() and made(jnp.float32(2.5)) == ("2.50 of 2", "value 2.50 of 2")
+    assert repr(ag.function(f)(jnp.float32(2.5))[0]) == "'2.50 of 2'"

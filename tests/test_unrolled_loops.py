@@ -38,8 +38,28 @@ def test_the_index_as_a_python_int():
         return x + seen[3]
 
     stays_python(calls, X, why="list is indexed by a traced value")
-    stays_python(shapes, X, why="")
+    stays_python(shapes, X, why="each size is known")
     stays_python(keys, X, why="written at a traced key")
+
+
+def test_arrays_of_the_size_of_the_index_need_no_room_that_may_prove_too_small():
+    """Not even where a program cannot be run again with more of it."""
+
+    def f(x):
+        for i in range(N):
+            x = x + (jnp.arange(i) * 0.01).sum()
+        return x
+
+    ways = [
+        lambda: jax.jit(ag.function(f))(X),
+        lambda: ag.function(f).lower(X).compile()(X),
+        lambda: jax.lax.scan(lambda x, _: (ag.function(f)(x), None), X, length=1)[0],
+    ]
+    for way in ways:
+        with pytest.warns(ag.StagingWarning, match="its body 100 times"):
+            np.testing.assert_allclose(way(), f(X), rtol=2e-5)
+    with pytest.warns(ag.StagingWarning, match="its body 100 times"):
+        assert jax.jit(jax.grad(ag.function(f)))(X) == 1
 
 
 def test_text_of_the_index():

@@ -340,7 +340,7 @@ def draws(x):
     [
         (names, "an f-string"),
         (keys, ""),
-        (shapes, ""),
+        (shapes, "each size is known"),
         (kinds, "isinstance"),
         (draws, "random number generator"),
     ],

@@ -69,7 +69,11 @@ class TracedText(DeferredText):
         return super().__str__()
 
     def __repr__(self) -> str:
-        return repr(str(self))
+        """The text's own; what it is made of, where that are no values but what stands for them in a description."""
+        leaves = jax.tree_util.tree_leaves(self.values)
+        if all(isinstance(leaf, (jax.Array, np.ndarray, np.generic, *_PLAIN)) for leaf in leaves):
+            return repr(str(self))
+        return f"<text of {', '.join(map(repr, leaves))}>"
 
     def __format__(self, form: str) -> str:
         return format(str(self), form)

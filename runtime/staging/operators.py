@@ -164,7 +164,7 @@ class Operators(Conditionals, Loops, Items, Calls, Builtins, Lists):
         outside = OutsideLists(self.journal, self.call, writes_at_run_time)
         self.call_outside, self.refuse_pending = outside.call_outside, outside.refuse_pending
         self.logs = Logs(self.journal, backend.is_traced)
-        self.lengths = TracedLengths(backend, self.raise_unless)
+        self.lengths = TracedLengths(backend, self.raise_unless, self.journal)
         builtin = self.make_overloads()
         self.bars = TqdmBars(backend, builtin[range])
         derived = DerivedGenerators(

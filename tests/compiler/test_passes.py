@@ -56,7 +56,7 @@ LEFT_ALONE = {
         TakeLoopOptions,
         "def f(x):\n    for v in x:\n        set_loop_options(unroll=True)\n        yield v",
     ),
-    "comprehension without a condition": (LowerComprehensions, "def f(x):\n    return [v + 1 for v in x]"),
+    "comprehension over a display": (LowerComprehensions, "def f(x):\n    return [v + 1 for v in (x, 2)]"),
     "comprehension with a static condition": (
         LowerComprehensions,
         "def f(x):\n    return [v for v in x if isinstance(v, int)]",
@@ -100,6 +100,11 @@ def test_left_alone(case):
 
 
 REWRITTEN = {
+    "comprehension over what may be of traced length": (
+        LowerComprehensions,
+        "def f(x):\n    return [v + 1 for v in x]",
+        "def f(x):\n    return ag__.list_of(lambda v: v + 1, x)",
+    ),
     "operators with methods": (
         LowerOperators,
         "def f(a, b):\n    a += b\n    return -a + 1",

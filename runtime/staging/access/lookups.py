@@ -110,9 +110,9 @@ class Lookups:
 
     def _taken(self, target: Any, key: Any) -> Any:
         """What a traced mask takes of an array, or an index of traced length; None if the key has neither."""
-        if type(key) is not tuple and not isinstance(key, PaddedArray) and getattr(key, "dtype", None) != np.bool_:
-            return None
         if not (self.backend.is_array(target) or isinstance(target, np.ndarray)):
+            return None
+        if type(key) is not tuple and not isinstance(key, PaddedArray) and getattr(key, "dtype", None) != np.bool_:
             return None
         parts = key if type(key) is tuple else (key,)
         if any(isinstance(part, PaddedArray) for part in parts):

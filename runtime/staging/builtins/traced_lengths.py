@@ -27,6 +27,7 @@ from autograph.runtime.containers.padded_functions import TABLE, rule_of
 from autograph.runtime.containers.padded_gathers import unique_of
 from autograph.runtime.containers.padded_rules import as_padded_array
 from autograph.runtime.errors import StagingError
+from autograph.runtime.heap.journal import Journal
 from autograph.runtime.layouts.list_room import OutOfRoom, Room
 from autograph.runtime.layouts.statement_variables import value_of
 from autograph.runtime.tracing.locations import user_location
@@ -59,12 +60,14 @@ class TracedLengths:
     """The overloads of functions that make such arrays, and the calls of others with such arguments.
 
     Args:
-      raise_unless, can_raise_later: of `Raising`.
+      raise_unless: of `Raising`.
+      journal: tells whether Python could run what is being staged.
     """
 
-    def __init__(self, backend: Backend, raise_unless: Callable[..., None]) -> None:
+    def __init__(self, backend: Backend, raise_unless: Callable[..., None], journal: Journal) -> None:
         self.backend = backend
         self.raise_unless = raise_unless
+        self.journal = journal
 
     def overloads(self) -> Mapping[Any, Callable[..., Any]]:
         """For functions of `jax.numpy` and NumPy, what makes an array of traced length where that is needed."""
@@ -256,7 +259,8 @@ class TracedLengths:
         """A traced size of an array, and the room for it.
 
         Raises:
-          StagingError: nothing tells how large it may be, and the program cannot be run again with more room.
+          StagingError: nothing tells how large it may be, and the program cannot be run again with more room, or Python can run
+            the loop, with sizes that it knows.
         """
         known = count_of(number)
         if known is not None:
@@ -269,6 +273,8 @@ class TracedLengths:
         where = user_location()
         rooms = None if LOCAL.frame is None else LOCAL.frame.rooms
         room = ArrayRoom(where, name, rooms)
+        if self.journal.is_on_trial:  # what Python runs needs no room that may prove too small
+            raise room.refused("in a loop that Python can run each size is known")
         if rooms is None:
             raise room.refused("only an autograph.function can be run again with more room")
         capacity = rooms.of(where, name, 1)
