@@ -107,6 +107,14 @@ def test_functions_of_main_are_sent_whole(received):
     assert float(scaled(jnp.float32(5), 3)) == 12
 
 
+def test_what_is_sent_knows_the_file_that_it_is_from(received):
+    function = received["scaled"]
+    values(function, 5)
+    helper = function.python_function.__globals__["lowered"]
+    for each in (function.python_function, helper, received["Meter"].__dict__["raised"].python_function):
+        assert each.__code__.co_filename.endswith("script_that_sends.py")
+
+
 def test_options_go_along(received):
     both = received["both"]
     assert both[0] is both[1]

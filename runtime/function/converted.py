@@ -5,11 +5,12 @@ from __future__ import annotations
 import functools
 import inspect
 import types
+import weakref
 from typing import Any
 
 from autograph.runtime.effects.failed_calls import cause_of
 from autograph.runtime.effects.raising import CURRENT
-from autograph.runtime.function.pickling import Source, source_of
+from autograph.runtime.function.pickling import Sources, in_file, is_without_file
 from autograph.runtime.function.plain_calls import PlainCalls
 from autograph.runtime.heap.leaked_tracers import refuse_leaks, take_back_leaks
 from autograph.runtime.staging.operators import Operators
@@ -56,6 +57,7 @@ def boundary(
     call_converted.__defaults__, call_converted.__kwdefaults__ = f.__defaults__, f.__kwdefaults__
     functools.update_wrapper(call_converted, f)
     assert isinstance(call_converted, types.FunctionType)
+    conversion.wrapper = weakref.ref(call_converted)
     return call_converted
 
 
@@ -75,26 +77,39 @@ class Conversion:
 
     Attributes:
       converted: None where it has not been called yet.
+      wrapper: what its caller sees.
     """
 
     def __init__(self, made: Operators, f: types.FunctionType, converted: types.FunctionType | None) -> None:
         self.made, self.f, self.converted = made, f, converted
+        self.wrapper: weakref.ref[types.FunctionType] | None = None
+        self._sources: Sources | None = None
 
     def make(self) -> types.FunctionType:
         """Convert the function."""
+        if self._sources is not None:
+            self._sources.name_files(self.f)
+            self._sources = None
         converted: types.FunctionType = self.made.converter.convert(self.f)
         self.converted = converted
         return converted
 
     def __reduce__(self) -> Any:
-        return _conversion, (self.made, self.f, source_of(self.f))
+        wrapper = None if self.wrapper is None else self.wrapper()
+        return _conversion, (self.made, self.f, Sources.of(self.f)), wrapper
+
+    def __setstate__(self, wrapper: types.FunctionType) -> None:
+        if is_without_file(wrapper):
+            wrapper.__code__ = in_file(wrapper.__code__, __file__)
+        self.wrapper = weakref.ref(wrapper)
 
 
-def _conversion(made: Operators, f: types.FunctionType, source: Source | None) -> Conversion:
+def _conversion(made: Operators, f: types.FunctionType, sources: Sources) -> Conversion:
     """A conversion that has come from another process: of a function that may lack its globals until all has come."""
-    if source is not None:
-        source.keep()
-    return Conversion(made, f, None)
+    sources.keep()
+    conversion = Conversion(made, f, None)
+    conversion._sources = sources
+    return conversion
 
 
 def _watched(made: Operators, converted: types.FunctionType, args: Any, kwargs: Any) -> Any:

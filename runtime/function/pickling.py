@@ -9,6 +9,7 @@ with it the `Function` itself; whoever sends them whole sends what the anchor ho
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import copyreg
 import functools
@@ -22,9 +23,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from autograph.runtime.code.code_names import names_in
+from autograph.runtime.code.library_table import is_library
 from autograph.runtime.function.options import Options, Tools
 
 ANCHOR = "pickled_by_name"
+_NO_FILE = "<dynamic-code>"  # what cloudpickle writes in place of a file's name
 _FUNCTION_OF: weakref.WeakKeyDictionary[types.FunctionType, Any] = weakref.WeakKeyDictionary()
 
 
@@ -42,49 +46,122 @@ class Recipe:
         known = {name: getattr(function, name, None) for name in ("__doc__", "__module__")}
         self.shown = known if shown is None else shown
 
+    def complete(self) -> None:
+        """Put in what could not be while parts were missing: nothing, but in a recipe of another process."""
+
     def __reduce__(self) -> tuple[Any, ...]:
-        return recipe, (self.function, self.tools, self.options, self.shown, source_of(self.function))
+        return recipe, (self.function, self.tools, self.options, self.shown, Sources.of(self.function))
 
 
 def recipe(
-    function: Callable[..., Any], tools: Tools, options: Options, shown: Mapping[str, Any], source: Source | None
+    function: Callable[..., Any], tools: Tools, options: Options, shown: Mapping[str, Any], sources: Sources
 ) -> Recipe:
     """A recipe that has come from another process. The function may lack what it refers to until all has come."""
-    if source is not None:
-        source.keep()
-    return Recipe(function, tools, options, shown)
+    sources.keep()
+    return Arrived(function, tools, options, shown, sources)
+
+
+class Arrived(Recipe):
+    """A recipe of another process, whose functions may lack the names of their files until it is first used."""
+
+    def __init__(
+        self, function: Callable[..., Any], tools: Tools, options: Options, shown: Mapping[str, Any], sources: Sources
+    ) -> None:
+        super().__init__(function, tools, options, shown)
+        self._sources = sources
+
+    def complete(self) -> None:
+        self._sources.name_files(self.function)
 
 
 @dataclass(frozen=True)
-class Source:
-    """The text of the file that a function is written in, which the other process may not have."""
+class Sources:
+    """The source files of a function and of the Python functions that it reaches, which another process may not have.
 
-    filename: str
-    text: str
+    Attributes:
+      files: the file of each function, by the function's qualified name and first line. cloudpickle sends code without the
+        name of its file since 3.1.3.
+      texts: the text of each file.
+    """
+
+    files: Mapping[tuple[str, int], str]
+    texts: Mapping[str, str]
+
+    @classmethod
+    def of(cls, function: Any) -> Sources:
+        files, texts = {}, {}
+        for each in functions_reached(function, is_sent_whole):
+            code = each.__code__
+            files[code.co_qualname, code.co_firstlineno] = code.co_filename
+            if code.co_filename not in texts:
+                texts[code.co_filename] = "".join(linecache.getlines(code.co_filename, each.__globals__))
+        return cls(files, {name: text for name, text in texts.items() if text})
 
     def keep(self) -> None:
-        """Let functions of this file be converted here, if there is no such file."""
-        if not linecache.getlines(self.filename):
-            lines = self.text.splitlines(keepends=True)
-            linecache.cache[self.filename] = (len(self.text), None, lines, self.filename)
+        """Let functions of these files be converted here, where there are no such files."""
+        for name, text in self.texts.items():
+            if not linecache.getlines(name):
+                linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
+
+    def name_files(self, function: Any) -> None:
+        """Name the files of a function that has come, and of those that it reaches, where they came without."""
+        for each in functions_reached(function, is_without_file):
+            code = each.__code__
+            name = self.files.get((code.co_qualname, code.co_firstlineno))
+            if name is not None:
+                each.__code__ = in_file(code, name)
 
 
-def source_of(function: Any) -> Source | None:
-    """The source that goes with a function that is sent whole; None with one that is sent by name, and where there is none."""
-    while not isinstance(function, types.FunctionType):
-        if isinstance(function, types.MethodType):
-            function = function.__func__
-        elif isinstance(function, functools.partial):
-            function = function.func
-        else:
-            function = getattr(type(function), "__call__", None)
-        if function is None or isinstance(function, types.BuiltinFunctionType | types.WrapperDescriptorType):
-            return None
-    if function.__module__ != "__main__" and found(function.__module__, function.__qualname__) is function:
-        return None
-    filename = function.__code__.co_filename
-    text = "".join(linecache.getlines(filename, function.__globals__))
-    return Source(filename, text) if text else None
+def is_sent_whole(function: types.FunctionType) -> bool:
+    """Whether this is a function that cloudpickle may send whole: not one of an installed library."""
+    return not is_library(function)
+
+
+def is_without_file(function: types.FunctionType) -> bool:
+    """Whether this came from another process, without the name of its file."""
+    return function.__code__.co_filename == _NO_FILE
+
+
+def in_file(code: types.CodeType, name: str) -> types.CodeType:
+    """The code, and that within it, as if it had been compiled from a file of this name."""
+    constants = tuple(in_file(each, name) if isinstance(each, types.CodeType) else each for each in code.co_consts)
+    return code.replace(co_filename=name, co_consts=constants)
+
+
+def functions_reached(value: Any, is_wanted: Callable[[types.FunctionType], bool]) -> Iterator[types.FunctionType]:
+    """The wanted Python functions that a function is, wraps, names, or closes over, and those of the classes among these."""
+    pending, seen = [value], set()
+    while pending:
+        value = pending.pop()
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        if isinstance(value, types.FunctionType):
+            if is_wanted(value):
+                yield value
+                pending += _values_named(value)
+        elif isinstance(value, types.MethodType):
+            pending += [value.__func__, type(value.__self__)]
+        elif isinstance(value, functools.partial):
+            pending.append(value.func)
+        elif isinstance(value, staticmethod | classmethod):
+            pending.append(value.__func__)
+        elif isinstance(value, property):
+            pending += [value.fget, value.fset, value.fdel]
+        elif isinstance(value, type):
+            pending += [each for kind in value.__mro__ if not is_library(kind) for each in vars(kind).values()]
+        elif not isinstance(value, Made):  # which has sources of its own
+            pending.append(type(value))
+
+
+def _values_named(function: types.FunctionType) -> Iterator[Any]:
+    for cell in function.__closure__ or ():
+        with contextlib.suppress(ValueError):  # what belongs there has not come yet
+            yield cell.cell_contents
+    names = names_in(function.__code__)
+    yield from (function.__globals__[name] for name in names if name in function.__globals__)
+    yield from function.__defaults__ or ()
+    yield from (function.__kwdefaults__ or {}).values()
 
 
 def found(module: str | None, name: str) -> Any:
@@ -159,6 +236,7 @@ class Made:
         with _MAKING:
             made = self.__dict__.pop("_to_be_made_of", None)
             if made is not None:
+                made.complete()
                 self.__init__(made.function, made.tools, made.options)  # type: ignore[misc]
         return object.__getattribute__(self, name)
 
