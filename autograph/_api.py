@@ -118,7 +118,6 @@ def _xla_operators(recursive: bool, writes_at_run_time: bool, check_bounds: bool
 
 
 operators = _xla_operators(True, False, False)
-operators.check_optionals()
 _PYTHON = _make_operators(True, PythonBackend())
 
 

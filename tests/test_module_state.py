@@ -64,8 +64,6 @@ PROCESS = {
     "autograph._api:operators": "what `from autograph import operators` in converted source means",
     "autograph._api:_PYTHON": "the operators of plain Python",
     "autograph.runtime.tracing.recording:JOINT": "what backend and runtime are to each other",
-    "autograph.runtime.layouts.optional:CHECKS": "what a value that may be None asks of the operators",
-    "autograph.runtime.layouts.one_of:CHOICES": "what one of several constants asks of the operators",
     "autograph.runtime.function.collecting:COLLECTION": "summary.trace_on",
     "autograph.runtime.function.shortcuts:SHORTCUTS": "which of these calls have to look at",
     "autograph.runtime.function.program_state:_DONATION": "whether a function was made with donate_variables",

@@ -15,6 +15,8 @@ import numpy as np
 
 from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.functions import is_same_function
+from autograph.runtime.tracing.locations import user_location
+from autograph.runtime.tracing.recording import JOINT
 
 MOST_CANDIDATES = 32  # each operation is done for every candidate
 CODE = jnp.dtype(
@@ -140,7 +142,7 @@ class OneOf:
         each(self, lambda candidate: setattr(candidate, name, value))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return each(self, lambda candidate: CHOICES.call(candidate)(*args, **kwargs))
+        return each(self, lambda candidate: JOINT.operators.call(candidate)(*args, **kwargs))
 
     def __len__(self) -> int:
         length: int = each_purely(self, len)
@@ -248,7 +250,7 @@ def listed(candidates: Sequence[Any]) -> str:
 def each(value: OneOf, function: Callable[[Any], Any], is_pure: bool = False) -> Any:
     """``function`` of the constant that this is: what it returns for each candidate, chosen by the tags."""
     found = OneOf.resolve(value)
-    return CHOICES.each(value, function, is_pure) if is_one_of(found) else function(found)
+    return JOINT.operators.constants.each(value, function, is_pure) if is_one_of(found) else function(found)
 
 
 def each_purely(value: OneOf, function: Callable[[Any], Any]) -> Any:
@@ -290,21 +292,10 @@ def _any(value: OneOf, wanted: Sequence[bool]) -> Any:
 
 def _needs_the_constant(value: OneOf, what: str) -> StagingError:
     return StagingError(
-        f"{CHOICES.where()}\n  A value is one of {listed(value._candidates)} here, chosen at run time. {what} "
+        f"{user_location()}\n  A value is one of {listed(value._candidates)} here, chosen at run time. {what} "
         "needs the "
         'constant.\n  Compare it first: if value == "a": …, or match.'
     )
-
-
-class _Choices:
-    """What a `OneOf` asks of the operators. Set by whoever makes them."""
-
-    each: Callable[[OneOf, Callable[[Any], Any], bool], Any]
-    call: Callable[[Any], Any]
-    where: Callable[[], str]
-
-
-CHOICES = _Choices()
 
 
 def _binary(function: Callable[[Any, Any], Any]) -> Any:

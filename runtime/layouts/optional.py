@@ -11,7 +11,7 @@ import jax
 import numpy as np
 
 from autograph.runtime.layouts.objects import is_plain_object
-from autograph.runtime.tracing.recording import LOCAL
+from autograph.runtime.tracing.recording import JOINT, LOCAL
 
 _SHARED = frozenset(["present", "value", "has_value", "get_value", "resolve", "use"])
 
@@ -122,7 +122,7 @@ class Optional:
         found = resolved(self)
         if found is not self:
             return found
-        return CHECKS.truth(self)
+        return JOINT.operators.truth_of_optional(self)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         return np.asarray(self._value(), dtype=dtype)
@@ -205,7 +205,7 @@ def used(value: Any) -> Any:
     if found is not value:
         return found
     if not is_known(value._present):
-        CHECKS.present(value._present)
+        JOINT.operators.check_present(value._present)
     return value._held
 
 
@@ -264,16 +264,6 @@ for _name in ("neg", "pos", "abs", "invert"):
     setattr(Optional, f"__{_name}__", _unary(getattr(operator, _name)))
 for _name, _function in {"eq": _equal, "ne": _unequal}.items():
     setattr(Optional, f"__{_name}__", _function)
-
-
-class _Checks:
-    """What an `Optional` asks of the operators. Set by whoever makes them."""
-
-    present: Callable[[Any], None]
-    truth: Callable[[Optional], Any]
-
-
-CHECKS = _Checks()
 
 
 def is_known(present: Any, wanted: bool = True) -> bool:

@@ -57,7 +57,7 @@ class _Joint:
     Attributes:
       staging: how programs are recorded.
       data: how datasets are read.
-      operators: what converted code calls.
+      operators: what converted code calls; an `Optional` and a `OneOf`, which any code may use, ask them.
       compiled: a function of ours, which may call the user's, as a `Function`.
       loop_of: what stages a loop over a dataset, None for what is none.
     """

@@ -15,10 +15,9 @@ import numpy as np
 from autograph.backends.base import Backend
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.unknown import check_known
-from autograph.runtime.layouts.one_of import CHOICES
-from autograph.runtime.layouts.optional import CHECKS, Optional, held_in, is_known, knowing, present_in
+from autograph.runtime.layouts.optional import Optional, held_in, is_known, knowing, present_in
 from autograph.runtime.layouts.statement_variables import Snapshot, tested
-from autograph.runtime.staging.statements.constants import ConstantChoices, is_identical
+from autograph.runtime.staging.statements.constants import is_identical
 from autograph.runtime.tracing.locations import user_location
 
 Facts = tuple[tuple[Any, bool], ...]
@@ -55,22 +54,17 @@ class Nones:
 
     Args:
       can_raise_later, raise_unless: of `Raising`.
-      call: what to call in place of a function.
     """
 
     def __init__(
         self,
         backend: Backend,
         facts: TestFacts,
-        constants: ConstantChoices,
-        call: Callable[[Any], Any],
         can_raise_later: Callable[[], bool],
         raise_unless: Callable[..., None],
     ) -> None:
         self.backend = backend
         self.facts = facts
-        self.constants = constants
-        self.call = call
         self.can_raise_later = can_raise_later
         self.raise_unless = raise_unless
 
@@ -100,12 +94,12 @@ class Nones:
             return value is wanted
         return value if wanted else ~value
 
-    def check_optionals(self) -> None:
-        """Let every `Optional` ask these operators."""
-        CHECKS.present, CHECKS.truth = self._check_present, self._truth_of
-        CHOICES.each, CHOICES.call, CHOICES.where = self.constants.each, self.call, user_location
+    def check_present(self, present: Any) -> None:
+        """Raise at run time where an `Optional` that is used is None.
 
-    def _check_present(self, present: Any) -> None:
+        Raises:
+          StagingError: the program cannot raise at run time.
+        """
         if not self.can_raise_later():
             raise StagingError(
                 f"{user_location()}\n  A value is used here that may be None: one path of a traced condition sets it, another does not.\n"
@@ -113,7 +107,8 @@ class Nones:
             )
         self.raise_unless(present, TypeError("None was used where a value is needed"))
 
-    def _truth_of(self, value: Optional) -> Any:
+    def truth_of_optional(self, value: Optional) -> Any:
+        """Whether an `Optional` is true: it is not None, and the value is true."""
         if is_known(present_in(value)):
             return tested(held_in(value))
         truth = present_in(value) & self.backend.predicate(jnp.asarray(tested(held_in(value))))
