@@ -44,7 +44,7 @@ PROCESS = {
     # What users set for the process.
     "autograph._verbosity:_VERBOSITY": "set_verbosity",
     "autograph._verbosity:_HANDLER": "set_verbosity",
-    "autograph.runtime.function.eagerness:EAGERNESS": "run_functions_eagerly",
+    "autograph.runtime.function.shortcuts:CALLS": "run_functions_eagerly, and who is told of calls: summary.trace_on",
     "autograph.runtime.code.library_table:TABLE": "register_library",
     "autograph.runtime.state.random:_DEFAULT": "set_seed",
     "autograph.runtime.summary.tracing:_CURRENT": "summary.trace_on",
@@ -64,8 +64,6 @@ PROCESS = {
     "autograph._api:operators": "what `from autograph import operators` in converted source means",
     "autograph._api:_PYTHON": "the operators of plain Python",
     "autograph.runtime.tracing.recording:JOINT": "what backend and runtime are to each other",
-    "autograph.runtime.function.collecting:COLLECTION": "summary.trace_on",
-    "autograph.runtime.function.shortcuts:SHORTCUTS": "which of these calls have to look at",
     "autograph.runtime.function.program_state:_DONATION": "whether a function was made with donate_variables",
     "autograph.runtime.effects.failed_calls:FAILURES": "exceptions that end programs",
     "autograph.runtime.tracing.recording:HELD": "the Variables that programs hold which call Python",

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import jax
 
-from autograph.runtime.function.shortcuts import SHORTCUTS
+from autograph.runtime.function.shortcuts import CALLS
 from autograph.runtime.signatures.inputs import type_key
 from autograph.runtime.tracing.recording import JOINT, LOCAL
 
@@ -42,27 +42,19 @@ class Collected:
 
 
 class Collection:
-    """The programs that run, in any thread, from `start` to `stop`. Those that others call are within these.
-
-    Attributes: is_on.
-    """
+    """The programs that run, in any thread, from `start` to `stop`. Those that others call are within these."""
 
     def __init__(self) -> None:
-        self.is_on = False
         self._found: dict[Any, tuple[Any, Collected]] = {}
         self._lock = threading.RLock()
 
     def start(self) -> None:
-        self._found = {}
-        self.is_on = True
-        SHORTCUTS.close("collecting")
+        CALLS.set_collection(self)
 
     def stop(self) -> list[Collected]:
         """What has run, in the order of the first runs."""
-        SHORTCUTS.open("collecting")
-        self.is_on = False
-        found, self._found = self._found, {}
-        return [collected for _, collected in found.values()]
+        CALLS.set_collection(None)
+        return [collected for _, collected in list(self._found.values())]
 
     def add(self, program: _Runs, arrays: Sequence[Any]) -> None:
         """This program has run with these arrays."""
@@ -70,7 +62,7 @@ class Collection:
             return
         key = (id(program), *map(type_key, arrays))
         with self._lock:
-            if key not in self._found and self.is_on:
+            if key not in self._found and CALLS.collection is self:
                 traced, state = program.trace_with_state(*map(_stand_in, arrays))
                 collected = Collected(program.name, tuple(program.input_names()), traced, state)
                 self._found[key] = program, collected  # the program, so that no other gets its id
@@ -80,6 +72,3 @@ def _stand_in(array: Any) -> Any:
     """A type to trace with: the array may have been given away."""
     shape, dtype, weak_type = type_key(array)
     return jax.ShapeDtypeStruct(shape, dtype, weak_type=weak_type)
-
-
-COLLECTION = Collection()

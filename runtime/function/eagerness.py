@@ -2,24 +2,7 @@
 
 from __future__ import annotations
 
-from autograph.runtime.function.shortcuts import SHORTCUTS
-
-
-class _Eagerness:
-    """Attributes: on."""
-
-    def __init__(self) -> None:
-        self.on = False
-
-    def set(self, on: bool) -> None:
-        self.on = on
-        if on:
-            SHORTCUTS.close("run_functions_eagerly")
-        else:
-            SHORTCUTS.open("run_functions_eagerly")
-
-
-EAGERNESS = _Eagerness()
+from autograph.runtime.function.shortcuts import CALLS
 
 
 def run_functions_eagerly(flag: bool) -> None:
@@ -34,7 +17,7 @@ def run_functions_eagerly(flag: bool) -> None:
     'int'
     >>> ag.run_functions_eagerly(False)
     """
-    EAGERNESS.set(bool(flag))
+    CALLS.set_eager(bool(flag))
 
 
 def functions_run_eagerly() -> bool:
@@ -46,4 +29,4 @@ def functions_run_eagerly() -> bool:
     >>> functions_run_eagerly()
     False
     """
-    return EAGERNESS.on
+    return CALLS.run_eagerly

@@ -27,7 +27,6 @@ from autograph.runtime.function.dispatch import (
     reported,
     through_cache,
 )
-from autograph.runtime.function.eagerness import EAGERNESS
 from autograph.runtime.function.methods import Bound, is_method
 from autograph.runtime.function.options import Options as Options
 from autograph.runtime.function.options import Tools as Tools
@@ -35,7 +34,7 @@ from autograph.runtime.function.pickling import Made, reduced_method
 from autograph.runtime.function.program import FirstCall, Program
 from autograph.runtime.function.reads import Reads
 from autograph.runtime.function.results import Outputs
-from autograph.runtime.function.shortcuts import SHORTCUTS
+from autograph.runtime.function.shortcuts import CALLS
 from autograph.runtime.layouts.list_room import Rooms
 from autograph.runtime.signatures.input_signature import InputSignature, is_signature_of_one
 from autograph.runtime.signatures.inputs import WeakSpec, spec_of, specs_of, type_of
@@ -284,7 +283,7 @@ class Function(Made, Generic[P, R]):
 
     def _call(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         """A call that no block of the dispatching function is for."""
-        if EAGERNESS.on:
+        if CALLS.run_eagerly:
             return self.python_function(*args, **kwargs)
         self._calls = self._dispatcher.tick()
         if self._options.input_signature is not None:
@@ -313,9 +312,9 @@ class Function(Made, Generic[P, R]):
         return result
 
     def _use_blocks(self) -> None:
-        if self._dispatcher.function is not None and SHORTCUTS.are_open:
+        if self._dispatcher.function is not None and CALLS.have_shortcuts:
             self._dispatch = self._dispatcher.function
-            SHORTCUTS.use(referred(self._reference))
+            CALLS.use(referred(self._reference))
 
     def forget_blocks(self) -> None:
         """Leave calls to the cache again, and the first of each kind."""

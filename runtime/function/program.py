@@ -18,9 +18,9 @@ import jax.numpy as jnp
 
 from autograph.runtime.effects.failed_calls import cause_of
 from autograph.runtime.effects.raising import with_error
-from autograph.runtime.function.collecting import COLLECTION
 from autograph.runtime.function.program_state import State
 from autograph.runtime.function.results import finished
+from autograph.runtime.function.shortcuts import CALLS
 from autograph.runtime.layouts.list_room import Rooms, refuse_to_run_again
 from autograph.runtime.signatures.inputs import type_key
 from autograph.runtime.signatures.signature import CallSignature
@@ -122,8 +122,9 @@ class Program:
             if cause is None:
                 raise
             raise cause from None
-        if COLLECTION.is_on:
-            COLLECTION.add(self, arrays)
+        collection = CALLS.collection
+        if collection is not None:
+            collection.add(self, arrays)
         return result
 
     def input_names(self) -> list[str]:

@@ -1,35 +1,53 @@
-"""Whether calls of `Function`s may use generated dispatch code, or must go through the general path."""
+"""How calls of `Function`s go in this process: whether they may use generated dispatch code, or must go through the general path."""
 
 from __future__ import annotations
 
 import weakref
-from typing import Any
+from typing import Any, Protocol
 
 
-class _Shortcuts:
-    """Attributes: are_open."""
+class Collects(Protocol):
+    """What is told of the programs that run. See `collecting.Collection`."""
+
+    def add(self, program: Any, arrays: Any) -> None:
+        """This program has run with these arrays."""
+
+
+class _Calls:
+    """What users have set for the calls of all functions.
+
+    Attributes:
+      run_eagerly: whether each runs its Python function (`run_functions_eagerly`).
+      collection: what is told of the programs that run (`summary.trace_on`); None if nobody asks.
+      have_shortcuts: whether calls may use generated dispatch code: neither is set.
+    """
 
     def __init__(self) -> None:
-        self.are_open = True
-        self._closed_for: set[str] = set()
+        self.run_eagerly = False
+        self.collection: Collects | None = None
+        self.have_shortcuts = True
         self._using: weakref.WeakSet[Any] = weakref.WeakSet()
 
     def use(self, function: Any) -> None:
         """Calls of this function go by blocks from now on: tell it when they may not any more."""
         self._using.add(function)
 
-    def close(self, reason: str) -> None:
-        """Let each call of a function pass `Function._call` until this reason is gone."""
-        self._closed_for.add(reason)
-        self.are_open = False
-        functions, self._using = list(self._using), weakref.WeakSet()
-        for function in functions:
-            function.forget_blocks()
+    def set_eager(self, run_eagerly: bool) -> None:
+        """Let each call run the Python function, or the program again."""
+        self.run_eagerly = run_eagerly
+        self._update()
 
-    def open(self, reason: str) -> None:
-        """This reason is gone."""
-        self._closed_for.discard(reason)
-        self.are_open = not self._closed_for
+    def set_collection(self, collection: Collects | None) -> None:
+        """Tell this collection of the programs that run, and no other."""
+        self.collection = collection
+        self._update()
+
+    def _update(self) -> None:
+        self.have_shortcuts = not self.run_eagerly and self.collection is None
+        if not self.have_shortcuts:  # each call of a function passes `Function._call` then
+            functions, self._using = list(self._using), weakref.WeakSet()
+            for function in functions:
+                function.forget_blocks()
 
 
-SHORTCUTS = _Shortcuts()
+CALLS = _Calls()

@@ -12,7 +12,7 @@ from typing import Any
 import jax
 
 from autograph.runtime.errors import StagingError
-from autograph.runtime.function.collecting import COLLECTION
+from autograph.runtime.function.collecting import Collected, Collection
 from autograph.runtime.summary.defaults import checked_step, now
 from autograph.runtime.summary.event_files import EventFile, graph_value, protos
 from autograph.runtime.summary.graph_files import graph_of
@@ -26,12 +26,12 @@ class _Trace:
     """What is being recorded.
 
     Attributes:
-      graph: whether graphs are.
+      collection: of the programs whose graphs are; None where none are.
       profile: where the profile is until it is exported; None where there is none.
       outdir: where it is to go, if that is known.
     """
 
-    graph: bool
+    collection: Collection | None
     profile: tempfile.TemporaryDirectory[str] | None
     outdir: str | None
 
@@ -81,9 +81,10 @@ def trace_on(graph: bool = True, profiler: bool = False, profiler_outdir: Any = 
             except BaseException:
                 profile.cleanup()
                 raise
-        if graph:
-            COLLECTION.start()
-        _CURRENT.append(_Trace(graph, profile, None if profiler_outdir is None else os.fspath(profiler_outdir)))
+        collection = Collection() if graph else None
+        if collection is not None:
+            collection.start()
+        _CURRENT.append(_Trace(collection, profile, None if profiler_outdir is None else os.fspath(profiler_outdir)))
 
 
 def trace_export(name: str, step: Any = None, logdir: Any = None, profiler_outdir: Any = None) -> None:
@@ -127,7 +128,7 @@ def trace_export(name: str, step: Any = None, logdir: Any = None, profiler_outdi
         if current.profile is not None:
             jax.effects_barrier()
         programs = _end(keep=None if folder is None else os.fspath(folder))
-    if not current.graph:
+    if current.collection is None:
         return
     if not programs:
         warn(f"No autograph.function was called since trace_on(), so there is no graph {name!r}.")
@@ -155,10 +156,10 @@ def trace_off() -> None:
             _end(keep=None)
 
 
-def _end(keep: str | None) -> list[Any]:
+def _end(keep: str | None) -> list[Collected]:
     """Stop recording, and keep the profile in this folder. Returns the programs that have run."""
     current = _CURRENT.pop()
-    programs = COLLECTION.stop() if current.graph else []
+    programs = [] if current.collection is None else current.collection.stop()
     if current.profile is not None:
         with current.profile as folder:
             jax.profiler.stop_trace()
