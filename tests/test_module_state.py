@@ -66,7 +66,6 @@ PROCESS = {
     "autograph.runtime.tracing.recording:JOINT": "what backend and runtime are to each other",
     "autograph.runtime.function.program_state:_DONATION": "whether a function was made with donate_variables",
     "autograph.runtime.effects.failed_calls:FAILURES": "exceptions that end programs",
-    "autograph.runtime.tracing.recording:HELD": "the Variables that programs hold which call Python",
     "autograph.runtime.state.variables:_BY_STAND_IN": "the Variable that a Ref stands for: JAX gives the Ref",
     "autograph.runtime.state.commits:COMMITS": "one lock for the values of several Variables",
     "autograph.runtime.state.linked_state:_LINKED": "variables of libraries that functions have met",

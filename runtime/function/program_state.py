@@ -16,7 +16,7 @@ from autograph.runtime.effects.raising import Guarded, with_error
 from autograph.runtime.state.commits import COMMITS, commit, values_of
 from autograph.runtime.state.recorded import StateNeeded
 from autograph.runtime.state.variables import Variable, current_frame, staging
-from autograph.runtime.tracing.recording import HELD, LOCAL
+from autograph.runtime.tracing.recording import LOCAL
 
 
 class State:
@@ -174,14 +174,17 @@ def make({", ".join(environment)}):
     def _run(self, values: Sequence[Any], arrays: Sequence[Any]) -> Any:
         if not self.waits:
             return self._jitted(*values, *arrays)
-        held = {id(variable) for variable in self.variables} - HELD  # the rest are a call's around this one
-        HELD.update(held)
+        # The rest are a call's around this one.
+        awaited = [variable for variable in self.variables if not variable._is_awaited]
         try:
+            for variable in awaited:
+                variable._is_awaited = True
             results = self._jitted(*values, *arrays)
             self._staging.wait(results)
             return results
         finally:
-            HELD.difference_update(held)
+            for variable in awaited:
+                variable._is_awaited = False
 
     def _inside(self, arrays: Sequence[Any]) -> Any:
         """A call inside a trace: Variables are read and written as the trace around it has it."""

@@ -25,7 +25,7 @@ from autograph.runtime.state.assigned_derivatives import AssignedDerivatives
 from autograph.runtime.state.commits import commit
 from autograph.runtime.state.processes import is_readable
 from autograph.runtime.tracing.locations import user_line, user_location
-from autograph.runtime.tracing.recording import HELD, JOINT, LOCAL, count_effect
+from autograph.runtime.tracing.recording import JOINT, LOCAL, count_effect
 from autograph.runtime.tracing.statements import Statements
 
 _KINDS = "biufc"  # a Python value fits a variable of its own kind or of a later one; u counts as i
@@ -143,6 +143,7 @@ class Variable(ArrayLike, AssignedDerivatives):
 
     __slots__ = (
         "__weakref__",
+        "_is_awaited",
         "_lent",
         "_lock",
         "_name",
@@ -169,6 +170,7 @@ class Variable(ArrayLike, AssignedDerivatives):
         self._lock = threading.RLock()
         self._stand_in: Any = None
         self._lent = False
+        self._is_awaited = False  # whether a program that calls Python holds it, and gives it a value when it ends
         self._value: Any = None
         self._moving: tuple[Any, Any] | None = None
         frame: Frame | None = LOCAL.frame
@@ -367,7 +369,7 @@ class Variable(ArrayLike, AssignedDerivatives):
         """Raise if a function that a program calls would write a Variable of that program's, or wait for it for
         ever.
         """
-        if LOCAL.in_callback and id(self) in HELD:
+        if LOCAL.in_callback and self._is_awaited:
             raise RuntimeError(
                 f"{user_location()}\n  {self._label()} is used by the program that is calling this function (py_function), which "
                 "assigns it when it ends.\n  Return what the function computes, and assign it in the program."

@@ -47,10 +47,6 @@ class _Recording(threading.local):
         self.roots: Callable[[], Iterable[tuple[str, Any]]] = tuple
 
 
-# The ids of the Variables that a program holds which calls Python.
-HELD: set[int] = set()
-
-
 class _Joint:
     """What the joint of backend and runtime puts in.
 
