@@ -265,8 +265,11 @@ class Staging(Protocol):
     *stand-in* is what a Variable's value is read from and written to while a program is recorded.
     """
 
-    def stand_in(self, type: LeafType) -> Any:
-        """A new stand-in for a value of this type."""
+    def stand_in(self, type: LeafType, owner: Any) -> Any:
+        """A new stand-in for the value, of this type, of ``owner``, which it does not keep alive."""
+
+    def owner(self, stand_in: Any) -> Any:
+        """What a stand-in stands for; None if that is no more."""
 
     def read(self, stand_in: Any) -> Any:
         """Record a read."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import gc
 import inspect
 import subprocess
 import sys
@@ -344,6 +345,24 @@ def test_a_ref_that_was_made_without_a_buffer_is_like_one_that_lost_it():
         np.asarray(jax.freeze(ref))
     with pytest.raises(Exception, match="deleted|donated"):
         jax.jit(double(ref))(2.0)
+
+
+class Owner:
+    """What a Ref may stand for."""
+
+
+def test_programs_give_back_a_ref_that_knows_its_owner():
+    owner = Owner()
+    with jax_compat.outside_traces():
+        ref = jax_compat.ref_without_buffer(jnp.zeros(3))
+    jax_compat.set_owner_of_ref(ref, owner)
+    inner = jax.jit(lambda x: ref[...] + x)
+    program = jax.make_jaxpr(lambda x: inner(x) * 2)(1.0)
+    (found,) = filter(jax_compat.is_ref_without_buffer, jax_compat.constants_of(program).values())
+    assert jax_compat.owner_of_ref(found) is owner
+    del owner
+    gc.collect()
+    assert jax_compat.owner_of_ref(ref) is None
 
 
 def test_calls_of_exported_programs_import_scipy_where_they_solve(tmp_path):

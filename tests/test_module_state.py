@@ -64,12 +64,9 @@ PROCESS = {
     "autograph._api:operators": "what `from autograph import operators` in converted source means",
     "autograph._api:_PYTHON": "the operators of plain Python",
     "autograph.runtime.tracing.recording:JOINT": "what backend and runtime are to each other",
-    "autograph.runtime.function.program_state:_DONATION": "whether a function was made with donate_variables",
     "autograph.runtime.effects.failed_calls:FAILURES": "exceptions that end programs",
-    "autograph.runtime.state.variables:_BY_STAND_IN": "the Variable that a Ref stands for: JAX gives the Ref",
-    "autograph.runtime.state.commits:COMMITS": "one lock for the values of several Variables",
+    "autograph.runtime.state.commits:COMMITS": "one lock for the values of several Variables, and what programs do to them",
     "autograph.runtime.state.linked_state:_LINKED": "variables of libraries that functions have met",
-    "autograph.runtime.state.linked_state:_IN_USE": "those of them that have another class while a function is recorded",
     "autograph.runtime.function.pickling:_FUNCTION_OF": "the Function that an anchor, which pickle can name, is of",
     # The rest is no state.
     "autograph.backends.xla.raising:RAISES": "an effect, of which JAX asks only which it is",

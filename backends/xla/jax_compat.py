@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
@@ -1158,6 +1159,16 @@ def accept(kind: type, read: Callable[[Any], Any], type_of: Callable[[Any], Any]
 def drop_buffer(ref: Any) -> None:
     """Free what a Ref holds: a program that is run with it fails, where it would read an old value."""
     _buffer_of(ref).delete()
+
+
+def set_owner_of_ref(ref: Any, owner: Any) -> None:
+    """Note what a Ref stands for: JAX hands the Ref itself back with the programs that use it."""
+    ref._autograph_owner = weakref.ref(owner)
+
+
+def owner_of_ref(ref: Any) -> Any:
+    """What `set_owner_of_ref` has noted; None if that is no more."""
+    return ref._autograph_owner()
 
 
 def ref_without_buffer(blank: jax.Array) -> Any:

@@ -37,8 +37,11 @@ from autograph.backends.xla.tracing import explicit_sharding, is_whole, laid
 class XlaStaging:
     """See `backends.base.Staging`."""
 
-    def stand_in(self, type: LeafType) -> Any:
-        return new_stand_in(type)
+    def stand_in(self, type: LeafType, owner: Any) -> Any:
+        return new_stand_in(type, owner)
+
+    def owner(self, stand_in: Any) -> Any:
+        return jax_compat.owner_of_ref(stand_in)
 
     def read(self, stand_in: Any) -> Any:
         return stand_in[...]

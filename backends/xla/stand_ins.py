@@ -18,8 +18,14 @@ from autograph.backends.xla.jax_compat import Kind, is_literal
 from autograph.backends.xla.leaf_types import zeros
 
 
-def new_stand_in(type: LeafType) -> Any:
-    """A new Ref of this type that stands for a Variable."""
+def new_stand_in(type: LeafType, owner: Any) -> Any:
+    """A new Ref of this type that stands for ``owner``, a Variable."""
+    ref = _ref_without_buffer(type)
+    jax_compat.set_owner_of_ref(ref, owner)
+    return ref
+
+
+def _ref_without_buffer(type: LeafType) -> Any:
     is_number = not jax.numpy.issubdtype(type.dtype, jax.dtypes.extended)
     with jax_compat.outside_traces():
         if is_number and not type.weak_type:

@@ -38,7 +38,8 @@ class State:
         ordered = sorted(self.variables, key=lambda variable: variable._order)
         self._locks = [variable._lock for variable in ordered]
         self._donates = program._donates and bool(written)
-        _DONATION.is_used = _DONATION.is_used or self._donates
+        if self._donates:
+            COMMITS.give_arrays_away = True
         self._jitted = program._compiled(self._enter, len(self.variables), len(written) if self._donates else 0)
         self._staging = staging()
         self._runs_once = bool(program._donated)
@@ -119,7 +120,7 @@ class State:
         current, running = self._staging.running()
         locks = [variable._lock for variable in self.written]
         environment = {
-            "LOCAL": LOCAL, "DONATION": _DONATION, "state": self, "inside": self._inside, "holding_all": self._holding_all,
+            "LOCAL": LOCAL, "state": self, "inside": self._inside, "holding_all": self._holding_all,
             "jitted": self._jitted, "Guarded": Guarded, "commits": COMMITS, "current": current, "running": running,
             "locks": locks, "lock": locks[0] if locks else None, "acquire": _ACQUIRE, "release": _RELEASE,
             "at_once": _AT_ONCE, "compress": itertools.compress, **{f"v{k}": v for k, v in enumerate(self.variables)},
@@ -129,7 +130,7 @@ def make({", ".join(environment)}):
     def call({given}):
         if current(None) is not running or LOCAL.frame is not None:
             return inside(({given}))
-        if DONATION.is_used or state.waits or LOCAL.in_callback:
+        if commits.give_arrays_away or state.waits or LOCAL.in_callback:
             {holding_all}
         {body}
     return call
@@ -138,7 +139,7 @@ def make({", ".join(environment)}):
         return made
 
     def _holding_all(self, arrays: Sequence[Any]) -> Any:
-        if not self.written and not _DONATION.is_used:
+        if not self.written and not COMMITS.give_arrays_away:
             return self._jitted(*values_of(self.variables), *arrays)[0]
         if LOCAL.in_callback:
             for variable in self.variables:
@@ -215,13 +216,6 @@ def make({", ".join(environment)}):
                 variable._lent = False
 
 
-class _Donation:
-    """Whether some program gives the arrays of Variables away."""
-
-    is_used = False
-
-
-_DONATION = _Donation()
 # All at once, without returning to the interpreter between one lock and the next.
 _ACQUIRE, _RELEASE = type(threading.RLock()).acquire, type(threading.RLock()).release
 _AT_ONCE = itertools.repeat(False)

@@ -17,9 +17,15 @@ _NAME = itertools.repeat("_value")
 
 
 class Commits:
-    """How many times Variables have been given new values."""
+    """What all Variables have in common, since a program reads and writes several.
+
+    Attributes:
+      number: how many times Variables have been given new values.
+      give_arrays_away: whether some program gives the arrays of Variables away: values that were read may be gone then.
+    """
 
     def __init__(self) -> None:
+        self.give_arrays_away = False
         self.lock = threading.Lock()
         self.number = 0
 

@@ -33,10 +33,11 @@ _VALUES = (jax.Array, np.ndarray, np.generic, bool, int, float, complex)
 class Linked(Held):
     """The Variable that stands for a variable of another library. Not among a function's variables."""
 
-    __slots__ = ("_link", "_owner")
+    __slots__ = ("_link", "_owner", "_recordings")
 
     def __init__(self, owner: Any, link: _Link, name: str) -> None:
         self._owner: Any = None  # while made, it stands for nothing yet
+        self._recordings = 0  # how many use it
         super().__init__(link.array(owner), name)
         self._owner, self._link = owner, link
 
@@ -131,12 +132,17 @@ class _AnyTrace:
 
 _LINKED: weakref.WeakValueDictionary[int, Linked] = weakref.WeakValueDictionary()
 _SWAPPING = threading.RLock()
-_IN_USE: dict[int, int] = {}  # how many recordings use a variable
 
 
 def _stands_in(owner: Any) -> Linked | None:
     """What stands for a variable in what is recorded now."""
     return _LINKED.get(id(owner)) if current_frame() is not None else None
+
+
+def _is_in_use(owner: Any) -> bool:
+    """Whether a recording that runs has something stand for a variable."""
+    known = _LINKED.get(id(owner))
+    return known is not None and known._recordings > 0
 
 
 @functools.cache
@@ -146,7 +152,7 @@ def _link(kind: Any, attribute: str) -> _Link:
 
 def in_place_of(value: Any) -> Any:
     """The Variable that stands for a variable of flax.nnx or Keras; anything else, and one that no program links, itself."""
-    if not is_variable(value) or (current_frame() is not None and id(value) not in _IN_USE):
+    if not is_variable(value) or (current_frame() is not None and not _is_in_use(value)):
         return value
     return _linked(value, getattr(value, "path", type(value).__name__))
 
@@ -224,7 +230,7 @@ def linked(objects: Iterable[Any]) -> Iterator[None]:
                 if isinstance(kept := _value_of(variable), _VALUES) and not isinstance(kept, jax.core.Tracer):
                     found.append(_linked(variable, name))
         for each in found:
-            _IN_USE[id(each._owner)] = _IN_USE.get(id(each._owner), 0) + 1
+            each._recordings += 1
             object.__setattr__(each._owner, "__class__", each._link.kind)
     try:
         yield
@@ -234,9 +240,8 @@ def linked(objects: Iterable[Any]) -> Iterator[None]:
             for node, before in states.values():
                 node._pytree__state._trace_state = before  # of the node, whose state the library may have made anew
             for each in found:
-                _IN_USE[id(each._owner)] -= 1
-                if not _IN_USE[id(each._owner)]:
-                    del _IN_USE[id(each._owner)]
+                each._recordings -= 1
+                if not each._recordings:
                     object.__setattr__(each._owner, "__class__", each._link.plain)
 
 

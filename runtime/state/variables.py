@@ -8,7 +8,6 @@ from __future__ import annotations
 import itertools
 import operator
 import threading
-import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -81,7 +80,6 @@ class Frame:
 
 
 _MAKING_STAND_INS = threading.Lock()
-_BY_STAND_IN: weakref.WeakValueDictionary[int, Variable] = weakref.WeakValueDictionary()
 
 
 def staging() -> Staging:
@@ -108,7 +106,8 @@ def outside_recordings() -> Iterator[None]:
 
 def touched_by(program: Any) -> list[tuple[Variable, bool]]:
     """Return the Variables that a recorded program uses, and whether it assigns each."""
-    return [(_BY_STAND_IN[id(ref)], written) for ref, written in JOINT.staging.stand_ins(program)]
+    staging = JOINT.staging
+    return [(staging.owner(ref), written) for ref, written in staging.stand_ins(program)]
 
 
 class Variable(ArrayLike, AssignedDerivatives):
@@ -443,9 +442,7 @@ class Variable(ArrayLike, AssignedDerivatives):
         if self._stand_in is None:
             with _MAKING_STAND_INS:
                 if self._stand_in is None:
-                    made = JOINT.staging.stand_in(self._type)
-                    _BY_STAND_IN[id(made)] = self
-                    self._stand_in = made
+                    self._stand_in = JOINT.staging.stand_in(self._type, self)
         return self._stand_in
 
 
