@@ -44,7 +44,7 @@ from autograph.runtime.staging.access.bounds import takes_positions
 from autograph.runtime.staging.builtins.logs import is_logging
 from autograph.runtime.staging.builtins.tqdm_bars import is_writing
 from autograph.runtime.staging.calls.calls import is_plain, mark_unconverted
-from autograph.runtime.staging.context import Context
+from autograph.runtime.staging.context import present_context
 from autograph.runtime.staging.operators import Operators
 from autograph.runtime.staging.policy.loop_options import set_loop_options
 from autograph.runtime.staging.policy.user_classes import operator_methods, writes_unseen
@@ -63,13 +63,12 @@ for _package in (autograph.runtime, autograph.backends):
 
 
 _SOURCES = SourceFiles()
-_CONTEXT = Context()
 
 
 def _make_operators(
     recursive: bool, backend: Any, writes_at_run_time: bool = False, check_bounds: bool = False
 ) -> Operators:
-    made = Operators(backend, _CONTEXT, recursive, writes_at_run_time, check_bounds)
+    made = Operators(backend, present_context, recursive, writes_at_run_time, check_bounds)
     is_never_changed, special_methods = is_plain, operator_methods
     if check_bounds:
         is_never_changed, special_methods = _is_plain_unchecked, _with_items

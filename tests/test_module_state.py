@@ -30,9 +30,6 @@ from tests.rooms import modules
 
 # The state of a thread: what it traces, runs and records.
 THREAD = {
-    "autograph.runtime.heap.journal:Journal",
-    "autograph.runtime.staging.calls.calls_under_way:CallsUnderWay",
-    "autograph.runtime.heap.identities:Identities",
     "autograph.backends.xla.receivers:_Active",
     "autograph.runtime.effects.raising:_Current",
     "autograph.runtime.tracing.recording:_Recording",
@@ -60,7 +57,6 @@ PROCESS = {
     "autograph.runtime.state.variables:_ORDER": "which Variable is older",
     "autograph.runtime.layouts.objects:_KINDS": "what is known of users' classes",
     # What is to go into contexts and arguments: no line is added here.
-    "autograph._api:_CONTEXT": "finds what this thread traces, for the operators of all options",
     "autograph._api:operators": "what `from autograph import operators` in converted source means",
     "autograph._api:_PYTHON": "the operators of plain Python",
     "autograph.runtime.tracing.recording:JOINT": "what backend and runtime are to each other",

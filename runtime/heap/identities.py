@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import threading
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -75,8 +74,8 @@ class Alias:
     stands_in: bool
 
 
-class Identities(threading.local):
-    """What is known of the containers of the program that this thread traces."""
+class Identities:
+    """What is known of the containers of the program that one thread traces."""
 
     def __init__(self) -> None:
         self._known: dict[int, _Known] = {}

@@ -12,7 +12,6 @@ was before, leads to it.
 
 from __future__ import annotations
 
-import threading
 import types
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -229,8 +228,8 @@ class WritesOfAttempt:
         return owner
 
 
-class Journal(threading.local):
-    """What is being traced in this thread.
+class Journal:
+    """What is being traced in one thread.
 
     Attributes:
       watch: what the trace of a compiled function writes outside of staged blocks, if one runs.

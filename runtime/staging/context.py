@@ -1,4 +1,4 @@
-"""`Context`: the per-thread state of the current trace, shared by all operators."""
+"""`Context`: what is known of the program that a thread traces, whatever options its code was converted with."""
 
 from __future__ import annotations
 
@@ -7,11 +7,16 @@ from autograph.runtime.heap.journal import Journal
 from autograph.runtime.layouts.statement_variables import Marks
 from autograph.runtime.staging.calls.calls_under_way import CallsUnderWay
 from autograph.runtime.staging.statements.nones import TestFacts
+from autograph.runtime.tracing.recording import LOCAL
 
 
 class Context:
-    """One for all sets of options: a function that is converted with some may call one that is converted with others,
+    """One in each thread, for all sets of options: a function that is converted with some may call one that is converted with others,
     and what that writes belongs to the same regions.
+
+    Operators are the same in all threads, and hold nothing of a trace. They and their parts are handed `present_context`, and
+    find the context by it each time (`InTrace`). What runs for one statement, a loop's carry say, may hold parts of the context. The
+    outermost call of converted code leaves the context as it found it, with nothing of the program in it (`in_scope`).
 
     Attributes:
       journal: the writes of the blocks that are being traced.
@@ -27,3 +32,11 @@ class Context:
         self.marks = Marks()
         self.facts = TestFacts()
         self.calls = CallsUnderWay()
+
+
+def present_context() -> Context:
+    """The context of this thread, made when it is first asked for."""
+    found: Context | None = LOCAL.context
+    if found is None:
+        found = LOCAL.context = Context()
+    return found

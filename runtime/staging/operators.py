@@ -58,6 +58,7 @@ class Operators(Conditionals, Loops, Items, Calls, Builtins, Lists):
       recursive: whether called functions are converted.
 
     Args:
+      trace: finds the context of the thread that asks.
       writes_at_run_time: whether writes to containers outside the function are operations of the program.
       check_bounds: whether an index that is out of range raises.
     """
@@ -65,61 +66,54 @@ class Operators(Conditionals, Loops, Items, Calls, Builtins, Lists):
     def __init__(
         self,
         backend: Backend,
-        context: Context,
+        trace: Callable[[], Context],
         recursive: bool = True,
         writes_at_run_time: bool = False,
         check_bounds: bool = False,
     ) -> None:
+        super().__init__(trace)
         self.backend = backend
         self.recursive = recursive
         self.converter: Any = None
         self.found_again: tuple[Callable[..., Operators], tuple[Any, ...]] | None = None
-        self.marks = context.marks
-        self.journal = context.journal
-        self.facts = context.facts
-        self.identities = context.identities
-        self.opaque = OpaqueCalls(
-            self.journal, self._is_converted, lambda function: self.converter.writes_unseen(function)
-        )
+        self.opaque = OpaqueCalls(trace, self._is_converted, lambda function: self.converter.writes_unseen(function))
         self.constants = ConstantChoices(self.staged_if, self.call)
         self.recursion = Recursion(
             backend,
-            self.journal,
-            context.calls,
+            trace,
             is_converted=self._is_converted,
             convert=lambda function: self.converter.convert(function),
             checks=self,
         )
         self.bounds = Bounds(backend, self) if check_bounds else None
-        self.iteration = Iteration(backend, self.journal, self.call)
-        self.aliased = AliasedWrites(backend, self.journal, self.identities, self.if_exp, self.staged_if)
-        operations = Operations(backend, self.aliased, self.journal, self.call)
+        self.iteration = Iteration(backend, trace, self.call)
+        self.aliased = AliasedWrites(backend, trace, self.if_exp, self.staged_if)
+        operations = Operations(backend, self.aliased, trace, self.call)
         self.operate, self.in_place, self.asked = operations.operate, operations.in_place, operations.asked
         self.get_attr, self.equals = operations.get_attr, operations.equals
-        nones = Nones(backend, self.facts, self.can_raise_later, self.raise_unless)
+        nones = Nones(backend, trace, self.can_raise_later, self.raise_unless)
         self.is_, self.is_none, self.is_bool = nones.is_, nones.is_none, nones.is_bool
         self.check_present, self.truth_of_optional = nones.check_present, nones.truth_of_optional
         self.python_test = PythonTests(backend, self.asked).python_test
         self.slices, self.masks = Slices(backend), Masks(backend, self.raise_unless)
         self.span = self.slices.span
-        self.list_writes = ListWrites(backend, self.journal, self.if_exp, self.can_raise_later, self.raise_unless)
+        self.list_writes = ListWrites(backend, trace, self.if_exp, self.can_raise_later, self.raise_unless)
         self.rolling = Rolling(
             backend,
-            self.journal,
+            trace,
             self.opaque,
             lambda function: self.converter.python_only(function),
             self.truth,
             self.for_loop,
             self.may_become_traced,
         )
-        self.generators = Generators(backend, self.journal, self.call, self.not_, self.for_stmt)
+        self.generators = Generators(backend, trace, self.call, self.not_, self.for_stmt)
         self.generator_of, self.temporary = self.generators.generator_of, self.generators.temporary
         self.yielded, self.yielded_from = self.generators.yielded, self.generators.yielded_from
         managers = ContextManagers(self.call, self.generators, lambda: len(self.journal.loops))
         attempts = Attempts(
             backend,
-            self.journal,
-            self.marks,
+            trace,
             self.opaque,
             managers,
             staged_if=self.staged_if,
@@ -149,7 +143,7 @@ class Operators(Conditionals, Loops, Items, Calls, Builtins, Lists):
         self.orderings = Orderings(backend, self.call, self.get_item)
         self.writes = ReportedWrites(
             backend,
-            self.journal,
+            trace,
             convert=lambda function: self.converter.convert(function),
             call=self.call,
             checks=self,
@@ -159,12 +153,12 @@ class Operators(Conditionals, Loops, Items, Calls, Builtins, Lists):
             store_attr=self.store_attr,
             remove_attr=self.remove_attr,
         )
-        self.transformed = Transformed(backend, self.journal, self._converted)
-        self.wrappers = Wrappers(backend, self.journal, self.call, self._is_converted)
-        outside = OutsideLists(self.journal, self.call, writes_at_run_time)
+        self.transformed = Transformed(backend, trace, self._converted)
+        self.wrappers = Wrappers(backend, trace, self.call, self._is_converted)
+        outside = OutsideLists(trace, self.call, writes_at_run_time)
         self.call_outside, self.refuse_pending = outside.call_outside, outside.refuse_pending
-        self.logs = Logs(self.journal, backend.is_traced)
-        self.lengths = TracedLengths(backend, self.raise_unless, self.journal)
+        self.logs = Logs(trace, backend.is_traced)
+        self.lengths = TracedLengths(backend, self.raise_unless, trace)
         builtin = self.make_overloads()
         self.bars = TqdmBars(backend, builtin[range])
         derived = DerivedGenerators(

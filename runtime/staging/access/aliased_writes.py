@@ -12,8 +12,8 @@ from autograph.backends.base import Backend
 from autograph.runtime.containers.iterables import UNROLLED_AT_MOST
 from autograph.runtime.containers.padded import Padded
 from autograph.runtime.errors import StagingError
-from autograph.runtime.heap.identities import Alias, Identities, described, refused, refused_read
-from autograph.runtime.heap.journal import Journal
+from autograph.runtime.heap.identities import Alias, described, refused, refused_read
+from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.heap.places import AttributePlace, ContentsPlace
 from autograph.runtime.heap.reach import CONTAINERS, contents
 from autograph.runtime.heap.unknown import can_be_of_unknown_length, is_unknown
@@ -22,7 +22,7 @@ from autograph.runtime.layouts.statement_variables import Snapshot, has_contents
 from autograph.runtime.tracing.locations import user_location, warn
 
 
-class AliasedWrites:
+class AliasedWrites(InTrace):
     """Writes that other names may have to see.
 
     Args:
@@ -32,32 +32,30 @@ class AliasedWrites:
     def __init__(
         self,
         backend: Backend,
-        journal: Journal,
-        identities: Identities,
+        trace: Callable[[], Trace],
         if_exp: Callable[..., Any],
         staged_if: Callable[..., Any],
     ) -> None:
         self._backend = backend
-        self._journal = journal
-        self._identities = identities
+        super().__init__(trace)
         self._if_exp = if_exp
         self._staged_if = staged_if
 
     def writing(self, part: Any, attribute: str | None = None) -> AbstractContextManager[None]:
         """Surrounds a write to a container, or to an attribute of an object."""
-        return _Writing(self, part, attribute) if self._identities.any else nullcontext()
+        return _Writing(self, part, attribute) if self.identities.any else nullcontext()
 
     def begin(self, part: Any) -> list[Alias]:
         """What may be one with a container that is about to be written."""
-        self._identities.note_write(part)
-        aliases = self._identities.aliases(part)
+        self.identities.note_write(part)
+        aliases = self.identities.aliases(part)
         if len(aliases) > UNROLLED_AT_MOST:
             warn_of_many(len(aliases))
         return aliases
 
     def end(self, part: Any, attribute: str | None, before: Any, aliases: Sequence[Alias]) -> None:
         """Write to the aliases of a container that has been written, and held this before."""
-        self._identities.note_contents(part)
+        self.identities.note_contents(part)
         if aliases:
             write = _Write(part, attribute, before, _state(part), user_location())
             for alias in aliases:
@@ -65,7 +63,7 @@ class AliasedWrites:
 
     def around(self, part: Any, method: Callable[..., Any]) -> Callable[..., Any]:
         """A method of a container that writes to it, such that what may be one with it is written too."""
-        if not self._identities.any:
+        if not self.identities.any:
             return method
 
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -116,12 +114,12 @@ class AliasedWrites:
 
     def _touch(self, place: AttributePlace | ContentsPlace, alias: Alias, write: _Write) -> None:
         """Report a write that nothing in the blocks being traced leads to."""
-        if not self._journal.regions and self._journal.watch is None and alias.condition is not True:
+        if not self.journal.regions and self.journal.watch is None and alias.condition is not True:
             reason = refused_read(described(write.part, write.attribute), write.line, alias.where)
-            self._journal.selected.append((place, place.get(), reason))
-        if self._journal.is_interested:
-            self._journal.touch(place)
-        for region in self._journal.regions:
+            self.journal.selected.append((place, place.get(), reason))
+        if self.journal.is_interested:
+            self.journal.touch(place)
+        for region in self.journal.regions:
             if id(place.owner) in region.known:
                 region.kept_elsewhere.append(place.owner)
 
@@ -133,7 +131,7 @@ class AliasedWrites:
             place.set(value)
         else:
             owner[key] = value
-        self._identities.note_contents(owner)
+        self.identities.note_contents(owner)
 
     def _replace(self, alias: Alias, write: _Write) -> None:
         """Write what does not keep the keys, or the number of items."""
@@ -144,7 +142,7 @@ class AliasedWrites:
             place = ContentsPlace(other)
             self._touch(place, alias, write)
             place.set(held)
-            self._identities.note_contents(other)
+            self.identities.note_contents(other)
 
         if fits and alias.condition is True:
             replace()
@@ -165,7 +163,7 @@ class AliasedWrites:
             keys = [write.attribute]
         if keys is None and not can_be_of_unknown_length(alias.part):  # nor which attributes there are
             raise refused(subject, write.line, alias.where, "another variable refers to")
-        if not self._journal.make_unknown(alias.part, refused_read(subject, write.line, alias.where), keys):
+        if not self.journal.make_unknown(alias.part, refused_read(subject, write.line, alias.where), keys):
             raise refused(subject, write.line, alias.where, "another variable refers to")
 
 

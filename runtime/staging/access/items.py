@@ -15,7 +15,6 @@ from autograph.backends.base import Backend
 from autograph.runtime.containers.padded_arrays import PaddedArray
 from autograph.runtime.containers.padded_gathers import written_at
 from autograph.runtime.errors import StagingError
-from autograph.runtime.heap.journal import Journal
 from autograph.runtime.heap.places import MUTABLE_CONTAINERS, AttributePlace, ContentsPlace
 from autograph.runtime.heap.reach import array_written
 from autograph.runtime.layouts.one_of import OneOf, each
@@ -43,7 +42,6 @@ class Items(Lookups):
     """The operators for writes, which need the attributes below from the object that they are mixed into."""
 
     backend: Backend
-    journal: Journal
     call: Callable[[Any], Any]
     in_place: Callable[[str, Any, Any], Any]
     get_attr: Callable[[Any, str], Any]

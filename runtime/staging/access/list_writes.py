@@ -12,13 +12,13 @@ from autograph.runtime.containers.iterables import UNROLLED_AT_MOST
 from autograph.runtime.containers.padded import are_alike
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.errors import StagingError
-from autograph.runtime.heap.journal import Journal
+from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.staging.access.aliased_writes import warn_of_many
 from autograph.runtime.staging.access.operations import user_method
 from autograph.runtime.tracing.locations import user_location
 
 
-class ListWrites:
+class ListWrites(InTrace):
     """Writes of lists at traced indices.
 
     Args:
@@ -29,13 +29,13 @@ class ListWrites:
     def __init__(
         self,
         backend: Backend,
-        journal: Journal,
+        trace: Callable[[], Trace],
         if_exp: Callable[..., Any],
         can_raise_later: Callable[[], bool],
         raise_unless: Callable[..., None],
     ) -> None:
         self.backend = backend
-        self.journal = journal
+        super().__init__(trace)
         self.if_exp = if_exp
         self.can_raise_later = can_raise_later
         self.raise_unless = raise_unless

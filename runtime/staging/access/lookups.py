@@ -21,8 +21,7 @@ from autograph.runtime.containers.padded_rules import as_padded_array
 from autograph.runtime.containers.parts import parts_of
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.errors import StagingError
-from autograph.runtime.heap.identities import Identities
-from autograph.runtime.heap.journal import Journal
+from autograph.runtime.heap.in_trace import InTrace
 from autograph.runtime.layouts.one_of import CODE, MOST_CANDIDATES, OneOf, each, each_purely
 from autograph.runtime.layouts.optional import Optional, held_in, is_known, present_in, resolved, used
 from autograph.runtime.layouts.statement_variables import has_contents, holds_traced
@@ -38,11 +37,10 @@ _NUMBERS = (bool, int, float)
 _CONTAINERS = frozenset([list, tuple, dict, str, np.ndarray])
 
 
-class Lookups:
+class Lookups(InTrace):
     """The operator for reads of items. Needs ``backend``, ``call``, ``identities`` and ``slices`` from the object it is mixed into."""
 
     backend: Backend
-    journal: Journal
     call: Callable[[Any], Any]
     refuse_pending: Callable[[Any], None]
     raise_unless: Callable[..., None]
@@ -51,7 +49,6 @@ class Lookups:
     bounds: Bounds | None
     slices: Slices
     masks: Masks
-    identities: Identities
     list_writes: ListWrites
 
     def get_item(self, target: Any, key: Any) -> Any:

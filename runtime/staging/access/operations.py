@@ -17,7 +17,7 @@ from autograph.runtime.code.library_table import is_library
 from autograph.runtime.containers.orderings import all_scalars_some_traced, is_better
 from autograph.runtime.containers.traced_lists import is_traced_list
 from autograph.runtime.heap.cached_reads import CachedRead, cached_refusal
-from autograph.runtime.heap.journal import Journal
+from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.heap.places import MUTABLE_CONTAINERS, ContentsPlace
 from autograph.runtime.heap.reach import array_written
 from autograph.runtime.layouts.statement_variables import holds_traced, tested
@@ -92,17 +92,19 @@ def _are_alike_containers(left: Any, right: Any) -> bool:
     return not is_traced_list(left) and not is_traced_list(right)
 
 
-class Operations:
+class Operations(InTrace):
     """The operators for operators and for reads of attributes.
 
     Args:
       call: what to call in place of a function.
     """
 
-    def __init__(self, backend: Backend, aliased: AliasedWrites, journal: Journal, call: Callable[[Any], Any]) -> None:
+    def __init__(
+        self, backend: Backend, aliased: AliasedWrites, trace: Callable[[], Trace], call: Callable[[Any], Any]
+    ) -> None:
         self.backend = backend
         self.aliased = aliased
-        self.journal = journal
+        super().__init__(trace)
         self.call = call
 
     def operate(self, symbol: str, *operands: Any) -> Any:

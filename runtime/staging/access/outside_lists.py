@@ -10,7 +10,8 @@ import jax
 from autograph.backends.base import NotRollable
 from autograph.runtime.effects.callbacks import py_function
 from autograph.runtime.errors import StagingError
-from autograph.runtime.heap.journal import Journal, is_mutating_method
+from autograph.runtime.heap.in_trace import InTrace, Trace
+from autograph.runtime.heap.journal import is_mutating_method
 from autograph.runtime.layouts.statement_variables import has_contents
 from autograph.runtime.state.processes import is_one_of_several
 from autograph.runtime.tracing.locations import user_location, warn
@@ -19,7 +20,7 @@ from autograph.runtime.tracing.recording import LOCAL, is_recording
 _GIVING = frozenset({"pop", "popleft", "popitem", "setdefault"})
 
 
-class OutsideLists:
+class OutsideLists(InTrace):
     """The operator for such writes.
 
     Args:
@@ -27,8 +28,8 @@ class OutsideLists:
       writes_at_run_time: whether they are operations of the program (`Feature.LISTS`).
     """
 
-    def __init__(self, journal: Journal, call: Callable[[Any], Any], writes_at_run_time: bool) -> None:
-        self.journal = journal
+    def __init__(self, trace: Callable[[], Trace], call: Callable[[Any], Any], writes_at_run_time: bool) -> None:
+        super().__init__(trace)
         self.call = call
         self.writes_at_run_time = writes_at_run_time
 

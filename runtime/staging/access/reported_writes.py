@@ -12,7 +12,7 @@ import jax
 from autograph.backends.base import Backend
 from autograph.runtime.code.pure_python import written_in_c
 from autograph.runtime.containers.traced_lists import TracedList
-from autograph.runtime.heap.journal import Journal
+from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.heap.places import MUTABLE_CONTAINERS, ContentsPlace
 
 _NO_DEFAULT = object()
@@ -22,7 +22,7 @@ _OF_CONTENTS = frozenset(
 )
 
 
-class ReportedWrites:
+class ReportedWrites(InTrace):
     """The operators for such calls.
 
     Args:
@@ -36,7 +36,7 @@ class ReportedWrites:
     def __init__(
         self,
         backend: Backend,
-        journal: Journal,
+        trace: Callable[[], Trace],
         *,
         convert: Callable[[types.FunctionType], types.FunctionType],
         call: Callable[[Any], Any],
@@ -48,7 +48,7 @@ class ReportedWrites:
         remove_attr: Callable[[Any, str, Callable[[str], None]], None],
     ) -> None:
         self.backend = backend
-        self.journal = journal
+        super().__init__(trace)
         self.convert = convert
         self.call = call
         self.checks = checks

@@ -21,17 +21,16 @@ from autograph.runtime.containers.padded_arrays import PaddedArray
 from autograph.runtime.containers.traced_deques import TracedDeque
 from autograph.runtime.containers.traced_lists import EmptyListError, TracedList, is_array_list
 from autograph.runtime.errors import StagingError
-from autograph.runtime.heap.journal import Journal
+from autograph.runtime.heap.in_trace import InTrace
 from autograph.runtime.layouts.optional import Optional, held_in
 from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import JOINT
 
 
-class Lists:
+class Lists(InTrace):
     """The operator for new lists. Needs ``backend`` and ``journal`` from the object it is mixed into."""
 
     backend: Backend
-    journal: Journal
     refuse_pending: Callable[[Any], None]
     raise_unless: Callable[..., None]
     can_raise_later: Callable[[], bool]

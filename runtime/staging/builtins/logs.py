@@ -13,7 +13,7 @@ from typing import Any
 import jax
 
 from autograph.runtime.effects.callbacks import do_at_run_time
-from autograph.runtime.heap.journal import Journal
+from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.tracing.locations import level_from_here, user_globals, user_position_now
 
 _LEVELS = types.MappingProxyType(
@@ -38,16 +38,16 @@ def is_logging(owner: Any, name: str) -> bool:
     return name in _NAMES and (owner is logging or isinstance(owner, logging.Logger | logging.LoggerAdapter))
 
 
-class Logs:
+class Logs(InTrace):
     """Finds functions that log or warn among what is called.
 
     Args:
-      journal: knows whether a staged statement is being traced.
+      trace: of which the journal knows whether a staged statement is being traced.
       is_traced: whether a value is.
     """
 
-    def __init__(self, journal: Journal, is_traced: Callable[[Any], bool]) -> None:
-        self._journal = journal
+    def __init__(self, trace: Callable[[], Trace], is_traced: Callable[[Any], bool]) -> None:
+        super().__init__(trace)
         self._is_traced = is_traced
 
     def overloads(self) -> Mapping[Any, Callable[..., Any]]:
@@ -83,7 +83,7 @@ class Logs:
         return call
 
     def _happens_later(self, content: Any) -> bool:
-        return self._journal.is_open or any(map(self._is_traced, jax.tree_util.tree_leaves(content)))
+        return self.journal.is_open or any(map(self._is_traced, jax.tree_util.tree_leaves(content)))
 
 
 def _log(logger: Any, name: str, *args: Any, **kwargs: Any) -> None:

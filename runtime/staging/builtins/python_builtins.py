@@ -32,7 +32,7 @@ from autograph.runtime.effects.callbacks import print as show
 from autograph.runtime.effects.raise_sites import DeferredText, text_of_error
 from autograph.runtime.effects.raising import is_after_raise, remade
 from autograph.runtime.errors import StagingError
-from autograph.runtime.heap.journal import Journal
+from autograph.runtime.heap.in_trace import InTrace
 from autograph.runtime.heap.unknown import check_known
 from autograph.runtime.layouts.one_of import OneOf, each_purely
 from autograph.runtime.layouts.optional import Optional
@@ -56,7 +56,7 @@ _CALLING = (
 )
 
 
-class Builtins:
+class Builtins(InTrace):
     """The overloads, by builtin.
 
     Needs ``backend``, ``convert_function``, ``with_converted_functions``, and the operators for ``if`` and ``for``, from the
@@ -67,7 +67,6 @@ class Builtins:
     orderings: Orderings
     reductions: Reductions
     generators: Generators
-    journal: Journal
     convert_function: Callable[[Any], Any]
     suppress: Callable[..., Any]
     text_now: Callable[..., Any]

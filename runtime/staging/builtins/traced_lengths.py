@@ -27,7 +27,7 @@ from autograph.runtime.containers.padded_functions import TABLE, rule_of
 from autograph.runtime.containers.padded_gathers import unique_of
 from autograph.runtime.containers.padded_rules import as_padded_array
 from autograph.runtime.errors import StagingError
-from autograph.runtime.heap.journal import Journal
+from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.layouts.list_room import OutOfRoom, Room
 from autograph.runtime.layouts.statement_variables import value_of
 from autograph.runtime.tracing.locations import user_location
@@ -56,18 +56,18 @@ class ArrayRoom(Room):
         )
 
 
-class TracedLengths:
+class TracedLengths(InTrace):
     """The overloads of functions that make such arrays, and the calls of others with such arguments.
 
     Args:
       raise_unless: of `Raising`.
-      journal: tells whether Python could run what is being staged.
+      trace: of which the journal tells whether Python could run what is being staged.
     """
 
-    def __init__(self, backend: Backend, raise_unless: Callable[..., None], journal: Journal) -> None:
+    def __init__(self, backend: Backend, raise_unless: Callable[..., None], trace: Callable[[], Trace]) -> None:
         self.backend = backend
         self.raise_unless = raise_unless
-        self.journal = journal
+        super().__init__(trace)
 
     def overloads(self) -> Mapping[Any, Callable[..., Any]]:
         """For functions of `jax.numpy` and NumPy, what makes an array of traced length where that is needed."""

@@ -20,7 +20,8 @@ from autograph.runtime.containers.orderings import Orderings
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.effects.raising import CURRENT, through_control_flow
 from autograph.runtime.errors import ConversionError
-from autograph.runtime.heap.journal import ContentsPlace, Journal, is_mutating_method
+from autograph.runtime.heap.in_trace import InTrace
+from autograph.runtime.heap.journal import ContentsPlace, is_mutating_method
 from autograph.runtime.heap.list_outputs import as_argument
 from autograph.runtime.layouts.one_of import OneOf
 from autograph.runtime.layouts.statement_variables import has_contents
@@ -46,14 +47,13 @@ _CONTROL_FLOW = frozenset(["cond", "switch", "while_loop", "fori_loop"])
 _UNCONVERTED = "__autograph_do_not_convert__"
 
 
-class Calls:
+class Calls(InTrace):
     """The operator for calls.
 
     Needs ``backend``, ``converter``, ``recursive`` and ``builtins`` from what it is mixed into.
     """
 
     backend: Backend
-    journal: Journal
     aliased: AliasedWrites
     converter: Any
     recursive: bool

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 import types
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from autograph.backends.base import LeafType
 from autograph.backends.recursive import FunctionBody
 from autograph.runtime.containers.parts import parts_of
 from autograph.runtime.effects.raising import CURRENT
+from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.layouts.kinds import Array, Layout, leaves_of
 from autograph.runtime.layouts.statement_variables import flatten
 from autograph.runtime.staging.calls.recursive_state import CarriedState
@@ -106,8 +106,8 @@ class Activation:
         self.is_called = False
 
 
-class CallsUnderWay(threading.local):
-    """The calls under way in this thread of functions that may call themselves.
+class CallsUnderWay:
+    """The calls under way in one thread of functions that may call themselves.
 
     Attributes:
       active: outermost first.
@@ -156,6 +156,28 @@ class CallsUnderWay(threading.local):
 
     def known_of(self, signature: Signature) -> Known | None:
         return next((known for other, known in self.found if other.is_same(signature)), None)
+
+
+class TraceOfCalls(Trace, Protocol):
+    """A trace, with the calls under way in it."""
+
+    calls: CallsUnderWay
+
+
+class InTraceOfCalls(InTrace):
+    """What asks for the calls under way, too.
+
+    Attributes:
+      calls: the functions that are being traced and may call themselves.
+    """
+
+    def __init__(self, trace: Callable[[], TraceOfCalls]) -> None:
+        super().__init__(trace)
+        self._trace_of_calls = trace
+
+    @property
+    def calls(self) -> CallsUnderWay:
+        return self._trace_of_calls().calls
 
 
 class Call:

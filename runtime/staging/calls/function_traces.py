@@ -9,7 +9,7 @@ from autograph.backends.base import Backend, Traced
 from autograph.backends.recursive import FunctionBody
 from autograph.runtime.containers.parts import parts_of
 from autograph.runtime.errors import StagingError
-from autograph.runtime.heap.journal import Journal, key_of
+from autograph.runtime.heap.journal import key_of
 from autograph.runtime.layouts.describe import describe, typed
 from autograph.runtime.layouts.join import Joiner, injected, with_numbers
 from autograph.runtime.layouts.kinds import ABSENT, Array, Layout, leaves_of
@@ -19,9 +19,10 @@ from autograph.runtime.staging.calls.calls_under_way import (
     NUMBERS,
     Activation,
     Call,
-    CallsUnderWay,
+    InTraceOfCalls,
     Known,
     Marker,
+    TraceOfCalls,
     containers_in,
 )
 from autograph.runtime.staging.policy.recursive_code import cells_of
@@ -33,10 +34,10 @@ _PASSES = 8
 class Checks(Protocol):
     """What is needed of the operators."""
 
-    identities: Any
-
     def tries(self) -> int: ...
     def is_raised_by(self, region: Any, error: BaseException) -> bool: ...
+    @property
+    def identities(self) -> Any: ...
     def record_raise(self, error: BaseException, region: Any) -> None: ...
     def ended_by(self, error: BaseException) -> None: ...
     def end_block(self) -> None: ...
@@ -44,11 +45,12 @@ class Checks(Protocol):
     def raise_unless(self, condition: Any, error: Callable[[], BaseException]) -> None: ...
 
 
-class FunctionTraces:
+class FunctionTraces(InTraceOfCalls):
     """Traces functions that may call themselves."""
 
-    def __init__(self, backend: Backend, journal: Journal, calls: CallsUnderWay, checks: Checks) -> None:
-        self._backend, self._journal, self._calls, self._checks = backend, journal, calls, checks
+    def __init__(self, backend: Backend, trace: Callable[[], TraceOfCalls], checks: Checks) -> None:
+        super().__init__(trace)
+        self._backend, self._checks = backend, checks
 
     def body(self, active: Activation, call: Call) -> FunctionBody | None:
         """The function as a program, traced until the type of its result no longer changes."""
@@ -118,7 +120,7 @@ class FunctionTraces:
         known, checks = active.known, self._checks
         assert known is not None
         snapshot = Snapshot((call.function,), ())
-        region = self._journal.open((), checks.tries())
+        region = self.journal.open((), checks.tries())
         region.entry = snapshot
         region.known = identities = checks.identities.inside()
         layouts: list[Layout] = []
@@ -126,7 +128,7 @@ class FunctionTraces:
         cells: list[CellVariable] = []
         living: list[Any] = []
         own: list[bool] = []
-        active.regions = len(self._journal.regions)
+        active.regions = len(self.journal.regions)
 
         def run(*operands: Any) -> list[Any]:
             active.place = JOINT.staging.place()
@@ -167,13 +169,13 @@ class FunctionTraces:
         types = [*(type for type in active.signature.types if type is not None), *known.state.types()]
         traced = Traced(None, ())
         try:
-            with self._calls.under_way(active):
+            with self.calls.under_way(active):
                 traced = self._backend.trace(run, types)
         finally:
             checks.identities.leave(identities)
             snapshot.restore()
             roots = (call.function, *snapshot.functions, *snapshot.reachable(), *call.containers())
-            living = self._journal.close(region, roots)
+            living = self.journal.close(region, roots)
             checks.identities.refresh()
         # As long as no result is known, what a path leaves that ends early is made up.
         if active.is_called and known.layout is not None:

@@ -26,7 +26,6 @@ from autograph.backends.recursive import FunctionBody, RecursionSpec
 from autograph.runtime.containers.parts import parts_of
 from autograph.runtime.effects.raising import CURRENT
 from autograph.runtime.errors import StagingError
-from autograph.runtime.heap.journal import Journal
 from autograph.runtime.layouts.describe import unflatten
 from autograph.runtime.layouts.kinds import Static, leaves_of
 from autograph.runtime.layouts.list_room import Room
@@ -35,10 +34,11 @@ from autograph.runtime.staging.calls.calls_under_way import (
     NUMBERS,
     Activation,
     Call,
-    CallsUnderWay,
+    InTraceOfCalls,
     Known,
     Marker,
     Signature,
+    TraceOfCalls,
     containers_in,
     identity_of,
     is_same_value,
@@ -65,25 +65,23 @@ class _Again(BaseException):
     """
 
 
-class Recursion:
+class Recursion(InTraceOfCalls):
     """The part of the operator for calls that knows functions which call themselves."""
 
     def __init__(
         self,
         backend: Backend,
-        journal: Journal,
-        calls: CallsUnderWay,
+        trace: Callable[[], TraceOfCalls],
         is_converted: Callable[[types.FunctionType], bool],
         convert: Callable[[types.FunctionType], types.FunctionType],
         checks: Checks,
     ) -> None:
         self.backend = backend
-        self.journal = journal
-        self.calls = calls
+        super().__init__(trace)
         self._is_converted = is_converted
         self._convert = convert
         self._checks = checks
-        self._traces = FunctionTraces(backend, journal, calls, checks)
+        self._traces = FunctionTraces(backend, trace, checks)
 
     def of(self, called: Any, found: Callable[..., Any]) -> Callable[..., Any]:
         """``found``, which runs in place of ``called``, such that it may call itself under traced conditions."""

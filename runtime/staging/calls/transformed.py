@@ -20,7 +20,7 @@ import jax
 from autograph.backends.base import Backend
 from autograph.runtime.code.library_table import is_library
 from autograph.runtime.effects.raising import CURRENT, through_control_flow
-from autograph.runtime.heap.journal import Journal
+from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.heap.leaked_tracers import refuse_writes, take_back_leaks
 from autograph.runtime.tracing.locations import is_internal
 from autograph.runtime.tracing.recording import LOCAL
@@ -54,18 +54,18 @@ class Memory:
         self._made.pop(id(value), None)
 
 
-class Transformed:
+class Transformed(InTrace):
     """Wrappers made again around converted functions, each once, so that what it keeps (compiled programs) is kept.
 
     Args:
       backend: knows JAX's own transforms.
-      journal: knows what is written while a function is traced.
+      trace: of which the journal knows what is written while a function is traced.
       convert: what is called in place of a function of the user's.
     """
 
-    def __init__(self, backend: Backend, journal: Journal, convert: Callable[[Any], Any]) -> None:
+    def __init__(self, backend: Backend, trace: Callable[[], Trace], convert: Callable[[Any], Any]) -> None:
         self._backend = backend
-        self._journal = journal
+        super().__init__(trace)
         self._converted = convert
         self._eager = Memory()
         self._of_frames: weakref.WeakKeyDictionary[Any, dict[bool, Memory]] = weakref.WeakKeyDictionary()
@@ -131,8 +131,8 @@ class Transformed:
 
         @functools.wraps(converted)
         def call(*args: Any, **kwargs: Any) -> Any:
-            is_staged = self._journal.is_open
-            with self._journal.watching() as watch:
+            is_staged = self.journal.is_open
+            with self.journal.watching() as watch:
                 try:
                     result = converted(*args, **kwargs)
                 except BaseException:

@@ -11,7 +11,7 @@ import numpy as np
 
 from autograph.runtime.code.library_table import TABLE, full_name, is_library
 from autograph.runtime.errors import StagingError
-from autograph.runtime.heap.journal import Journal
+from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.heap.places import MUTABLE_CONTAINERS, ContentsPlace
 from autograph.runtime.heap.reach import AT_MOST, Reach, TooMuch, augments, values_used
 from autograph.runtime.layouts.statement_variables import has_contents
@@ -26,22 +26,22 @@ _WITHOUT_CODE = (
 )
 
 
-class OpaqueCalls:
+class OpaqueCalls(InTrace):
     """The part of the operator for calls that sees what unconverted code writes.
 
     Args:
-      journal: is told of the writes.
+      trace: of which the journal is told of the writes.
       is_converted: whether a function is what a conversion has made.
       writes_unseen: whether methods that write, and that nothing in the program calls, may run in a converted function.
     """
 
     def __init__(
         self,
-        journal: Journal,
+        trace: Callable[[], Trace],
         is_converted: Callable[[types.FunctionType], bool],
         writes_unseen: Callable[[types.FunctionType], bool],
     ) -> None:
-        self._journal = journal
+        super().__init__(trace)
         self._has_been_converted = is_converted
         self._writes_unseen = writes_unseen
 
@@ -86,7 +86,7 @@ class OpaqueCalls:
         self, called: Any, found: Callable[..., Any], roots: Callable[[Any], Iterable[Any]] = lambda called: (called,)
     ) -> Callable[..., Any]:
         def call(*args: Any, **kwargs: Any) -> Any:
-            if not self._journal.compares:
+            if not self.journal.compares:
                 return found(*args, **kwargs)
             try:
                 reach = Reach((*roots(called), *args, *kwargs.values()))
@@ -96,7 +96,7 @@ class OpaqueCalls:
                 return found(*args, **kwargs)
             finally:
                 for place, held in reach.changes():
-                    self._journal.note(place, held)
+                    self.journal.note(place, held)
 
         is_function = isinstance(found, types.FunctionType | types.MethodType)  # libraries ask for their signatures
         return functools.wraps(found, updated=())(call) if is_function else call
@@ -134,7 +134,7 @@ class OpaqueCalls:
     def _is_opaque_method(self, called: types.MethodType, found: Any) -> bool:
         owner, function = called.__self__, called.__func__
         if isinstance(owner, MUTABLE_CONTAINERS) and is_library(function):
-            self._journal.touch(ContentsPlace(owner))  # a `Counter`, say
+            self.journal.touch(ContentsPlace(owner))  # a `Counter`, say
         return not self._is_converted(found) and not is_internal(function.__code__.co_filename) and _may_write(function)
 
     def _is_converted(self, found: Any) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 
 from autograph.backends.base import Backend
 from autograph.runtime.errors import StagingError
-from autograph.runtime.heap.journal import Journal
+from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.tracing.locations import user_location
 
 CACHE: Any = type(functools.lru_cache(lambda: None))
@@ -24,7 +24,7 @@ _MANAGER = contextlib.contextmanager(lambda: iter(())).__code__
 _NUMBERS = (bool, int, float, complex, np.ndarray, np.generic)
 
 
-class Wrappers:
+class Wrappers(InTrace):
     """Calls of what `functools` and `contextlib` have made.
 
     Args:
@@ -35,12 +35,12 @@ class Wrappers:
     def __init__(
         self,
         backend: Backend,
-        journal: Journal,
+        trace: Callable[[], Trace],
         call: Callable[[Any], Any],
         is_converted: Callable[[types.FunctionType], bool],
     ) -> None:
         self.backend = backend
-        self.journal = journal
+        super().__init__(trace)
         self.call = call
         self.is_converted = is_converted
 

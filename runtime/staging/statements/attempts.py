@@ -25,11 +25,12 @@ from autograph.backends.exceptions import RaiseSite
 from autograph.runtime.effects.raise_sites import Site
 from autograph.runtime.effects.raising import CURRENT, chosen, remade
 from autograph.runtime.errors import StagingError
-from autograph.runtime.heap.journal import Journal, WritesOfAttempt
+from autograph.runtime.heap.in_trace import InTrace, Trace
+from autograph.runtime.heap.journal import WritesOfAttempt
 from autograph.runtime.heap.moments import Moment
 from autograph.runtime.heap.places import Place
 from autograph.runtime.heap.reach import same
-from autograph.runtime.layouts.statement_variables import CellVariable, Marks, Snapshot, Variable, find_variables
+from autograph.runtime.layouts.statement_variables import CellVariable, Snapshot, Variable, find_variables
 from autograph.runtime.staging.policy.opaque import OpaqueCalls
 from autograph.runtime.staging.statements.managers import ContextManagers
 from autograph.runtime.staging.statements.raises import BothRaise
@@ -147,7 +148,7 @@ class Attempt:
         return next(k for k, handler in enumerate(self._handlers) if handler.takes(thrown.site.kind))
 
 
-class Attempts:
+class Attempts(InTrace):
     """The operators for ``try``, and for ``with``, which is one.
 
     Args:
@@ -158,8 +159,7 @@ class Attempts:
     def __init__(
         self,
         backend: Backend,
-        journal: Journal,
-        marks: Marks,
+        trace: Callable[[], Trace],
         opaque: OpaqueCalls,
         managers: ContextManagers,
         staged_if: Callable[..., Any],
@@ -167,8 +167,7 @@ class Attempts:
         end_block: Callable[[], None],
     ) -> None:
         self._backend = backend
-        self._journal = journal
-        self._marks = marks
+        super().__init__(trace)
         self._opaque = opaque
         self._managers = managers
         self._staged_if = staged_if
@@ -176,7 +175,7 @@ class Attempts:
         self._end_block = end_block
 
     def _moment(self, variables: Sequence[Variable], writes: WritesOfAttempt, place: Any) -> Moment:
-        return Moment(variables, writes, self._marks, place, self._journal.note_read)
+        return Moment(variables, writes, self.marks, place, self.journal.note_read)
 
     def goes_on(self) -> Any:
         """Whether no exception that a handler catches has been raised where this runs; traced, if only the run knows."""
@@ -344,7 +343,7 @@ class _Statement:
     def _attempted(self, body: Thunk, handlers: Sequence[Handler]) -> Iterator[_Attempted]:
         """Run the body: its value or the exception that it has certainly come to, and what may have been raised before."""
         operators = self.operators
-        with operators._journal.attempting() as writes:
+        with operators.journal.attempting() as writes:
             attempt = Attempt(handlers, self.seen, writes, operators._moment)
 
             def catches(site: RaiseSite) -> bool:
@@ -422,7 +421,7 @@ class _Statement:
             return self._block(handler.run, error)
 
     def _restore(self, thrown: Thrown, payload: Sequence[Any]) -> None:
-        journal = self.operators._journal
+        journal = self.operators.journal
 
         def write(place: Any, value: Any) -> None:
             if not same(place.get(), value):

@@ -15,14 +15,13 @@ from autograph.backends.base import Backend
 from autograph.runtime.containers.parts import lists_in_arrays, parts_of, unstack_lists
 from autograph.runtime.effects.raising import CURRENT, gathered
 from autograph.runtime.errors import StagingError
-from autograph.runtime.heap.identities import Identities
-from autograph.runtime.heap.journal import ContentsPlace, Journal, Place, key_of
+from autograph.runtime.heap.in_trace import InTrace
+from autograph.runtime.heap.journal import ContentsPlace, Place, key_of
 from autograph.runtime.heap.reach import CONTAINERS
 from autograph.runtime.layouts.kinds import Maybe
 from autograph.runtime.layouts.optional import Optional, held_in
 from autograph.runtime.layouts.statement_variables import (
     UNBOUND,
-    Marks,
     Slot,
     Snapshot,
     Variable,
@@ -35,25 +34,21 @@ from autograph.runtime.staging.policy.opaque import OpaqueCalls
 from autograph.runtime.staging.policy.plain_code import is_plain_arithmetic
 from autograph.runtime.staging.statements.joined_parts import EndParts, JoinedParts
 from autograph.runtime.staging.statements.joins import RAISES, RESULT, BranchEnd, Join, side_of
-from autograph.runtime.staging.statements.nones import Facts, TestFacts, narrowed
+from autograph.runtime.staging.statements.nones import Facts, narrowed
 from autograph.runtime.staging.statements.statement_records import record_branch
 from autograph.runtime.tracing.locations import most_called, user_location
 
 Thunk = Callable[[], Any]
 
 
-class Conditionals:
+class Conditionals(InTrace):
     """The operators for two-way choices.
 
     Needs ``backend``, ``marks`` and ``journal`` from the object it is mixed into.
     """
 
     backend: Backend
-    identities: Identities
-    marks: Marks
-    facts: TestFacts
     asked: Callable[[Any], Any]
-    journal: Journal
     opaque: OpaqueCalls
     record_raise: Callable[..., None]
     ended_by: Callable[[BaseException], None]

@@ -17,7 +17,7 @@ from typing import Any
 
 from autograph.backends.base import Backend, NotRollable
 from autograph.runtime.errors import StagingError
-from autograph.runtime.heap.journal import Journal
+from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.layouts.loop_bodies import LoopBody
 from autograph.runtime.layouts.optional import Optional, held_in
 from autograph.runtime.layouts.statement_variables import CellVariable
@@ -54,7 +54,7 @@ class Source:
     is_temporary: bool = False
 
 
-class Generators:
+class Generators(InTrace):
     """The operators for generator functions.
 
     Args:
@@ -66,13 +66,13 @@ class Generators:
     def __init__(
         self,
         backend: Backend,
-        journal: Journal,
+        trace: Callable[[], Trace],
         call: Callable[[Any], Any],
         not_: Callable[[Any], Any],
         for_stmt: Callable[..., Any],
     ) -> None:
         self.backend = backend
-        self.journal = journal
+        super().__init__(trace)
         self.call = call
         self.not_ = not_
         self.for_stmt = for_stmt

@@ -8,22 +8,22 @@ from typing import Any
 from autograph.backends.base import Backend
 from autograph.runtime.containers.iterables import StagedRange
 from autograph.runtime.errors import StagingError
-from autograph.runtime.heap.journal import Journal
+from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.staging.access.operations import user_method
 from autograph.runtime.staging.policy.loop_options import LoopOptions
 from autograph.runtime.tracing.locations import user_location
 
 
-class Iteration:
+class Iteration(InTrace):
     """Iterates as Python does, through the converted methods of users' classes.
 
     Args:
       call: what to call in place of a function (`Calls.call`).
     """
 
-    def __init__(self, backend: Backend, journal: Journal, call: Callable[[Any], Any]) -> None:
+    def __init__(self, backend: Backend, trace: Callable[[], Trace], call: Callable[[Any], Any]) -> None:
         self.backend = backend
-        self.journal = journal
+        super().__init__(trace)
         self.call = call
 
     def items(self, iterable: Any, options: LoopOptions) -> Iterator[Any]:

@@ -11,9 +11,8 @@ from typing import Any
 from autograph.backends.base import Backend, NotRollable
 from autograph.runtime.containers.iterables import StagedIterable, StagedRange, as_staged, to_be_staged
 from autograph.runtime.heap.copies import Copies, Watch
-from autograph.runtime.heap.journal import Journal
 from autograph.runtime.layouts.list_room import GrowthUnknown, OutOfRoom
-from autograph.runtime.layouts.statement_variables import Marks, Slot, Snapshot, find_variables
+from autograph.runtime.layouts.statement_variables import Slot, Snapshot, find_variables
 from autograph.runtime.staging.policy import loop_options as options_of_loops
 from autograph.runtime.staging.policy.cells import cell_values, leaves_reached
 from autograph.runtime.staging.policy.loop_options import NO_OPTIONS, LoopOptions, make_options, set_loop_options
@@ -33,8 +32,6 @@ class Loops(Raising):
     """The operators for loops. Needs ``backend``, ``marks`` and ``staged_if`` from the object it is mixed into."""
 
     backend: Backend
-    marks: Marks
-    journal: Journal
     opaque: OpaqueCalls
     iteration: Iteration
     rolling: Rolling

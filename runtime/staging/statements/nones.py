@@ -14,6 +14,7 @@ import numpy as np
 
 from autograph.backends.base import Backend
 from autograph.runtime.errors import StagingError
+from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.heap.unknown import check_known
 from autograph.runtime.layouts.optional import Optional, held_in, is_known, knowing, present_in
 from autograph.runtime.layouts.statement_variables import Snapshot, tested
@@ -49,7 +50,7 @@ class TestFacts:
         return ((), ()) if entry is None or entry[0]() is not test else entry[1:]
 
 
-class Nones:
+class Nones(InTrace):
     """The operator for ``is None``.
 
     Args:
@@ -59,12 +60,12 @@ class Nones:
     def __init__(
         self,
         backend: Backend,
-        facts: TestFacts,
+        trace: Callable[[], Trace],
         can_raise_later: Callable[[], bool],
         raise_unless: Callable[..., None],
     ) -> None:
         self.backend = backend
-        self.facts = facts
+        super().__init__(trace)
         self.can_raise_later = can_raise_later
         self.raise_unless = raise_unless
 

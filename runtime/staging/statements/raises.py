@@ -30,7 +30,7 @@ from autograph.runtime.effects.raise_sites import (
 from autograph.runtime.effects.raising import CURRENT, Scope, Tried, catching, leave, leaving_refused, remade
 from autograph.runtime.errors import StagingError, TooLargeIntError, describe_location
 from autograph.runtime.heap.holders import within_reach
-from autograph.runtime.heap.identities import Identities
+from autograph.runtime.heap.in_trace import InTrace
 from autograph.runtime.heap.journal import AttributePlace, Journal
 from autograph.runtime.heap.list_outputs import CountedList, with_plain_lists
 from autograph.runtime.heap.unknown import is_unknown
@@ -67,15 +67,13 @@ class BothRaise(Exception):
     """Ends a block after a staged statement whose branches both raise: nothing after it runs."""
 
 
-class Raising:
+class Raising(InTrace):
     """The operators for ``raise`` and ``assert``.
 
     Needs ``backend``, ``journal``, ``staged_if`` and ``call`` of what it is mixed into.
     """
 
     backend: Backend
-    journal: Journal
-    identities: Identities
     staged_if: Any
     call: Callable[[Any], Any]
     asked: Callable[[Any], Any]

@@ -20,7 +20,7 @@ from autograph.runtime.code.library_table import TABLE, full_name, is_library
 from autograph.runtime.containers.iterables import UNROLLED_AT_MOST, as_staged, to_be_staged
 from autograph.runtime.errors import ConversionError, StagingError
 from autograph.runtime.heap.copies import Copies
-from autograph.runtime.heap.journal import Journal
+from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.staging.policy.opaque import OpaqueCalls
 from autograph.runtime.staging.statements.loop_carry import LoopTrace
 from autograph.runtime.staging.statements.loop_state import CarryChanges, ForLoop, WhileLoop
@@ -33,7 +33,7 @@ PythonOnly = Callable[[types.FunctionType], str | None]
 _FRESH_ITERATORS = (builtins.zip, builtins.enumerate, builtins.map, builtins.filter, builtins.reversed)
 
 
-class Rolling:
+class Rolling(InTrace):
     """What the operators for loops do with large loops in Python.
 
     Args:
@@ -45,7 +45,7 @@ class Rolling:
     def __init__(
         self,
         backend: Backend,
-        journal: Journal,
+        trace: Callable[[], Trace],
         opaque: OpaqueCalls,
         python_only: PythonOnly,
         truth: Callable[[Any], Any],
@@ -53,7 +53,7 @@ class Rolling:
         may_become_traced: Callable[[Sequence[Callable[..., Any]]], bool],
     ) -> None:
         self.backend = backend
-        self.journal = journal
+        super().__init__(trace)
         self.opaque = opaque
         self.python_only = python_only
         self.truth = truth

@@ -1,0 +1,52 @@
+"""`InTrace`: the base of what works in whatever trace its thread is in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from autograph.runtime.heap.identities import Identities
+from autograph.runtime.heap.journal import Journal
+from autograph.runtime.layouts.statement_variables import Marks
+
+
+class Trace(Protocol):
+    """What is known of the program that a thread traces: the `Context` of `runtime.staging.context`."""
+
+    journal: Journal
+    identities: Identities
+    marks: Marks
+    facts: Any
+
+
+class InTrace:
+    """What works for all threads, each time for the trace of the thread that it is called in.
+
+    Operators and the parts that they are made of are the same in all threads. They hold nothing of a trace: they are handed
+    what finds it, and these attributes are of the trace of the thread that asks.
+
+    Attributes:
+      journal: the writes of the blocks that are being traced.
+      identities: which containers may alias.
+      marks: which values are placeholders.
+      facts: what traced tests say about what is None.
+    """
+
+    def __init__(self, trace: Callable[[], Trace]) -> None:
+        self.trace = trace
+
+    @property
+    def journal(self) -> Journal:
+        return self.trace().journal
+
+    @property
+    def identities(self) -> Identities:
+        return self.trace().identities
+
+    @property
+    def marks(self) -> Marks:
+        return self.trace().marks
+
+    @property
+    def facts(self) -> Any:
+        return self.trace().facts
