@@ -31,7 +31,6 @@ from tests.rooms import modules
 # The state of a thread: what it traces, runs and records.
 THREAD = {
     "autograph.backends.xla.receivers:_Active",
-    "autograph.runtime.effects.raising:_Current",
     "autograph.runtime.tracing.recording:_Recording",
 }
 # What else may change, for the whole process, and why it is no trace's and no function's.

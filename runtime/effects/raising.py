@@ -6,7 +6,6 @@ program of a `Function` gives the error with its results, and whoever called it 
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
@@ -42,8 +41,8 @@ class Scope:
         self.caught: BaseException | None = None
 
 
-class _Current(threading.local):
-    """What goes on in this thread.
+class Current:
+    """What goes on in one thread, as far as exceptions go.
 
     Attributes:
       scope: the call that runs.
@@ -75,6 +74,14 @@ class _Current(threading.local):
         self.handled: list[tuple[BaseException, Remade]] = []
 
 
+def current() -> Current:
+    """What goes on in this thread, which begins with nothing."""
+    found: Current | None = LOCAL.raising
+    if found is None:
+        found = LOCAL.raising = Current()
+    return found
+
+
 class Managed:
     """A ``with`` of the user's around what runs.
 
@@ -84,7 +91,7 @@ class Managed:
     """
 
     def __init__(self, swallows: Callable[[], bool]) -> None:
-        self.depth = len(CURRENT.catches)
+        self.depth = len(current().catches)
         self.swallows = swallows
         self.passed: RaiseSite | None = None
 
@@ -92,12 +99,12 @@ class Managed:
 @contextmanager
 def chosen() -> Iterator[None]:
     """Surrounds what runs as the exception of a ``try`` chooses."""
-    CURRENT.choosing += 1
-    CURRENT.chosen += 1
+    current().choosing += 1
+    current().chosen += 1
     try:
         yield
     finally:
-        CURRENT.choosing -= 1
+        current().choosing -= 1
 
 
 class Catches(Protocol):
@@ -117,20 +124,17 @@ class Catches(Protocol):
 
 def catching(kind: type[BaseException]) -> Catches | None:
     """The innermost ``try`` around what runs that catches exceptions of this class, as far as this recording knows."""
-    return next((each for each in reversed(CURRENT.catches) if each.frame is LOCAL.frame and each.takes(kind)), None)
+    return next((each for each in reversed(current().catches) if each.frame is LOCAL.frame and each.takes(kind)), None)
 
 
 def remade(error: Any) -> Remade | None:
     """How an exception that a handler of the program has been given is made when the program runs; None for any other."""
-    return next((made for each, made in CURRENT.handled if each is error), None)
-
-
-CURRENT = _Current()
+    return next((made for each, made in current().handled if each is error), None)
 
 
 def is_after_raise() -> bool:
     """Whether what runs here runs, or does not, since there may have been an exception that a handler catches."""
-    return bool(CURRENT.choosing) or (bool(CURRENT.catches) and JOINT.staging.is_clear() is not True)
+    return bool(current().choosing) or (bool(current().catches) and JOINT.staging.is_clear() is not True)
 
 
 @contextmanager
@@ -139,7 +143,7 @@ def gathered() -> Iterator[None]:
 
     So what runs in it after one can ask for it.
     """
-    if not CURRENT.catches:
+    if not current().catches:
         yield
         return
     with JOINT.staging.receiving(lambda site: site.is_caught) as received:
@@ -152,16 +156,16 @@ class Tried:
     """Surrounds code after which other code runs in any case: that of a ``finally``, or of a manager's ``__exit__``."""
 
     def __init__(self) -> None:
-        self._left = CURRENT.left
+        self._left = current().left
 
     @contextmanager
     def after(self) -> Iterator[None]:
         """Surrounds that other code."""
-        outer, CURRENT.after_raise = CURRENT.after_raise, CURRENT.after_raise or CURRENT.left > self._left
+        outer, current().after_raise = current().after_raise, current().after_raise or current().left > self._left
         try:
             yield
         finally:
-            CURRENT.after_raise = outer
+            current().after_raise = outer
 
 
 @jax.tree_util.register_pytree_node_class
@@ -220,11 +224,11 @@ def through_control_flow(call: Callable[[], Any]) -> Any:
         trees[:] = [tree]
         return leaves
 
-    outer, CURRENT.has_receiver = CURRENT.has_receiver, True
+    outer, current().has_receiver = current().has_receiver, True
     try:
         program = staging.record(block, ())
     finally:
-        CURRENT.has_receiver = outer
+        current().has_receiver = outer
     touched = staging.stand_ins(program)
     refs = [ref for ref, _ in touched]
     outputs, last, error = staging.run(program, (), refs, [staging.read(ref) for ref in refs])
@@ -260,19 +264,19 @@ def _met_handlers(site: RaiseSite) -> StagingError:
 @contextmanager
 def leaving_refused() -> Iterator[None]:
     """Let no exception be left in what is recorded inside: `leave` refuses."""
-    scope = CURRENT.scope
+    scope = current().scope
     if scope is None:
         yield
         return
     scope.tries += 1
-    inside = [_Refusing()] if CURRENT.catches else []
-    CURRENT.catches += inside
+    inside = [_Refusing()] if current().catches else []
+    current().catches += inside
     try:
         yield
     finally:
         scope.tries -= 1
         if inside:
-            CURRENT.catches.remove(inside[0])
+            current().catches.remove(inside[0])
 
 
 def check_finally(where: Callable[[], str], what: str) -> None:
@@ -281,7 +285,7 @@ def check_finally(where: Callable[[], str], what: str) -> None:
     Raises:
       StagingError: a program ends, but for what is given back, with the first exception that it comes upon.
     """
-    if CURRENT.after_raise:
+    if current().after_raise:
         raise StagingError(
             f"{where()}\n  This {what} in a `finally` or `__exit__`, and what comes before may raise at run "
             "time: nothing after that happens.\n  Move the statement to where nothing has raised."
@@ -290,7 +294,7 @@ def check_finally(where: Callable[[], str], what: str) -> None:
 
 def leave(code: Any, payloads: Sequence[Sequence[Any]], sites: Sequence[RaiseSite], tries: int | None = None) -> None:
     """Leave an exception in the program that is being recorded; outside of one, raise it."""
-    scope = CURRENT.scope
+    scope = current().scope
     caught = [_caught(site, values) for site, values in zip(sites, payloads, strict=True)]
     sites, payloads = [site for site, _ in caught], [values for _, values in caught]
     if all(site.is_caught for site in sites):
@@ -300,12 +304,12 @@ def leave(code: Any, payloads: Sequence[Sequence[Any]], sites: Sequence[RaiseSit
     if scope.tries if scope is not None and tries is None else tries:
         raise _met_handlers(sites[0]) from None
     check_finally(lambda: sites[0].where, f"raises {sites[0].name}")
-    for each in CURRENT.managers:
+    for each in current().managers:
         if each.swallows():
             each.passed = next(site for site in sites if not site.is_caught)
     if scope is not None:
         scope.has_raised = True
-    CURRENT.left += 1
+    current().left += 1
     count_effect()
     JOINT.staging.raise_if(code, payloads, sites)
 
@@ -314,8 +318,8 @@ def _caught(site: RaiseSite, values: Sequence[Any]) -> tuple[RaiseSite, list[Any
     catches = catching(site.kind) if isinstance(site, Site) and site.room is None else None
     if catches is None or not isinstance(site, Site):
         return site, list(values)
-    for each in CURRENT.managers:
-        if catches in CURRENT.catches[: each.depth]:
+    for each in current().managers:
+        if catches in current().catches[: each.depth]:
             each.passed = site
     return catches.caught(site, values)
 

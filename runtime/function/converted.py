@@ -9,7 +9,7 @@ import weakref
 from typing import Any
 
 from autograph.runtime.effects.failed_calls import cause_of
-from autograph.runtime.effects.raising import CURRENT
+from autograph.runtime.effects.raising import current
 from autograph.runtime.function.pickling import Sources, in_file, is_without_file
 from autograph.runtime.function.plain_calls import PlainCalls
 from autograph.runtime.heap.leaked_tracers import refuse_leaks, take_back_leaks
@@ -63,7 +63,7 @@ def boundary(
 
 def _is_outside(made: Operators) -> bool:
     """Whether there is no trace, and no converted function under way that may see to what this one does."""
-    return CURRENT.scope is None and LOCAL.frame is None and made.backend.is_eager()
+    return current().scope is None and LOCAL.frame is None and made.backend.is_eager()
 
 
 def _written(function: types.FunctionType) -> Any:

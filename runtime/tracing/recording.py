@@ -19,6 +19,7 @@ class _Recording(threading.local):
     Attributes:
       frame: the innermost recording, a `variables.Frame`, or None.
       context: what operators know of the program that is traced, a `staging.context.Context`; None before any has asked.
+      raising: what surrounds what runs, as far as exceptions go, a `raising.Current`; likewise.
       effects: how many effects were recorded: writes to Variables, prints, calls of Python.
       tapes: the `GradientTape`s that record here, outermost first.
       in_callback: whether a compiled program is calling Python here.
@@ -34,6 +35,7 @@ class _Recording(threading.local):
 
     frame: Any = None
     context: Any = None
+    raising: Any = None
     effects = 0
     in_callback = False
     tapes: tuple[Any, ...] = ()

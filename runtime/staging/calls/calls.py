@@ -18,7 +18,7 @@ from autograph.runtime.code.library_table import TABLE, full_name, is_library
 from autograph.runtime.containers.array_functions import has_twin
 from autograph.runtime.containers.orderings import Orderings
 from autograph.runtime.containers.traced_lists import TracedList
-from autograph.runtime.effects.raising import CURRENT, through_control_flow
+from autograph.runtime.effects.raising import current, through_control_flow
 from autograph.runtime.errors import ConversionError
 from autograph.runtime.heap.in_trace import InTrace
 from autograph.runtime.heap.journal import ContentsPlace, is_mutating_method
@@ -142,7 +142,7 @@ class Calls(InTrace):
         if function.__dict__.get(_UNCONVERTED):
             return function
         known = TABLE.of(function)
-        stops = bool(CURRENT.catches)
+        stops = bool(current().catches)
         if known.convert and self.recursive and (converted := self.converter.known(function, stops)) is not None:
             return converted
         if self.converter.is_converted(function):

@@ -13,7 +13,7 @@ import numpy as np
 from autograph.backends.base import LeafType
 from autograph.backends.recursive import FunctionBody
 from autograph.runtime.containers.parts import parts_of
-from autograph.runtime.effects.raising import CURRENT
+from autograph.runtime.effects.raising import current
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.layouts.kinds import Array, Layout, leaves_of
 from autograph.runtime.layouts.statement_variables import flatten
@@ -102,7 +102,7 @@ class Activation:
         self.frame = LOCAL.frame
         self.place: Any = None
         self.regions = 0
-        self.attempts = len(CURRENT.catches)
+        self.attempts = len(current().catches)
         self.is_called = False
 
 

@@ -24,7 +24,7 @@ import jax.numpy as jnp
 from autograph.backends.base import Backend
 from autograph.backends.recursive import FunctionBody, RecursionSpec
 from autograph.runtime.containers.parts import parts_of
-from autograph.runtime.effects.raising import CURRENT
+from autograph.runtime.effects.raising import current
 from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.describe import unflatten
 from autograph.runtime.layouts.kinds import Static, leaves_of
@@ -247,7 +247,7 @@ class Recursion(InTraceOfCalls):
         """The result of a call of what is being traced."""
         known = active.known
         assert known is not None
-        if len(CURRENT.catches) > active.attempts:
+        if len(current().catches) > active.attempts:
             name = getattr(call.function, "__name__", "This function")
             raise StagingError(
                 f"{user_location()}\n  {name!r} calls itself under a traced condition inside a `try`: what it "

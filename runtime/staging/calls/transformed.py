@@ -19,7 +19,7 @@ import jax
 
 from autograph.backends.base import Backend
 from autograph.runtime.code.library_table import is_library
-from autograph.runtime.effects.raising import CURRENT, through_control_flow
+from autograph.runtime.effects.raising import current, through_control_flow
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.heap.leaked_tracers import refuse_writes, take_back_leaks
 from autograph.runtime.tracing.locations import is_internal
@@ -77,9 +77,9 @@ class Transformed(InTrace):
 
         Its lists have the room of that recording, and an exception meets the handlers that surround the call.
         """
-        frame, scope = LOCAL.frame, CURRENT.scope
-        if CURRENT.catches:
-            return self._of_attempts.setdefault(CURRENT.catches[-1], Memory())
+        frame, scope = LOCAL.frame, current().scope
+        if current().catches:
+            return self._of_attempts.setdefault(current().catches[-1], Memory())
         if frame is None:
             return self._eager
         return self._of_frames.setdefault(frame, defaultdict(Memory))[scope is not None and scope.tries > 0]
@@ -87,7 +87,7 @@ class Transformed(InTrace):
     def around(self, called: Any) -> Any:
         """As `of`, for a call; in a ``try`` such that exceptions go on after it."""
         made = self.of(called)
-        if made is called or not CURRENT.catches:
+        if made is called or not current().catches:
             return made
         return functools.wraps(called, updated=())(
             lambda *args, **kwargs: through_control_flow(lambda: made(*args, **kwargs))

@@ -23,7 +23,7 @@ import jax.numpy as jnp
 from autograph.backends.base import Backend
 from autograph.backends.exceptions import RaiseSite
 from autograph.runtime.effects.raise_sites import Site
-from autograph.runtime.effects.raising import CURRENT, chosen, remade
+from autograph.runtime.effects.raising import chosen, current, remade
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.heap.journal import WritesOfAttempt
@@ -179,7 +179,7 @@ class Attempts(InTrace):
 
     def goes_on(self) -> Any:
         """Whether no exception that a handler catches has been raised where this runs; traced, if only the run knows."""
-        if not CURRENT.catches:
+        if not current().catches:
             return True
         clear = JOINT.staging.is_clear()
         return clear if self._backend.is_traced(clear) else bool(clear)
@@ -281,7 +281,7 @@ class _Statement:
     def run_finally(self, body: Thunk, final: Thunk) -> Any:
         """``try: body() finally: final()``: the ``finally`` runs on each of both ways by itself."""
         handler = Handler(None, lambda error: self._finally(error, final), True)
-        before = CURRENT.chosen
+        before = current().chosen
         with self._attempted(body, [handler]) as attempted:
             pass
         if attempted.received.code is None:
@@ -290,7 +290,7 @@ class _Statement:
                     raise attempted.error
                 finally:
                     self._block(final)
-            with nullcontext() if CURRENT.chosen == before else chosen():
+            with nullcontext() if current().chosen == before else chosen():
                 self._block(final)
             return attempted.value
         blocks = self._handlers_of(attempted, [handler])
@@ -351,7 +351,7 @@ class _Statement:
 
             with JOINT.staging.receiving(catches) as received:
                 attempted = _Attempted(attempt, received)
-                CURRENT.catches.append(attempt)
+                current().catches.append(attempt)
                 try:
                     attempted.value = body()
                 except Exception as error:
@@ -364,12 +364,12 @@ class _Statement:
                     elif isinstance(error, BothRaise):
                         raise  # to what is around
                 finally:
-                    CURRENT.catches.remove(attempt)
+                    current().catches.remove(attempt)
             yield attempted
 
     def _may_be_handled(self, error: BaseException) -> bool:
         """Whether a handler may take this: not what says that something cannot be staged."""
-        scope = CURRENT.scope
+        scope = current().scope
         if scope is not None and (error is scope.staged or isinstance(error, StagingError)):
             scope.caught = error
             return False
@@ -413,7 +413,7 @@ class _Statement:
             others = received.payloads[each - 1]
             values = [jnp.where(received.code == each, new, old) for new, old in zip(others, values, strict=False)]
         handled = site.stand_ins(values)
-        CURRENT.handled += handled
+        current().handled += handled
         error = handled[0][0]
         try:
             raise error

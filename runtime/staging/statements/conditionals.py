@@ -13,7 +13,7 @@ import jax.numpy as jnp
 
 from autograph.backends.base import Backend
 from autograph.runtime.containers.parts import lists_in_arrays, parts_of, unstack_lists
-from autograph.runtime.effects.raising import CURRENT, gathered
+from autograph.runtime.effects.raising import current, gathered
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.in_trace import InTrace
 from autograph.runtime.heap.journal import ContentsPlace, Place, key_of
@@ -205,7 +205,7 @@ class Conditionals(InTrace):
                     f"  Give {name!r} a value before that statement."
                 )
             self.raise_unless(mark[0], _unbound_error(name, is_free))
-            if CURRENT.catches and self.backend.is_array(value):
+            if current().catches and self.backend.is_array(value):
                 # Other paths go on too, where a handler is: what is read here has a value, unlike what the mark is on.
                 return jnp.copy(value)
         return value

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from autograph.runtime.code.library_table import is_library
-from autograph.runtime.effects.raising import CURRENT, Managed, Tried
+from autograph.runtime.effects.raising import Managed, Tried, current
 from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.loop_bodies import LoopBody
 from autograph.runtime.layouts.statement_variables import CellVariable
@@ -42,12 +42,12 @@ class ContextManagers:
         if not (hasattr(kind, "__enter__") and hasattr(kind, "__exit__")):
             return manager
         enter, leave = kind.__enter__, kind.__exit__
-        if CURRENT.catches and kind in _CALLING:
+        if current().catches and kind in _CALLING:
             return _Manager(manager, enter, leave)
         if is_library(kind):
             return manager
         called = self.call(enter), self.call(leave)
-        if called == (enter, leave) and not CURRENT.catches:
+        if called == (enter, leave) and not current().catches:
             return manager
         return _Manager(manager, *called)
 
@@ -116,11 +116,11 @@ class _Manager:
     def __enter__(self) -> Any:
         found = self._enter(self._manager)
         self._tried, self._managed = Tried(), Managed(functools.partial(_may_swallow, type(self._manager)))
-        CURRENT.managers.append(self._managed)
+        current().managers.append(self._managed)
         return found
 
     def __exit__(self, *error: Any) -> Any:
-        CURRENT.managers.remove(self._managed)
+        current().managers.remove(self._managed)
         passed = self._managed.passed
         if passed is not None:
             why = ", which may swallow it" if self._managed.swallows() else ", and caught outside of it"

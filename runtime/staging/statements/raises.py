@@ -27,7 +27,7 @@ from autograph.runtime.effects.raise_sites import (
     resolved,
     shows_tracer,
 )
-from autograph.runtime.effects.raising import CURRENT, Scope, Tried, catching, leave, leaving_refused, remade
+from autograph.runtime.effects.raising import Scope, Tried, catching, current, leave, leaving_refused, remade
 from autograph.runtime.errors import StagingError, TooLargeIntError, describe_location
 from autograph.runtime.heap.holders import within_reach
 from autograph.runtime.heap.in_trace import InTrace
@@ -84,7 +84,7 @@ class Raising(InTrace):
         """
         if not self._is_remembered():
             return error
-        scope = CURRENT.scope
+        scope = current().scope
         if isinstance(error, type) and issubclass(error, BaseException):
             error = error()
         if self.journal.is_open:
@@ -100,7 +100,7 @@ class Raising(InTrace):
         """
         if self.journal.is_open:
             return True
-        return CURRENT.scope is not None and not JOINT.staging.is_plain(JOINT.staging.place())
+        return current().scope is not None and not JOINT.staging.is_plain(JOINT.staging.place())
 
     def exception(self, kind: Any, *args: Any, **kwargs: Any) -> Any:
         """``kind(*args, **kwargs)``, remembering how it was made: at run time it is made again, of the values."""
@@ -118,7 +118,7 @@ class Raising(InTrace):
             if not Site.values(content):
                 raise
             error = kind.__new__(kind, *given)  # its __init__ asks for values, and will have them at run time
-        CURRENT.recipe = (error, Recipe(kind, content, True))
+        current().recipe = (error, Recipe(kind, content, True))
         return error
 
     def assert_stmt(self, test: Any, message: Any = None) -> None:
@@ -140,7 +140,7 @@ class Raising(InTrace):
 
     def can_raise_later(self) -> bool:
         """Whether an error that depends on a traced condition has a way to the caller from here."""
-        if LOCAL.frame is not None or CURRENT.has_receiver or catching(Exception) is not None:
+        if LOCAL.frame is not None or current().has_receiver or catching(Exception) is not None:
             return True
         regions = self.journal.regions
         outermost = regions[0].place if regions else JOINT.staging.place()
@@ -157,10 +157,10 @@ class Raising(InTrace):
         def fail() -> None:
             raised = self.raised(error if isinstance(error, BaseException) else error())
             if is_check:
-                made = CURRENT.recipe
+                made = current().recipe
                 recipe = made[1] if made is not None and made[0] is raised else Recipe.of(raised)
                 recipe.is_check = True
-                CURRENT.recipe = raised, recipe
+                current().recipe = raised, recipe
             raise raised
 
         self.staged_if(condition, None, fail, [], NO_SNAPSHOT)
@@ -203,7 +203,7 @@ class Raising(InTrace):
                 try:
                     yield
                 except Exception as error:
-                    scope = CURRENT.scope
+                    scope = current().scope
                     if scope is not None and (error is scope.staged or isinstance(error, StagingError)):
                         scope.caught = error
                     raise
@@ -213,19 +213,20 @@ class Raising(InTrace):
     @contextmanager
     def tried(self) -> Iterator[None]:
         """Surrounds a ``try`` that has a ``finally``."""
-        CURRENT.tried.append(Tried())
+        current().tried.append(Tried())
         try:
             yield
         finally:
-            CURRENT.tried.pop()
+            current().tried.pop()
 
     def finally_block(self) -> Any:
         """Surrounds what is in the ``finally``: where the ``try`` may have raised, nothing may be raised or printed there."""
-        return CURRENT.tried[-1].after()
+        return current().tried[-1].after()
 
     def tries(self) -> int:
         """How many ``try`` statements that catch staged raises surround what runs."""
-        return 0 if CURRENT.scope is None else CURRENT.scope.tries
+        scope = current().scope
+        return 0 if scope is None else scope.tries
 
     def suppress(self, *kinds: type[BaseException]) -> Any:
         """`contextlib.suppress`, which catches as a ``try`` does."""
@@ -259,8 +260,9 @@ class Raising(InTrace):
 
     def ended_by(self, error: BaseException) -> None:
         """Note that the tracing of a staged block has ended with an exception that is no ``raise`` of its own."""
-        if CURRENT.scope is not None:
-            CURRENT.scope.staged = error
+        scope = current().scope
+        if scope is not None:
+            scope.staged = error
 
     def record_raise(self, error: BaseException, region: Any) -> None:
         """Leave in the program of a block that it raises ``error``."""
@@ -276,7 +278,7 @@ class Raising(InTrace):
     def _leave(self, error: BaseException, tries: int) -> None:
         if (again := remade(error)) is not None:
             return leave(1, [again.values], [again.site], tries)
-        made, CURRENT.recipe = CURRENT.recipe, None
+        made, current().recipe = current().recipe, None
         recipe = made[1] if made is not None and made[0] is error else Recipe.of(error)
         if isinstance(error, EmptyListError):
             recipe.kind = IndexError
@@ -454,10 +456,10 @@ def _refuse_unknown(journal: Journal, result: Any, function: Any) -> None:
 def in_scope(call: Callable[[], Any], operators: Raising, function: Any) -> Any:
     """Run a call of converted code, of this function; None where all its paths raise at run time."""
     place = JOINT.staging.place()
-    outer = CURRENT.scope
+    outer = current().scope
     if outer is not None and outer.place is place:
         return call()
-    CURRENT.scope = scope = Scope(place, outer)
+    current().scope = scope = Scope(place, outer)
     try:
         result = call()
         operators.identities.check_unreported()
@@ -486,9 +488,9 @@ def in_scope(call: Callable[[], Any], operators: Raising, function: Any) -> Any:
         operators._leave(error, scope.tries)  # it is raised if none of those before it was
         return None
     finally:
-        CURRENT.scope, CURRENT.recipe = outer, None
+        current().scope, current().recipe = outer, None
         if outer is None:
-            CURRENT.handled.clear()
+            current().handled.clear()
             operators.journal.pending.clear()
             operators.journal.cached.clear()
             operators.identities.clear()
