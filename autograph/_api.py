@@ -17,7 +17,6 @@ import autograph.runtime
 from autograph._convert import Converter
 from autograph._listing import Listing
 from autograph._source import SourceFiles
-from autograph.backends.python import PythonBackend
 from autograph.backends.xla import jax_compat
 from autograph.backends.xla.compiler import XlaCompiler
 from autograph.backends.xla.control_flow import XlaBackend
@@ -117,7 +116,6 @@ def _xla_operators(recursive: bool, writes_at_run_time: bool, check_bounds: bool
 
 
 operators = _xla_operators(True, False, False)
-_PYTHON = _make_operators(True, PythonBackend())
 
 
 @overload

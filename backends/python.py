@@ -1,6 +1,6 @@
 """The plain-Python backend, in which nothing is traced and each statement runs as Python.
 
-It is the reference that staged results are compared with, and what functions run on while they are run eagerly.
+It is the reference: converted code means here what Python means by it.
 """
 
 from __future__ import annotations

@@ -49,19 +49,18 @@ PROCESS = {
     "autograph.runtime.summary.defaults:_STEPS": "the Variables that programs know by number as default steps",
     # What compiled programs know by number: XLA hands numbers back, in any thread.
     "autograph.runtime.data.streams:_OPEN": "iterators that programs have opened",
+    "autograph.runtime.effects.failed_calls:FAILURES": "exceptions that have ended programs: XLA hands back their text",
     "autograph.runtime.summary.writers:_FILES": "files that programs write to",
     "autograph.runtime.summary.writers:_NUMBERS": "their numbers",
     "autograph.runtime.summary.event_files:_NUMBERS": "in the names of files: two of a process differ",
     # What is known of objects that others made, for as long as they live.
     "autograph.runtime.state.variables:_ORDER": "which Variable is older",
     "autograph.runtime.layouts.objects:_KINDS": "what is known of users' classes",
+    "autograph.runtime.state.linked_state:_LINKED": "what stands for variables of libraries that functions have met",
     # What is to go into contexts and arguments: no line is added here.
     "autograph._api:operators": "what `from autograph import operators` in converted source means",
-    "autograph._api:_PYTHON": "the operators of plain Python",
     "autograph.runtime.tracing.recording:JOINT": "what backend and runtime are to each other",
-    "autograph.runtime.effects.failed_calls:FAILURES": "exceptions that end programs",
     "autograph.runtime.state.commits:COMMITS": "one lock for the values of several Variables, and what programs do to them",
-    "autograph.runtime.state.linked_state:_LINKED": "variables of libraries that functions have met",
     "autograph.runtime.function.pickling:_FUNCTION_OF": "the Function that an anchor, which pickle can name, is of",
     # The rest is no state.
     "autograph.backends.xla.raising:RAISES": "an effect, of which JAX asks only which it is",
