@@ -58,6 +58,7 @@ _OF_CONVERTED_CODE = frozenset(
         "test_plain_python_language",
         "test_plain_exceptions",
         "test_corpus",
+        "test_python_backend",
     ]
     + [
         "test_evaluation_order",
