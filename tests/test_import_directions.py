@@ -25,7 +25,8 @@ PROTOCOLS = {
     "autograph.backends.described",
     "autograph.backends.exceptions",
     "autograph.backends.recursive",
-}  # what backends do, and what they say of programs
+    "autograph.backends.thread",
+}  # what backends do, what they say of programs, and what they share with the runtime
 
 # Beside itself and errors.py. The face is `__init__.py` and the joint, `_api.py`.
 MAY_IMPORT = {

@@ -29,10 +29,7 @@ from autograph.runtime.layouts.kinds import Layout
 from tests.rooms import modules
 
 # The state of a thread: what it traces, runs and records.
-THREAD = {
-    "autograph.backends.xla.receivers:_Active",
-    "autograph.runtime.tracing.recording:_Recording",
-}
+THREAD = {"autograph.backends.thread:LOCAL"}
 # What else may change, for the whole process, and why it is no trace's and no function's.
 PROCESS = {
     # What has been read from files.

@@ -6,7 +6,6 @@ receiver; what has an effect, or may not end, then happens only where there was 
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -16,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from autograph.backends.exceptions import RaiseSite
+from autograph.backends.thread import LOCAL
 from autograph.backends.xla import jax_compat
 from autograph.backends.xla.errors import Errors
 from autograph.backends.xla.tracing import has_loop, zeros
@@ -41,31 +41,23 @@ class Receiver(Errors):
         return super().number_of(site)
 
 
-class _Active(threading.local):
-    def __init__(self) -> None:
-        self.receivers: list[Receiver] = []
-
-
-_ACTIVE = _Active()
-
-
 @contextmanager
 def receiving(catches: Callable[[RaiseSite], bool]) -> Iterator[Receiver]:
     """Receive the exceptions that operations come upon here."""
     receiver = Receiver(catches)
-    _ACTIVE.receivers.append(receiver)
+    LOCAL.receivers.append(receiver)
     try:
         yield receiver
     finally:
-        _ACTIVE.receivers.remove(receiver)
+        LOCAL.receivers.remove(receiver)
 
 
 def receivers_here() -> list[Receiver]:
     """Those of the trace that operations go to, outermost first."""
-    if not _ACTIVE.receivers:
+    if not LOCAL.receivers:
         return []
     here = jax_compat.current_trace()
-    return [each for each in _ACTIVE.receivers if each.place is here]
+    return [each for each in LOCAL.receivers if each.place is here]
 
 
 def is_clear() -> Any:

@@ -1,0 +1,54 @@
+"""What goes on in a thread, of which runtime and backend have their parts here."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from typing import Any
+
+
+def _nowhere(_: Any) -> None:
+    return None
+
+
+class _Thread(threading.local):
+    """What goes on in this thread: the only object of which each thread has its own.
+
+    Attributes:
+      frame: the innermost recording, a `variables.Frame`, or None.
+      context: what operators know of the program that is traced, a `staging.context.Context`; None before any has asked.
+      raising: what surrounds what runs, as far as exceptions go, a `raising.Current`; likewise.
+      effects: how many effects were recorded: writes to Variables, prints, calls of Python.
+      tapes: the `GradientTape`s that record here, outermost first.
+      receivers: the exceptions that ``try`` statements catch where code is recorded, outermost first; see the backend.
+      in_callback: whether a compiled program is calling Python here.
+      outside: what an object from outside the function traced now is called there; None for any other.
+      roots: what leads to the objects from outside that function, by name.
+      written: by id, the containers outside the function traced now that its program writes when it runs.
+      facts: what the branches being traced know: for each ``present`` of an `Optional`, by identity, whether it is true there.
+      counts: by id, the lengths and masks of arrays of traced length; see `PaddedArray`.
+      summary_default: the writer and the step of summaries, as an array.
+      summary_step: the Variable that this thread made the default step last.
+      summary_writers: the numbers and steps of the writers entered where no default can be kept, innermost last.
+    """
+
+    frame: Any = None
+    context: Any = None
+    raising: Any = None
+    effects = 0
+    in_callback = False
+    tapes: tuple[Any, ...] = ()
+
+    def __init__(self) -> None:
+        self.receivers: list[Any] = []
+        self.written: dict[int, Any] = {}
+        self.facts: list[tuple[Any, bool]] = []
+        self.counts: dict[int, Any] = {}
+        self.summary_default: Any = None
+        self.summary_step: Any = None
+        self.summary_writers: list[tuple[int, Any]] = []
+        self.outside: Callable[[Any], str | None] = _nowhere
+        self.roots: Callable[[], Iterable[tuple[str, Any]]] = tuple
+
+
+LOCAL = _Thread()
