@@ -229,3 +229,55 @@ def test_an_index_is_evaluated_before_the_value(n):
     wanted[[(n + 1) % 3, 3]] -= n + 2
     np.testing.assert_array_equal(jax.jit(ag.convert(index_is_evaluated_before_the_value))(n), wanted)
     np.testing.assert_array_equal(ag.convert(index_is_evaluated_before_the_value)(n), wanted)
+
+
+class Meter:
+    def __init__(self):
+        self.n, self.items, self.keys = 0.0, [0.0, 1.0], {"n": 0.0}
+
+    @property
+    def tick(self):
+        self.n += 1
+        self.items[0] += 1
+        self.keys["n"] += 1
+        return self.n
+
+    def __add__(self, other):
+        self.n += other
+        return self.n
+
+    def __getitem__(self, key):
+        self.n -= key
+        return self.n
+
+
+def property_on_the_right(meter, xs):
+    for x in xs:
+        meter.n += meter.tick * x
+    return meter.n
+
+
+def property_on_the_right_of_an_item(meter, xs):
+    for x in xs:
+        if x > 1:
+            meter.items[0] += meter.tick
+            meter.keys["n"] -= meter.tick * x
+    return meter.items[0] + meter.keys["n"]
+
+
+def operators_on_the_right(meter, xs):
+    for x in xs:
+        meter.n += meter + x
+        meter.n -= meter[x]
+    return meter.n
+
+
+@pytest.mark.parametrize("program", [property_on_the_right, property_on_the_right_of_an_item, operators_on_the_right])
+def test_the_old_value_is_read_before_what_a_class_does_on_the_right(program):
+    def run(xs):
+        return program(Meter(), xs)
+
+    xs = np.array([1.0, 5.0, 2.0], np.float32)
+    for call in (ag.function(run), jax.jit(ag.convert(run))):
+        for given in (xs, xs[::-1] - 3):
+            assert float(call(jnp.asarray(given))) == float(run(given))

@@ -32,6 +32,7 @@ _STEADY = (
     *(gast.Constant, gast.BinOp, gast.UnaryOp, gast.Slice, gast.Tuple),
     *(gast.operator, gast.unaryop, gast.expr_context),
 )
+_OPERATIONS = (gast.BinOp, gast.UnaryOp, gast.Compare, gast.Subscript)
 
 
 class LowerAssignments:
@@ -272,6 +273,10 @@ class _Rewriter:
             if isinstance(part, gast.Call) and not self.context.is_plain_call(part.func):
                 return True
             if isinstance(part, gast.NamedExpr | gast.Await | gast.Yield | gast.YieldFrom):
+                return True
+            if isinstance(part, gast.Attribute) and not self.context.is_plain_call(part):  # may be a property
+                return True
+            if self.context.special_methods and isinstance(part, _OPERATIONS):  # of a class, as `__add__`
                 return True
         return False
 
