@@ -1,6 +1,8 @@
 """Derivatives through loops that read and write Variables, of every kind that there is for them."""
 
+import gc
 import re
+import weakref
 
 import jax
 import jax.numpy as jnp
@@ -221,3 +223,21 @@ def test_what_a_written_variable_cannot_be_in(writes, name):
         with pytest.raises(ag.StagingError, match=re.escape(message)):
             transformed(real(XS), real(W))
     assert float(writes.state) == before
+
+
+@pytest.mark.parametrize("differentiate", [ag.value_and_grad, ag.grad])
+@pytest.mark.parametrize("is_inside", [False, True])
+def test_differentiating_keeps_no_variable_alive(differentiate, is_inside):
+    def run():
+        weight = ag.Variable(jnp.ones(3))
+        step = differentiate(lambda: (weight * 2.0).sum())
+        for _ in range(2):
+            (ag.function(step) if is_inside else step)()
+        return weakref.ref(weight)
+
+    gc.collect()
+    gc.disable()
+    try:
+        assert run()() is None
+    finally:
+        gc.enable()

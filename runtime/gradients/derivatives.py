@@ -231,6 +231,7 @@ class _Differentiation:
     ) -> tuple[list[Any], Sequence[Any], list[Any]]:
         positions = {id(variable): k for k, variable in enumerate(call.variables)}
         values = call.values()
+        name = self.name  # `again` must not hold what holds it: Variables are freed with their last reference
 
         def evaluated(operands: Sequence[Any], inputs: Sequence[Any]) -> tuple[list[Any], list[Any], Any]:
             given = list(values)
@@ -249,7 +250,7 @@ class _Differentiation:
             outputs, _, error = evaluated(args, inputs)
             if error is not None:
                 raise StagingError(
-                    f"{user_location()}\n  {self.name} may raise an exception, and is evaluated in a line "
+                    f"{user_location()}\n  {name} may raise an exception, and is evaluated in a line "
                     "search, which cannot carry exceptions.\n  Check the condition before, or use an optimizer "
                     "without a line search."
                 )
