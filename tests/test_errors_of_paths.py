@@ -2,6 +2,7 @@
 
 import datetime
 import math
+import sys
 import traceback
 from decimal import Decimal
 
@@ -387,3 +388,52 @@ def test_overflow_of_pythons_own():
     assert float(f(jnp.float32(1.0))) == 1.0
     with pytest.raises(OverflowError, match="math range error"):
         f(jnp.float32(7.0))
+
+
+def test_system_exit_on_one_path_ends_the_program_there_only():
+    def by_raise(x):
+        if x == 5:
+            raise SystemExit(3)
+        return x
+
+    def by_call(x):
+        for v in (1.0, x):
+            if v > 4:
+                sys.exit("stopped")
+        return x
+
+    def caught(x):
+        try:
+            if x == 5:
+                sys.exit(3)
+        except SystemExit as error:
+            return x + error.code
+        return x
+
+    for f in (by_raise, by_call, caught):
+        compiled = ag.function(f)
+        assert compiled(jnp.float32(3.0)) == f(3.0)
+    for f in (by_raise, by_call):
+        with pytest.raises(SystemExit) as wanted:
+            f(5.0)
+        with pytest.raises(SystemExit) as found:
+            ag.function(f)(jnp.float32(5.0))
+        assert found.value.args == wanted.value.args
+        with pytest.raises(ag.StagingError, match=r"SystemExit depends on a traced condition"):
+            jax.jit(ag.convert(f))(5.0)
+    assert ag.function(caught)(jnp.float32(5.0)) == jax.jit(ag.convert(caught))(5.0) == caught(5.0)
+
+
+def test_an_interrupt_while_tracing_is_none_of_the_programs():
+    def f(x):
+        if x > 5:
+            interrupted()
+        return x
+
+    with pytest.raises(KeyboardInterrupt):
+        ag.function(f)(jnp.float32(3.0))
+
+
+@ag.do_not_convert
+def interrupted():
+    raise KeyboardInterrupt

@@ -148,7 +148,7 @@ class FunctionTraces(InTraceOfCalls):
                 self._note_shared(result, before, active)
                 layout, returned = describe(result)
                 layouts.append(layout)
-            except Exception as error:
+            except BaseException as error:
                 if not checks.is_raised_by(region, error):
                     checks.ended_by(error)
                     raise

@@ -339,7 +339,7 @@ class Conditionals(InTrace):
         def traced() -> list[Any]:
             try:
                 returned = values_in(self.opaque.block(block)()) if block is not None else None
-            except Exception as error:
+            except BaseException as error:
                 if not self.is_raised_by(region, error):
                     self.ended_by(error)
                     raise

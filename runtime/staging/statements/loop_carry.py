@@ -347,7 +347,7 @@ class LoopTrace(SettlesCarry, CarriesParts):
             try:
                 with self.journal.reading() as end.reads:
                     self.body(self.iterable.item(operands[count], operands[count + 1 :]))
-            except Exception as error:
+            except BaseException as error:
                 surely = self.surely_runs and error is not region.raising and not self.raising.can_raise_later()
                 if self.from_python or surely or not self.raising.is_raised_by(region, error):
                     self.raising.ended_by(error)

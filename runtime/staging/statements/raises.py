@@ -357,6 +357,8 @@ def is_outcome(error: BaseException) -> bool:
     """
     if isinstance(error, EmptyListError):
         return True
+    if not isinstance(error, Exception | SystemExit):  # Ctrl-C, and what is ours
+        return False
     if type(error).__module__.partition(".")[0] in _STAGING_PACKAGES or isinstance(error, RecursionError | MemoryError):
         return False
     filename = raised_in(error.__traceback__)
