@@ -59,8 +59,8 @@ def test_a_list_of_the_first_few_of_an_endless_generator():
         return list(itertools.islice(primes(), 7)), list(itertools.takewhile(lambda p: p < n, primes()))
 
     assert list(differences(g(20), ag.function(g)(jnp.array(20)))) == []
-    with pytest.raises((ag.StagingError, ValueError)):
-        ag.function(f)(jnp.array(3))  # Python's `islice` takes no traced number
+    with pytest.raises(ag.StagingError, match="value of a traced array is needed"):
+        ag.function(f)(jnp.array(3))
 
 
 def test_generator_expressions_over_generators():

@@ -162,7 +162,12 @@ class Operators(Conditionals, Loops, Items, Calls, Builtins, Lists):
         builtin = self.make_overloads()
         self.bars = TqdmBars(backend, builtin[range])
         derived = DerivedGenerators(
-            self.generators, lambda function: self.converter.convert(function), self.call, self.truth, builtin
+            self.generators,
+            lambda function: self.converter.convert(function),
+            self.call,
+            self.truth,
+            builtin,
+            self.raise_unless,
         )
         overloads = [
             array_overloads(),

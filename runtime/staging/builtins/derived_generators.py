@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import builtins
 import itertools
+import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
@@ -16,6 +17,7 @@ from autograph.runtime.containers.iterables import StagedRange
 from autograph.runtime.staging.statements.generators import Generators
 
 _ROWS = (list, tuple, range, np.ndarray, jax.Array, StagedRange)
+_BOUNDS = "Stop argument for islice() must be None or an integer: 0 <= x <= sys.maxsize."
 
 
 class DerivedGenerators:
@@ -26,6 +28,7 @@ class DerivedGenerators:
       call: what to call in place of a function of the user's.
       truth: of `Conditionals`.
       others: the overloads for other iterables.
+      raise_unless: of `Raising`.
     """
 
     def __init__(
@@ -35,12 +38,14 @@ class DerivedGenerators:
         call: Callable[[Any], Any],
         truth: Callable[[Any], Any],
         others: Mapping[Any, Callable[..., Any]],
+        raise_unless: Callable[[Any, Exception], None],
     ) -> None:
         self.generators = generators
         self.converted = converted
         self.call = call
         self.truth = truth
         self.others = others
+        self.raise_unless = raise_unless
 
     def overloads(self) -> Mapping[Any, Callable[..., Any]]:
         """For each such function, one that takes a generator apart."""
@@ -50,7 +55,12 @@ class DerivedGenerators:
             builtins.map: self._map,
             builtins.filter: self._filter,
             itertools.islice: self._islice,
-            itertools.takewhile: self._takewhile,
+            itertools.takewhile: self._tested(itertools.takewhile, _taken_while, leaves=True),
+            itertools.dropwhile: self._tested(itertools.dropwhile, _dropped_while),
+            itertools.filterfalse: self._tested(itertools.filterfalse, _filtered_false),
+            itertools.starmap: self._starmap,
+            itertools.accumulate: self._accumulate,
+            itertools.pairwise: self._pairwise,
             itertools.chain: self._chain,
             itertools.count: self._count,
         }
@@ -79,16 +89,50 @@ class DerivedGenerators:
         return self.converted(_filtered)(self.truth if function is None else self.call(function), iterable)
 
     def _islice(self, iterable: Any, *bounds: Any) -> Any:
-        if not bounds or len(bounds) > 3 or not self.generators.is_done_with(iterable):
-            return itertools.islice(iterable, *bounds)
-        itertools.islice((), *bounds)  # says what it takes
+        is_traced = self.generators.backend.is_traced
+        # A generator whose loop a traced bound skips is none of that loop's block.
+        is_given = self._is_rows(iterable) if any(map(is_traced, bounds)) else self.generators.is_done_with(iterable)
+        if not bounds or len(bounds) > 3 or not is_given:
+            return itertools.islice(
+                iterable, *(operator.index(bound) if is_traced(bound) else bound for bound in bounds)
+            )
+        itertools.islice((), *(1 if is_traced(bound) else bound for bound in bounds))  # says what it takes
         start, stop, step = (*bounds, None)[:3] if len(bounds) > 1 else (None, bounds[0], None)
-        return self.converted(_sliced)(iterable, start or 0, stop, step or 1)
+        for bound, least in ((start, 0), (stop, 0), (step, 1)):
+            if is_traced(bound):
+                self.raise_unless(bound >= least, ValueError(_BOUNDS))
+        return self.converted(_sliced)(iterable, 0 if start is None else start, stop, 1 if step is None else step)
 
-    def _takewhile(self, predicate: Any, iterable: Any) -> Any:
-        if not self.generators.is_done_with(iterable):
-            return self.others[itertools.takewhile](predicate, iterable)
-        return self.converted(_taken_while)(self.call(predicate), iterable)
+    def _is_rows(self, iterable: Any) -> bool:
+        """Whether this is no iterator, so that a generator may go over it in the place of what Python has."""
+        return isinstance(iterable, _ROWS) and not self.generators.backend.is_eager()
+
+    def _tested(self, plain: Any, form: Callable[..., Any], leaves: bool = False) -> Callable[[Any, Any], Any]:
+        """A function of a predicate and an iterable, which ``leaves`` that before its end."""
+
+        def derived(predicate: Any, iterable: Any) -> Any:
+            found = self.generators.is_done_with if leaves else self.generators.source_of
+            if not (found(iterable) or self._is_rows(iterable)):
+                return self.others[plain](predicate, iterable)
+            return self.converted(form)(self.truth if predicate is None else self.call(predicate), iterable)
+
+        return derived
+
+    def _starmap(self, function: Any, iterable: Any) -> Any:
+        if self.generators.source_of(iterable) is None:
+            return self.others[itertools.starmap](function, iterable)
+        return self.converted(_mapped_apart)(self.call(function), iterable)
+
+    def _accumulate(self, iterable: Any, func: Any = operator.add, *, initial: Any = None) -> Any:
+        if self.generators.source_of(iterable) is None:
+            return self.others[itertools.accumulate](iterable, func, initial=initial)
+        form = _accumulated if initial is None else _accumulated_from
+        return self.converted(form)(iterable, self.call(operator.add if func is None else func), initial)
+
+    def _pairwise(self, iterable: Any) -> Any:
+        if self.generators.source_of(iterable) is None:
+            return itertools.pairwise(iterable)
+        return self.converted(_paired)(iterable)
 
     def _chain(self, *iterables: Any) -> Any:
         if all(self.generators.source_of(iterable) is None for iterable in iterables):
@@ -158,6 +202,56 @@ def _taken_while(predicate: Callable[[Any], Any], iterable: Iterable[Any]) -> It
         if not predicate(item):
             return
         yield item
+
+
+def _dropped_while(predicate: Callable[[Any], Any], iterable: Iterable[Any]) -> Iterator[Any]:
+    dropping = True
+    for item in iterable:
+        if dropping:
+            dropping = predicate(item)
+        if not dropping:
+            yield item
+
+
+def _filtered_false(predicate: Callable[[Any], Any], iterable: Iterable[Any]) -> Iterator[Any]:
+    for item in iterable:
+        if not predicate(item):
+            yield item
+
+
+def _mapped_apart(function: Callable[..., Any], iterable: Iterable[Any]) -> Iterator[Any]:
+    for item in iterable:
+        yield function(*item)
+
+
+def _accumulated(iterable: Iterable[Any], function: Callable[[Any, Any], Any], initial: None) -> Iterator[Any]:
+    total = None
+    is_first = True
+    for item in iterable:
+        if is_first:
+            total = item
+            is_first = False
+        else:
+            total = function(total, item)
+        yield total
+
+
+def _accumulated_from(iterable: Iterable[Any], function: Callable[[Any, Any], Any], initial: Any) -> Iterator[Any]:
+    total = initial
+    yield total
+    for item in iterable:
+        total = function(total, item)
+        yield total
+
+
+def _paired(iterable: Iterable[Any]) -> Iterator[Any]:
+    last = None
+    is_first = True
+    for item in iterable:
+        if not is_first:
+            yield last, item
+        last = item
+        is_first = False
 
 
 def _chained(iterables: tuple[Any, ...]) -> Iterator[Any]:

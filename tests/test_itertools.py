@@ -1,0 +1,56 @@
+"""`itertools` on what only the run knows: generators with traced ends, traced predicates and bounds."""
+
+from __future__ import annotations
+
+import itertools
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+import autograph as ag
+from tests.agreement import differences
+
+
+def up_to(n):
+    k = 0
+    while k < n:
+        yield k
+        k += 1
+
+
+def test_itertools_over_generators():
+    def f(n):
+        return (
+            list(itertools.accumulate(up_to(n))),
+            list(itertools.accumulate(up_to(n), lambda a, b: 2 * a + b, initial=1)),
+            [a * b for a, b in itertools.pairwise(up_to(n))],
+            list(itertools.starmap(lambda a, b: a - b, ((k, k * k) for k in up_to(n)))),
+            list(itertools.dropwhile(lambda v: v < 2, up_to(n))),
+            list(itertools.filterfalse(lambda v: v % 2, up_to(n))),
+            list(itertools.filterfalse(None, up_to(n))),
+        )
+
+    compiled = ag.function(f)
+    for n in (0, 1, 4):
+        assert list(differences(f(n), compiled(jnp.array(n)))) == []
+
+
+def test_itertools_over_lists_by_traced_predicates_and_bounds():
+    def f(n):
+        values = [n, n + 1, 3, 2 * n]
+        return (
+            list(itertools.takewhile(lambda v: v < 5, values)),
+            list(itertools.dropwhile(lambda v: v < 5, values)),
+            list(itertools.filterfalse(lambda v: v < 5, values)),
+            list(itertools.islice(values, n)),
+            sum(itertools.islice(range(10), 1, n)),
+        )
+
+    compiled = ag.function(f)
+    for n in (0, 2, 4):
+        assert list(differences(f(n), compiled(jnp.array(n)))) == []
+    with pytest.raises(ValueError, match="islice"):
+        compiled(jnp.array(-1))
+    with pytest.raises(ag.StagingError, match="ValueError depends on a traced condition"):
+        jax.jit(ag.convert(f))(2)
