@@ -1,7 +1,7 @@
 """`Rooms`: the capacities of lists without a known bound, and of the stacks of recursive functions.
 
 XLA's sizes are fixed, so such a list begins with room for some elements. A program that runs out of it ends with
-`OutOfRoom`: nothing it did counts, it is recorded again with room for twice as many, and run again. Where that cannot
+`OutOfRoom`: nothing it did counts, it is recorded again with room for four times as many, and run again. Where that cannot
 be done, since the program prints or is part of another transform, a bound is asked for.
 """
 
@@ -16,6 +16,7 @@ from typing import Any
 from autograph.runtime.errors import StagingError
 
 AT_FIRST = 64
+_GROWTH = 4  # each time is a compilation: where many elements are needed, few of them
 _REMEDY = "Make autograph.set_loop_options(maximum_length=…) the first statement of its body, or use an autograph.TensorArray(max_size=…)."
 _LIMIT = "Bound its depth: decorate it with autograph.recursion_limit(…)."
 
@@ -126,14 +127,14 @@ class Rooms:
                     raise
 
     def grow(self, error: OutOfRoom) -> bool:
-        """Make room for twice as many elements; False if the list is of another program."""
+        """Make room for four times as many elements; False if the list is of another program."""
         rooms = error.room.rooms
         if rooms is None or rooms not in self._all():
             return False
         key = (error.room.where, error.room.name)
         with rooms._lock:
-            if rooms._sizes.get(key, 0) < 2 * error.capacity:
-                rooms._sizes[key] = rooms._at_first[key] = 2 * error.capacity
+            if rooms._sizes.get(key, 0) <= error.capacity:
+                rooms._sizes[key] = rooms._at_first[key] = _GROWTH * error.capacity
                 rooms._grown += 1
         return True
 

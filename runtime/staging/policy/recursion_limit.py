@@ -15,7 +15,7 @@ def recursion_limit(calls: int) -> Callable[[F], F]:
     The default is Python's limit at trace time (`sys.getrecursionlimit`). Each active call occupies a stack slot,
     which holds what the function needs after the call. If more calls are active, the program raises `RecursionError`.
     If a slot is large, `autograph.function` starts with 64 slots, unless a limit is set, and runs the program again
-    with twice as many when they are exhausted. A call in tail position needs no slot, but counts towards the limit,
+    with four times as many when they are exhausted. A call in tail position needs no slot, but counts towards the limit,
     as in Python. A bare ``jax.jit`` cannot raise: floating-point results are then NaN, and other results have no
     meaning, so a function that needs a stack must have a limit there.
 
