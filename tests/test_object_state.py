@@ -315,3 +315,37 @@ def test_a_set_that_a_branch_updates_in_place_is_refused():
 
     with pytest.raises(ag.StagingError, match=r"seen.*\n.*if true:  \(1,\)\n    if false: \(\)"):
         ag.function(run)(jnp.asarray(1.0))
+
+
+@dataclasses.dataclass(frozen=True)
+class Interval:
+    low: float
+    width: dataclasses.InitVar[float]
+    high: float = dataclasses.field(init=False)
+    inside: list = dataclasses.field(default_factory=list)
+
+    def __post_init__(self, width):
+        if width < 0:
+            raise ValueError("a negative width")
+        low = self.low
+        while low > 10:
+            low = low / 2
+        object.__setattr__(self, "low", low)
+        object.__setattr__(self, "high", low + width)
+
+
+def test_what_runs_after_the_init_of_a_dataclass_is_staged():
+    def f(x, width):
+        made = Interval(x, width=width)
+        for v in range(3):
+            if v > made.low:
+                made.inside.append(v)
+        return made.low, made.high, len(made.inside), sorted(vars(made))
+
+    compiled = ag.function(f)
+    for x, width in ((1.0, 2.0), (37.0, 1.0)):
+        found = compiled(jnp.float32(x), jnp.float32(width))
+        assert jax.tree.map(float, found[:3]) == f(x, width)[:3] and found[3] == f(x, width)[3]
+    with pytest.raises(ValueError, match="a negative width"):
+        compiled(jnp.float32(1.0), jnp.float32(-1.0))
+    assert jax.grad(lambda x: ag.function(lambda x: Interval(x, 1.0).high)(x))(37.0) == 0.25

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import itertools
 import math
@@ -242,3 +243,64 @@ def test_the_distance_of_two_points(points):
     found = ag.function(distance)(*(jnp.array(p, jnp.float32) for p in points))
     assert found == distance(*points)
     assert ag.function(lambda p, q: math.dist([*p], (*q,)))(*(jnp.ones(2), jnp.ones(2))) == 0
+
+
+def test_tuples_and_lists_that_names_hold_are_compared_item_by_item():
+    def f(a, b):
+        p, q = (a, b), (b, a)
+        rows, others = [p, q], [(1, b), (b, a)]
+        found = [p == q, p != q, rows == others, [a, b] == rows[0], {"k": p} == {"k": q}]
+        count = 0
+        if p == q:
+            count = 1
+        while p != q:
+            a = a + 1
+            p, q = (a, b), (b, a)
+        return found, count, a, (p, q) == (q, p), p == 3
+
+    compiled, jitted = ag.function(f), jax.jit(ag.convert(f))
+    for a, b in ((1, 1), (1, 4), (3, 4)):
+        assert list(differences(f(a, b), compiled(jnp.array(a), jnp.array(b)))) == []
+        assert list(differences(f(a, b), jitted(a, b))) == []
+
+
+def test_tuples_and_lists_in_order_or_equal():
+    def f(a, b):
+        return (
+            (a, b) <= (1, 2),
+            (a, b) >= (1, 2),
+            [a, b] < [1, 2],
+            [a, b] >= [1, 2],
+            (a,) <= (b,),
+            (a, b, 1) > (1, 2, 0),
+        )
+
+    jitted = jax.jit(ag.convert(f))
+    for a, b in itertools.product((0, 1, 2, 3), (1, 2, 3)):
+        assert list(differences(f(a, b), jitted(a, b))) == []
+    for a, b in itertools.product(
+        (1.0, float("nan")), (float("nan"), 2.0)
+    ):  # two objects: Python asks for identity first
+        assert list(differences(f(a, b), jitted(a, b))) == []
+
+
+@dataclasses.dataclass(order=True)
+class Task:
+    priority: float
+    name: str = dataclasses.field(compare=False)
+    cost: float = 1.0
+
+
+def test_dataclasses_are_compared_by_their_fields():
+    def f(a, b):
+        one, other = Task(a, "one", b), Task(b, "other", a)
+        alike = Task(a, "alike", b)
+        tasks = sorted([one, other, alike])
+        best = one if one < other else other
+        found = [one == other, one != other, one == alike, one <= other, one > other, one == 3]
+        return found, best.cost, [task.priority for task in tasks], max(one, other).cost, min([other, one]).priority
+
+    compiled, jitted = ag.function(f), jax.jit(ag.convert(f))
+    for a, b in ((1.0, 2.0), (2.0, 1.0), (1.5, 1.5)):
+        assert list(differences(f(a, b), compiled(jnp.float32(a), jnp.float32(b)))) == []
+        assert list(differences(f(a, b), jitted(a, b))) == []

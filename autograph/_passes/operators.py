@@ -74,7 +74,7 @@ class LowerOperators(gast.NodeTransformer):
         augmented = [part for part in parts if isinstance(part, gast.AugAssign) and _may_extend(part)]
         names = {part.target.id for part in augmented}
         self.shared = names - _numbers(parts, names, self.context.is_plain_call) if names else set()
-        if self.context.special_methods or any(map(_is_of_displays, parts)):
+        if self.context.special_methods or any(map(self._may_be_of_containers, parts)):
             return self.visit(node)
         for part in parts if self.shared else ():
             self._rewrite_augmented(part)
@@ -118,7 +118,7 @@ class LowerOperators(gast.NodeTransformer):
         if len(node.ops) > 1 or type(node.ops[0]) not in _COMPARISONS:
             return node
         symbol, names = _COMPARISONS[type(node.ops[0])]
-        is_operation = self._has(*names) or _is_of_displays(node)
+        is_operation = self._has(*names) or self._may_be_of_containers(node)
         return self._operation(symbol, node, node.left, *node.comparators) if is_operation else node
 
     def visit_UnaryOp(self, node: gast.AST) -> gast.AST:
@@ -152,6 +152,18 @@ class LowerOperators(gast.NodeTransformer):
         name = constant(self.context.mangled(node.attr))
         return placed(self.context.call("get_attr", node.value, name), node)
 
+    def _may_be_of_containers(self, node: gast.AST) -> bool:
+        """Whether this may compare tuples or lists, of whose items Python asks the truth.
+
+        One side is written out, or it asks for equality and no side is seen to be a number. Names are ordered as numbers.
+        """
+        if not _compares(node):
+            return False
+        sides = (node.left, *node.comparators)
+        if isinstance(node.ops[0], gast.Eq | gast.NotEq):
+            return not any(_is_number(side, self.context.is_plain_call) for side in sides)
+        return _is_of_displays(node)
+
     def _has(self, *names: str) -> bool:
         return any(f"__{name}__" in self.context.special_methods for name in names)
 
@@ -161,10 +173,13 @@ class LowerOperators(gast.NodeTransformer):
         return placed(self.context.call("operate", constant(symbol), *operands), like)
 
 
+def _compares(node: gast.AST) -> bool:
+    """Whether this is one comparison, with one of the operators that classes may define."""
+    return isinstance(node, gast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in _COMPARISONS
+
+
 def _is_of_displays(node: gast.AST) -> bool:
-    """Whether this compares with a tuple or list that is written out: Python asks for the truth of what its items give."""
-    if not isinstance(node, gast.Compare) or len(node.ops) > 1 or type(node.ops[0]) not in _COMPARISONS:
-        return False
+    """Whether this compares with a tuple or list that is written out."""
     return any(isinstance(part, gast.Tuple | gast.List) and part.elts for part in (node.left, *node.comparators))
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import dataclasses
+import operator
+import types
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -32,6 +35,8 @@ class Orderings:
         """What the values are compared by, if that is traced: numbers, or tuples of numbers; None if Python can compare."""
         keys = list(values) if key is None else [self.call(key)(value) for value in values]
         keys = [value_of(each) for each in keys]
+        if (fields := _fields_of_all(keys)) is not None:
+            keys = [values_of(each, fields) for each in keys]
         if len(keys) < 2 or not any(self.backend.is_traced(leaf) for each in keys for leaf in _columns(each)):
             return None
         widths = {len(each) if isinstance(each, tuple) else -1 for each in keys}
@@ -65,7 +70,8 @@ class Orderings:
             better = is_better(other, best, compare)
             best = jax.tree.map(lambda a, b, better=better: jnp.where(better, a, b), other, best)
             place = jnp.where(better, k, place)
-        return True, best if key is None else self.get_item(list(values), place)
+        is_itself = key is None and _fields_of_all(values) is None
+        return True, best if is_itself else self.get_item(list(values), place)
 
 
 def all_scalars_some_traced(values: Sequence[Any], backend: Backend) -> bool:
@@ -99,6 +105,29 @@ def error_of_empty(function: Callable[..., Any]) -> Exception:
     raise AssertionError(function)
 
 
+def compared_fields(kind: type, name: str) -> tuple[str, ...] | None:
+    """The fields of which a dataclass makes its method of this name, a comparison; None if it makes none."""
+    for base in kind.__mro__:
+        if name in base.__dict__:
+            params = base.__dict__.get("__dataclass_params__")
+            is_made = params is not None and (params.eq if name == "__eq__" else params.order)
+            method: Any = base.__dict__[name]
+            if not is_made or getattr(getattr(method, "__code__", None), "co_filename", None) != "<string>":
+                return None
+            return tuple(field.name for field in dataclasses.fields(base) if field.compare)
+    return None
+
+
+def values_of(value: Any, fields: Sequence[str]) -> tuple[Any, ...]:
+    return tuple(getattr(value, name) for name in fields)
+
+
+def _fields_of_all(keys: Sequence[Any]) -> tuple[str, ...] | None:
+    """The fields by which these are ordered, if they are of one dataclass that has an order."""
+    kinds = set(map(type, keys))
+    return compared_fields(kinds.pop(), "__lt__") if len(kinds) == 1 else None
+
+
 def _columns(key: Any) -> tuple[Any, ...]:
     return key if isinstance(key, tuple) else (key,)
 
@@ -113,9 +142,12 @@ def _shown(key: Any) -> str:
     return str(jax.tree.map(lambda leaf: str(jax.typeof(leaf)) if isinstance(leaf, jax.Array) else leaf, key))
 
 
+_STRICT: Mapping[Any, Any] = types.MappingProxyType({operator.le: operator.lt, operator.ge: operator.gt})
+
+
 def _decided(one: tuple[Any, ...], other: tuple[Any, ...], compare: Callable[[Any, Any], Any]) -> Any:
     """Whether the first that differs is better."""
     if len(one) == 1:
         return compare(one[0], other[0])
-    first = compare(one[0], other[0])
+    first = _STRICT.get(compare, compare)(one[0], other[0])
     return first | ((one[0] == other[0]) & _decided(one[1:], other[1:], compare))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import operator
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -14,7 +14,7 @@ import numpy as np
 
 from autograph.backends.base import Backend
 from autograph.runtime.code.library_table import is_library
-from autograph.runtime.containers.orderings import all_scalars_some_traced, is_better
+from autograph.runtime.containers.orderings import all_scalars_some_traced, compared_fields, is_better, values_of
 from autograph.runtime.containers.traced_lists import is_traced_list
 from autograph.runtime.heap.cached_reads import CachedRead, cached_refusal
 from autograph.runtime.heap.in_trace import InTrace, Trace
@@ -172,8 +172,11 @@ class Operations(InTrace):
         ):
             equal = self._equal_parts(left, right)
             return equal if symbol == "==" else ~equal if self.backend.is_traced(equal) else not equal
-        if kinds == (tuple, tuple) and symbol in "<>" and self._are_traced_keys(left, right):
-            return is_better(left, right, plain)
+        if kinds in ((tuple, tuple), (list, list)) and symbol not in ("==", "!="):
+            if self._are_traced_keys(left, right):
+                return is_better(tuple(left), tuple(right), plain)
+        if kinds[0] is kinds[1] and (fields := compared_fields(kinds[0], name)) is not None:
+            return self._compared(symbol, values_of(left, fields), values_of(right, fields))
         if symbol == "!=" and not any(user_method(kind, "__ne__") for kind in kinds):
             if not any(user_method(kind, "__eq__") for kind in kinds):
                 return plain(left, right)
@@ -184,7 +187,7 @@ class Operations(InTrace):
             return (left is right) if symbol == "==" else (left is not right)
         return found
 
-    def _are_traced_keys(self, left: tuple[Any, ...], right: tuple[Any, ...]) -> bool:
+    def _are_traced_keys(self, left: Sequence[Any], right: Sequence[Any]) -> bool:
         """Whether these are as many numbers each, and some are traced."""
         return 0 < len(left) == len(right) and all_scalars_some_traced((*left, *right), self.backend)
 

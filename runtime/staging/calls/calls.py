@@ -238,14 +238,17 @@ class Calls(InTrace):
         if (bar := self.bars.instead_of(cls)) is not None:
             return bar
         if dataclasses.is_dataclass(cls) and not hasattr(cls, "__post_init__"):
-            fields = [field.name for field in dataclasses.fields(cls) if field.default_factory is list]
+            fields = _lists_by_default(cls)
             return functools.partial(self._with_own_lists, cls, fields) if fields else cls
         init = cls.__init__  # type: ignore[misc]
         new: Any = cls.__new__
         own_construction: tuple[Any, Any] = (type(cls).__call__, new)
         plain = own_construction == (type.__call__, object.__new__) and isinstance(init, types.FunctionType)
-        if not self.recursive or not plain or is_library(cls) or is_library(init) or not _has_source(init):
+        if not self.recursive or not plain or is_library(cls) or is_library(init):
             return cls
+        if not _has_source(init):
+            is_made_of_fields = dataclasses.is_dataclass(cls) and cls.__dictoffset__ != 0
+            return functools.partial(self._of_fields, cls, init) if is_made_of_fields else cls
         converted = self._function(init)
 
         def construct(*args: Any, **kwargs: Any) -> Any:
@@ -258,10 +261,26 @@ class Calls(InTrace):
 
         return construct if converted is not init or self.converter.is_converted(init) else cls
 
+    def _of_fields(self, cls: type, init: Any, /, *args: Any, **kwargs: Any) -> Any:
+        """An object of a dataclass with a ``__post_init__``, which is converted; the ``__init__`` that calls it has no source."""
+        made: Any = object.__new__(cls)
+        self.journal.born(made)
+        calls: list[tuple[Any, ...]] = []
+        vars(made)["__post_init__"] = lambda *values: calls.append(values)  # found before that of the class
+        init(made, *args, **kwargs)
+        del vars(made)["__post_init__"]
+        self._own_lists(made, _lists_by_default(cls), args, kwargs)
+        for values in calls:
+            self.call(made.__post_init__)(*values)
+        return made
+
     def _with_own_lists(self, cls: type, fields: Sequence[str], /, *args: Any, **kwargs: Any) -> Any:
         """An object of a dataclass whose lists by default are those that converted code makes: a loop may lengthen them."""
         made = cls(*args, **kwargs)
         self.journal.born(made)
+        return self._own_lists(made, fields, args, kwargs)
+
+    def _own_lists(self, made: Any, fields: Sequence[str], args: Any, kwargs: Any) -> Any:
         given = {id(value) for value in (*args, *kwargs.values())}
         for name in fields:
             value = getattr(made, name)
@@ -325,6 +344,11 @@ class Calls(InTrace):
         converted = [self.convert_function(value) for value in values]
         unchanged = all(new is old for new, old in zip(converted, values, strict=True))
         return values if unchanged else type(values)(converted)
+
+
+def _lists_by_default(cls: Any) -> list[str]:
+    """The fields of a dataclass that are empty lists where nothing is given."""
+    return [field.name for field in dataclasses.fields(cls) if field.default_factory is list]
 
 
 def _calls_its_arguments(called: Any) -> bool:
