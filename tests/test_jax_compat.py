@@ -401,6 +401,38 @@ def test_a_symbolic_size_as_a_value():
     assert isinstance(size, jax_compat.symbolic_size_class())
     found = equations(lambda x: x.shape[0] + jnp.sum(x), jax.ShapeDtypeStruct((size,), np.float32))
     assert sum(map(jax_compat.is_symbolic_size, found)) == 1
+    assert jax_compat.size_at(2 * size + 1, {"n": 3}) == 7 and type(jax_compat.size_at(size, {"n": 3})) is int
+    assert jax_compat.size_at(size, {"n": size + 1}) == size + 1
+
+
+def test_a_program_with_other_types_and_parameters():
+    (size,) = jax.export.symbolic_shape("n")
+
+    def f(x):
+        return jax.nn.relu(jnp.zeros(x.shape)) * x.shape[0] + x
+
+    program = jax.make_jaxpr(f)(jax.ShapeDtypeStruct((size,), np.float32))
+    rules: list = []
+
+    def aval(found):
+        assert jax_compat.is_array_type(found)
+        return jax_compat.with_shape(found, (3,) if found.shape else ())
+
+    def part(name, value):
+        if jax_compat.is_jaxpr(value):
+            return jax_compat.retyped(value, aval, lambda _: 3, part, rules)
+        if name in ("call_jaxpr", "jaxpr"):
+            return jax_compat.ClosedJaxpr(part("jaxpr", value.jaxpr), value.consts)
+        return (3,) if name == "shape" and value else value
+
+    made = jax_compat.ClosedJaxpr(part("jaxpr", program.jaxpr), program.consts)
+    assert [found.shape for found in made.out_avals] == [(3,)]
+    assert jax_compat.replay(made, np.ones(3, np.float32))[0].tolist() == [1, 1, 1]
+    (rule,) = rules
+    jaxpr, _, zeros = rule()
+    assert len(jaxpr.invars) == 2 and not any(zeros)
+    assert type(only_equation(jax.jit(jnp.sin), 1.0).params["in_shardings"][0]) in jax_compat.sizeless_classes()
+    assert isinstance(jax.random.key(0).dtype, jax_compat.sizeless_classes())
 
 
 def test_item_assignment_is_a_scatter_of_array_indices_and_values():

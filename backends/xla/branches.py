@@ -13,6 +13,7 @@ as NaN. Two primitives help:
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from typing import Any
@@ -96,6 +97,10 @@ class Branches:
     def staying(self, stays: Stays) -> Branches:
         """The same, which stays a conditional for another reason."""
         return self if stays is self.stays else Branches(*self.pair, self.tangents, stays, self.tested)
+
+    def with_parts(self, part: Callable[[Any], Any]) -> Branches:
+        """The same of other sizes: ``part`` returns what a program, or another part, is then."""
+        return Branches(part(self.pair[0]), part(self.pair[1]), part(self.tangents), self.stays, self.tested)
 
     def lengthens(self, predicate: Any) -> bool:
         """Whether it would be one select of arrays too many, one behind another, where it is lowered to one."""
@@ -362,7 +367,7 @@ def _batch(axis: Any, operands: Sequence[Any], dims: Sequence[Any], *, choice: B
     stays = Stays.FOR_LENGTH if choice.stays is Stays.FOR_LENGTH else Stays.NOT
     branches = Branches(lift(choice.pair[0]), lift(choice.pair[1]), stays=stays, tested=tested)
     if in_lanes:
-        lanes = Lanes.of(branches, axis.size, flags)
+        lanes = Lanes.of(branches, flags)
         outputs = lanes_p.bind(predicate, *operands, lanes=lanes)
     else:
         outputs = _bind(branches, predicate, operands)
@@ -375,16 +380,29 @@ lanes_p = jax_compat.new_primitive("cond_lanes")
 
 
 class Lanes:
-    """(predicates, operands) -> results, as they are evaluated and as derivatives see them."""
+    """(predicates, operands) -> results, as they are evaluated and as derivatives see them.
 
-    def __init__(self, plain: Callable[..., list[Any]], smooth: Callable[..., list[Any]], results: list[Any]):
-        self.plain, self.smooth, self.results = plain, smooth, results
+    ``again``: makes the same of other sizes; see `with_parts`.
+    """
+
+    def __init__(
+        self,
+        plain: Callable[..., list[Any]],
+        smooth: Callable[..., list[Any]],
+        results: list[Any],
+        again: Callable[[Callable[[Any], Any]], Lanes],
+    ) -> None:
+        self.plain, self.smooth, self.results, self._again = plain, smooth, results, again
+
+    def with_parts(self, part: Callable[[Any], Any]) -> Lanes:
+        """The same of other sizes: ``part`` returns what a program, or another part, is then."""
+        return self._again(part)
 
     def __repr__(self) -> str:
         return "Lanes"
 
     @classmethod
-    def of(cls, branches: Branches, size: int, flags: Sequence[bool]) -> Lanes:
+    def of(cls, branches: Branches, flags: Sequence[bool]) -> Lanes:
         on_false, on_true = branches.pair
         results = branches.results
 
@@ -402,10 +420,23 @@ class Lanes:
 
             return choose(predicate, side(predicate, on_true), side(~predicate, on_false))
 
+        def again(part: Callable[[Any], Any]) -> Lanes:
+            return cls.of(part(branches), flags)
+
         keys = any(jnp.issubdtype(aval.dtype, jax.dtypes.prng_key) for aval in results)
         if keys:
-            return cls(plain, plain, results)
-        return cls(smooth if any(map(has_loop, branches.pair)) else plain, smooth, results)
+            return cls(plain, plain, results, again)
+        return cls(smooth if any(map(has_loop, branches.pair)) else plain, smooth, results, again)
+
+    def batched(self, axis: Any, flags: Sequence[bool]) -> Lanes:
+        """For a batch, in which the marked predicates and operands have a leading axis."""
+        everywhere = [True] * len(self.results)
+        return Lanes(
+            mapped(self.plain, axis, flags, everywhere),
+            mapped(self.smooth, axis, flags, everywhere),
+            [lifted(aval, axis, True) for aval in self.results],
+            lambda part: self.with_parts(part).batched(dataclasses.replace(axis, size=part(axis.size)), flags),
+        )
 
 
 def _run_lanes(*operands: Any, lanes: Lanes) -> list[Any]:
@@ -428,12 +459,7 @@ def _lanes_jvp(primals: Sequence[Any], tangents: Sequence[Any], *, lanes: Lanes)
 def _lanes_batch(axis: Any, operands: Sequence[Any], dims: Sequence[Any], *, lanes: Lanes) -> Any:
     flags = [dim is not None for dim in dims]
     operands = leading(operands, dims)
-    everywhere = [True] * len(lanes.results)
-    outer = Lanes(
-        mapped(lanes.plain, axis, flags, everywhere),
-        mapped(lanes.smooth, axis, flags, everywhere),
-        [lifted(aval, axis, True) for aval in lanes.results],
-    )
+    outer = lanes.batched(axis, flags)
     return lanes_p.bind(*operands, lanes=outer), [0] * len(lanes.results)
 
 

@@ -8,6 +8,7 @@ which says what no longer holds when a release of JAX breaks it.
 from __future__ import annotations
 
 import math
+import operator
 import re
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -496,6 +497,97 @@ def is_ref(aval: Any) -> bool:
 def symbolic_size_class() -> type:
     """The class of sizes that only the run knows."""
     return type(jax.export.symbolic_shape("n")[0])
+
+
+def size_at(size: Any, known: Mapping[str, Any]) -> Any:
+    """What a symbolic size is where its variables are these sizes, which may be symbolic themselves."""
+    found = size._evaluate(dict(known))
+    return found if jax.export.is_symbolic_dim(found) else operator.index(found)
+
+
+def with_shape(aval: Any, shape: Sequence[Any]) -> Any:
+    """The same type of another shape."""
+    return aval.update(shape=tuple(shape))
+
+
+def is_array_type(value: Any) -> bool:
+    """Whether this is the type of an array."""
+    return type(value) is jax.core.ShapedArray
+
+
+def is_jaxpr(value: Any) -> bool:
+    """Whether this is a program without its constants."""
+    return isinstance(value, Jaxpr)
+
+
+def retyped(
+    jaxpr: Any,
+    aval: Callable[[Any], Any],
+    size: Callable[[Any], Any],
+    part: Callable[[str, Any], Any],
+    rules: list[Callable[[], object]],
+) -> Any:
+    """A jaxpr with other types of its variables, and other parameters of its operations; a value of a size is a constant if
+    ``size`` returns an int for it.
+
+    ``rules`` gets what makes the derivatives that parts of it have of their own, which are made when they are asked for.
+    """
+    known: dict[Any, Any] = {}
+
+    def bound(variable: Any) -> Any:
+        if is_dropped(variable):
+            return DropVar(aval(variable.aval))
+        known[variable] = Var(aval(variable.aval))
+        return known[variable]
+
+    def atom(found: Any) -> Any:
+        return found if is_literal(found) else known[found]
+
+    constvars, invars = list(map(bound, jaxpr.constvars)), list(map(bound, jaxpr.invars))
+    equations = []
+    for equation in jaxpr.eqns:
+        if is_symbolic_size(equation):
+            found = size(equation.params["dim"])
+            if isinstance(found, int):
+                (variable,) = equation.outvars
+                known[variable] = Literal(variable.aval.dtype.type(found), variable.aval)
+                continue
+        params = {key: part(key, value) for key, value in equation.params.items()}
+        params.update(_retyped_rule(equation, params, part, rules))
+        operands = list(map(atom, equation.invars))
+        equations.append(
+            equation_like(equation, equation.primitive, params, operands, list(map(bound, equation.outvars)))
+        )
+    return jaxpr.replace(constvars=constvars, invars=invars, outvars=list(map(atom, jaxpr.outvars)), eqns=equations)
+
+
+def sizeless_classes() -> tuple[type, ...]:
+    """The classes, beside public ones, of parameters that tell no sizes: those of dtypes of keys, and of what is not specified."""
+    (unspecified,) = _JITTED._jit_info.out_shardings_leaves
+    return type(unspecified), type(jax.eval_shape(jax.random.key, 0).dtype)
+
+
+# Parameters of operations that are functions, or hold some, and tell no sizes. ``jvp_jaxpr_fun``: see `_retyped_rule`.
+SIZELESS = frozenset(["policy", "impl", "jvp_jaxpr_fun"])
+
+
+def _retyped_rule(
+    equation: Any, params: Mapping[str, Any], part: Callable[[str, Any], Any], rules: list[Callable[[], object]]
+) -> dict[str, Any]:
+    """The derivative that a function of `jax.custom_jvp` has of its own: a program that is made when it is asked for."""
+    rule = params.get("jvp_jaxpr_fun")
+    if rule is None:
+        return {}
+
+    @cache
+    def made(*zeros: bool) -> Any:
+        jaxpr, consts, zero_results = rule.call_wrapped(*zeros)
+        return part("jaxpr", jaxpr), consts, zero_results
+
+    if params["symbolic_zeros"]:
+        raise NotImplementedError("a derivative of jax.custom_jvp is told which tangents are zero")
+    rules.append(partial(made, *[False] * (len(equation.invars) - params["num_consts"])))
+    return {"jvp_jaxpr_fun": linear_util.wrap_init(made, debug_info=rule.debug_info)}
 
 
 # Tracers, and the traces that operations go to: run, recorded, mapped or differentiated, one within another.

@@ -1,4 +1,4 @@
-"""Programs with open sizes: traced once with symbolic dimensions, and specialised by XLA for each size.
+"""Programs with open sizes: traced once with symbolic dimensions, and written again for each size (`known_sizes`).
 
 A symbolic dimension is a value only at run time, as a traced integer; in a shape it may stand as it is. What
 Python cannot do with one (``if x.shape[0] > 3``, a reshape that must divide it) fails while tracing; such a
@@ -7,6 +7,7 @@ function is traced for each size instead, with a warning that says so.
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 import threading
@@ -23,6 +24,8 @@ from jax import export
 import autograph.backends
 from autograph.backends.xla import jax_compat
 from autograph.backends.xla.exported_calls import call_of
+from autograph.backends.xla.jax_compat import replay
+from autograph.backends.xla.known_sizes import is_known_for, with_known_sizes
 from autograph.runtime.errors import StagingWarning, place_of
 
 
@@ -77,11 +80,21 @@ class OpenSizes:
 
 @dataclass(frozen=True)
 class SymbolicTraced:
-    """A program traced with symbolic sizes, as far as it is like `jax.stages.Traced`."""
+    """A program traced with symbolic sizes, as far as it is like `jax.stages.Traced`.
+
+    Attributes:
+      export: makes its `jax.export.Exported`.
+      composes: whether calls of it may be mapped and differentiated.
+    """
 
     jaxpr: Any
     out_info: Any
-    exported: Any
+    export: Callable[[], Any]
+    composes: bool
+
+    @functools.cached_property
+    def exported(self) -> Any:
+        return self.export()
 
     def lower(self) -> Any:
         raise ValueError(
@@ -96,16 +109,23 @@ class _Graph:
     types: tuple[Any, ...]
     call: Callable[..., Any]
     traced: Callable[[], Any]
+    is_bound: bool = False  # to a trace that is under way, and is of no use after it
 
     def admits(self, types: Sequence[Any]) -> bool:
-        sizes: dict[str, Any] = {}
-        return all(
-            mine.dtype == other.dtype
-            and mine.weak_type == other.weak_type
-            and len(mine.shape) == len(other.shape)
-            and all(_size_fits(a, b, sizes) for a, b in zip(mine.shape, other.shape, strict=True))
-            for mine, other in zip(self.types, types, strict=True)
-        )
+        return _sizes_in(self.types, types) is not None
+
+
+def _sizes_in(mine: Sequence[Any], types: Sequence[Any]) -> dict[str, Any] | None:
+    """What the symbolic sizes of ``mine`` are, by name, in ``types``; None if those do not fit."""
+    sizes: dict[str, Any] = {}
+    fits = all(
+        own.dtype == other.dtype
+        and own.weak_type == other.weak_type
+        and len(own.shape) == len(other.shape)
+        and all(_size_fits(a, b, sizes) for a, b in zip(own.shape, other.shape, strict=True))
+        for own, other in zip(mine, types, strict=True)
+    )
+    return sizes if fits else None
 
 
 def _size_fits(mine: Any, size: Any, sizes: dict[str, Any]) -> bool:
@@ -170,7 +190,8 @@ class OpenProgram:
                 if graph.admits(types):
                     return graph
             graph = self._make(types)
-            self._graphs.append(graph)
+            if not graph.is_bound:
+                self._graphs.append(graph)
             return graph
 
     def _make(self, types: tuple[Any, ...]) -> _Graph:
@@ -181,7 +202,7 @@ class OpenProgram:
         if key in self._hopeless:
             return self._made_for(types)
         try:
-            return self._made_symbolic(self._sizes.stand_ins(shapes, types))
+            return self._made_symbolic(self._sizes.stand_ins(shapes, types), types)
         except Exception as error:
             reason = str(error).strip().partition("\n")[0]
             if any(is_symbolic_size(size) for type in types for size in type.shape):
@@ -194,16 +215,31 @@ class OpenProgram:
         )
         return graph
 
-    def _made_symbolic(self, types: tuple[Any, ...]) -> _Graph:
+    def _made_symbolic(self, types: tuple[Any, ...], sizes: Sequence[Any]) -> _Graph:
+        """The graph of these symbolic types. ``sizes``: the types of the call that it is made for."""
         jitted = jax.jit(self._function)
         with _EqualityWatch() as watch:
             traced = jitted.trace(*types)
             if traced.jaxpr.effects:  # `jax.export` has no callbacks
                 raise NotImplementedError("it prints or calls Python at run time, for which XLA needs the sizes")
-            exported = export.export(jitted)(*types)
         watch.check()
-        symbolic = SymbolicTraced(traced.jaxpr, traced.out_info, exported)
-        return _Graph(types, call_of(exported), lambda: symbolic)
+        program = traced.jaxpr
+        tree = jax.tree_util.tree_structure(traced.out_info)
+
+        def call(*arrays: Any) -> Any:
+            found = _sizes_in(types, tuple(map(self._type, arrays)))
+            assert found is not None
+            return jax.tree_util.tree_unflatten(tree, replay(with_known_sizes(program, found), *arrays))
+
+        def export_it() -> Any:
+            return export.export(jitted)(*types)
+
+        found = _sizes_in(types, sizes)
+        assert found is not None
+        composes = is_known_for(program, found)
+        symbolic = SymbolicTraced(program, traced.out_info, export_it, composes)
+        is_bound = any(map(jax_compat.is_tracer, program.consts))
+        return _Graph(types, call if composes else call_of(symbolic.exported), lambda: symbolic, is_bound)
 
     def _made_for(self, types: tuple[Any, ...]) -> _Graph:
         traced = self._concrete.trace(*types)

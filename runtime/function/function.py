@@ -291,11 +291,15 @@ class Function(Made, Generic[P, R]):
         values = self._arguments.canonical(tuple(args), kwargs)
         self._look_at_captures()
         signature, arrays, reads = self._split(values)
-        entry = self._entry(signature, self._is_traced(arrays))
+        is_traced = self._is_traced(arrays)
+        entry = self._entry(signature, False)
         entry.changed = None if reads is None else reads.changed
+        if is_traced and not entry.program.composes(*arrays):
+            entry = self._entry(signature, True)
+            entry.changed = None if reads is None else reads.changed
         if self._options.in_shardings is not None:
             return entry.call(placed(arrays, spread_shardings(self._options.in_shardings, signature)))
-        return self._call_and_add(values, entry, arrays)
+        return entry.call(arrays) if is_traced else self._call_and_add(values, entry, arrays)
 
     def _split(self, values: tuple[Any, ...]) -> tuple[CallSignature, Sequence[Any], Reads | None]:
         """The signature of a call with these canonical values, its arrays, and what is read of its objects."""
@@ -338,7 +342,9 @@ class Function(Made, Generic[P, R]):
         self._look_at_captures()
         signature = inputs.call.reading(self._captured)
         is_traced = self._is_traced(arrays)
-        entry = self._entry(signature, is_traced)
+        entry = self._entry(signature, False)
+        if is_traced and not entry.program.composes(*arrays):
+            entry = self._entry(signature, True)
         if self._options.in_shardings is not None:
             return entry.call(placed(arrays, spread_shardings(self._options.in_shardings, signature)))
         # Arrays that do not fit are found when XLA's cache meets them, so they may go there directly.
@@ -353,9 +359,7 @@ class Function(Made, Generic[P, R]):
         return self._made_inputs
 
     def _is_traced(self, arrays: Sequence[Any]) -> bool:
-        """Whether open sizes must be settled now: another transform is under way, and wants a program like
-        any other.
-        """
+        """Whether sizes may be open, and another transform is under way, which wants a program like any other."""
         is_open = self._options.reduce_retracing or self._options.input_signature is not None
         return is_open and any(isinstance(array, jax.core.Tracer) for array in arrays)
 

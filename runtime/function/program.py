@@ -114,18 +114,26 @@ class Program:
         return self
 
     def __call__(self, *arrays: Any) -> Any:
+        result = self._guarded(lambda: self.rooms.enough_for(lambda: self._call(arrays)))
+        collection = CALLS.collection
+        if collection is not None:
+            collection.add(self, arrays)
+        return result
+
+    def _guarded(self, step: Callable[[], Any]) -> Any:
+        """Run ``step``; what it raises is worded for the user."""
         try:
-            result = self.rooms.enough_for(lambda: self._call(arrays))
+            return step()
         except Exception as error:
             refuse_leaked(error, self.name)
             cause = cause_of(error)
             if cause is None:
                 raise
             raise cause from None
-        collection = CALLS.collection
-        if collection is not None:
-            collection.add(self, arrays)
-        return result
+
+    def composes(self, *arrays: Any) -> bool:
+        """Whether what was traced for arrays of these types, perhaps for all sizes at once, may be mapped and differentiated."""
+        return self._guarded(lambda: getattr(self.trace(*arrays), "composes", True))
 
     def input_names(self) -> list[str]:
         """What the function calls its arrays."""

@@ -87,6 +87,20 @@ class LoopProgram:
             self._made_smooth = self._smooth()
         return self._made_smooth
 
+    def with_parts(self, part: Callable[[Any], Any]) -> LoopProgram:
+        """The same loop of other sizes: ``part`` returns what a program, or another part, is then."""
+        smooth = None if self._smooth is None else part(self.smooth)
+        tangents = None if self.tangents is None else self.tangents.with_parts(part)
+        return LoopProgram(
+            part(self.body),
+            part(self.test),
+            self.consts,
+            part(self.bound),
+            self.slots,
+            None if smooth is None else (lambda: smooth),
+            tangents,
+        )
+
     def split(self, operands: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         """Consts and carry."""
         return list(operands[: self.consts]), list(operands[self.consts :])
@@ -306,6 +320,10 @@ class Tangents:
         self.consts = consts
         self.carry = carry
         self.reverse: Any = None  # kept here by `reverse.Reverse`
+
+    def with_parts(self, part: Callable[[Any], Any]) -> Tangents:
+        """The same for a program of other sizes."""
+        return Tangents(part(self.program), self.consts, self.carry)
 
     def avals(self) -> list[Any]:
         consts, carry = self.program.const_avals, self.program.carry_avals

@@ -94,6 +94,11 @@ class Sweep:
 
         return cls(part, trace(partial, [*part.const_avals, *part.carry_avals, *values]), sums), kept
 
+    def with_parts(self, part: Callable[[Any], Any]) -> Sweep:
+        """The same of other sizes: ``part`` returns what a program, or another part, is then."""
+        tangents = self.tangents and (part(self.tangents[0]), self.tangents[1].with_parts(part))
+        return Sweep(part(self.program), part(self.step), self.sums, tangents, part(self.over_rows))
+
     @property
     def over_rows(self) -> RowSweep:
         if self._over_rows is None:

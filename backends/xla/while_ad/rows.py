@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,6 +65,10 @@ class RowSweep:
     ) -> None:
         self.plan, self.rows, self.consts, self.extras = plan, rows, consts, extras
         self.advance, self.back = advance, back
+
+    def with_parts(self, part: Callable[[Any], Any]) -> RowSweep:
+        """The same of other sizes: ``part`` returns what a program, or another part, is then."""
+        return RowSweep(part(self.plan), part(self.rows), self.consts, self.extras, part(self.advance), part(self.back))
 
     @classmethod
     def of(cls, program: LoopProgram, step: ClosedJaxpr) -> RowSweep:
