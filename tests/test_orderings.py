@@ -304,3 +304,17 @@ def test_dataclasses_are_compared_by_their_fields():
     for a, b in ((1.0, 2.0), (2.0, 1.0), (1.5, 1.5)):
         assert list(differences(f(a, b), compiled(jnp.float32(a), jnp.float32(b)))) == []
         assert list(differences(f(a, b), jitted(a, b))) == []
+
+
+def test_names_for_tuples_are_ordered_item_by_item():
+    def f(a, b):
+        best = None
+        for pair in ((a, 1), (b, 2), (2, b)):
+            key = (pair[0], pair[1])
+            if best is None or key > best:
+                best = key
+        return best
+
+    jitted = jax.jit(ag.convert(f))
+    for a, b in itertools.product((1, 2, 3), (1, 2, 3)):
+        assert list(differences(f(a, b), jitted(a, b))) == []

@@ -75,11 +75,11 @@ class LowerLists(gast.NodeTransformer):
             if len(target.elts) == len(value.elts) and not any(isinstance(e, gast.Starred) for e in target.elts):
                 value.elts = [self._value_for(*pair) for pair in zip(target.elts, value.elts, strict=True)]
             return value
-        return self._new(value) if self._may_hold(_name(target), value) else value
+        return self._new(value) if self._may_hold(target, value) else value
 
     def visit_AnnAssign(self, node: gast.AST) -> gast.AST:
         self.generic_visit(node)
-        if node.value is not None and self._may_hold(_name(node.target), node.value):
+        if node.value is not None and self._may_hold(node.target, node.value):
             node.value = self._new(node.value)
         return node
 
@@ -112,8 +112,14 @@ class LowerLists(gast.NodeTransformer):
                 self._new(part) if isinstance(part, gast.List) and part.elts else part for part in node.values
             ]
 
-    def _may_hold(self, name: str | None, value: gast.AST) -> bool:
-        """Whether a variable or attribute of this name is to hold a list that `_new` makes of the value."""
+    def _may_hold(self, target: gast.AST, value: gast.AST) -> bool:
+        """Whether a variable or attribute is to hold a list that `_new` makes of the value.
+
+        Any method may lengthen what ``list(…)`` makes for an attribute.
+        """
+        name = _name(target)
+        if isinstance(target, gast.Attribute) and isinstance(value, gast.Call) and self._makes_list(value):
+            return True
         if _is_repeated(value):
             return name in self.growing or name in self.tables
         return name in self.growing and self._makes_list(value)

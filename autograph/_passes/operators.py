@@ -57,7 +57,8 @@ class LowerOperators(gast.NodeTransformer):
         def extend(items, more):      →   def extend(items, more):
             items += more                     items = ag__.operate('+=', items, more)
 
-    Attributes: shared (names that may be bound to such a list).
+    Attributes: shared (names that may be bound to such a list), displays (names that are bound to tuples and lists that are
+    written out).
     """
 
     applies_to: frozenset[type] | None = frozenset(
@@ -68,12 +69,17 @@ class LowerOperators(gast.NodeTransformer):
     def __init__(self, context: Context) -> None:
         self.context = context
         self.shared: set[str] = set()
+        self.displays: set[str] = set()
 
     def __call__(self, node: gast.AST) -> gast.AST:
         parts = list(gast.walk(node))
         augmented = [part for part in parts if isinstance(part, gast.AugAssign) and _may_extend(part)]
         names = {part.target.id for part in augmented}
         self.shared = names - _numbers(parts, names, self.context.is_plain_call) if names else set()
+        bindings = [pair for part in parts if isinstance(part, gast.Assign) for pair in _bindings(part)]
+        self.displays = {
+            target.id for target, value in bindings if isinstance(target, gast.Name) and _is_display(value)
+        }
         if self.context.special_methods or any(map(self._may_be_of_containers, parts)):
             return self.visit(node)
         for part in parts if self.shared else ():
@@ -155,14 +161,14 @@ class LowerOperators(gast.NodeTransformer):
     def _may_be_of_containers(self, node: gast.AST) -> bool:
         """Whether this may compare tuples or lists, of whose items Python asks the truth.
 
-        One side is written out, or it asks for equality and no side is seen to be a number. Names are ordered as numbers.
+        One side is written out, or a name for what is, or it asks for equality and no side is seen to be a number.
         """
         if not _compares(node):
             return False
         sides = (node.left, *node.comparators)
         if isinstance(node.ops[0], gast.Eq | gast.NotEq):
             return not any(_is_number(side, self.context.is_plain_call) for side in sides)
-        return _is_of_displays(node)
+        return any(_is_display(side) or (isinstance(side, gast.Name) and side.id in self.displays) for side in sides)
 
     def _has(self, *names: str) -> bool:
         return any(f"__{name}__" in self.context.special_methods for name in names)
@@ -178,9 +184,9 @@ def _compares(node: gast.AST) -> bool:
     return isinstance(node, gast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in _COMPARISONS
 
 
-def _is_of_displays(node: gast.AST) -> bool:
-    """Whether this compares with a tuple or list that is written out."""
-    return any(isinstance(part, gast.Tuple | gast.List) and part.elts for part in (node.left, *node.comparators))
+def _is_display(node: gast.AST) -> bool:
+    """Whether this is a tuple or list that is written out."""
+    return isinstance(node, gast.Tuple | gast.List) and bool(node.elts)
 
 
 def _may_extend(node: gast.AST) -> bool:
@@ -207,9 +213,8 @@ def _numbers(
 
     for part in parts:
         if isinstance(part, gast.Assign):
-            for target in part.targets:
-                for each, value in _pairs(target, part.value):
-                    bind(each, value)
+            for each, value in _bindings(part):
+                bind(each, value)
         elif isinstance(part, gast.AnnAssign | gast.NamedExpr):
             bind(part.target, part.value)
         elif isinstance(part, gast.AugAssign):
@@ -219,6 +224,10 @@ def _numbers(
             if id(part) not in targets:
                 told[part.id] = False
     return {name for name, is_number in told.items() if is_number}
+
+
+def _bindings(node: gast.AST) -> list[tuple[gast.AST, gast.AST]]:
+    return [pair for target in node.targets for pair in _pairs(target, node.value)]
 
 
 def _pairs(target: gast.AST, value: gast.AST) -> list[tuple[gast.AST, gast.AST]]:
