@@ -418,14 +418,17 @@ def test_a_program_with_other_types_and_parameters():
         assert jax_compat.is_array_type(found)
         return jax_compat.with_shape(found, (3,) if found.shape else ())
 
+    def retyped(jaxpr):
+        return jax_compat.retyped(jaxpr, aval, lambda _: 3, part, rules)
+
     def part(name, value):
+        if isinstance(value, jax_compat.ClosedJaxpr):
+            return jax_compat.ClosedJaxpr(retyped(value.jaxpr), value.consts)
         if jax_compat.is_jaxpr(value):
-            return jax_compat.retyped(value, aval, lambda _: 3, part, rules)
-        if name in ("call_jaxpr", "jaxpr"):
-            return jax_compat.ClosedJaxpr(part("jaxpr", value.jaxpr), value.consts)
+            return retyped(value)
         return (3,) if name == "shape" and value else value
 
-    made = jax_compat.ClosedJaxpr(part("jaxpr", program.jaxpr), program.consts)
+    made = jax_compat.ClosedJaxpr(retyped(program.jaxpr), program.consts)
     assert [found.shape for found in made.out_avals] == [(3,)]
     assert jax_compat.replay(made, np.ones(3, np.float32))[0].tolist() == [1, 1, 1]
     (rule,) = rules

@@ -209,7 +209,9 @@ def test_a_derivative_that_cannot_be_looked_into_is_traced_for_each_size():
 
 def test_a_program_for_known_sizes_has_no_others():
     (n,) = jax.export.symbolic_shape("n")
-    program = jax.make_jaxpr(lambda x: (jnp.arange(n) * x.shape[0], x[1:], n * 2))(jax.ShapeDtypeStruct((n, 3), float))
+    program = jax.make_jaxpr(lambda x: (jnp.arange(n) * x.shape[0], x[1:], n * 2))(
+        jax.ShapeDtypeStruct((n, 3), np.float32)
+    )
     known = with_known_sizes(program, {"n": 4})
     assert [aval.shape for aval in known.out_avals] == [(4,), (3, 3), ()]
     assert not any(map(jax_compat.is_symbolic_size, jax_compat.all_equations(known.jaxpr)))
@@ -226,7 +228,7 @@ def test_what_may_hold_sizes_unseen_is_refused():
 
     f.defvjp(lambda x: (x, None), lambda _, ct: (ct,))
     (n,) = jax.export.symbolic_shape("n")
-    program = jax.make_jaxpr(f)(jax.ShapeDtypeStruct((n,), float))
+    program = jax.make_jaxpr(f)(jax.ShapeDtypeStruct((n,), np.float32))
     assert not is_known_for(program, {"n": 2})
     with pytest.raises(OpaqueError, match="nobody can tell what"):
         with_known_sizes(program, {"n": 2})

@@ -567,8 +567,9 @@ def sizeless_classes() -> tuple[type, ...]:
     return type(unspecified), type(jax.eval_shape(jax.random.key, 0).dtype)
 
 
-# Parameters of operations that are functions, or hold some, and tell no sizes. ``jvp_jaxpr_fun``: see `_retyped_rule`.
-SIZELESS = frozenset(["policy", "impl", "jvp_jaxpr_fun"])
+# Parameters of operations that are functions, or hold some, and tell no sizes. ``jvp_jaxpr_fun``: see `_retyped_rule`;
+# ``ft_in`` and ``ft_out``: how what a scan takes and returns is nested.
+SIZELESS = frozenset(["policy", "impl", "jvp_jaxpr_fun", "ft_in", "ft_out"])
 
 
 def _retyped_rule(

@@ -73,7 +73,10 @@ class _Known:
         return jax_compat.with_shape(aval, [self.size(size) for size in shape])
 
     def program(self, program: ClosedJaxpr) -> ClosedJaxpr:
-        return ClosedJaxpr(self.part("jaxpr", program.jaxpr), program.consts)
+        return ClosedJaxpr(self._jaxpr(program.jaxpr), program.consts)
+
+    def _jaxpr(self, jaxpr: Any) -> Any:
+        return jax_compat.retyped(jaxpr, self.aval, self.size, self.part, self.rules)
 
     def part(self, name: str, value: Any) -> Any:
         """A parameter of an operation, or a part of one."""
@@ -96,7 +99,7 @@ class _Known:
         if isinstance(value, ClosedJaxpr):
             return self.program(value)
         if jax_compat.is_jaxpr(value):
-            return jax_compat.retyped(value, self.aval, self.size, self.part, self.rules)
+            return self._jaxpr(value)
         if isinstance(value, Branches | Lanes | LoopProgram | Sweep | RowSweep):
             return value.with_parts(lambda part: self.part("", part))
         if dataclasses.is_dataclass(value) and not callable(value):
