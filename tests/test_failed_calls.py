@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import _thread
+import gc
 import signal
 import threading
+import weakref
 
 import jax.numpy as jnp
 import numpy as np
@@ -163,3 +165,33 @@ def test_an_interrupt_from_outside_leaves_all_or_nothing():
             assert started.is_set() and int(a.value) == int(b.value) <= k + 1
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def _raises_while_it_is_traced(weight, x):
+    y = weight * x
+    raise ValueError(str(y.ndim))
+
+
+def _raises_at_run_time(weight, x):
+    weight.assign_add(x)
+    if weight > 100:
+        raise ValueError("too large")
+    return weight.value
+
+
+@pytest.mark.parametrize("program", [_raises_while_it_is_traced, _raises_at_run_time])
+def test_a_call_that_raised_keeps_no_variable_alive(program):
+    def run():
+        weight = ag.Variable(1.0)
+        f = ag.function(lambda x: program(weight, x))
+        for _ in range(2):
+            with pytest.raises(ValueError):
+                f(jnp.float32(1000.0))
+        return weakref.ref(weight), weakref.ref(f)
+
+    gc.collect()
+    gc.disable()
+    try:
+        assert [kept() for kept in run()] == [None, None]
+    finally:
+        gc.enable()

@@ -324,7 +324,12 @@ class Site:
         filename, line, function = self.position
         source = "\n" * (line - 1) + "raise error"
         code = compile(source, filename, "exec").replace(co_name=function, co_qualname=function)
-        exec(code, {"error": error})
+        namespace = {"error": error}
+        try:
+            exec(code, namespace)
+        finally:  # the error holds these frames: if they held it, what they refer to would wait for the garbage collector
+            namespace.clear()
+            del error
 
     def made(self, values: Sequence[Any]) -> BaseException:
         """The exception, of these values."""

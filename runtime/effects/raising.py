@@ -40,6 +40,10 @@ class Scope:
         self.staged: BaseException | None = None
         self.caught: BaseException | None = None
 
+    def forget(self) -> None:
+        """Hold no exception any more: its traceback holds the frames of the call, and they hold this."""
+        self.last = self.staged = self.caught = None
+
 
 class Current:
     """What goes on in one thread, as far as exceptions go.

@@ -491,6 +491,7 @@ def in_scope(call: Callable[[], Any], operators: Raising, function: Any) -> Any:
         return None
     finally:
         current().scope, current().recipe = outer, None
+        scope.forget()
         if outer is None:
             current().handled.clear()
             operators.journal.pending.clear()
