@@ -204,6 +204,8 @@ def as_staged(iterable: Any, backend: Backend, force: bool = False) -> StagedIte
     if is_traced_list(iterable) or (is_array_list(iterable) and len(iterable) > UNROLLED_AT_MOST):
         iterable.note_read()
         held = iterable.contents()
+        if held.kind.is_mutable:  # each is an element of the list as it is then
+            return StagedIterable(held.length, (), lambda index, _: iterable.element(index), limit=held.capacity)
         return StagedIterable(
             held.length, held.buffers, lambda index, slices: held.kind.build(slices), limit=held.capacity
         )

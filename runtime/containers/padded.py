@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import operator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import jax
@@ -11,11 +12,13 @@ import numpy as np
 from jax.sharding import SingleDeviceSharding
 
 from autograph.backends.base import LeafType
-from autograph.runtime.containers.extents import Extent, exactly
+from autograph.runtime.containers.extents import Extent, exactly, most_of_slice
 from autograph.runtime.errors import StagingError
+from autograph.runtime.layouts.describe import anonymous, describe, unflatten
+from autograph.runtime.layouts.kinds import LEAF, Layout, Object, Tree, leaves_of
 from autograph.runtime.layouts.list_room import Room
-from autograph.runtime.layouts.objects import is_plain_object
-from autograph.runtime.layouts.statement_variables import Structure, flatten, is_mutable_container
+from autograph.runtime.layouts.objects import is_frozen_kind, is_plain_object
+from autograph.runtime.layouts.statement_variables import has_contents
 from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import JOINT
 
@@ -34,30 +37,64 @@ _NUMBERS = (bool, int, float, complex)
 
 
 class Kind:
-    """What every element of a list is like: how it is put together, and its leaves that are no arrays."""
+    """What every element of a list is like: how it is put together, and its leaves that are no arrays.
 
-    def __init__(self, structure: Structure, statics: tuple[Any, ...]) -> None:
-        self.structure = structure
+    Attributes: is_mutable (whether a list, dict or object is in it, that can be written to).
+    """
+
+    def __init__(self, layout: Layout, statics: tuple[Any, ...]) -> None:
+        self.layout = layout
         self.statics = statics
+        self.is_mutable = _is_mutable(layout)
 
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, Kind)
-            and self.structure.treedef == other.structure.treedef
+            and self.layout == other.layout
             and len(self.statics) == len(other.statics)
             and all(map(_is_same_static, self.statics, other.statics))
         )
 
     def __hash__(self) -> int:
-        return hash(self.structure.treedef)
+        return hash(self.layout)
 
     def __repr__(self) -> str:
-        return str(self.structure.build(["array" if s is ARRAY else s for s in self.statics]))
+        return _shown(self.layout, iter(["array" if s is ARRAY else str(s) for s in self.statics]))
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether writes to an element are to be seen: while a program is traced."""
+        return self.is_mutable and not JOINT.staging.is_plain(JOINT.staging.place())
+
+    @property
+    def is_array(self) -> bool:
+        """Whether an element is one array."""
+        return self.layout is LEAF and self.statics == (ARRAY,)
 
     def build(self, arrays: Sequence[Any]) -> Any:
         """The element that has these array leaves."""
         left = iter(arrays)
-        return self.structure.build([next(left) if static is ARRAY else static for static in self.statics])
+        return unflatten(self.layout, [next(left) if static is ARRAY else static for static in self.statics])
+
+
+def _shown(layout: Layout, leaves: Iterator[str]) -> str:
+    if layout is LEAF:
+        return next(leaves)
+    if isinstance(layout, Object):
+        return f"{layout.kind.__name__}({', '.join(f'{n}={_shown(p, leaves)}' for n, p in zip(layout.names, layout.parts, strict=True))})"
+    return str(unflatten(layout, [_Text(next(leaves)) for _ in leaves_of(layout)]))
+
+
+class _Text(str):
+    __slots__ = ()
+    __repr__ = str.__str__
+
+
+def _is_mutable(layout: Layout) -> bool:
+    if isinstance(layout, Object):
+        return not is_frozen_kind(layout.kind) or any(map(_is_mutable, layout.parts))
+    is_own = isinstance(layout, Tree) and layout.kind in (list, dict)
+    return is_own or any(map(_is_mutable, layout.parts))
 
 
 class _Array:
@@ -74,21 +111,32 @@ def flatten_element(element: Any, is_array: Callable[[Any], bool]) -> tuple[Kind
     """The kind of an element, and its array leaves.
 
     Raises:
-      StagingError: it holds a list or dict, which other names may write to.
+      StagingError: it holds a list of traced length.
     """
-    if holds_containers(element):
-        raise StagingError(
-            f"{user_location()}\n  Lists or dicts are appended to a list whose length is traced.\n  Append tuples or "
-            "arrays, or write into an array of known size."
-        )
-    leaves, structure = flatten(element)
+    layout, leaves = describe(element, opened=_as_list)
     statics = tuple(ARRAY if is_array(leaf) else leaf for leaf in leaves)
-    return Kind(structure, statics), [leaf for leaf, s in zip(leaves, statics, strict=True) if s is ARRAY]
+    return Kind(anonymous(layout), statics), [leaf for leaf, s in zip(leaves, statics, strict=True) if s is ARRAY]
 
 
-def holds_containers(element: Any) -> bool:
-    """Whether this is, or holds, a list or dict."""
-    return any(map(is_mutable_container, [element, *flatten(element, keep_containers=True)[0]]))
+def _as_list(value: Any) -> Any:
+    """A list inside of an element, where its length is known, as Python's list."""
+    if not has_contents(value):
+        return value
+    contents = value.contents()
+    if not isinstance(contents, tuple):
+        raise StagingError(
+            f"{user_location()}\n  A list whose length is traced is appended to a list whose length is traced.\n  Append tuples or "
+            "arrays of known size, or write into an array."
+        )
+    return value.resolve()
+
+
+def has_mutable(element: Any) -> bool:
+    """Whether this is, or has in it, a list, dict or object that can be written to; or cannot be an element."""
+    try:
+        return flatten_element(element, _is_array)[0].is_mutable
+    except StagingError:
+        return True
 
 
 def _is_array(leaf: Any) -> bool:
@@ -148,6 +196,8 @@ class Padded:
         )
         columns = [made._fitting(element) for element in elements]
         buffers = [jnp.stack([jnp.asarray(a) for a in column]) for column in zip(*columns, strict=True)]
+        for element in elements:
+            _note_given(kind, element)
         return cls(len(elements), buffers, kind, len(elements))
 
     def with_(self, **changes: Any) -> Padded:
@@ -169,7 +219,8 @@ class Padded:
     def elements(self, count: int) -> list[Any]:
         """The first so many elements."""
         columns = [_rows(buffer, count) for buffer in self.buffers]
-        return [self.kind.build([column[k] for column in columns]) for k in range(count)]
+        found = [self.kind.build([column[k] for column in columns]) for k in range(count)]
+        return list(map(JOINT.operators.identities.elements.taken, found)) if self.kind.is_watched else found
 
     def appended(self, element: Any) -> Padded:
         """With one element more."""
@@ -178,6 +229,11 @@ class Padded:
 
     def replaced(self, index: Any, element: Any) -> Padded:
         """With another element at an index that is not negative."""
+        _note_given(self.kind, element)
+        return self.rewritten(index, element)
+
+    def rewritten(self, index: Any, element: Any) -> Padded:
+        """The same, where the element at an index has been written."""
         buffers = []
         for buffer, leaf in zip(self.buffers, self._fitting(element), strict=True):
             dtype = jnp.result_type(buffer, leaf)
@@ -227,6 +283,35 @@ class Padded:
             reserved=indices.shape[0] == self.capacity and self.reserved,
         )
 
+    def sliced(self, key: slice) -> Padded:
+        """The elements of a slice, the bounds of which may be traced."""
+        length, capacity = self.length, self.capacity
+        count_at_most = most_of_slice(key, capacity)
+        step = 1 if key.step is None else operator.index(key.step)
+
+        def bound(value: Any, default: Any) -> Any:
+            if value is None:
+                return default
+            value = value + jnp.where(value < 0, length, 0)
+            return jnp.clip(value, 0, length) if step > 0 else jnp.clip(value, -1, length - 1)
+
+        start = bound(key.start, 0 if step > 0 else length - 1)
+        stop = bound(key.stop, length if step > 0 else -1)
+        count = jnp.maximum(0, -((start - stop) // step) if step > 0 else (start - stop - step - 1) // -step)
+        places = jnp.clip(start + step * jnp.arange(count_at_most), 0, capacity - 1)
+        extent = self.extent if count_at_most is capacity else exactly(count_at_most)
+        return self.gathered(places, count).with_(extent=extent)
+
+    def with_last_at(self, place: Any, last: Any) -> Padded:
+        """The last element, which is at this index, before that at ``place``."""
+        order = jnp.arange(self.capacity)
+        return self.gathered(jnp.where(order < place, order, jnp.where(order == place, last, order - 1)), self.length)
+
+    def without(self, place: Any) -> Padded:
+        """Without the element at an index; the length is as before."""
+        order = jnp.arange(self.capacity)
+        return self.gathered(jnp.minimum(jnp.where(order < place, order, order + 1), self.capacity - 1), self.length)
+
     def without_first(self) -> Padded:
         """Each element in the place before its own: a copy, where an index for each would be computed and checked."""
         return self.with_(buffers=tuple(jnp.concatenate([b[1:], b[:1]]) for b in self.buffers))
@@ -254,7 +339,7 @@ class Padded:
 
     def stacked(self, beyond: Any = 0) -> Any:
         """The elements, each an array, in one array, with ``beyond`` in the places beyond the length."""
-        if len(self.buffers) != 1 or self.kind.structure.treedef != jax.tree_util.tree_structure(0):
+        if not self.kind.is_array:
             raise StagingError(
                 f"{user_location()}\n  The elements of this list, {self.kind}, are not single arrays.\n  Append each part to its own list."
             )
@@ -287,11 +372,19 @@ def _rows(buffer: Any, count: int) -> list[Any]:
     return list(rows)
 
 
+def _note_given(kind: Kind, element: Any) -> None:
+    """Note that a list holds what an element holds now: writes to it would not be seen."""
+    if kind.is_watched:
+        JOINT.operators.identities.elements.given(element)
+
+
 def are_alike(elements: Iterable[Any]) -> bool:
-    """Whether these elements can be in one `Padded`."""
+    """Whether these elements, none of which can be written to, can be in one `Padded`."""
     try:
         taken = [flatten_element(element, _is_array) for element in elements]
     except StagingError:
+        return False
+    if any(kind.is_mutable for kind, _ in taken):
         return False
     found = [(kind, list(map(np.shape, leaves))) for kind, leaves in taken]
     return all(each == found[0] for each in found)

@@ -11,7 +11,7 @@ import numpy as np
 
 from autograph.runtime.code.library_table import is_library
 from autograph.runtime.containers.iterables import UNROLLED_AT_MOST
-from autograph.runtime.containers.traced_lists import is_array_list, is_traced_list
+from autograph.runtime.containers.traced_lists import TracedList, is_array_list, is_traced_list
 from autograph.runtime.layouts.objects import attributes_of, is_plain_object, is_state
 from autograph.runtime.layouts.optional import Optional, held_in, present_in
 from autograph.runtime.layouts.statement_variables import has_contents, write_into
@@ -40,7 +40,18 @@ def unstack_lists(value: Any, in_arrays: set[int], writes: Callable[[Any], bool]
         if part is value or not is_array_list(part) or is_traced_list(part) or len(part) > UNROLLED_AT_MOST:
             continue
         if id(part) not in in_arrays and writes(part):
-            part.set_contents(tuple(part))
+            part.unstack()
+
+
+def stack_new_elements(place: Any, before: Any) -> None:
+    """Let a list hold its elements in arrays if a block has appended lists or dicts: each is none of those that there were before."""
+    owner, now = getattr(place, "owner", None), place.get()
+    if type(now) is not tuple or not isinstance(owner, TracedList) or not isinstance(before, tuple):
+        return
+    known = set(map(id, before))
+    new = [part for part in now if id(part) not in known]
+    if any(isinstance(part, list | dict) for element in new for part in parts_of(element).values()):
+        owner.stack()
 
 
 def _parts(value: Any, path: Path, around: frozenset[int]) -> Iterator[tuple[Path, Any]]:

@@ -47,6 +47,7 @@ class TracedDeque(TracedList):
 
     def as_list(self) -> TracedList:
         self.note_read()
+        self._share()
         return TracedList((), self.checks).holding(self.contents())
 
     def resolve(self) -> Any:
@@ -130,6 +131,7 @@ class TracedDeque(TracedList):
             return
         held = self.as_padded()
         if held is not None:
+            self.moves += 1
             places = jnp.arange(held.capacity)
             places = jnp.where(places < held.length, (places - n) % jnp.maximum(held.length, 1), places)
             self.padded = held.gathered(places, held.length)
@@ -150,6 +152,7 @@ class TracedDeque(TracedList):
             if len(self) > self.maxlen:
                 super().pop(0 if from_left else -1)
             return
+        self.moves += 1
         held = self._held
         over = (held.length > self.maxlen).astype(jnp.int32)
         if from_left:

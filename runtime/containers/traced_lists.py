@@ -5,19 +5,20 @@ length after that.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from autograph.runtime.containers.extents import exactly, is_traced_key, most_of_slice
+from autograph.runtime.containers.extents import is_traced_key
 from autograph.runtime.containers.padded import ELSEWHERE, Padded, are_alike, as_padded
 from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.list_room import Room
 from autograph.runtime.layouts.statement_variables import holds_traced
 from autograph.runtime.tracing.locations import user_location
+from autograph.runtime.tracing.recording import JOINT
 
 
 def _unknown() -> StagingError:
@@ -33,17 +34,19 @@ class TracedList(list[Any]):
 
     Attributes:
       padded: its contents where their number is traced, else None.
+      moves: how often its elements have got other places, so that an index is of another one.
       peak: the greatest length, and room, since it was last outside all staged statements.
       most: how many elements it can have; None for any number.
       checks: the operators, for errors that only run time knows of.
     """
 
-    __slots__ = ("padded", "peak", "checks")
+    __slots__ = ("padded", "peak", "checks", "moves")
 
     def __init__(self, values: Any = (), checks: Any = None) -> None:
         super().__init__()
         self.padded: Padded | None = None
         self.checks = checks
+        self.moves = 0
         self.set_contents(values.contents() if isinstance(values, TracedList) else tuple(values))
 
     most: int | None = None
@@ -113,6 +116,29 @@ class TracedList(list[Any]):
 
         return truth
 
+    def element(self, index: Any, key: Any = None) -> Any:
+        """The element at an index that is not negative, asked for by a key, which may be: a write to it is one to this list."""
+        if not self._held.kind.is_watched:
+            return self._held.element(index)
+        key = index if key is None else key
+        found = self._elements.seen_before(self, key)
+        return self._elements.seen(self._held.element(index), self, index, key) if found is None else found
+
+    def put_back(self, index: Any, element: Any) -> None:
+        """Hold what an element has become."""
+        self._elements.put_back(element, self, index)
+        self.padded = self._held.rewritten(index, element)
+
+    @property
+    def _elements(self) -> Any:
+        return JOINT.operators.identities.elements
+
+    def _share(self) -> None:
+        """Note that another list is to have these elements, too."""
+        if self._is_padded() and self._held.kind.is_watched:
+            held = self._held
+            self._elements.copied(held.kind.build([None] * len(held.buffers)))
+
     # Python's methods.
 
     def resolve(self) -> Any:
@@ -142,6 +168,8 @@ class TracedList(list[Any]):
 
     def __iter__(self) -> Iterator[Any]:
         self.note_read()
+        if self._is_padded() and self._held.kind.is_watched:
+            return iter([self.element(k) for k in range(len(self))])
         return iter(self._held.elements(len(self))) if self._is_padded() else list.__iter__(self)
 
     def __reversed__(self) -> Iterator[Any]:
@@ -179,7 +207,7 @@ class TracedList(list[Any]):
         if self._is_padded():
             return True
         if is_traced_key(key) and list.__len__(self):
-            self.set_contents(Padded.holding(tuple(self)))
+            self.stack()
             return True
         return False
 
@@ -201,11 +229,13 @@ class TracedList(list[Any]):
         if isinstance(length, int) and not is_traced_key(key):
             places = list(range(length))[key]
             if isinstance(places, list):
-                return self.holding([self._held.element(k) for k in places])
-            return self._held.element(places)
+                self._share()
+                return self.holding(tuple(self.element(k) for k in places))
+            return self.element(places)
         if isinstance(key, slice):
-            return self.holding(self._slice(key))
-        return self._held.element(self._index(key, "list index out of range"))
+            self._share()
+            return self.holding(self._held.sliced(key))
+        return self.element(self._index(key, "list index out of range"), key)
 
     def holding(self, contents: Any) -> TracedList:
         """Another list, of these contents."""
@@ -214,24 +244,6 @@ class TracedList(list[Any]):
         if self.checks is not None:
             self.checks.journal.born(made)
         return made
-
-    def _slice(self, key: slice) -> Padded:
-        length, capacity = self._held.length, self._held.capacity
-        count_at_most = most_of_slice(key, capacity)
-        step = 1 if key.step is None else operator.index(key.step)
-
-        def bound(value: Any, default: Any) -> Any:
-            if value is None:
-                return default
-            value = value + jnp.where(value < 0, length, 0)
-            return jnp.clip(value, 0, length) if step > 0 else jnp.clip(value, -1, length - 1)
-
-        start = bound(key.start, 0 if step > 0 else length - 1)
-        stop = bound(key.stop, length if step > 0 else -1)
-        count = jnp.maximum(0, -((start - stop) // step) if step > 0 else (start - stop - step - 1) // -step)
-        places = jnp.clip(start + step * jnp.arange(count_at_most), 0, capacity - 1)
-        extent = self._held.extent if count_at_most is capacity else exactly(count_at_most)
-        return self._held.gathered(places, count).with_(extent=extent)
 
     def _make_room_for(self, value: Any, key: Any = None) -> None:
         """Be Python's own list again, where the length is known, if its arrays cannot hold this value, at ``key``, as it is.
@@ -246,7 +258,25 @@ class TracedList(list[Any]):
         else:
             fits = self._held.takes(value, is_carried)
         if not fits:
-            self.set_contents(tuple(self))
+            self.unstack()
+
+    def stack(self) -> None:
+        """Hold the elements in arrays, if they are alike."""
+        elements = tuple(self)
+        self.set_contents(())  # which leads to what has just been made
+        self.set_contents(Padded.holding(elements))
+        self._note_places(elements, 0)
+
+    def _note_places(self, elements: Sequence[Any], first: Any) -> None:
+        """Note that these elements are in this list, from the ``first`` place on: a write to one is one to the list."""
+        if self._held.kind.is_watched:
+            for k, element in enumerate(elements):
+                self._elements.placed(element, self, first + k)
+
+    def unstack(self) -> None:
+        """Hold the elements, whose number is known, one by one."""
+        self.moves += 1
+        self.set_contents(tuple(self._held.elements(len(self))))
 
     def __setitem__(self, key: Any, value: Any) -> None:
         self.note_read()
@@ -262,7 +292,9 @@ class TracedList(list[Any]):
             self._hold(items)
         else:
             index = self._index(key, "list assignment index out of range")
+            self.moves += 1
             self.padded = self._held.replaced(index, value)
+            self._note_places([value], index)
 
     def __delitem__(self, key: Any) -> None:
         self.note_read()
@@ -295,13 +327,16 @@ class TracedList(list[Any]):
         self._make_room_for(value)
         if self._is_padded():
             self._check_room(self._held.length + 1, self._held)
+            length = self._held.length
             self.padded = self._held.appended(value)
+            self._note_places([value], length)
         else:
             list.append(self, value)
         self.peak = max(self.peak, self._size())
 
     def extend(self, values: Any) -> None:
         if isinstance(values, TracedList) and values._is_padded():
+            values._share()
             is_known = isinstance(values._held.length, int)
             if is_known and values._held.length:
                 self._make_room_for(values[0])
@@ -326,10 +361,8 @@ class TracedList(list[Any]):
         length = self._held.length
         place = jnp.clip(index + jnp.where(index < 0, length, 0), 0, length)
         self.append(value)
-        new = self._held
-        order = jnp.arange(new.capacity)
-        order = jnp.where(order < place, order, jnp.where(order == place, length, order - 1))
-        self.padded = new.gathered(order, new.length)
+        self.moves += 1
+        self.padded = self._held.with_last_at(place, length)
 
     def pop(self, index: Any = -1) -> Any:
         self.note_read()
@@ -341,19 +374,21 @@ class TracedList(list[Any]):
         message = "pop from empty list" if isinstance(index, int) and index == -1 else "pop index out of range"
         place = self._index(index, message)
         value = held.element(place)
+        if held.kind.is_watched:
+            self._elements.taken(value)
+        self.moves += 1
         length = max(held.length - 1, 0) if isinstance(held.length, int) else jnp.maximum(held.length - 1, 0)
         if isinstance(index, int) and index == -1:
             self.padded = held.with_(length=length, extent=held.extent.plus(-1))
         elif isinstance(index, int) and index == 0:
             self.padded = held.without_first().with_(length=length, extent=held.extent.plus(-1))
         else:
-            order = jnp.arange(held.capacity)
-            order = jnp.minimum(jnp.where(order < place, order, order + 1), held.capacity - 1)
-            self.padded = held.gathered(order, length).with_(extent=held.extent.plus(-1))
+            self.padded = held.without(place).with_(length=length, extent=held.extent.plus(-1))
         return value
 
     def clear(self) -> None:
         self.note_read()
+        self.moves += 1
         if self._is_padded():
             held = self._held
             self.padded = held.with_(length=jnp.zeros_like(held.length), extent=held.extent.emptied())
@@ -363,12 +398,14 @@ class TracedList(list[Any]):
     def reverse(self) -> None:
         self.note_read()
         if self._is_padded():
-            self.padded = self._slice(slice(None, None, -1)).with_(reserved=self._held.reserved)
+            self.moves += 1
+            self.padded = self._held.sliced(slice(None, None, -1)).with_(reserved=self._held.reserved)
         else:
             list.reverse(self)
 
     def sort(self, *, key: Any = None, reverse: bool = False) -> None:
         self.note_read()
+        self.moves += 1
         if not self._is_padded():
             found = self.checks and self.checks.orderings.ordered(tuple(self), key, reverse)
             if found is None:
@@ -389,6 +426,7 @@ class TracedList(list[Any]):
 
     def copy(self) -> TracedList:
         self.note_read()
+        self._share()
         return self.holding(self.contents())
 
     as_list = copy

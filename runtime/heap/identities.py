@@ -18,6 +18,8 @@ from typing import Any
 
 from autograph.runtime.containers.parts import parts_of
 from autograph.runtime.errors import StagingError
+from autograph.runtime.heap.elements import Elements, element_marks, refused_write
+from autograph.runtime.heap.journal import Journal
 from autograph.runtime.heap.reach import CONTAINERS, contents, same
 from autograph.runtime.heap.unknown import holds_unknown, is_unknown
 from autograph.runtime.layouts.objects import is_frozen, is_plain_object
@@ -75,9 +77,13 @@ class Alias:
 
 
 class Identities:
-    """What is known of the containers of the program that one thread traces."""
+    """What is known of the containers of the program that one thread traces.
 
-    def __init__(self) -> None:
+    Attributes: elements (those that are elements of lists of traced length).
+    """
+
+    def __init__(self, journal: Journal) -> None:
+        self.elements = Elements(self._mark, self.marks_of, journal)
         self._known: dict[int, _Known] = {}
         self._writes: dict[int, str | None] = {}
         self._through: dict[int, str] = {}
@@ -87,6 +93,7 @@ class Identities:
     def clear(self) -> None:
         """Forget all: the program has been traced."""
         self._known.clear()
+        self.elements.clear()
         self._writes.clear()
         self._through.clear()
         self._apart.clear()
@@ -103,7 +110,9 @@ class Identities:
     def leave(self, before: frozenset[Any]) -> None:
         """Forget what a block has made known: its values must not outlive its trace."""
         for key in [key for key in self._known if key not in before]:
-            del self._known[key]
+            if not self.elements.lasts(self._known[key].part):
+                del self._known[key]
+                self.elements.forget(key)
         for key in [key for key in self._writes if ("watched", key) not in before]:
             del self._writes[key]
             self._through.pop(key, None)
@@ -136,6 +145,10 @@ class Identities:
         if known is None:
             known = self._known[id(part)] = _Known(part, {id(part): True}, held=_held_by(part))
         return known
+
+    def _mark(self, part: Any, mark: Hashable) -> None:
+        known = self._entry(part)
+        known.when = {**known.when, mark: None}
 
     def conditions_of(self, key: int) -> Mapping[Hashable, Condition]:
         """When the container with this identity is which of those that it may be."""
@@ -207,6 +220,7 @@ class Identities:
         known = self._known.get(id(part))
         if known is None:
             return
+        self.elements.check_write(part)
         if known.check is not None:
             known.check()
         for key in known.marks:
@@ -224,6 +238,7 @@ class Identities:
         known = self._known.get(id(part))
         if known is None:
             return []
+        elements = element_marks(known.marks)
         represented = {id(each.same_as) for each in self._known.values() if each.same_as is not None}
         others = [other for other in self._others(known.marks, part) if id(other.part) not in represented]
         for each in (known, *others):
@@ -236,6 +251,7 @@ class Identities:
                 other.same_as is not None,
             )
             for other in others
+            if elements.isdisjoint(other.marks) or self.elements.may_see(other.part, part)
         ]
 
     def has_decided(self, part: Any) -> bool:
@@ -277,12 +293,15 @@ class Identities:
           StagingError: naming the statement that chose; where the write was is not known.
         """
         for known in list(self._known.values()):
-            if known.held is None or not (others := self._others(known.marks, known.part)):
+            elements = element_marks(known.marks)
+            if known.held is None or not ((others := self._others(known.marks, known.part)) or elements):
                 continue
             if is_unknown(known.part):
                 continue
             now = contents(known.part)
             if not same(now, known.held) and not holds_unknown(known.part, now):
+                if elements:
+                    raise refused_write(user_location())
                 where = known.where or next((other.where for other in others if other.where), "")
                 known.held = None
                 raise _unreported(known.part, where)

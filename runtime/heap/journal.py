@@ -130,6 +130,13 @@ class Region:
             return self.entry.value_of_cell(place)
         return place.get()
 
+    def led_to(self, owner: Any) -> bool:
+        """Whether this may have been there when the block was entered."""
+        if self.entry is None:
+            return True
+        roots = (*self.entry.functions, *self.entry.reachable_before(), *self.kept_elsewhere)
+        return id(owner) in within_reach({id(owner)}, roots)
+
     def install(self, owner: Any) -> None:
         """Let a container be its own stand-in: it gets back what it holds, and writes to it are the statement's state."""
         self.keep(owner)
@@ -403,6 +410,27 @@ class Journal:
     def has_made(self, owner: Any) -> bool:
         """Whether the block that is being traced has made this object."""
         return bool(self.regions) and self.regions[-1].made_by(owner)
+
+    def here(self) -> Any:
+        """The block that is being traced, for `is_around`."""
+        return self.watch, self.block
+
+    def is_around(self, block: Any) -> bool:
+        """Whether what is being traced is in this block, and in no staged loop inside of it."""
+        watch, region = block
+        if watch is not self.watch or not (region is None or any(each is region for each in self.regions)):
+            return False
+        first = 0 if region is None else next(k for k, each in enumerate(self.regions) if each is region) + 1
+        return not any(each.repeats for each in self.regions[first:])
+
+    def made_since_loop(self, owner: Any) -> bool:
+        """Whether this was made by what runs once each time the innermost staged loop's body runs."""
+        for region in reversed(self.regions):
+            if region.made_by(owner):
+                return True
+            if region.repeats:
+                return not region.led_to(owner)
+        return True
 
     def born(self, owner: Any) -> None:
         """Report that an object has just been made."""

@@ -47,6 +47,7 @@ def describe(
     is_contents: bool = False,
     opens: bool = True,
     known: Known | None = None,
+    opened: Callable[[Any], Any] | None = None,
 ) -> tuple[Layout, list[Any]]:
     """The layout of a value, its leaves not yet typed (see `typed`), and the leaves.
 
@@ -57,8 +58,9 @@ def describe(
       opens: take instances of the user's classes apart into their attributes; else they are leaves.
       known: what an attribute of an object (by its name), or a list or dict (None), holds other than it seems to; None for all
         that holds what it seems to.
+      opened: what a list counts as.
     """
-    description = _Description(opens, known)
+    description = _Description(opens, known, opened)
     if is_contents and type(value) is tuple:
         parts = [description.part(part, keeps_containers) for part in value]
         return Seq(CONTENTS, range(len(value)), parts, ELEMENTS), description.leaves
@@ -71,10 +73,11 @@ def describe(
 class _Description:
     """A value being taken apart. Attributes: leaves (those found so far)."""
 
-    def __init__(self, opens: bool, known: Known | None) -> None:
+    def __init__(self, opens: bool, known: Known | None, opened: Callable[[Any], Any] | None) -> None:
         self.leaves: list[Any] = []
         self._opens = opens
         self._known = known
+        self._opened_list = opened
         self._around: list[Any] = []
 
     def leaf(self, value: Any) -> Layout:
@@ -96,6 +99,8 @@ class _Description:
         return self._node(value, keeps if keeps_inside is None else keeps_inside) or self.leaf(value)
 
     def _node(self, value: Any, keeps: bool) -> Layout | None:
+        if self._opened_list is not None and isinstance(value, list):
+            value = self._opened_list(value)
         kind = type(value)
         if self._known is not None and isinstance(value, list | dict):
             found = self._known(value, None)

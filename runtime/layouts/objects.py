@@ -63,5 +63,9 @@ def _is_plain_kind(kind: type) -> bool:
 
 
 def is_frozen(value: Any) -> bool:
-    parameters = getattr(type(value), "__dataclass_params__", None)
+    return is_frozen_kind(type(value))
+
+
+def is_frozen_kind(kind: type) -> bool:
+    parameters = getattr(kind, "__dataclass_params__", None)
     return parameters is not None and bool(parameters.frozen)

@@ -28,7 +28,7 @@ class Context:
 
     def __init__(self) -> None:
         self.journal = Journal()
-        self.identities = Identities()
+        self.identities = Identities(self.journal)
         self.marks = Marks()
         self.facts = TestFacts()
         self.calls = CallsUnderWay()

@@ -12,7 +12,8 @@ from autograph.backends.base import Backend
 from autograph.runtime.containers.iterables import UNROLLED_AT_MOST
 from autograph.runtime.containers.padded import Padded
 from autograph.runtime.errors import StagingError
-from autograph.runtime.heap.identities import Alias, described, refused, refused_read
+from autograph.runtime.heap.elements import refused_element
+from autograph.runtime.heap.identities import Alias, described, refused_read
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.heap.places import AttributePlace, ContentsPlace
 from autograph.runtime.heap.reach import CONTAINERS, contents
@@ -45,6 +46,10 @@ class AliasedWrites(InTrace):
         """Surrounds a write to a container, or to an attribute of an object."""
         return _Writing(self, part, attribute) if self.identities.any else nullcontext()
 
+    def check_identity(self, one: Any, other: Any) -> None:
+        """See that it is known whether two objects are one."""
+        self.identities.elements.check_identity(one, other)
+
     def begin(self, part: Any) -> list[Alias]:
         """What may be one with a container that is about to be written."""
         self.identities.note_write(part)
@@ -56,10 +61,23 @@ class AliasedWrites(InTrace):
     def end(self, part: Any, attribute: str | None, before: Any, aliases: Sequence[Alias]) -> None:
         """Write to the aliases of a container that has been written, and held this before."""
         self.identities.note_contents(part)
+        place = self.identities.elements.place_of(part)
+        if place is not None:
+            self._write_element(*place)
         if aliases:
             write = _Write(part, attribute, before, _state(part), user_location())
             for alias in aliases:
                 self._write(alias, write)
+
+    def _write_element(self, owner: Any, index: Any, element: Any) -> None:
+        """Write to a list an element that it gave, which has been written."""
+        if self.journal.is_interested:
+            self.journal.touch(ContentsPlace(owner))
+        for region in self.journal.regions:
+            if not region.made_by(owner):  # what the blocks being traced lead to it, if anything
+                region.kept_elsewhere.append(owner)
+        with self.writing(owner):
+            owner.put_back(index, element)
 
     def around(self, part: Any, method: Callable[..., Any]) -> Callable[..., Any]:
         """A method of a container that writes to it, such that what may be one with it is written too."""
@@ -140,6 +158,8 @@ class AliasedWrites(InTrace):
 
         def replace() -> None:
             place = ContentsPlace(other)
+            if has_contents(other):
+                other.moves += 1
             self._touch(place, alias, write)
             place.set(held)
             self.identities.note_contents(other)
@@ -156,15 +176,18 @@ class AliasedWrites(InTrace):
 
     def _make_unknown(self, alias: Alias, write: _Write, keys: Collection[Any] | None) -> None:
         subject = described(write.part, write.attribute)
+        reason = refused_read(subject, write.line, alias.where)
+        if self.identities.elements.may_be_one(alias.part, write.part):
+            reason = refused_element(write.line)
         is_same = write.attribute is not None and all(
             write.attribute in _state(each) for each in (write.part, alias.part)
         )
         if keys is None and is_same:
             keys = [write.attribute]
         if keys is None and not can_be_of_unknown_length(alias.part):  # nor which attributes there are
-            raise refused(subject, write.line, alias.where, "another variable refers to")
-        if not self.journal.make_unknown(alias.part, refused_read(subject, write.line, alias.where), keys):
-            raise refused(subject, write.line, alias.where, "another variable refers to")
+            raise reason("another variable refers to")
+        if not self.journal.make_unknown(alias.part, reason, keys):
+            raise reason("another variable refers to")
 
 
 class _Writing(AbstractContextManager[None]):

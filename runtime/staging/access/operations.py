@@ -172,6 +172,8 @@ class Operations(InTrace):
         ):
             equal = self._equal_parts(left, right)
             return equal if symbol == "==" else ~equal if self.backend.is_traced(equal) else not equal
+        if symbol in ("==", "!=") and _are_told_apart(left) and _are_told_apart(right):
+            self.aliased.check_identity(left, right)
         if kinds in ((tuple, tuple), (list, list)) and symbol not in ("==", "!="):
             if self._are_traced_keys(left, right):
                 return is_better(tuple(left), tuple(right), plain)
@@ -297,3 +299,9 @@ _COMPARING = frozenset(_COMPARISONS[symbol][0] for symbol in _COMPARISONS)
 
 def _of_class(value: Any, name: str) -> Any:
     return getattr(type(value), name, None)
+
+
+def _are_told_apart(value: Any) -> bool:
+    """Whether objects like this are equal to none but themselves."""
+    kind: Any = type(value)
+    return kind.__eq__ is object.__eq__

@@ -12,7 +12,7 @@ from typing import Any
 import jax.numpy as jnp
 
 from autograph.backends.base import Backend
-from autograph.runtime.containers.parts import lists_in_arrays, parts_of, unstack_lists
+from autograph.runtime.containers.parts import lists_in_arrays, parts_of, stack_new_elements, unstack_lists
 from autograph.runtime.effects.raising import current, gathered
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.in_trace import InTrace
@@ -363,6 +363,7 @@ class Conditionals(InTrace):
                 old = region.before[key_of(place)][1]
                 if old is not UNBOUND:
                     unchanged.extend(flatten(old, isinstance(place, ContentsPlace))[0])
+                stack_new_elements(place, old)
                 value = place.get()
                 end.written[key_of(place)] = (place, *add(value, place))
                 if value is not UNBOUND:

@@ -14,7 +14,7 @@ import numpy as np
 
 from autograph.backends.base import Backend, LeafType
 from autograph.runtime.containers.iterables import UNROLLED_AT_MOST
-from autograph.runtime.containers.padded import ARRAY, Kind, Padded, flatten_element, holds_containers
+from autograph.runtime.containers.padded import ARRAY, Kind, Padded, flatten_element, has_mutable
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.journal import ContentsPlace, Journal
@@ -85,7 +85,7 @@ class GrowingList:
         if self.length <= UNROLLED_AT_MOST or self.entry or not self.slots:
             return False
         elements = self.structure.template
-        return isinstance(self.place.owner, TracedList) and len(elements) == 1 and not holds_containers(elements[0])
+        return isinstance(self.place.owner, TracedList) and len(elements) == 1 and not has_mutable(elements[0])
 
     def _kind_of_element(self) -> Kind:
         element = self.structure.build(

@@ -9,6 +9,7 @@ from typing import Any
 
 from autograph.backends.base import MISSING, Backend, LeafType, Traced
 from autograph.runtime.containers.padded import Padded, as_padded, chosen, emptied
+from autograph.runtime.containers.parts import parts_of
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.journal import AttributePlace, ContentsPlace, Place, holds_list, key_of
@@ -19,6 +20,7 @@ from autograph.runtime.layouts.kinds import ABSENT, NEVER, Array, Layout, Maybe,
 from autograph.runtime.layouts.mismatches import Mismatch, listed, remedy, sides, variables_of
 from autograph.runtime.layouts.statement_variables import UNBOUND, CellVariable, GlobalVariable
 from autograph.runtime.staging.statements.joined_parts import EndParts
+from autograph.runtime.tracing.recording import JOINT
 
 RESULT = "the value"
 _SAME_SHAPE = (
@@ -131,6 +133,7 @@ class Join:
         self.backend = backend
         self.where = where
         self.predicate = predicate
+        self._is_known = is_known
         self.pairs: list[tuple[Any, Any]] = []
         self.types: list[LeafType | None] = []
         self.variables: list[JoinedVariable | None] = []
@@ -208,12 +211,21 @@ class Join:
         return (other if one.checks is None else one).holding(made)
 
     def _chosen(self, one: Any, other: Any) -> Padded | tuple[()]:
+        for contents in (one, other):
+            self._note_made(contents)
         a, b = as_padded(one), as_padded(other)
         if a is None and b is None:
             return ()
         if a is None or b is None:
             a, b = a or emptied(b), b or emptied(a)  # type: ignore[arg-type]
         return chosen(self.predicate, a, b)
+
+    def _note_made(self, contents: Any) -> None:
+        """Note that the elements of a list which were not there before the statement have been made anew."""
+        for element in contents if isinstance(contents, tuple) else ():
+            for part in parts_of(element).values():
+                if not self._is_known(part):
+                    JOINT.operators.journal.born(part)
 
     def _mismatch(self, mismatches: Sequence[Mismatch]) -> StagingError:
         is_result = all(each.name.startswith(RESULT) for each in mismatches)

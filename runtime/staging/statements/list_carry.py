@@ -10,7 +10,7 @@ from typing import Any
 from autograph.backends.base import Backend, NotRollable
 from autograph.runtime.containers.extents import UNBOUNDED, Extent
 from autograph.runtime.containers.iterables import UNROLLED_AT_MOST, StagedIterable
-from autograph.runtime.containers.padded import Padded
+from autograph.runtime.containers.padded import Padded, has_mutable
 from autograph.runtime.containers.parts import Path
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.errors import StagingError
@@ -114,6 +114,8 @@ class CarriesLists:
         """The list as one that grows by a known amount; None if it is not known how often the loop runs."""
         if not isinstance(self.iterable.length, int) or self.test is not None:
             return None
+        if not self.from_python and isinstance(place.owner, TracedList) and any(map(has_mutable, appended)):
+            return None
         return GrowingList(place, appended, self.iterable.length, self.backend)
 
     def _carry_read_lists(self, end: BodyEnd) -> bool:
@@ -182,7 +184,10 @@ class CarriesLists:
             start = starts.get(path)
             if isinstance(start, Padded):
                 part.check_room(start)
-                held = fitted(part.contents(), start)
+                before = part.contents()
+                if isinstance(before, tuple):
+                    part.set_contents(())  # which leads to what has just been made
+                held = fitted(before, start)
                 if held is not part.contents():
                     part.set_contents(held)
                     self._refreshed()

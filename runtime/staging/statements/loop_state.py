@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import collections
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -231,6 +231,7 @@ class BodyAliasing:
       ends: what the iteration leaves; apart: places that it leaves different containers in, though each may be a third.
       kept: the places that it leaves as they are; changed: those whose stand-in it writes to, and the first line that does.
       lines: the first line that writes to each container outside of the variables.
+      given, elements_written: the places whose stand-in becomes an element of a list, and the marks of the elements that it writes to.
       mistaken: the places that it leaves another container in, though a write took them to be what they were before the loop.
     """
 
@@ -244,6 +245,8 @@ class BodyAliasing:
         self.changed: dict[Key, str | None] = {}
         self.lines: dict[int, str | None] = {}
         self.mistaken: set[Key] = set()
+        self.given: set[Key] = set()
+        self.elements_written: set[Hashable] = set()
 
 
 class BodyEnd:

@@ -55,6 +55,7 @@ class Nones(InTrace):
 
     Args:
       can_raise_later, raise_unless: of `Raising`.
+      check_identity: of `Elements`.
     """
 
     def __init__(
@@ -63,9 +64,11 @@ class Nones(InTrace):
         trace: Callable[[], Trace],
         can_raise_later: Callable[[], bool],
         raise_unless: Callable[..., None],
+        check_identity: Callable[[Any, Any], None],
     ) -> None:
         self.backend = backend
         super().__init__(trace)
+        self.check_identity = check_identity
         self.can_raise_later = can_raise_later
         self.raise_unless = raise_unless
 
@@ -86,6 +89,7 @@ class Nones(InTrace):
         """``one is other``, a traced bool if only run time knows."""
         check_known(one)
         check_known(other)
+        self.check_identity(one, other)
         return is_identical(one, other)
 
     def is_bool(self, value: Any, wanted: bool) -> Any:

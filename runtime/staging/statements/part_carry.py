@@ -16,6 +16,8 @@ from typing import Any
 
 from autograph.backends.base import Backend, LoopSpec, Output
 from autograph.runtime.containers.parts import WHOLE, Path, parts_of, placed
+from autograph.runtime.containers.traced_lists import TracedList
+from autograph.runtime.heap.elements import element_marks, refused_element, refused_write
 from autograph.runtime.heap.holders import reached, within_reach
 from autograph.runtime.heap.identities import Identities, Marks, described, refused, refused_read
 from autograph.runtime.heap.journal import MUTABLE_CONTAINERS, AttributePlace, ContentsPlace, Journal, Region
@@ -40,6 +42,7 @@ class BodyContainers:
         self.aliasing = BodyAliasing()
         self._held: list[tuple[Key, Any, Any]] = []
         self._watched: list[Any] = []
+        self._writes_before = 0
 
     def add(self, key: Key, part: Any, entry: Any, is_replaced: bool) -> None:
         """Take in a stand-in, and what it stands for; ``is_replaced``: iterations put another container in its place."""
@@ -65,6 +68,7 @@ class BodyContainers:
     def begin(self) -> None:
         """Remember what each holds."""
         self._held = [(key, part, _state(part)) for key, part, _ in self._held]
+        self._writes_before = len(self.identities.elements.writes)
         self.identities.refresh()
 
     def end(self, key: int, value: Any) -> None:
@@ -73,7 +77,10 @@ class BodyContainers:
 
     def finish(self) -> BodyAliasing:
         """What can be known once the iteration is over."""
+        self.aliasing.elements_written = set(self.identities.elements.writes[self._writes_before :])
         for key, part, before in self._held:
+            if self.identities.elements.is_given(part):
+                self.aliasing.given.add(key)
             through = self.identities.line_of_write_through(part)
             if through is not None or not _same_state(_state(part), before):
                 self.aliasing.changed[key] = self.identities.line_of_write(part) or through
@@ -210,6 +217,7 @@ class CarriesParts:
         self.aliasing = end.aliasing
         self._name_marks()
         owners = self._owners_written(end)
+        self._check_elements(end, owners)
         if not end.aliasing.changed and not owners and not end.unknowns.made:
             return
         with self._emptied():
@@ -219,6 +227,31 @@ class CarriesParts:
                 self._check_write(end, key, line)
             for owner in owners:
                 self._check_outer_write(end, owner)
+
+    def _check_elements(self, end: BodyEnd, owners: Sequence[Any]) -> None:
+        """Refuse writes to what may be an element of a list (see `Elements`) from an earlier iteration.
+
+        Raises:
+          StagingError: naming the write.
+        """
+        aliasing, identities = end.aliasing, self.raising.identities
+        marks = {key: element_marks(found) for key, found in self._marks.items()}
+        for key in aliasing.given:
+            for mark in marks.get(key, ()):
+                identities.elements.share(mark)
+            if key in aliasing.kept and key in aliasing.entries:  # the next iteration may append it once more
+                identities.elements.given_again(aliasing.entries[key])
+        for key, line in aliasing.changed.items():
+            if marks.get(key) or (key in aliasing.given and key in aliasing.kept):
+                raise refused_write(line or self.where)
+        for owner in owners:
+            if element_marks(identities.marks_of(id(owner))):
+                raise refused_write(end.aliasing.lines.get(id(owner)) or self.where)
+        for key, found in marks.items():
+            if found & aliasing.elements_written and key in aliasing.of:
+                for other in self._read_among(end, [key]):
+                    line = identities.elements.line_of_write(found & aliasing.elements_written)
+                    raise refused_element(line)(f"{self.variables[other].name!r} refers to")
 
     def _name_marks(self) -> None:
         """Find what each container of the state may be at the start of an iteration."""
@@ -412,6 +445,8 @@ class CarriesParts:
     def _placed(self, carried: Carried, value: Any) -> Any:
         """A variable's value after the loop, with the containers that it had where iterations leave them."""
         if isinstance(carried.variable, ContentsPlace):
+            if isinstance(carried.variable.owner, TracedList):
+                carried.variable.owner.moves += 1
             return value
         position, aliasing = self._position(carried.variable), self.aliasing
         ends = aliasing.ends.get(position)
@@ -422,6 +457,8 @@ class CarriesParts:
             if key in aliasing.kept and entry is not None:
                 if part is not entry and isinstance(entry, list | dict):
                     self.journal.touch(ContentsPlace(entry))
+                if isinstance(entry, TracedList):
+                    entry.moves += 1
                 if self.raising.identities.marks_of(id(entry)) is not None:
                     self._set_apart(key, entry)
                 return entry, part is not entry

@@ -1,0 +1,309 @@
+"""`Elements`: the lists, dicts and objects that are elements of lists of traced length.
+
+Such a list holds its elements by value, one array for each leaf, where Python's holds references. So that no program can tell:
+
+- what a list gives for an index, or is appended to it, is a *view*: a write to it is written to the list as well, while the list has not
+  been reordered;
+- what a list held before that came to hold its elements by value is *given* to it: a later write, which it would not see, is refused;
+- what is popped is *owned*: the list does not hold it any more;
+- what else may be an element, of earlier iterations or of one branch, has the list's mark in `Identities`, and no write to it is
+  accepted.
+
+A write makes unknown what the others hold. Where two lists, or two places of one list, may hold one element, no write at all is accepted.
+Lists whose elements are of one class count as one here, and so do all iterations: what is noted holds for the whole program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from autograph.runtime.containers.parts import Path, parts_of
+from autograph.runtime.errors import StagingError
+from autograph.runtime.layouts.objects import is_frozen
+from autograph.runtime.layouts.optional import Optional, held_in
+from autograph.runtime.tracing.locations import user_location
+
+GIVEN, VIEW, OWNED = "given", "view", "owned"
+
+
+@dataclass(frozen=True)
+class ElementMark:
+    """The mark (see `Identities`) of what is at ``path`` in elements of this kind, of any list of traced length."""
+
+    kind: Hashable
+    path: Path
+
+
+@dataclass
+class _Member:
+    """An element, or a part of one.
+
+    Attributes:
+      role: `GIVEN`, `VIEW` or `OWNED`. root: the whole element. line: the statement that made it what it is.
+      is_given: whether it was appended to the list, and not taken from it.
+      owner, index, key, moves: of a view, the list, the place, what it was asked for by, and how often the list had been reordered.
+    """
+
+    role: str
+    root: Any
+    line: str
+    is_given: bool = False
+    owner: Any = None
+    index: Any = None
+    key: Any = None
+    moves: int = 0
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """What a list has given for a key, and the block that asked."""
+
+    element: Any
+    owner: Any
+    key: Any
+    moves: int
+    block: Any
+
+
+class _Blocks(Protocol):
+    """What is asked of the journal."""
+
+    def made_since_loop(self, owner: Any) -> bool: ...
+
+    def has_made(self, owner: Any) -> bool: ...
+
+    def born(self, owner: Any) -> None: ...
+
+    def here(self) -> Any: ...
+
+    def is_around(self, block: Any) -> bool: ...
+
+
+class Elements:
+    """What is known of elements in the program that this thread traces.
+
+    Attributes: writes (the marks of the elements written, in the order of the writes).
+    """
+
+    def __init__(self, mark: Callable[[Any, Hashable], None], marks_of: Callable[[int], Any], blocks: _Blocks) -> None:
+        self._mark, self._marks_of, self._blocks = mark, marks_of, blocks
+        self._members: dict[int, _Member] = {}
+        self._shared: dict[Hashable, str] = {}
+        self._written: dict[Hashable, str] = {}
+        self.writes: list[Hashable] = []
+        self._seen: dict[Hashable, _Seen] = {}
+
+    def clear(self) -> None:
+        """Forget all: the program has been traced."""
+        self._members.clear()
+        self._shared.clear()
+        self._written.clear()
+        self.writes.clear()
+        self._seen.clear()
+
+    def forget(self, key: int) -> None:
+        """Forget an element: the block that made it has ended."""
+        self._members.pop(key, None)
+
+    def lasts(self, part: Any) -> bool:
+        """Whether a block that ends leaves an element behind that was there before it."""
+        return bool(element_marks(self._marks_of(id(part)))) and not self._blocks.has_made(part)
+
+    def is_given(self, part: Any) -> bool:
+        """Whether this has been appended to a list."""
+        member = self._members.get(id(part))
+        return member is not None and member.is_given
+
+    def given(self, element: Any) -> None:
+        """Note that a list holds what this element holds now.
+
+        Raises:
+          StagingError: another place of a list may hold it too, and elements are written.
+        """
+        for mark, part in _marked_parts(element):
+            self._take_in(mark, part)
+            self._join(mark, part, element, GIVEN)
+
+    def _take_in(self, mark: Hashable, part: Any) -> None:
+        """Note that a list comes to hold this part of an element."""
+        member = self._members.get(id(part))
+        known = element_marks(self._marks_of(id(part)))
+        is_first = not known or (member is not None and member.role == OWNED)
+        if not is_first or not self._blocks.made_since_loop(part):
+            for each in known | {mark}:
+                self.share(each)
+
+    def given_again(self, part: Any) -> None:
+        """Note that iterations append what was there before the loop."""
+        for mark, inner in _marked_parts(part):
+            for each in element_marks(self._marks_of(id(inner))) | {mark}:
+                self.share(each)
+            self._join(mark, inner, part, GIVEN)
+
+    def line_of_write(self, marks: Iterable[Hashable]) -> str:
+        """The line that first wrote to an element with one of these marks."""
+        return next(self._written[mark] for mark in marks)
+
+    def placed(self, element: Any, owner: Any, index: Any) -> None:
+        """Note at which index of a list an element is that has been given to it."""
+        for _, part in _marked_parts(element):
+            member = self._members[id(part)]
+            member.role, member.owner, member.index, member.moves = VIEW, owner, index, owner.moves
+
+    def put_back(self, element: Any, owner: Any, index: Any) -> None:
+        """Note that an element of a list, which has been written, is in it still, with what has been put into it."""
+        keys = [self._members[id(part)].key for _, part in _marked_parts(element) if id(part) in self._members]
+        self._note_seen(element, owner, next((key for key in keys if key is not None), index))
+        for mark, part in _marked_parts(element):
+            member = self._members.get(id(part))
+            if member is None or member.root is not element or mark not in self._marks_of(id(part)):
+                self._take_in(mark, part)
+                self._join(mark, part, element, GIVEN)
+        self.placed(element, owner, index)
+
+    def seen_before(self, owner: Any, key: Any) -> Any:
+        """The element that a list has given for this key already, if it gives that again; None else."""
+        found = self._seen.get((id(owner), key if type(key) is int else id(key)))
+        if found is None or found.owner is not owner or found.moves != owner.moves:
+            return None
+        is_same = found.key is key or (type(key) is int and key >= 0)
+        return found.element if is_same and self._blocks.is_around(found.block) else None
+
+    def _note_seen(self, element: Any, owner: Any, key: Any) -> None:
+        name = id(owner), key if type(key) is int else id(key)
+        self._seen[name] = _Seen(element, owner, key, owner.moves, self._blocks.here())
+
+    def seen(self, element: Any, owner: Any, index: Any, key: Any) -> Any:
+        """An element that a list gives for an index, asked for by this key."""
+        self._note_seen(element, owner, key)
+        for mark, part in _marked_parts(element):
+            self._blocks.born(part)
+            self._join(mark, part, element, VIEW)
+            member = self._members[id(part)]
+            member.owner, member.index, member.key, member.moves = owner, index, key, owner.moves
+        return element
+
+    def taken(self, element: Any) -> Any:
+        """An element that no list of traced length holds any more."""
+        for mark, part in _marked_parts(element):
+            self._blocks.born(part)
+            self._join(mark, part, element, OWNED)
+        return element
+
+    def copied(self, element: Any) -> None:
+        """Note that another list has the elements, which are like this."""
+        for mark, _ in _marked_parts(element):
+            self.share(mark)
+
+    def share(self, mark: Hashable) -> None:
+        """Note that elements are in several places of lists.
+
+        Raises:
+          StagingError: elements are written.
+        """
+        line = self._shared.setdefault(mark, user_location())
+        if mark in self._written:
+            raise _refused(self._written[mark], f"it may be in two places of a list, or in two lists, by {line}")
+
+    def _join(self, mark: Hashable, part: Any, root: Any, role: str) -> None:
+        self._mark(part, mark)
+        self._members[id(part)] = _Member(role, root, user_location(), role == GIVEN)
+
+    def may_be_one(self, one: Any, other: Any) -> bool:
+        """Whether two objects may be one element."""
+        return bool(element_marks(self._marks_of(id(one))) & element_marks(self._marks_of(id(other))))
+
+    def check_identity(self, one: Any, other: Any) -> None:
+        """See that it is known whether two objects are one.
+
+        Raises:
+          StagingError: they may be one element of a list.
+        """
+        if one is not other and self._members and self.may_be_one(one, other):
+            raise StagingError(
+                f"{user_location()}\n  This asks whether two lists, dicts or objects are one, and each may be an element of a list whose "
+                "length is traced: which one, only the run knows.\n  Compare their indices, or what they hold."
+            )
+
+    def check_write(self, part: Any) -> None:
+        """See that a write to what may be an element can be made.
+
+        Raises:
+          StagingError: it cannot.
+        """
+        marks = element_marks(self._marks_of(id(part)))
+        if not marks:
+            return
+        line, member = user_location(), self._members.get(id(part))
+        if member is None:
+            raise _refused(line, "which element it is, only the run knows")
+        if member.role == GIVEN:
+            raise _refused(line, f"it was appended to that list at {member.line}, and the list would not see the write")
+        if not self._blocks.made_since_loop(part):
+            raise _refused(line, "it was taken from that list before this loop")
+        if member.role == VIEW and (member.moves != member.owner.moves or member.owner.padded is None):
+            raise _refused(line, f"the list has been changed since it was taken from it at {member.line}")
+        for mark in marks:
+            self.note_write(mark, line)
+
+    def note_write(self, mark: Hashable, line: str) -> None:
+        """Note that elements are written.
+
+        Raises:
+          StagingError: they are in several places.
+        """
+        self._seen.clear()  # of those that may have been written, others are made anew
+        self._written.setdefault(mark, line)
+        self.writes.append(mark)
+        if mark in self._shared:
+            raise _refused(line, f"it may be in two places of a list, or in two lists, by {self._shared[mark]}")
+
+    def place_of(self, part: Any) -> tuple[Any, Any, Any] | None:
+        """The list, the index, and the whole element, if a write to this is one to a list."""
+        member = self._members.get(id(part))
+        return None if member is None or member.role != VIEW else (member.owner, member.index, member.root)
+
+    def may_see(self, other: Any, written: Any) -> bool:
+        """Whether one element may be the other, which has been written."""
+        one, two = self._members.get(id(other)), self._members.get(id(written))
+        if one is None or two is None:
+            return True
+        return one.root is not two.root and not one.role == two.role == OWNED
+
+
+def element_marks(marks: Any) -> frozenset[Hashable]:
+    """Those of these marks that elements have."""
+    return frozenset(mark for mark in marks or () if isinstance(mark, ElementMark))
+
+
+def _marked_parts(element: Any) -> Iterator[tuple[ElementMark, Any]]:
+    """What can be written to in an element, each with its mark."""
+    root = held_in(element) if isinstance(element, Optional) else element
+    kind: Any = type(root)
+    if isinstance(root, list):
+        kind = list
+    elif isinstance(root, dict):
+        kind = (dict, *sorted(map(repr, root)))
+    elif isinstance(root, tuple):
+        kind = (type(root), len(root))
+    return ((ElementMark(kind, path), part) for path, part in parts_of(element).items() if not is_frozen(part))
+
+
+def refused_write(line: str) -> StagingError:
+    """The error for a write to what may be an element of a list."""
+    return _refused(line, "which element it is, only the run knows")
+
+
+def refused_element(line: str) -> Callable[[str], StagingError]:
+    """The error for a write at ``line`` to an element that may be the one that another name is, by what that is to the user."""
+    return lambda other: _refused(line, f"it may be the one that {other}")
+
+
+def _refused(line: str, why: str) -> StagingError:
+    return StagingError(
+        f"{line}\n  This writes to a list, dict or object that may be an element of a list whose length is traced: {why}.\n"
+        "  Write to it before it is appended, write through the list (`items[i].x = …`), or append and write to copies (list(…), dict(…), "
+        "copy.copy)."
+    )

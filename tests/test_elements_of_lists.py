@@ -1,0 +1,325 @@
+"""Lists of traced length whose elements are lists, dicts and objects: what is read, written and returned is Python's, or refused."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import autograph as ag
+from tests.element_programs import (
+    OF_N,
+    OF_XS,
+    XS,
+    Fixed,
+    Item,
+    N,
+    Particle,
+    dataclasses_of_both_sorts,
+    in_both_branches,
+    objects_by_a_condition,
+    of_known_length,
+    particles,
+    rows_of,
+)
+
+PROGRAMS = [(f, N) for f in OF_N] + [(f, XS) for f in OF_XS]
+
+
+def shape_of(value):
+    """A value with its objects as pairs of class and attributes, its numbers as Python's."""
+    if isinstance(value, list | tuple):
+        return type(value).__name__, [shape_of(part) for part in value]
+    if isinstance(value, dict):
+        return {key: shape_of(part) for key, part in value.items()}
+    if isinstance(value, Particle | Item | Fixed):
+        return type(value), shape_of(vars(value))
+    return float(value) if np.ndim(value) == 0 else np.asarray(value).tolist()
+
+
+def plain(value):
+    array = np.array(value)
+    return array if array.ndim else array.item()
+
+
+@pytest.mark.parametrize(("program", "argument"), PROGRAMS, ids=lambda each: getattr(each, "__name__", ""))
+def test_programs_agree_with_python(program, argument):
+    assert shape_of(ag.function(program)(argument)) == shape_of(program(plain(argument)))
+
+
+@pytest.mark.parametrize(
+    "program", [in_both_branches, objects_by_a_condition, dataclasses_of_both_sorts, of_known_length]
+)
+def test_the_same_under_jit(program):
+    def last(xs):
+        return program(xs)[-1]
+
+    assert shape_of(jax.jit(ag.convert(last))(XS)) == shape_of(last(plain(XS)))
+
+
+def total_of_objects(xs):
+    items = []
+    for v in xs:
+        if v > 1.0:
+            items.append(Particle(v, v * 2))
+    total = 0.0
+    for p in items:
+        p.x *= 2
+        total += p.x * p.v
+    return total
+
+
+def test_vmap_and_grad():
+    batch = jnp.stack([XS, XS + 1])
+    wanted = [total_of_objects(row.tolist()) for row in batch]
+    assert jax.vmap(ag.convert(total_of_objects))(batch).tolist() == wanted
+    assert jax.vmap(ag.function(total_of_objects))(batch).tolist() == wanted
+    assert jax.grad(ag.function(total_of_objects))(XS).tolist() == [0.0, 40.0, 16.0, 56.0]
+    assert jax.grad(ag.convert(total_of_objects))(XS).tolist() == [0.0, 40.0, 16.0, 56.0]
+
+
+def test_a_bound_under_jit():
+    def f(x):
+        rows = []
+        k = 0
+        while x + k < 5:
+            ag.set_loop_options(maximum_length=10)
+            rows.append({"a": x + k, "b": [x, k]})
+            k += 1
+        rows[1]["b"][0] = 40.0
+        return rows[1]["b"][0] + rows[0]["b"][0], len(rows)
+
+    assert shape_of(jax.jit(ag.convert(f))(jnp.float32(1.0))) == shape_of(f(1.0))
+    assert jax.vmap(ag.convert(f))(jnp.array([1.0, 2.0]))[1].tolist() == [4, 3]
+    assert jax.grad(lambda x: ag.convert(f)(x)[0])(1.0) == 1.0
+
+
+# What only the run would know.
+
+
+def appended_twice(n):
+    items = particles(n)
+    items.append(items[0])
+    items[0].x = 9.0
+    return items[-1].x
+
+
+def written_and_then_appended_again(n):
+    items = particles(n)
+    items[0].x = 9.0
+    items.append(items[0])
+    return items
+
+
+def one_object_in_each_iteration(n):
+    p = Particle(1.0, 2.0)
+    items = []
+    for _ in range(n):
+        p.x += 1
+        items.append(p)
+    return items
+
+
+def one_list_in_each_iteration(n):
+    rows = []
+    row = [0, 0]
+    for _ in range(n):
+        rows.append(row)
+    row[0] = 5
+    return rows
+
+
+def one_list_in_iterations_of_known_number(n):
+    rows = []
+    row = [0, 0]
+    for _ in ag.range(3):
+        rows.append(row)
+    row[0] = n
+    return rows
+
+
+def element_from_before_the_loop(n):
+    p = Particle(1.0, 2.0)
+    items = [p]
+    for i in range(n):
+        items.append(Particle(i, 0.0))
+    p.x = 50.0
+    return items[0].x
+
+
+def element_from_before_the_loop_read(n):
+    p = Particle(1.0, 2.0)
+    items = [p]
+    for i in range(n):
+        items.append(Particle(i * 1.0, 0.0))
+    items[0].x = 50.0
+    return p.x
+
+
+def popped_with_another_name(n):
+    items = particles(n)
+    a = items[-1]
+    p = items.pop()
+    p.x = 8.0
+    return a.x
+
+
+def read_where_iterations_write(n):
+    items = particles(n)
+    a = items[0]
+    total = 0.0
+    for _ in range(n):
+        total += a.x
+        items[0].x += 1
+    return total
+
+
+def carried_where_iterations_write(n):
+    items = particles(n)
+    current = items[0]
+    total = 0.0
+    for i in range(n):
+        total += current.x
+        items[i].x += 10
+        current = items[i]
+    return total
+
+
+def carried_and_written(n):
+    items = particles(n)
+    current = items[0]
+    for i in range(n):
+        current.x += 10
+        current = items[i]
+    return items
+
+
+def chosen_and_written(n):
+    items = particles(n)
+    if n > 2:
+        p = items[0]
+    else:
+        p = items[1]
+    p.x = 44.0
+    return items
+
+
+def chosen_and_written_by_index(n):
+    items = particles(n)
+    if n > 2:
+        p = items[0]
+    else:
+        p = items[1]
+    items[0].x = 44.0
+    return p.x
+
+
+def written_in_a_slice(n):
+    items = particles(n)
+    tail = items[-2:]
+    tail[0].x = 77.0
+    return items
+
+
+def written_and_read_in_a_copy(n):
+    items = particles(n)
+    tail = list(items)
+    items[0].x = 77.0
+    return tail[0].x
+
+
+def written_after_reversal(n):
+    rows = rows_of(n)
+    row = rows[0]
+    rows.reverse()
+    row[0] = 99
+    return rows
+
+
+def written_after_replacement(n):
+    rows = rows_of(n)
+    row = rows[0]
+    rows[0] = [5, 5]
+    row[1] = 99
+    return rows
+
+
+def written_after_exchange(n):
+    rows = rows_of(n)
+    t = rows[0]
+    rows[0] = rows[1]
+    rows[1] = t
+    rows[0][0] = 50
+    return rows
+
+
+def parts_exchanged_between_elements(n):
+    out = []
+    for i in range(n):
+        out.append({"p": [i, i]})
+    out[0]["p"] = out[1]["p"]
+    out[0]["p"][0] = 9
+    return out
+
+
+def rebound_on_one_path(n):
+    p = Particle(1.0, 2.0)
+    items = []
+    for i in range(n):
+        items.append(p)
+        if i > 1:
+            p = Particle(i * 1.0, 1.0)
+    p.x = 100.0
+    return items
+
+
+def appended_in_a_branch_and_written(n):
+    items = []
+    for i in range(n):
+        p = Particle(i * 1.0, 1.0)
+        if i % 2 == 0:
+            items.append(p)
+        p.x += 100.0
+    return items
+
+
+def asked_whether_they_are_one(n):
+    items = particles(n)
+    p = items[n - 4]
+    return p is items[0]
+
+
+REFUSED = [
+    appended_twice,
+    written_and_then_appended_again,
+    one_object_in_each_iteration,
+    one_list_in_each_iteration,
+    one_list_in_iterations_of_known_number,
+    element_from_before_the_loop,
+    element_from_before_the_loop_read,
+    popped_with_another_name,
+    read_where_iterations_write,
+    carried_where_iterations_write,
+    carried_and_written,
+    chosen_and_written,
+    chosen_and_written_by_index,
+    written_in_a_slice,
+    written_and_read_in_a_copy,
+    written_after_reversal,
+    written_after_replacement,
+    written_after_exchange,
+    parts_exchanged_between_elements,
+    rebound_on_one_path,
+    appended_in_a_branch_and_written,
+    asked_whether_they_are_one,
+]
+
+
+@pytest.mark.parametrize("program", REFUSED, ids=lambda each: each.__name__)
+def test_what_only_the_run_would_know_is_refused(program):
+    with pytest.raises(ag.StagingError) as caught:
+        ag.function(program)(N)
+    text = str(caught.value)
+    assert "may be an element of a list whose length is traced" in " ".join(text.split())
+    assert "test_elements_of_lists.py" in text
