@@ -775,6 +775,41 @@ STEPS = [(0.5,), (1.5,), (2.5,), (4.0,), (6.0,), (9.0,)]
 ROWS = [([1.0, 4.0, 9.0],), ([1.0, -2.0, 3.0],), ([-1.0, 2.0, -3.0],)]
 CODES = [([49, 50, 51],), ([49, 65, 51],), ([66, 67, 51],)]
 
+
+def unreachable_after_a_return(x):
+    seen = 0
+    try:
+        if x > 1:
+            raise ValueError("large")
+        seen += x
+        return seen
+        if x > 0:
+            raise KeyError("never")
+        seen += 10
+        return seen
+    except KeyError:
+        seen += 100
+    except ValueError:
+        seen += 1000
+    return seen
+
+
+def unreachable_after_a_continue(xs):
+    total = 0.0
+    for x in xs:
+        try:
+            assert x < 5
+            total += x
+            continue
+            total += 100
+            raise ValueError("never")
+        except AssertionError:
+            total -= 1
+            break
+            total -= 1000
+    return total
+
+
 PROGRAMS = [
     (safe_division, [(1.0, 2.0), (1.0, 0.0)]),
     (safe_root, SIGNS),
@@ -826,4 +861,6 @@ PROGRAMS = [
     (writes_in_one_expression, STEPS),
     (lists_at_an_index_in_a_loop, STEPS),
     (a_list_with_two_names, ROWS),
+    (unreachable_after_a_return, STEPS),
+    (unreachable_after_a_continue, ROWS),
 ]

@@ -86,7 +86,7 @@ class StopAtRaises:
                 guarded.append(statement)
             else:
                 out.append(statement)
-            if raises:
+            if raises or (guarded and out[-1] is statement):  # what follows a jump must not run before it
                 guarded = []
         return out
 
