@@ -442,7 +442,9 @@ class TracedList(list[Any]):
 
     def _compared_with(self, value: Any) -> list[Any] | None:
         """For each element whether it is this value; None if Python can compare."""
-        if self.checks is None or not (holds_traced(value) or holds_traced(tuple(self))):
+        if self.checks is None or not (
+            holds_traced(value) or holds_traced(tuple(self)) or self.checks.identities.take_part((value, *self))
+        ):
             return None
         return [self.checks.equals(each, value) for each in self]
 
@@ -465,7 +467,7 @@ class TracedList(list[Any]):
         return jnp.argmax(found)
 
     def remove(self, value: Any) -> None:
-        if self._searched(value) is None:
+        if self._searched(value) is None and self._compared_with(value) is None:
             list.remove(self, value)
         else:
             self.pop(self.index(value))

@@ -43,7 +43,7 @@ class _Known:
       same_as: the one whose stand-in it is.
       held: its contents, as they were when last looked at; None if they may change unreported.
       check: what a write to it checks first.
-      is_used: whether its conditions have decided what a write does.
+      is_used: whether its conditions have decided what a write or a comparison does.
     """
 
     part: Any
@@ -254,8 +254,24 @@ class Identities:
             if elements.isdisjoint(other.marks) or self.elements.may_see(other.part, part)
         ]
 
+    def take_part(self, values: Iterable[Any]) -> bool:
+        """Whether one of these may be another container or object."""
+        return bool(self._known) and any(id(each) in self._known for each in values)
+
+    def are_one(self, one: Any, other: Any) -> Condition:
+        """When two containers or objects are one: known or traced; None if nothing says so."""
+        known, another = self._known.get(id(one)), self._known.get(id(other))
+        if one is other or known is None or another is None:
+            return one is other
+        if _identity(known) == _identity(another):
+            return True
+        condition = False if self.are_apart(id(one), id(other)) else evaluated(_are_one(known.when, another.when))
+        for each in (known, another):
+            each.is_used = each.is_used or condition is not False
+        return condition
+
     def has_decided(self, part: Any) -> bool:
-        """Whether a condition under which a container is another has decided what a write does."""
+        """Whether a condition under which a container is another has decided what a write or a comparison does."""
         known = self._known.get(id(part))
         return known is not None and known.is_used and any(known.when[mark] is not None for mark in known.when)
 

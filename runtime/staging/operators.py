@@ -91,7 +91,7 @@ class Operators(Conditionals, Loops, Items, Calls, Builtins, Lists):
         operations = Operations(backend, self.aliased, trace, self.call)
         self.operate, self.in_place, self.asked = operations.operate, operations.in_place, operations.asked
         self.get_attr, self.equals = operations.get_attr, operations.equals
-        nones = Nones(backend, trace, self.can_raise_later, self.raise_unless, self.aliased.check_identity)
+        nones = Nones(backend, trace, self.can_raise_later, self.raise_unless, self.aliased.are_one)
         self.is_, self.is_none, self.is_bool = nones.is_, nones.is_none, nones.is_bool
         self.check_present, self.truth_of_optional = nones.check_present, nones.truth_of_optional
         self.python_test = PythonTests(backend, self.asked).python_test

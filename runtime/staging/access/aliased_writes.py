@@ -46,9 +46,21 @@ class AliasedWrites(InTrace):
         """Surrounds a write to a container, or to an attribute of an object."""
         return _Writing(self, part, attribute) if self.identities.any else nullcontext()
 
-    def check_identity(self, one: Any, other: Any) -> None:
-        """See that it is known whether two objects are one."""
+    def are_one(self, one: Any, other: Any) -> Any:
+        """``one is other`` of containers and objects: a traced bool where a traced condition chose one of them.
+
+        Raises:
+          StagingError: nothing says whether they are one.
+        """
         self.identities.elements.check_identity(one, other)
+        found = self.identities.are_one(one, other)
+        if found is None:
+            where = self.identities.chosen_at(one) or self.identities.chosen_at(other)
+            raise StagingError(
+                f"{user_location()}\n  This asks whether two lists, dicts or objects are one. The statement at {where} chose one of them, "
+                "and which one is known only at run time.\n  Compare what they hold, or choose a number and compare that."
+            )
+        return found
 
     def begin(self, part: Any) -> list[Alias]:
         """What may be one with a container that is about to be written."""

@@ -173,7 +173,8 @@ class Operations(InTrace):
             equal = self._equal_parts(left, right)
             return equal if symbol == "==" else ~equal if self.backend.is_traced(equal) else not equal
         if symbol in ("==", "!=") and _are_told_apart(left) and _are_told_apart(right):
-            self.aliased.check_identity(left, right)
+            equal = self.aliased.are_one(left, right)
+            return equal if symbol == "==" else ~equal if self.backend.is_traced(equal) else not equal
         if kinds in ((tuple, tuple), (list, list)) and symbol not in ("==", "!="):
             if self._are_traced_keys(left, right):
                 return is_better(tuple(left), tuple(right), plain)

@@ -140,7 +140,7 @@ class Builtins(InTrace):
             kinds = (tuple,) if isinstance(item, tuple) else (int, float)  # what others there are equals none
             container = [key for key in container if isinstance(key, kinds)]
         if isinstance(container, list | tuple | set | frozenset) and (
-            holds_traced(item) or holds_traced((*container,))
+            holds_traced(item) or holds_traced((*container,)) or self.identities.take_part((item, *container))
         ):
             found: Any = False
             for part in container:

@@ -55,7 +55,7 @@ class Nones(InTrace):
 
     Args:
       can_raise_later, raise_unless: of `Raising`.
-      check_identity: of `Elements`.
+      are_one: of `AliasedWrites`.
     """
 
     def __init__(
@@ -64,11 +64,11 @@ class Nones(InTrace):
         trace: Callable[[], Trace],
         can_raise_later: Callable[[], bool],
         raise_unless: Callable[..., None],
-        check_identity: Callable[[Any, Any], None],
+        are_one: Callable[[Any, Any], Any],
     ) -> None:
         self.backend = backend
         super().__init__(trace)
-        self.check_identity = check_identity
+        self.are_one = are_one
         self.can_raise_later = can_raise_later
         self.raise_unless = raise_unless
 
@@ -89,8 +89,22 @@ class Nones(InTrace):
         """``one is other``, a traced bool if only run time knows."""
         check_known(one)
         check_known(other)
-        self.check_identity(one, other)
-        return is_identical(one, other)
+        if isinstance(one, Optional) or isinstance(other, Optional):
+            return self._is_optional(one, other)
+        found = is_identical(one, other)
+        return self.are_one(one, other) if found is False else found
+
+    def _is_optional(self, one: Any, other: Any) -> Any:
+        """``one is other`` where either may be None: both are None, or neither is and what they hold is one."""
+        if one is other:
+            return True
+        present, present_other = (
+            present_in(each) if isinstance(each, Optional) else each is not None for each in (one, other)
+        )
+        held, held_other = (held_in(each) if isinstance(each, Optional) else each for each in (one, other))
+        if held is None or held_other is None:
+            return present == present_other
+        return present & present_other & self.is_(held, held_other) | ~(jnp.asarray(present) | present_other)
 
     def is_bool(self, value: Any, wanted: bool) -> Any:
         """``value is True`` or ``value is False``: a traced bool stands for Python's."""

@@ -1,0 +1,145 @@
+"""`is`, `==`, `in`, `index` and `count` of containers and objects that traced conditions chose, as plain Python has them."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+import autograph as ag
+
+
+class Node:
+    def __init__(self, value):
+        self.value = value
+        self.next = None
+
+
+def of_an_expression(x):
+    a, b = Node(1.0), Node(2.0)
+    p = a if x > 0 else b
+    return (1 if p is a else 0) + (10 if p == a else 0) + (100 if p is not a else 0) + (1000 if p != b else 0)
+
+
+def of_a_statement(x):
+    a, b = [1.0], [1.0]
+    if x > 0:
+        p = a
+    else:
+        p = b
+    return (1 if p is a else 0) + (10 if p is b else 0) + (100 if a is b else 0) + (1000 if p == a else 0)
+
+
+def of_what_may_be_none(x):
+    a, p, q = Node(1.0), None, None
+    if x > 0:
+        p = a
+    if x < 5:
+        q = a
+    found = 1 if p is a else 0
+    if p is q:
+        found += 10
+    if p is not None and q is not None and p is q:
+        found += 100
+    return found
+
+
+def the_largest_of_nodes(x):
+    nodes = [Node(1.0), Node(2.0), Node(3.0)]
+    best = nodes[0]
+    for node in nodes[1:]:
+        if node.value * x > best.value * x:
+            best = node
+    found = 0
+    for power, node in enumerate(nodes):
+        if node is best:
+            found += 10**power
+    return found
+
+
+def in_containers(x):
+    a, b, c = Node(x), Node(2.0), Node(3.0)
+    p = a if x > 0 else b
+    return (1 if p in [a, c] else 0) + (10 if p in (a, b) else 0) + (100 if p not in [b] else 0)
+
+
+def methods_of_lists(x):
+    a, b = Node(1.0), Node(2.0)
+    nodes = [b, a, b]
+    p = a if x > 0 else b
+    return nodes.index(p) + 10 * nodes.count(p)
+
+
+def a_walk_along_links(x):
+    a, b = Node(1.0), Node(2.0)
+    a.next, b.next = b, a
+    at = a
+    for _ in range(3):
+        if at is a:
+            at.value = at.value * 2 + x
+        at = at.next
+    return a.value, b.value
+
+
+def after_a_loop(x):
+    a, b = Node(1.0), Node(2.0)
+    p = a if x > 0 else b
+    while p.value < 5:
+        p.value += 1
+    return 1 if p is a else 2
+
+
+def a_write_if_it_is_the_same(x):
+    a = {"v": 1.0}
+    b = a
+    if x > 0:
+        b = dict(a)
+    if a is b:
+        b["v"] += 5
+    return a["v"], b["v"]
+
+
+PROGRAMS = [
+    *(of_an_expression, of_a_statement, of_what_may_be_none, the_largest_of_nodes, in_containers, methods_of_lists),
+    *(a_walk_along_links, after_a_loop, a_write_if_it_is_the_same),
+]
+VALUES = (1.0, -1.0, 7.0)
+
+
+def numbers(found):
+    return [float(each) for each in jax.tree.leaves(found)]
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_as_in_python(program):
+    compiled, jitted = ag.function(program), jax.jit(ag.convert(program))
+    for x in VALUES:
+        assert numbers(compiled(jnp.float32(x))) == numbers(jitted(jnp.float32(x))) == numbers(program(x))
+    mapped = jax.tree.leaves(jax.vmap(ag.convert(program))(jnp.array(VALUES)))
+    assert [list(map(float, each)) for each in zip(*mapped)] == [numbers(program(x)) for x in VALUES]
+
+
+def test_the_derivative_follows_the_object():
+    def squared_if_first(x):
+        a, b = Node(x), Node(2 * x)
+        p = a if x > 1 else b
+        return p.value**2 if p is a else p.value
+
+    derivative = jax.grad(ag.convert(squared_if_first))
+    assert [float(derivative(x)) for x in (3.0, 0.5)] == [6.0, 2.0]
+
+
+def test_what_nothing_tells_is_refused():
+    def turns(x):
+        first, second = Node(0.0), Node(0.0)
+        at = first
+        for _ in range(3):
+            at.value += x
+            if x > 0:
+                at = second if at is first else first
+        return first.value, second.value
+
+    with pytest.raises(
+        ag.StagingError, match=r"test_identity_of_choices.py:\d+.*\n.*whether two lists, dicts or objects are one"
+    ):
+        ag.function(turns)(jnp.float32(1))
