@@ -144,7 +144,6 @@ class Cell:
     ([0.5, 1.5, 0.0, 0.2, 2.0, 0.1],),
     ([0.0, 0.0, 0.0, 0.0, 5.0, 5.0],),
     ([2.0, 2.0, 2.0, 2.0, 2.0, 2.0],),
-    refused="objects that are appended under a traced condition",
 )
 def cells(food):
     colony = [Cell(1.0), Cell(2.0), Cell(0.5)]

@@ -109,7 +109,6 @@ Trade = namedtuple("Trade", "side quantity price")
 @program(
     (np.array([1, 1, -1, 1, -1]), np.array([10.0, 5.0, 8.0, 4.0, 11.0]), np.array([100.0, 110.0, 120.0, 90.0, 95.0])),
     (np.array([1, -1, 1, -1, -1]), np.array([3.0, 2.0, 4.0, 5.0, 1.0]), np.array([10.0, 12.0, 11.0, 9.0, 8.0])),
-    refused="lists that are appended under a traced condition",
 )
 def profit_first_in_first_out(sides, quantities, prices):
     trades = [Trade(s, q, p) for s, q, p in zip(sides, quantities, prices)]
