@@ -420,3 +420,35 @@ def test_keras_fits_a_dataset_of_ours():
     assert model.evaluate(data.as_numpy_iterator(), verbose=0) < losses[-2]
     inputs = ag.Dataset.from_tensor_slices((x,)).batch(32)
     assert model.predict(inputs.as_numpy_iterator(), verbose=0).shape == (96, 1)
+
+
+def test_layers_that_branch_under_a_scan_of_flax():
+    nnx = pytest.importorskip("flax.nnx")
+
+    class Layer(nnx.Module):
+        def __init__(self, rngs):
+            self.linear = nnx.Linear(3, 3, rngs=rngs)
+
+        def __call__(self, x):
+            y = self.linear(x)
+            return 2 * y if jnp.sum(y) > 0 else -y
+
+    @nnx.split_rngs(splits=4)
+    @nnx.vmap(in_axes=(0,), out_axes=0)
+    def layers(rngs):
+        return Layer(rngs)
+
+    @ag.function
+    def through_all(layers, x):
+        @nnx.scan(in_axes=(0, nnx.Carry), out_axes=nnx.Carry)
+        def run(layer, x):
+            return layer(x)
+
+        return run(layers, x)
+
+    made, x = layers(nnx.Rngs(0)), jnp.ones(3)
+    structure, state = nnx.split(made)
+    expected = x
+    for k in range(4):
+        expected = nnx.merge(structure, jax.tree.map(lambda leaf: leaf[k], state))(expected)
+    np.testing.assert_allclose(through_all(made, x), expected, rtol=1e-5)
