@@ -362,7 +362,7 @@ class Staging(Protocol):
         """Receive the exceptions of these sites, of which operations that are recorded directly here come upon the first."""
 
     def is_clear(self) -> Any:
-        """Whether no exception has been received here; traced, if only the run knows."""
+        """Whether no exception has been received here; traced, if it is known only at run time."""
 
     def is_of(self, value: Any, place: Any) -> bool:
         """Whether a traced value may be used at a place: it is of the trace there, or of one around it."""

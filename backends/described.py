@@ -98,7 +98,7 @@ class Node:
       name: no other node's; the scopes that it lies in, outermost first, come before its last ``/``.
       operation: the primitive's name; ``Input``, ``Constant``, ``Carry``, ``Row``, ``Operands`` or ``Result`` where it is none.
       inputs: which values it takes: the name of a node, with ``:k`` for its result ``k`` after the first.
-      types: dtype and shape of each result; a size that only the run knows is None.
+      types: dtype and shape of each result; a size that is known only at run time is None.
       position: the user's line that it comes from; None where that is not known.
       parameters: what else is to be said of it, by name.
     """

@@ -1,4 +1,4 @@
-"""Programs on arrays whose length only the run knows, as a user of NumPy writes them; each with the arguments of some calls."""
+"""Programs on arrays whose length is known only at run time, as a user of NumPy writes them; each with the arguments of some calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arrays whose length only the run knows: ``x[x > 0]``, ``x[:n]``, ``jnp.nonzero(c)``, ``jnp.arange(n)`` and what is done with them."""
+"""Arrays whose length is known only at run time: ``x[x > 0]``, ``x[:n]``, ``jnp.nonzero(c)``, ``jnp.arange(n)`` and their uses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`itertools` on what only the run knows: generators with traced ends, traced predicates and bounds."""
+"""`itertools` on what is known only at run time: generators with traced ends, traced predicates and bounds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lists that grow in loops whose number of iterations only the run knows: queues, stacks, results."""
+"""Lists that grow in loops whose number of iterations is known only at run time: queues, stacks, results."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class XlaBackend:
         if type(value) in _PYTHON:  # what plain Python is tested by, at every statement
             return False
         if not jax_compat.is_tracer(value):
-            return bool(jax.export.is_symbolic_dim(value))  # a size that only the run knows
+            return bool(jax.export.is_symbolic_dim(value))  # a size that is known only at run time
         return jax_compat.known_value(value) is None  # Python may branch on one that has its value at hand
 
     def is_eager(self) -> bool:

@@ -184,7 +184,7 @@ def _type(aval: Any) -> str:
 
 
 def _size(aval: Any) -> int:
-    """How many elements; one for each size that only the run knows."""
+    """How many elements; one for each size that is known only at run time."""
     shape: Sequence[Any] = getattr(aval, "shape", ())
     return math.prod(size if isinstance(size, int) else 1 for size in shape)
 

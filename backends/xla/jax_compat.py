@@ -413,7 +413,7 @@ def is_stop_gradient(equation: Any) -> bool:
 
 
 def is_symbolic_size(equation: Any) -> bool:
-    """Whether it makes a value of a size that only the run knows."""
+    """Whether it makes a value of a size that is known only at run time."""
     return name_of(equation) == "dim_as_value"
 
 
@@ -495,7 +495,7 @@ def is_ref(aval: Any) -> bool:
 
 
 def symbolic_size_class() -> type:
-    """The class of sizes that only the run knows."""
+    """The class of sizes that is known only at run time."""
     return type(jax.export.symbolic_shape("n")[0])
 
 

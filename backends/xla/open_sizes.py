@@ -30,7 +30,7 @@ from autograph.runtime.errors import StagingWarning, place_of
 
 
 def is_symbolic_size(value: Any) -> bool:
-    """Whether a size is symbolic: no int, but a number that only the run knows."""
+    """Whether a size is symbolic: no int, but a number that is known only at run time."""
     return bool(export.is_symbolic_dim(value))
 
 

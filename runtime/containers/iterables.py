@@ -144,7 +144,7 @@ class StagedRange:
 
 
 def is_symbolic_size(value: Any) -> bool:
-    """Whether this is a size that only the run knows (`jax.export`'s symbolic dimensions): no array, but JAX
+    """Whether this is a size that is known only at run time (`jax.export`'s symbolic dimensions): no array, but JAX
     makes one of it.
     """
     return (

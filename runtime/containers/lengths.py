@@ -1,4 +1,4 @@
-"""`Count`: the number of elements of arrays of traced length, and what is refused or checked where only the run knows it."""
+"""`Count`: the number of elements of arrays of traced length, and what is refused or checked where it is known only at run time."""
 
 from __future__ import annotations
 

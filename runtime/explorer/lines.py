@@ -34,7 +34,7 @@ class LineFacts:
     Attributes:
       operations: how many operations come from it.
       flops, bytes, results: what they compute, read and write, and leave, in one call.
-      per_iteration: whether that is for each iteration of a loop whose number of iterations only the run knows.
+      per_iteration: whether that is for each iteration of a loop whose number of iterations is known only at run time.
       loops: the staged loops that begin there, branches: the staged conditionals with their form.
       remarks: what was said of it.
     """

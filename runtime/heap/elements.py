@@ -224,7 +224,7 @@ class Elements:
         if one is not other and self._members and self.may_be_one(one, other):
             raise StagingError(
                 f"{user_location()}\n  This asks whether two lists, dicts or objects are one, and each may be an element of a list whose "
-                "length is traced: which one, only the run knows.\n  Compare their indices, or what they hold."
+                "length is traced: which one is known only at run time.\n  Compare their indices, or what they hold."
             )
 
     def check_write(self, part: Any) -> None:
@@ -238,7 +238,7 @@ class Elements:
             return
         line, member = user_location(), self._members.get(id(part))
         if member is None:
-            raise _refused(line, "which element it is, only the run knows")
+            raise _refused(line, "the element is known only at run time")
         if member.role == GIVEN:
             raise _refused(line, f"it was appended to that list at {member.line}, and the list would not see the write")
         if not self._blocks.made_since_loop(part):
@@ -293,7 +293,7 @@ def _marked_parts(element: Any) -> Iterator[tuple[ElementMark, Any]]:
 
 def refused_write(line: str) -> StagingError:
     """The error for a write to what may be an element of a list."""
-    return _refused(line, "which element it is, only the run knows")
+    return _refused(line, "the element is known only at run time")
 
 
 def refused_element(line: str) -> Callable[[str], StagingError]:

@@ -184,7 +184,7 @@ def _by_parameter(trace: Trace) -> dict[str, tuple[Any, list[Any]]]:
 def _equal(leaf: Any, new: Any) -> bool:
     if isinstance(leaf, StaticLeaf) or isinstance(new, StaticLeaf):
         return bool(leaf == new)
-    # By text: sizes that only the run knows are compared while they are traced, where the answer would be taken for the user's.
+    # By text: sizes known only at run time are compared while they are traced, where the answer would be taken for the user's.
     return (str(leaf.shape), leaf.dtype, leaf.weak_type) == (str(new.shape), new.dtype, new.weak_type)
 
 

@@ -178,7 +178,7 @@ class Expressions:
         )
 
     def _of_traced_length(self, kind: str) -> str:
-        """A number made of an array whose length only the run knows."""
+        """A number made of an array whose length is known only at run time."""
         e, pick = self.leaf, self.random.choice
         part, number, element = self._part(kind), ("int" if kind == INTS else "float"), (INT if kind == INTS else FLOAT)
         texts = [

@@ -127,7 +127,7 @@ class _ProgramWriter(Blocks):
 
     Attributes: smooth (whether it is for its gradients), has_generators (whether there may be generators in it),
     has_recursion (whether a helper calls itself), has_handlers (whether handlers catch what it raises), has_masks (whether it
-    reads by masks and computed slices, whose lengths only the run knows).
+    reads by masks and computed slices, whose lengths are known only at run time).
     """
 
     smooth = False

@@ -18,7 +18,7 @@ from autograph.runtime.tracing.locations import user_location
 
 @dataclass(frozen=True)
 class Span:
-    """``start:stop:step`` with a traced bound. ``size`` is how many elements it takes, None if only the run knows."""
+    """``start:stop:step`` with a traced bound. ``size`` is how many elements it takes, None if it is known only at run time."""
 
     start: Any
     stop: Any
@@ -69,7 +69,7 @@ class Slices:
         Windows of a known size that reach over the array's end are moved inside it, as XLA does.
 
         Raises:
-          StagingError: a dimension other than the first would have a size that only the run knows.
+          StagingError: a dimension other than the first would have a size that is known only at run time.
         """
         if any(part.size is None for _, part in _axes(key, array)):
             return self._read_open(array, key)
@@ -77,7 +77,7 @@ class Slices:
         return window[rest]
 
     def _read_open(self, array: Any, key: Any) -> Any:
-        """``array[key]``, of which the first dimension has a size that only the run knows."""
+        """``array[key]``, of which the first dimension has a size that is known only at run time."""
         parts = key if isinstance(key, tuple) else (key,)
         place = next(k for k, part in enumerate(parts) if isinstance(part, Span))
         before, span, after = parts[:place], parts[place], parts[place + 1 :]
@@ -196,7 +196,7 @@ def _widened(key: Any) -> Any:
 
 
 def _opened(key: Any) -> Any:
-    """The key with spans of a size that only the run knows."""
+    """The key with spans of a size that is known only at run time."""
     if isinstance(key, tuple):
         return tuple(map(_opened, key))
     return replace(key, size=None) if isinstance(key, Span) else key

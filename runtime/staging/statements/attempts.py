@@ -178,7 +178,7 @@ class Attempts(InTrace):
         return Moment(variables, writes, self.marks, place, self.journal.note_read)
 
     def goes_on(self) -> Any:
-        """Whether no exception that a handler catches has been raised where this runs; traced, if only the run knows."""
+        """Whether no exception that a handler catches has been raised where this runs; traced, if it is known only at run time."""
         if not current().catches:
             return True
         clear = JOINT.staging.is_clear()

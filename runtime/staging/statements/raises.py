@@ -421,7 +421,7 @@ def _is_pythons(error: BaseException) -> bool:
 
 
 def _traced_value(leaf: Any) -> Any:
-    """The present value of a Variable in a program, or a size that only the run knows, or how an exception is made; anything
+    """The present value of a Variable in a program, or a size that is known only at run time, or how an exception is made; anything
     else as it is."""
     if isinstance(leaf, BaseException):
         return remade(leaf) or leaf
