@@ -436,15 +436,13 @@ class TracedList(list[Any]):
         self.note_read()
         if self._is_padded():
             return self._held
-        leaves = jax.tree_util.tree_leaves((tuple(self), value))
-        is_traced = any(isinstance(leaf, jax.core.Tracer) for leaf in leaves)
+        is_traced = any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves((tuple(self), value)))
         return self.as_padded() if is_traced and are_alike((*self, value)) else None
 
     def _compared_with(self, value: Any) -> list[Any] | None:
         """For each element whether it is this value; None if Python can compare."""
-        if self.checks is None or not (
-            holds_traced(value) or holds_traced(tuple(self)) or self.checks.identities.take_part((value, *self))
-        ):
+        parts = (value, *self)
+        if self.checks is None or not (holds_traced(parts) or self.checks.identities.take_part(parts)):
             return None
         return [self.checks.equals(each, value) for each in self]
 
