@@ -17,6 +17,9 @@ bin   := $(VENV)/bin
 # own JAX. The time limit is per test, and by thread, as a signal does not reach Python out of a loop in XLA.
 jobs   = --numprocesses $(shell "$(PYTHON)" -c 'import os; print(min(8, (os.cpu_count() or 1) + 1))') --timeout 300 --timeout-method thread
 
+# Bytecode is kept: without it each process that a test starts compiles all that it imports, which takes longer than the test.
+unexport PYTHONDONTWRITEBYTECODE
+
 # Targets of make cannot hold a bare space.
 space := $(subst ,, )
 stamp := $(subst $(space),\ ,$(VENV))/.installed

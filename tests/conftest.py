@@ -7,6 +7,7 @@ its own, and puts what is new in it where all begin from when it ends.
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import sys
@@ -31,12 +32,21 @@ if _KEPT is not None:
 
 
 def pytest_sessionfinish() -> None:
+    gc.unfreeze()  # plugins look for who refers to what
     if _KEPT is None or not _OWN.exists():
         return
     for entry in _OWN.iterdir():
         if not (_KEPT / entry.name).exists():
             entry.replace(_KEPT / entry.name)
     shutil.rmtree(_OWN, ignore_errors=True)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _kept_objects() -> Iterator[None]:
+    """What JAX keeps of a module's tests (jaxprs, executables) is not walked by each later collection of garbage."""
+    yield
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture
