@@ -1,4 +1,4 @@
-"""Traced values written to objects that outlive a compiled function's trace: refused, and nothing is lost."""
+"""Writes that would leak a traced value to an object from outside the trace: refused, and nothing is lost."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_an_attribute_that_would_keep_a_traced_value_is_refused(method):
     counter = Counter()
     with pytest.raises(ag.StagingError) as error:
         getattr(counter, method)(jnp.asarray(1))
-    for word in ("test_outliving_writes.py:", "'Counter.count'" if method == "bump" else "'Counter.last'", "Variable"):
+    for word in ("test_leaked_writes.py:", "'Counter.count'" if method == "bump" else "'Counter.last'", "Variable"):
         assert word in str(error.value)
     assert counter.count == 0 and counter.last is None and counter.calls == 0
 
@@ -300,7 +300,7 @@ def stores_a_node(x):
 def test_nothing_traced_is_left_outside(f, name):
     for _ in range(2):
         with pytest.raises(
-            ag.StagingError, match=rf"(?s)test_outliving_writes.*'{re.escape(name)}' would leak a tracer"
+            ag.StagingError, match=rf"(?s)test_leaked_writes.*'{re.escape(name)}' would leak a tracer"
         ):
             ag.function(f)(jnp.float32(1))
         assert not external and not table and not Totals.log and Totals.total == 0 and not hasattr(remembers, "last")
