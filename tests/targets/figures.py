@@ -42,7 +42,7 @@ def _bytes(count: float) -> str:
 def of_the_corpus() -> Iterator[str]:
     """By module of the corpus."""
     ones, fours = (_by_module(targets) for targets in (corpus(), mapped_corpus()))
-    yield "| corpus | programs, one chip | temporaries, largest | flops, all | programs, four chips | temporaries, largest | flops, all |"
+    yield "| corpus | programs, one chip | largest temporaries | total flops | programs, four chips | largest temporaries | total flops |"
     yield "| --- | ---: | ---: | ---: | ---: | ---: | ---: |"
     for module in ones:
         yield f"| {module} | {_summary(ones[module])} | {_summary(fours.get(module, []))} |"
@@ -50,7 +50,7 @@ def of_the_corpus() -> Iterator[str]:
     yield f"| all | {' | '.join(every)} |"
     times = [[f.seconds for found in each.values() for f in found] for each in (ones, fours)]
     yield ""
-    yield "Processor time of a compilation, median and most: " + "; ".join(
+    yield "CPU time per compilation, median and maximum: " + "; ".join(
         f"{statistics.median(each):.2f} s and {max(each):.2f} s for {chips}"
         for each, chips in zip(times, ("one chip", "four"), strict=True)
     )
@@ -70,7 +70,7 @@ def _summary(found: Sequence[Figures]) -> str:
 
 
 def of_the_kinds() -> Iterator[str]:
-    yield "| program | chips | loops | flops, of one iteration | temporaries | between chips | compiling |"
+    yield "| program | chips | loops | flops of one iteration | temporaries | collectives | compile time |"
     yield "| --- | --- | ---: | ---: | ---: | --- | ---: |"
     for target in kinds():
         yield f"| {target.name} | {target.chips.rpartition(':')[2]} | {Figures(target)} |"
@@ -78,7 +78,7 @@ def of_the_kinds() -> Iterator[str]:
 
 def of_the_workloads() -> Iterator[str]:
     """Beside versions written by hand."""
-    yield "| workload | autograph | `lax` | `lax`, best form | temporaries | of `lax` |"
+    yield "| workload | autograph | `lax` | best `lax` | temporaries | temporaries, `lax` |"
     yield "| --- | ---: | ---: | ---: | ---: | ---: |"
     for name, workload in WORKLOADS.items():
         arguments = tuple(jax.tree.map(_type, workload.arguments(True)))

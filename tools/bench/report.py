@@ -13,9 +13,9 @@ from autograph.tools.bench.measure import OURS, Timing
 
 COLUMNS = {
     "lax, straightforward": "`lax`",
-    "lax, best": "`lax`, best form",
+    "lax, best": "best `lax`",
     "tf.function": "`tf.function`",
-    "tf.function, XLA": "the same with XLA",
+    "tf.function, XLA": "`tf.function`, XLA",
     "catalyst": "Catalyst",
     "numba": "numba",
     "jax, not compiled": "JAX, not compiled",
