@@ -36,14 +36,14 @@ STAGES = ("jaxpr", "choices", "stablehlo", "hlo", "optimized_hlo", "dot")
 
 _TARGET_HELP = "PKG.MOD:FN, or path/to/file.py:FN"
 _ARG_HELP = (
-    "one argument; repeat it for more. A Python literal (3, 2.5, True, \"'text'\"), a list for an array "
-    "([1., 2.]), a type and shape for an array counting 0, 1, 2, ... (f32[3,4]), or these and a value for it "
-    "(f32[]=2.5). NAME= in front passes it by keyword."
+    "one argument; repeat the option for more arguments. A Python literal (3, 2.5, True, \"'text'\"), a list for an array "
+    "([1., 2.]), a dtype and shape for an array of 0, 1, 2, ... (f32[3,4]), or dtype, shape and fill value "
+    "(f32[]=2.5). The prefix NAME= passes it by keyword."
 )
 
 _SPEC_HELP = f"{_ARG_HELP} f32[n,4] is an array of any size n."
 
-_FOR_TARGET_HELP = "compile for this in place of the machine that is here: a topology of TPUs, as in tpu:v5e:2x2 (pip install 'jax[tpu]')"
+_FOR_TARGET_HELP = "compile for this target instead of the local machine: a TPU topology such as tpu:v5e:2x2 (pip install 'jax[tpu]')"
 
 
 class _OneLineParser(argparse.ArgumentParser):
@@ -145,7 +145,7 @@ def _parser() -> argparse.ArgumentParser:
 
     show.add_argument("--stage", choices=STAGES, default="jaxpr", help="the stage (default: jaxpr)")
     show.add_argument("--target", dest="for_target", metavar="TARGET", help=_FOR_TARGET_HELP)
-    page = pages.add_argument("-o", "--out", type=Path, required=True, metavar="PAGE.html", help="where to")
+    page = pages.add_argument("-o", "--out", type=Path, required=True, metavar="PAGE.html", help="the file to write")
     out = save.add_argument("-o", "--out", type=Path, required=True, metavar="DIR", help="the directory to write")
     save.add_argument("--platforms", nargs="+", metavar="NAME", help="the platforms to save for, such as: cpu cuda tpu")
     save.add_argument("--derivatives", type=int, metavar="N", help="the number of orders of derivatives to save")
@@ -174,7 +174,7 @@ def _version(_: argparse.Namespace) -> Answer:
 
 
 def _bench(options: argparse.Namespace) -> Answer | None:
-    """Measure converted programs beside hand-written ones, and beside other compilers."""
+    """Compare the run time of converted programs with hand-written ones, and with other compilers."""
     if not _HAS_BENCHMARKS:
         raise _UsageError(
             "bench: the benchmarks are in the repository, and not in the installed package; run it in a checkout"
@@ -204,7 +204,7 @@ def _to_code(options: argparse.Namespace) -> Answer:
 
 
 def _run(options: argparse.Namespace) -> Answer:
-    """Compile a function for these arguments, run it, and print what it returns."""
+    """Compile a function for these arguments, call it, and print the result."""
     function = _load(options)
     positional, keywords = _arguments_for(function, options.args, options.target)
     result = _compiled(function)(*positional, **keywords)
@@ -243,8 +243,8 @@ def _program(compiled: ag.Function[..., Any], positional: list[Any], keywords: d
 
 
 def _explore(options: argparse.Namespace) -> Answer:
-    """Write a page to look at a function's program with: its source, what becomes of each line of it, and why. Where the
-    function is refused, the page shows that at its line, and the exit code is 1."""
+    """Write an HTML page that shows the source of a function, and how each line is compiled. If the function is refused, the page shows
+    the error at its line, and the exit code is 1."""
     compiled, positional, keywords = _specified(options)
     try:
         facts = explore.write_page(compiled, positional, keywords, options.out)
@@ -255,7 +255,7 @@ def _explore(options: argparse.Namespace) -> Answer:
 
 
 def _specified(options: argparse.Namespace) -> tuple[ag.Function[..., Any], list[Any], dict[str, Any]]:
-    """The function and its arguments, some sizes of which may be open. One with an input_signature needs none."""
+    """The function and its arguments, which may have symbolic dimensions. One with an input_signature needs no arguments."""
     function = _load(options)
     compiled = _compiled(function)
     if function is compiled and not options.args:
@@ -264,7 +264,7 @@ def _specified(options: argparse.Namespace) -> tuple[ag.Function[..., Any], list
 
 
 def _save(options: argparse.Namespace) -> Answer:
-    """Compile a function for these arguments, and write program and Variables to a directory that autograph.load reads
+    """Compile a function for these arguments, and save the program and its Variables to a directory, which autograph.load loads
     without the source. A function with an input_signature needs no arguments."""
     compiled, positional, keywords = _specified(options)
     concrete = compiled.get_concrete_function(*positional, **keywords)
@@ -282,8 +282,8 @@ def _save(options: argparse.Namespace) -> Answer:
 
 
 def _retraces(options: argparse.Namespace) -> Answer:
-    """Call a function several times, and print which calls were traced anew and why. The arguments of one call are
-    told from those of the next by --next."""
+    """Call a function several times, and print which calls cause a retrace, and the reason. --next separates the arguments of two
+    calls."""
     function = _load(options)
     compiled = _compiled(function)
     calls: list[list[str]] = [[]]
@@ -303,7 +303,7 @@ def _retraces(options: argparse.Namespace) -> Answer:
 
 
 def _completion(options: argparse.Namespace) -> Answer:
-    """Print a script that completes commands, options and files: source it from the settings of the shell."""
+    """Print a completion script for commands, options and files. Source it from the startup file of the shell."""
     try:
         import shtab
     except ImportError as error:

@@ -22,11 +22,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What the command takes."""
     parser.add_argument("names", nargs="*", metavar="WORKLOAD", help=f"one of {', '.join(WORKLOADS)} (default: all)")
     parser.add_argument(
-        "--peers", nargs="*", choices=PEERS, default=[], help="measure these too, each in an environment made for it"
+        "--peers", nargs="*", choices=PEERS, default=[], help="also measure these libraries, each in its own environment"
     )
-    parser.add_argument("--rounds", type=int, default=15, help="how often each version is timed (%(default)s)")
-    parser.add_argument("--quick", action="store_true", help="small sizes, to see that it works")
-    parser.add_argument("--out", type=Path, default=Path("bench-out"), help="where the results go (%(default)s)")
+    parser.add_argument("--rounds", type=int, default=15, help="the number of measurements per version (%(default)s)")
+    parser.add_argument("--quick", action="store_true", help="use small inputs")
+    parser.add_argument("--out", type=Path, default=Path("bench-out"), help="the output directory (%(default)s)")
 
 
 def run(options: argparse.Namespace) -> int:
