@@ -37,13 +37,13 @@ def test_what_is_staged_is_staged():
 
 
 PLAIN_OPERATIONS = {
-    "swaps, chained targets, starred targets",
+    "swaps, chained and starred targets",
     "`in`, `not in`",
     "`isinstance`",
-    "rows unpack",
+    "unpacking rows of an array",
     "chained comparisons",
     "lists that grow, `pop`, `len`, indexing, `jnp.stack`",
-    "texts of traced values: f-strings, `str`, `format`, `%`, kept, joined and returned",
+    "strings of traced values: f-strings, `str`, `format`, `%`, stored, joined and returned",
 }
 
 

@@ -49,7 +49,7 @@ class Row:
         return f"{setup}def f({', '.join(self.inputs)}):\n{lines}"
 
     def function(self) -> Any:
-        """The example as a function, made anew."""
+        """The example as a new function."""
         source = self.source()
         linecache.cache[self.filename] = (len(source), None, source.splitlines(keepends=True), self.filename)
         scope = {
@@ -136,7 +136,7 @@ def _given(row: Row) -> str:
 def document() -> str:
     """The text of docs/language.md."""
     out = [(_HERE / "preface.md").read_text(encoding="utf-8").rstrip("\n"), ""]
-    out += ["| construct | what happens | example | of | gives |", "| --- | --- | --- | --- | --- |"]
+    out += ["| construct | status | example | arguments | result |", "| --- | --- | --- | --- | --- |"]
     section = None
     for row in rows():
         if row.section != section:
@@ -145,7 +145,7 @@ def document() -> str:
         out.append(
             f"| {row.construct} | {row.what} | {_example(row)} | {_given(row)} | {shown(row.run(ag.function))} |"
         )
-    out += ["", "## Not as in plain Python", "", "| deviation | example | of | Python gives | `ag.function` gives |"]
+    out += ["", "## Differences from plain Python", "", "| difference | example | arguments | Python | `ag.function` |"]
     out.append("| --- | --- | --- | --- | --- |")
     for row in deviations():
         plain = row.run(lambda f: f, as_python)
