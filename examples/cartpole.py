@@ -1,6 +1,6 @@
-"""A pole is balanced on a cart: an environment with the interface of gymnax', and a policy found by the cross-entropy method.
+"""CartPole: an environment with the interface of gymnax, and a policy that the cross-entropy method finds.
 
-An episode is a `while` of plain Python that ends when the pole has fallen; `jax.vmap` runs one for each candidate policy.
+An episode is a plain Python `while` loop that ends when the pole falls; `jax.vmap` runs one episode per candidate policy.
 `python examples/cartpole.py`.
 """
 
@@ -25,7 +25,7 @@ class State(NamedTuple):
 
 
 class CartPole:
-    """Barto, Sutton and Anderson's pole: `reset` and `step` give the observation first, as gymnax' do."""
+    """The cart-pole system of Barto, Sutton and Anderson. `reset` and `step` return the observation first, as in gymnax."""
 
     def reset(self, key):
         x, speed, angle, turning = jax.random.uniform(key, (4,), minval=-0.05, maxval=0.05)

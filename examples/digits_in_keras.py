@@ -1,4 +1,4 @@
-"""Two Keras models in a training step of one's own: the student learns from a tape, and the teacher follows where that is better.
+"""Two Keras models in a custom training step: a tape trains the student, and the teacher follows if that improves it.
 
 `KERAS_BACKEND=jax`; `pip install keras scikit-learn`, then `python examples/digits_in_keras.py`.
 """

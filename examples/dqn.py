@@ -1,7 +1,8 @@
-"""Deep Q-learning with a replay buffer and a target network: a whole run is one compiled program.
+"""Deep Q-learning with a replay buffer and a target network: the whole run is one compiled program.
 
-The buffer, both networks, the optimizer and the random numbers are Variables; an episode's end, a step of learning and the update of the
-target network are plain `if`s in a loop. The environment is that of `cartpole.py`. `pip install optax`, then `python examples/dqn.py`.
+The buffer, both networks, the optimizer state and the random state are Variables. The end of an episode, a learning
+step and the update of the target network are plain `if` statements in a loop. `cartpole.py` defines the environment.
+`pip install optax`, then `python examples/dqn.py`.
 """
 
 from __future__ import annotations

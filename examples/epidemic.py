@@ -1,7 +1,7 @@
-"""An epidemic in which contacts close when hospitals fill up, and open again when they empty: a table and a picture.
+"""An epidemic with lockdowns that depend on the occupancy of hospitals: a table and a plot.
 
-Infections are drawn at random each day. The policy is an `if` with memory (`closed` stays as it was between the two
-limits), and the simulation ends with a `break` when nobody is infected. `jax.vmap` runs it for many random seeds.
+Infections are drawn at random each day. The policy is an `if` with hysteresis (`closed` keeps its value between the two limits), and
+the simulation ends with a `break` when nobody is infected. `jax.vmap` runs it for many random seeds.
 
 `python examples/epidemic.py` prints a table of policies and writes epidemic.svg.
 """

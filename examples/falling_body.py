@@ -1,6 +1,6 @@
-"""How strong is the drag on a falling body? Learned from when it lands, by the gradient of diffrax's event.
+"""Estimate the drag on a falling body from the time of its impact, with the gradient through a diffrax event.
 
-The vector field branches on the direction of the movement, and the event ends the integration at the ground.
+The vector field branches on the direction of motion, and the event ends the integration at the ground.
 `pip install diffrax optax`, then `python examples/falling_body.py`.
 """
 

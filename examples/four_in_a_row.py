@@ -1,7 +1,7 @@
-"""A computer that plays four in a row, by searching ahead: alpha-beta search as a recursive function, with `return` in its loops.
+"""A program that plays four in a row: alpha-beta search as a recursive function, with `return` in its loops.
 
-The function calls itself under traced conditions, so it becomes one loop with a stack. `python examples/four_in_a_row.py` lets
-the search play against random moves, and prints each position.
+The function is recursive under traced conditions, so it becomes one loop with a stack. `python examples/four_in_a_row.py` plays against
+random moves, and prints each position.
 """
 
 from __future__ import annotations

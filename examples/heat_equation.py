@@ -1,8 +1,8 @@
-"""A physics-informed network: a flax.nnx model that learns to solve the heat equation, by Adam and then by L-BFGS.
+"""A physics-informed network: a flax.nnx model learns to solve the heat equation, with Adam and then with L-BFGS.
 
-``u_t = a u_xx`` on the unit interval, with ``u(x, 0) = sin(pi x)`` and zeros at both ends, has the solution ``exp(-a pi² t) sin(pi x)``,
-which the network never sees. Both optimizers run in staged loops, and the second stops by itself. `pip install flax optax`, then
-`python examples/heat_equation.py`.
+``u_t = a u_xx`` on the unit interval, with ``u(x, 0) = sin(pi x)`` and zero boundary values, has the solution
+``exp(-a pi² t) sin(pi x)``, which is not part of the training data. Both optimizers run in staged loops; the second
+stops on convergence. `pip install flax optax`, then `python examples/heat_equation.py`.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Solver:
         self.lbfgs = ag.optim.from_optax(optax.lbfgs(memory_size=10), name="lbfgs")
 
     def residual(self, x, t):
-        """What is left of the equation at a point."""
+        """The residual of the equation at a point."""
         u_t = jax.grad(self.model, 1)(x, t)
         u_xx = jax.grad(jax.grad(self.model))(x, t)
         return u_t - A * u_xx

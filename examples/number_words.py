@@ -1,8 +1,8 @@
-"""A transformer that translates numbers into English words, and a beam search: `342` into `three hundred forty two`.
+"""A transformer with beam search that translates numbers into English words: `342` into `three hundred forty two`.
 
-Training is one program over padded batches of a generator, whose learning rate follows a schedule that branches. The beam
-search is a `while` loop for one number, which `jax.vmap` runs for many: each stops by itself. `pip install optax`, then
-`python examples/number_words.py`.
+Training is one program over padded batches from a generator, with a learning rate schedule that branches. The beam
+search is a `while` loop for one number, which `jax.vmap` batches; each lane has its own trip count.
+`pip install optax`, then `python examples/number_words.py`.
 """
 
 from __future__ import annotations

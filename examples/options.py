@@ -1,8 +1,8 @@
-"""American options: when is it worth to exercise early? A table of prices, and their gradients.
+"""American options: a table of prices with early exercise, and their gradients.
 
-A binomial tree is walked backwards in a `for` over arrays. At each node an option holder takes the better of two choices; an
-`if` skips steps in which nobody exercises. The price is a plain Python function: `jax.grad` differentiates it (delta, vega), and
-bisection with a `while` and a `return` inverts it (implied volatility).
+A `for` loop traverses a binomial tree backwards. At each node the option holder takes the better of two choices; an `if` skips steps
+without early exercise. The price is a plain Python function: `jax.grad` differentiates it (delta, vega), and bisection with a `while`
+and a `return` inverts it (implied volatility).
 
 `python examples/options.py` prints the table.
 """

@@ -1,19 +1,20 @@
 """Serve a model that `autograph.save` wrote, over HTTP: ``python examples/serve.py DIR --port 8000``.
 
-Requests that wait at the same time are one call: their rows are joined along the first dimension, which the program has to
-leave open, and each gets its rows of the results. While the program runs, the next batch gathers. The source of the
-model is not needed.
+Requests that wait at the same time are batched into one call: their rows are concatenated along the first dimension,
+which must be symbolic in the signature of the program, and each request receives its rows of the results. While the
+program runs, the next batch is collected. The source of the model is not needed.
 
     POST /  {"x": [[1, 2], [3, 4]]}      the arguments by name, each with one or more rows
          -> {"y": [0.5, 0.7]}            what the program returns, with lists for arrays
     GET  /  the names, dtypes and shapes of the arguments, and how many rows and batches have been run
 
-An answer other than 200 is ``{"error": …, "type": …}``: 400 for arguments that do not fit, 422 where the program raises
-(only for the request that it raises for), 503 where too many wait. Numbers that JSON does not have are NaN and Infinity.
+A response with another status than 200 is ``{"error": …, "type": …}``: 400 for invalid arguments, 422 if the program
+raises (only for the request that causes the exception), 503 if too many requests wait. Non-finite numbers are written
+as NaN and Infinity.
 
-The program has to treat each row by itself: what it returns for one must not depend on the others.
+The program must treat rows independently: the result for one row must not depend on the others.
 
-It takes starlette and uvicorn: ``pip install 'autograph-xla[examples]'``.
+Requirements: starlette and uvicorn, ``pip install 'autograph-xla[examples]'``.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class Busy(Exception):
 
 
 class Rows:
-    """A program that takes and gives arrays of an open number of rows.
+    """A program whose arguments and results are arrays with a symbolic number of rows.
 
     Raises `ValueError` if ``program`` is none.
     """
@@ -195,7 +196,7 @@ class Batcher:
             # In another thread: requests are read meanwhile.
             results = await asyncio.to_thread(self._program.run, [each.arrays for each in batch])
         except Exception as error:
-            if len(batch) > 1:  # for one of them: each by itself
+            if len(batch) > 1:  # one of them failed: run each separately
                 for each in batch:
                     await self._answer([each])
             elif not batch[0].answer.done():

@@ -1,6 +1,6 @@
-"""Two spirals told apart by an equinox model: gradients of several batches at once, clipped by their norm; stopped, and resumed by orbax.
+"""An equinox model classifies two spirals: gradient accumulation, gradient clipping, and orbax checkpoints to resume training.
 
-The learning rate is a function that branches on the count of updates. `pip install equinox optax orbax-checkpoint`, then
+The learning rate schedule branches on the number of updates. `pip install equinox optax orbax-checkpoint`, then
 `python examples/spirals.py`.
 """
 

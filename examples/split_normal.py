@@ -1,6 +1,6 @@
-"""Samples of a density in two pieces, by blackjax and by numpyro: both take the converted log density.
+"""Samples of a piecewise density with blackjax and numpyro, which use the same converted log density.
 
-A split normal distribution has another standard deviation on each side of its mode. `pip install blackjax numpyro`, then
+A split normal distribution has a different standard deviation on each side of its mode. `pip install blackjax numpyro`, then
 `python examples/split_normal.py`.
 """
 

@@ -299,9 +299,7 @@ def stores_a_node(x):
 )  # fmt: skip
 def test_nothing_traced_is_left_outside(f, name):
     for _ in range(2):
-        with pytest.raises(
-            ag.StagingError, match=rf"(?s)test_leaked_writes.*'{re.escape(name)}' would leak a tracer"
-        ):
+        with pytest.raises(ag.StagingError, match=rf"(?s)test_leaked_writes.*'{re.escape(name)}' would leak a tracer"):
             ag.function(f)(jnp.float32(1))
         assert not external and not table and not Totals.log and Totals.total == 0 and not hasattr(remembers, "last")
 

@@ -278,7 +278,10 @@ def test_the_document_has_the_table():
         ("| and elements per value", lambda choices: f"{choices.selects.elements:,}"),
         ("| a conditional whose writes were moved", lambda c: "no" if c.keeps_conditionals_of_writes else "yes"),
         ("| iterations between tests", lambda choices: str(choices.chunk)),
-        ("| conditional writes in a loop", lambda c: "in the branch" if c.writes_in_branches else "after the conditional"),
+        (
+            "| conditional writes in a loop",
+            lambda c: "in the branch" if c.writes_in_branches else "after the conditional",
+        ),
         ("| unroll factor of a `scan` with", lambda choices: "8 or 4" if choices.unrolls else "1"),
     ):
         (row,) = (line for line in lines if line.startswith(start))

@@ -43,7 +43,9 @@ _ARG_HELP = (
 
 _SPEC_HELP = f"{_ARG_HELP} f32[n,4] is an array of any size n."
 
-_FOR_TARGET_HELP = "compile for this target instead of the local machine: a TPU topology such as tpu:v5e:2x2 (pip install 'jax[tpu]')"
+_FOR_TARGET_HELP = (
+    "compile for this target instead of the local machine: a TPU topology such as tpu:v5e:2x2 (pip install 'jax[tpu]')"
+)
 
 
 class _OneLineParser(argparse.ArgumentParser):

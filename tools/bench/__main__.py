@@ -22,7 +22,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What the command takes."""
     parser.add_argument("names", nargs="*", metavar="WORKLOAD", help=f"one of {', '.join(WORKLOADS)} (default: all)")
     parser.add_argument(
-        "--peers", nargs="*", choices=PEERS, default=[], help="also measure these libraries, each in its own environment"
+        "--peers",
+        nargs="*",
+        choices=PEERS,
+        default=[],
+        help="also measure these libraries, each in its own environment",
     )
     parser.add_argument("--rounds", type=int, default=15, help="the number of measurements per version (%(default)s)")
     parser.add_argument("--quick", action="store_true", help="use small inputs")
