@@ -442,7 +442,7 @@ def function(
       autograph: whether control flow on traced values is converted. If False, such control flow raises JAX's own
         error.
       jit_compile: whether XLA compiles the program as a whole. If False, its operations are evaluated one by one.
-      reduce_retracing: whether the second trace leaves open the sizes that differed between calls.
+      reduce_retracing: whether the dimensions that differ between calls become symbolic in the second trace.
       experimental_implements: a name that `save` writes to the manifest. It has no other effect.
       experimental_autograph_options: a `Feature`, or an iterable of them.
       experimental_relax_shapes: alias of ``reduce_retracing``.
@@ -455,8 +455,8 @@ def function(
       cache_limit: the number of signatures whose programs are kept. Beyond it, the least recently used program is
         dropped, with a warning.
       static_argnums: positions of static arguments, as in `jax.jit`; a method's instance has position 0. A static
-        argument is part of the program; its type, hash and equality tell it apart. Python numbers, strings and plain
-        objects are static without being named.
+        argument is a constant of the program, and is compared by type, hash and equality. Python numbers, strings and
+        plain objects are always static.
       static_argnames: names of static arguments.
       donate_argnums: positions of the arguments whose arrays a call may reuse, as in `jax.jit`.
       check_bounds: whether an index that is out of range raises `IndexError` at run time: at ``x[i]``, ``x[i] = v``,
@@ -598,12 +598,12 @@ def value_and_grad(
         and without ``argnums``: a list of the trainable Variables that ``f`` reads, in the order of their creation.
       has_aux: whether ``f`` returns a pair.
       argnums: positions of the arguments to differentiate with respect to, as in `jax.grad`: an int, or a sequence of
-        ints for a tuple of gradients. If ``variables`` is given too, the gradient is a pair: by arguments, by
-        Variables.
+        ints for a tuple of gradients. If ``variables`` is given too, the gradient is a pair: with respect to the
+        arguments, and with respect to the Variables.
 
     Returns:
       A function of the arguments of ``f`` that returns ``(value, gradient)``; with ``has_aux``,
-      ``((value, aux), gradient)``. Each gradient has the shape and dtype of what it is taken with respect to.
+      ``((value, aux), gradient)``. Each gradient has the shape and dtype of its Variable or argument.
 
     Raises:
       TypeError: ``f`` is not callable.

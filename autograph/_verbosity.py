@@ -40,7 +40,7 @@ _HANDLER = _ToStandardError()
 
 
 def set_verbosity(level: int, alsologtostdout: bool = False) -> None:
-    """Set how much is logged about conversion, by the logger ``autograph`` of the standard library.
+    """Set the verbosity of conversion messages, which the logger ``autograph`` of the standard library emits.
 
     The environment variable ``AUTOGRAPH_VERBOSITY`` sets the initial level. If the program has not configured
     logging, messages go to standard error.

@@ -12,7 +12,7 @@ import sys
 class ConversionError(Exception):
     """A function could not be converted: its source is not available, has changed since import, or is not supported.
 
-    The message names the file, the line, the construct and a way out.
+    The message names the file, the line, the construct and a remedy.
 
     >>> raise ConversionError("no source")
     Traceback (most recent call last):
@@ -25,8 +25,8 @@ class StagingError(TypeError):
     """A statement on traced values cannot be staged.
 
     For example: branches that differ in structure, a loop-carried variable that changes shape, a possibly undefined
-    variable that is read. The message names the user's file and line, the statement, the variable, what was found on
-    each side, and a way out.
+    variable that is read. The message names the user's file and line, the statement, the variable, the conflicting
+    types, and a remedy.
 
     >>> issubclass(StagingError, TypeError)
     True
@@ -49,7 +49,7 @@ class TargetError(ValueError):
 
 
 class StagingWarning(UserWarning):
-    """A staged program works, but perhaps not as its author intended.
+    """A staged program runs, but may not do what its author intended.
 
     >>> issubclass(StagingWarning, UserWarning)
     True

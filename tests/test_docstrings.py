@@ -20,20 +20,40 @@ MODULES = {
     "autograph.summary": ag.summary,
 }
 
-# Words that the documents do not use, and what they use in their place.
+# Words that public texts do not use, and what they use in their place.
 AVOIDED = {
-    r"the run decides": "known at run time",
+    r"\bthe run (decides|knows)": "known at run time",
     r"outliv": "leaked tracer",
     r"of all transforms": "under any transform",
     r"settled by value": "possibly undefined",
     r"name that only some paths bind": "possibly undefined variable",
+    r"\bopen sizes?\b": "symbolic dimension",
     r"taken apart": "flattened, unpacked",
     r"\bstands? for\b": "represents, replaces",
     r"\bgives?\b": "returns, yields",
     r"\bgave\b": "returned",
+    r"\bby hand\b": "explicit, hand-written",
+    r"\bby (itself|themselves)\b": "automatically, separately",
+    r"\bturns? out\b": "is, becomes",
     r"\bmake-believe\b": "placeholder",
-    r"made anew": "created again",
+    r"\banew\b": "again",
+    r"'s sake\b": "for compatibility with",
+    r"[Pp]rocessor time": "CPU time",
+    r"optimis(e|ing|ation)": "optimize",
 }
+
+# Generated from the texts of the errors, which tests/test_error_messages.py checks.
+GENERATED = {"errors.md", "messages.md"}
+PAGES = sorted(
+    path
+    for path in [
+        *ROOT.glob("*.md"),
+        *(ROOT / "docs").rglob("*.md"),
+        *(ROOT / "docs").glob("*.rst"),
+        *(ROOT / "examples").iterdir(),
+    ]
+    if path.name not in GENERATED and path.suffix in {".md", ".rst", ".py", ".ipynb"}
+)
 
 # IPython passes its shell, of which there is none here.
 WITHOUT_EXAMPLE = {"autograph.load_ipython_extension"}
@@ -114,7 +134,7 @@ def test_the_first_line_is_one_sentence(name):
 @pytest.mark.parametrize("name", sorted(CALLABLES))
 def test_parameters_are_documented(name):
     value = CALLABLES[name]
-    if inspect.isclass(value) and (issubclass(value, enum.Enum | BaseException) or "Made by" in value.__doc__):
+    if inspect.isclass(value) and (issubclass(value, enum.Enum | BaseException) or "Created by" in value.__doc__):
         return
     made_elsewhere = {"Graph", "ConcreteFunction", "SummaryWriter", "Optional", "OneOf"}  # no user calls these classes
     if inspect.isclass(value) and value.__name__ in made_elsewhere:
@@ -147,3 +167,17 @@ def test_an_example_is_shown(name):
 def test_words_are_those_of_the_glossary(name):
     text = inspect.getdoc(PUBLIC[name])
     assert [word for word in AVOIDED if re.search(word, text)] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_words_of_pages_are_those_of_the_glossary(page):
+    text = page.read_text(encoding="utf-8")
+    if page.suffix == ".md":
+        text = re.sub(r"^ *```.*?^ *```$", "", text, flags=re.DOTALL | re.MULTILINE)
+    assert [word for word in AVOIDED if re.search(word, text)] == []
+
+
+def test_pages_of_each_kind_are_checked():
+    assert {"README.md", "performance.md", "loop.md", "reference.rst", "serve.py", "errors.ipynb"} <= {
+        p.name for p in PAGES
+    }

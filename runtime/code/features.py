@@ -11,7 +11,8 @@ class Feature(enum.Enum):
 
     With ``LISTS``, a write to a list, dict or set from outside the function (``l.append(x)``) happens at run time, in
     program order, on each execution, with the run-time values. Without it, the write happens once, at trace time,
-    with a warning. ``ALL`` means every feature. The other members exist for TensorFlow's sake and change nothing.
+    with a warning. ``ALL`` means every feature. The other members exist for compatibility with TensorFlow, and have
+    no effect.
 
     >>> Feature.LISTS.name
     'LISTS'

@@ -35,9 +35,9 @@ class TensorArray:
       dtype: the dtype of the elements.
       size: the number of elements; with ``dynamic_size``, the initial number.
       dynamic_size: whether a write past the end makes the array longer.
-      clear_after_read: accepted for TensorFlow's sake; it has no effect.
+      clear_after_read: accepted for compatibility with TensorFlow; it has no effect.
       element_shape: the shape of an element; by default that of the first one written.
-      max_size: the greatest number of elements of a dynamic array.
+      max_size: the maximum number of elements of a dynamic array.
 
     >>> import autograph as ag, jax.numpy as jnp
     >>> @ag.function
@@ -153,7 +153,7 @@ class TensorArray:
 
         Returns:
           An array of shape ``(size, *element_shape)``. If the size is traced, an array of traced length, which
-          `autograph.function` returns exact.
+          `autograph.function` returns with its exact length.
         """
         buffer = self._filled()
         self._check_written()

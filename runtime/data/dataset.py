@@ -195,7 +195,7 @@ class Dataset:
         args: Sequence[Any] = (),
         output_signature: Any = None,
     ) -> Dataset:
-        """Return a dataset of what the iterator ``make(*args)`` yields.
+        """Return a dataset of the elements that ``make(*args)`` yields.
 
         ``make`` is called for each iteration. A loop on the device requests one element, or one batch, at a time, so
         memory does not grow.
@@ -204,7 +204,7 @@ class Dataset:
           make: a function that returns an iterable, such as a generator function.
           spec: the type of an element: a dtype for a scalar, a `TensorSpec` or `jax.ShapeDtypeStruct` for an array,
             or a tuple, dict or other container of those. A size that is None in a `TensorSpec` may differ from element
-            to element: Python's loops take such elements, and programs take them behind `padded_batch`.
+            to element: Python loops accept such elements, and programs accept them after `padded_batch`.
           length: the number of elements, if it is known. A compiled program needs it if the last batch may be smaller
             than the others and these have more than 16 rows.
           args: arguments of ``make``.
@@ -290,12 +290,12 @@ class Dataset:
     def choose_from_datasets(
         cls, datasets: Sequence[Dataset], choice_dataset: Dataset, stop_on_empty_dataset: bool = True
     ) -> Dataset:
-        """Return elements of several datasets, in the order of a dataset of their numbers.
+        """Return elements of several datasets, in the order of a dataset of indices.
 
         Args:
           datasets: a list of datasets with elements of one type.
-          choice_dataset: a `Dataset` of integers: the numbers of the datasets from which the next elements come.
-          stop_on_empty_dataset: True to end when the chosen dataset has no element left; False to skip its number, and
+          choice_dataset: a `Dataset` of integers: the index in ``datasets`` from which to take each element.
+          stop_on_empty_dataset: True to end when the chosen dataset has no element left; False to skip its index, and
             to end when no dataset has elements left.
 
         Returns:
@@ -324,11 +324,11 @@ class Dataset:
 
         Args:
           datasets: a list of datasets with elements of one type.
-          weights: a number for each dataset, in proportion to how often it is drawn; equal by default.
+          weights: the relative probability of each dataset: a list of numbers; equal by default.
           seed: as for `shuffle`.
           stop_on_empty_dataset: True to end when the drawn dataset has no element left; False to draw again, and to end
             when no dataset has elements left.
-          rerandomize_each_iteration: False to draw the same in each iteration.
+          rerandomize_each_iteration: False to draw the same datasets in each iteration.
 
         Returns:
           A `Dataset`.
@@ -396,8 +396,8 @@ class Dataset:
         Args:
           batch_size: the number of elements in a batch.
           drop_remainder: whether a smaller last batch is dropped.
-          num_parallel_calls: accepted for ``tf.data``'s sake; it has no effect.
-          deterministic: accepted for ``tf.data``'s sake; it has no effect.
+          num_parallel_calls: accepted for compatibility with ``tf.data``; it has no effect.
+          deterministic: accepted for compatibility with ``tf.data``; it has no effect.
 
         Returns:
           A `Dataset`.
@@ -422,8 +422,8 @@ class Dataset:
         Args:
           batch_size: the number of elements in a batch.
           padded_shapes: the shape of each array after padding, in the structure of an element. A size of None or -1
-            (the default) is that of the longest array in the batch: such batches differ in shape and are for Python's
-            loops only. A program needs a number for each size that differs.
+            (the default) is that of the longest array in the batch: such batches differ in shape, and only Python
+            loops accept them. A program needs a number for each size that differs.
           padding_values: the values to pad with: a number for all arrays, or numbers in the structure of an element;
             0 by default.
           drop_remainder: True to leave out a last batch that is smaller.
@@ -479,13 +479,13 @@ class Dataset:
         """Return the elements in a random order.
 
         The order is determined by the seed and the number of the iteration, which counts the iterations over this
-        dataset, in Python and on the device, and the repetitions by `repeat`. All elements are shuffled; only for a
-        generator, the next element is chosen among a buffer.
+        dataset, in Python and on the device, and the repetitions by `repeat`. All elements are shuffled; for a
+        generator, each element is drawn from a buffer.
 
         Args:
           buffer_size: the number of elements of a generator in the buffer. Other datasets ignore it.
           seed: an int; random by default. A job of several processes must pass one.
-          reshuffle_each_iteration: whether each iteration has an order of its own.
+          reshuffle_each_iteration: whether each iteration has a new order.
 
         Returns:
           A `Dataset`.
@@ -519,10 +519,10 @@ class Dataset:
         return Dataset._of(Shuffle(self._node, chosen, buffer, count, is_seeded=seed is not None))
 
     def repeat(self, count: int | None = None) -> Dataset:
-        """Return the elements ``count`` times over.
+        """Return the elements, repeated ``count`` times.
 
         Args:
-          count: an int; None or -1 repeats without end.
+          count: an int; None or -1 repeats forever.
 
         Returns:
           A `Dataset`.
@@ -564,7 +564,7 @@ class Dataset:
     def shard(self, num_shards: int, index: int) -> Dataset:
         """Return every ``num_shards``-th element, starting with number ``index``.
 
-        It is the part that one of several processes reads.
+        Each of several processes can read its own shard.
 
         Args:
           num_shards: the number of parts.
@@ -604,10 +604,10 @@ class Dataset:
     def prefetch(self, buffer_size: int | None = None) -> Dataset:
         """Return this dataset.
 
-        It exists for programs that come from ``tf.data``. Here the program that uses the elements makes them.
+        It exists for compatibility with ``tf.data``. The program that consumes the elements computes them.
 
         Args:
-          buffer_size: accepted for ``tf.data``'s sake; it has no effect.
+          buffer_size: accepted for compatibility with ``tf.data``; it has no effect.
 
         Returns:
           A `Dataset`.
@@ -620,8 +620,8 @@ class Dataset:
     def with_options(self, options: Any) -> Dataset:
         """Return this dataset.
 
-        It exists for programs that come from ``tf.data``, whose options concern the threads that make elements. Here
-        the program that uses the elements makes them.
+        It exists for compatibility with ``tf.data``, whose options configure the threads that compute elements. Here,
+        the program that consumes the elements computes them.
 
         Args:
           options: any object; it has no effect.
@@ -667,8 +667,8 @@ class Dataset:
 
         Args:
           function: a function of an element; if an element is a tuple, of its items.
-          num_parallel_calls: accepted for ``tf.data``'s sake; it has no effect.
-          deterministic: accepted for ``tf.data``'s sake; it has no effect.
+          num_parallel_calls: accepted for compatibility with ``tf.data``; it has no effect.
+          deterministic: accepted for compatibility with ``tf.data``; it has no effect.
 
         Returns:
           A `Dataset`.
@@ -679,10 +679,10 @@ class Dataset:
         return Dataset._of(Map(self._node, _function("map", function)))
 
     def enumerate(self, start: int = 0) -> Dataset:
-        """Return a dataset of pairs ``(number, element)``.
+        """Return a dataset of pairs ``(index, element)``.
 
         Args:
-          start: the number of the first element.
+          start: the index of the first element.
 
         Returns:
           A `Dataset`.
@@ -806,9 +806,9 @@ class Dataset:
         Args:
           class_func: a function of an element that returns its class, an int from 0. A tuple is passed as separate
             arguments.
-          target_dist: a number for each class, in proportion to how often it is wanted.
-          initial_dist: a number for each class, in proportion to how often it occurs; by default estimated from the
-            elements so far.
+          target_dist: the desired relative frequency of each class: a list of numbers.
+          initial_dist: the relative frequency of each class in this dataset: a list of numbers; by default estimated
+            from the elements so far.
           seed: as for `shuffle`.
 
         Returns:
@@ -860,8 +860,8 @@ class Dataset:
           map_func: as in `flat_map`.
           cycle_length: the number of datasets that take turns.
           block_length: the number of consecutive elements from each.
-          num_parallel_calls: accepted for ``tf.data``'s sake; it has no effect.
-          deterministic: accepted for ``tf.data``'s sake; it has no effect.
+          num_parallel_calls: accepted for compatibility with ``tf.data``; it has no effect.
+          deterministic: accepted for compatibility with ``tf.data``; it has no effect.
 
         Returns:
           A `Dataset`.

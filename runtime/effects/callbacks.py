@@ -115,7 +115,8 @@ def _write(args: Sequence[Any], sep: str, end: str, stream: Any, summarize: int 
 def py_function(func: Callable[..., Any] | None = None, inp: Sequence[Any] | None = None, Tout: Any = None) -> Any:
     """Call a Python function at run time, on every execution, in program order.
 
-    Without ``func`` it is a decorator: ``@ag.py_function(Tout=jnp.float32)`` makes a function whose every call is such a call.
+    Without ``func`` it returns a decorator, as in ``@ag.py_function(Tout=jnp.float32)``: each call of the decorated
+    function then calls Python at run time.
 
     ``func`` receives `jax.Array`s with values. An exception that it raises ends the call of the `Function` and
     reaches the caller unchanged; Variables then have their values from before the call. There is no derivative

@@ -103,12 +103,12 @@ class ConcreteFunction:
 
     @property
     def structured_input_signature(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """The pair of positional and keyword arguments, with a `TensorSpec` in the place of each array."""
+        """The pair of positional and keyword arguments, with a `TensorSpec` in place of each array."""
         return self._signature.arguments(self.inputs)
 
     @property
     def structured_outputs(self) -> Any:
-        """The structure of the results, with a `TensorSpec` in the place of each array."""
+        """The structure of the results, with a `TensorSpec` in place of each array."""
         results = self._inspected().out_info
         if self._has_state():  # new values of Variables come with the results
             results, _ = results

@@ -58,7 +58,7 @@ R = TypeVar("R", covariant=True)
 class Function(Made, Generic[P, R]):
     """A Python function that is traced once for each signature and then runs as a compiled XLA program.
 
-    Made by `autograph.function`. The signature of a call consists of the shape, dtype, weak type and sharding of each
+    Created by `autograph.function`. The signature of a call consists of the shape, dtype, weak type and sharding of each
     array, the type and value of each Python value, and the identity of each other object, which is held weakly. A
     call with a new signature traces and compiles; a call with a known one runs the compiled program.
 
@@ -125,11 +125,11 @@ class Function(Made, Generic[P, R]):
 
     @property
     def input_signature(self) -> Any:
-        """The ``input_signature`` that the function was made with, or None."""
+        """The ``input_signature`` option of the function, or None."""
         return self._options.input_signature
 
     def clear_cache(self) -> None:
-        """Drop all traces and compiled programs, those of all instances included.
+        """Drop all traces and compiled programs, including those of all instances.
 
         The next call may create Variables again.
         """
@@ -232,7 +232,7 @@ class Function(Made, Generic[P, R]):
         return concrete
 
     def concrete_functions(self) -> list[ConcreteFunction]:
-        """Return the concrete functions made so far.
+        """Return the concrete functions created so far.
 
         Returns:
           A list in the order of their traces; for a loaded function, all that were saved.

@@ -63,8 +63,8 @@ class Graph:
           The text of the program at that stage.
 
         Raises:
-          ValueError: the stage does not exist, or the program has open sizes, for which XLA has no program at that
-            stage.
+          ValueError: the stage does not exist, or the program has symbolic dimensions, which XLA compiles only for
+            concrete sizes.
         """
         if stage not in self._inspection.stages:
             raise ValueError(f"stage must be one of {', '.join(self._inspection.stages)}; got {stage!r}")
@@ -83,8 +83,8 @@ class Graph:
     def to_html(self) -> str:
         """Return an HTML page that shows the program, in one file without external resources.
 
-        The page shows the source, the converted source, the jaxpr and the optimised HLO, linked line by line; what
-        each loop carries, and why; costs and retraces. The program is compiled if it has not been.
+        The page shows the source, the converted source, the jaxpr and the optimized HLO, linked line by line; the
+        loop-carried variables and the reasons; costs and retraces. The program is compiled if it has not been.
 
         Returns:
           HTML. Text from the program and its source is escaped.

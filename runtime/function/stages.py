@@ -92,12 +92,12 @@ def trace(function: Any, *args: Any, **kwargs: Any) -> Any:
     """Trace the function for these arguments, as `jax.jit`'s ``trace`` does.
 
     `jax.export.export` calls it. Variables that the function reads become constants. Python values are part of the
-    program and are omitted from its arguments, as static arguments are; inside of a container, None takes their
-    place, and a dataclass that is not a pytree becomes a tuple of its fields.
+    program and are omitted from its arguments, like static arguments; inside a container, None replaces them, and a
+    dataclass that is not a pytree becomes a tuple of its fields.
 
     Args:
-      *args: as for a call; `TensorSpec` and `jax.ShapeDtypeStruct` may replace arrays, and their sizes may be open.
-        All may be omitted if the function has an ``input_signature``.
+      *args: as for a call; `TensorSpec` and `jax.ShapeDtypeStruct` may replace arrays, with symbolic dimensions. All
+        may be omitted if the function has an ``input_signature``.
       **kwargs: keyword arguments, in the same way.
 
     Returns:
@@ -129,7 +129,7 @@ def eval_shape(function: Any, *args: Any, **kwargs: Any) -> Any:
       **kwargs: as in `trace`.
 
     Returns:
-      The result's structure, with a `jax.ShapeDtypeStruct` in the place of each array.
+      The result's structure, with a `jax.ShapeDtypeStruct` in place of each array.
 
     >>> import autograph as ag, jax, jax.numpy as jnp
     >>> ag.function(lambda x: x @ x.T).eval_shape(jax.ShapeDtypeStruct((3, 4), jnp.float32))

@@ -24,7 +24,7 @@ R = TypeVar("R")
 
 
 def stop_gradient(value: Any) -> Any:
-    """Return ``value`` as a constant to derivatives.
+    """Return ``value`` as a constant for derivatives.
 
     Args:
       value: an array or a Variable, or a container of them.
@@ -51,7 +51,7 @@ def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
 
     Returns:
       A function of the arguments of ``f`` that returns ``value``. There is no gradient with respect to keyword
-      arguments. What ``f`` assigns to Variables is a constant to derivatives.
+      arguments. Values that ``f`` assigns to Variables are constants for derivatives.
 
     Raises:
       TypeError: when it is called: ``f`` does not return a pair, or ``grad_fn`` returns gradients of another number

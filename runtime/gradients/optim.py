@@ -75,10 +75,10 @@ def from_optax(tx: Any, name: str | None = None) -> Optimizer:
 
 
 class Optimizer(Module):
-    """An optimizer whose state is in Variables. `from_optax` makes one.
+    """An optimizer whose state is in Variables. `from_optax` creates one.
 
     Its methods may be called in functions, in staged branches and loops, and outside. The state is created once: by
-    `build`, or by the first call that applies gradients. `checkpoints` and `save` find it as that of any Module.
+    `build`, or by the first call that applies gradients. `checkpoints` and `save` find it like the state of any Module.
 
     Args:
       tx: as in `from_optax`.

@@ -17,7 +17,7 @@ from autograph.runtime.tracing.recording import LOCAL
 
 
 class GradientTape:
-    """Records the operations inside its ``with`` statement, to differentiate them afterwards.
+    """Records the operations inside its ``with`` statement for differentiation.
 
     In a `Function` the block is part of the program, staged statements included. Outside, the block runs as Python.
 
@@ -65,7 +65,7 @@ class GradientTape:
             self._first[id(variable)] = variable, value
 
     def watch(self, tensor: Any) -> None:
-        """Let arrays and Variables be sources. It is only needed with ``watch_accessed_variables=False``.
+        """Declare arrays and Variables as sources. This is only needed with ``watch_accessed_variables=False``.
 
         Args:
           tensor: an array or a Variable, or a container of them.
@@ -91,7 +91,7 @@ class GradientTape:
 
     @contextmanager
     def stop_recording(self) -> Iterator[None]:
-        """Return a context in which nothing is recorded: what it computes is a constant to this tape.
+        """Return a context in which nothing is recorded: its results are constants for this tape.
 
         Returns:
           A context manager, for use inside the tape's ``with`` statement.

@@ -71,7 +71,7 @@ class OneOf:
     """A value that is one Python constant on one path of a traced condition and another constant on another.
 
     In converted code it behaves as the constant does: it can be compared, looked up, called and passed on. Each
-    operation is done for every candidate, and the result of the actual constant is selected.
+    operation is executed for every candidate, and the result for the actual constant is selected.
 
     `autograph.function` returns the constant. ``jax.jit(autograph.convert(f))`` returns a `OneOf`, since XLA has no
     strings: `resolve` returns the constant. It is a pytree of one number, the index of the

@@ -21,7 +21,7 @@ class Optional:
     """A value that is None on one path of a traced condition and an array, or a container of arrays, on another.
 
     In converted code, ``x is None`` is a traced bool, and ``x`` is the value, or None, in the branches of such a
-    test. Any other use takes the value, and raises at run time what None would raise.
+    test. Any other use accesses the value, and raises at run time the exception that None would raise.
 
     `autograph.function` returns the value or None. ``jax.jit(autograph.convert(f))`` returns an `Optional`, since XLA
     has no None: NumPy, `jax.numpy` and ``float`` accept it as the value, and raise if it is None. It is a pytree;

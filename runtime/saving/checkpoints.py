@@ -85,7 +85,7 @@ def restore(tree: Any, state: Mapping[str, Any]) -> Any:
     Args:
       tree: as in `state`. Its Variables, generators and iterators are changed in place: all of them, or none if
         something does not match.
-      state: the arrays, on any device. They are moved to where the values that they replace are.
+      state: the arrays, on any device. They are moved to the devices of the values that they replace.
 
     Returns:
       The tree, with the saved arrays and numbers in place of its own. Objects that were changed in place are the

@@ -66,7 +66,7 @@ def save(
         one.
 
     Raises:
-      StagingError: a program cannot leave the process, for example because it calls Python. The message names the
+      StagingError: a program cannot be saved, for example because it calls Python. The message names the
         line.
       TargetError: programs cannot be lowered for a platform.
       ValueError: there is nothing to save.

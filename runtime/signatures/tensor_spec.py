@@ -14,8 +14,8 @@ class TensorSpec:
     """The shape and dtype that an array argument must have.
 
     Args:
-      shape: a tuple of sizes, or None for any rank. A size is an int, None (any size), or a str that names an open
-        size; sizes of one name are equal.
+      shape: a tuple of sizes, or None for any rank. A size is an int, None (any size), or a str that names a symbolic
+        dimension; dimensions with the same name are equal.
       dtype: the dtype, float32 by default.
       name: the name of the argument in messages and signatures.
 
@@ -49,7 +49,7 @@ class TensorSpec:
           name: the name of the argument.
 
         Returns:
-          A `TensorSpec` without open sizes.
+          A `TensorSpec` without symbolic dimensions.
 
         >>> import numpy as np
         >>> TensorSpec.from_array(np.zeros((2, 3), np.float32))

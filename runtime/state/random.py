@@ -32,7 +32,7 @@ _Shape = Sequence[int]
 class Generator(Module):
     """A stream of random numbers whose state is a Variable.
 
-    Each execution of a compiled function draws new numbers. `Generator.from_seed` makes one.
+    Each execution of a compiled function draws new numbers. `Generator.from_seed` creates one.
 
     Args:
       key: the JAX key that the stream starts from.
@@ -167,7 +167,7 @@ class Generator(Module):
         """Draw indices along ``axis`` with the probabilities ``softmax(logits, axis)``.
 
         Args:
-          logits: an array of unnormalised log probabilities.
+          logits: an array of unnormalized log probabilities.
           axis: the axis of the categories.
           shape: the shape of the result; by default that of ``logits`` without ``axis``.
 
@@ -329,7 +329,7 @@ def categorical(logits: Any, axis: int = -1, shape: _Shape | None = None) -> Any
     """Draw indices from the global generator. See `Generator.categorical`.
 
     Args:
-      logits: an array of unnormalised log probabilities.
+      logits: an array of unnormalized log probabilities.
       axis: the axis of the categories.
       shape: the shape of the result; by default that of ``logits`` without ``axis``.
 
@@ -344,7 +344,7 @@ def categorical(logits: Any, axis: int = -1, shape: _Shape | None = None) -> Any
 
 
 def permutation(x: Any, axis: int = 0) -> Any:
-    """Return ``x`` in an order from the global generator. See `Generator.permutation`.
+    """Return ``x`` in random order, drawn from the global generator. See `Generator.permutation`.
 
     Args:
       x: an array; an int means ``range(x)``.

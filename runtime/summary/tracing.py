@@ -43,8 +43,7 @@ _CURRENT: list[_Trace] = []  # one at most
 def trace_on(graph: bool = True, profiler: bool = False, profiler_outdir: Any = None) -> None:
     """Start to collect the graphs of the functions that run, in all threads, until `trace_export` or `trace_off`.
 
-    Functions that were traced before are collected when they are called. Functions that others call are drawn inside
-    them.
+    Functions that were traced before are included when they are called. Called functions appear inside their callers.
 
     Args:
       graph: whether graphs are collected.
@@ -88,7 +87,7 @@ def trace_on(graph: bool = True, profiler: bool = False, profiler_outdir: Any = 
 
 
 def trace_export(name: str, step: Any = None, logdir: Any = None, profiler_outdir: Any = None) -> None:
-    """Stop what `trace_on` started, and write the graphs of the functions that have run, and the profile.
+    """Stop the recording that `trace_on` started, and write the graphs of the functions that have run, and the profile.
 
     In the graph, loops, branches, called functions and the scopes of `jax.named_scope` are name scopes; Variables
     have their names; each node names the user's line.
@@ -100,7 +99,7 @@ def trace_export(name: str, step: Any = None, logdir: Any = None, profiler_outdi
       profiler_outdir: the directory for the profile; by default ``logdir``.
 
     Raises:
-      ValueError: no trace is on, there is no step, or there is no directory for the profile.
+      ValueError: `trace_on` was not called, there is no step, or there is no directory for the profile.
       StagingError: a function is being traced, or a program calls Python.
       RuntimeError: the default writer is closed.
 
@@ -143,7 +142,7 @@ def trace_export(name: str, step: Any = None, logdir: Any = None, profiler_outdi
 
 
 def trace_off() -> None:
-    """Stop what `trace_on` started, and discard it. Without a trace, do nothing.
+    """Stop the recording that `trace_on` started, and discard it. Without a recording, do nothing.
 
     Raises:
       StagingError: a function is being traced, or a program calls Python.

@@ -53,7 +53,7 @@ def create_file_writer(
 
 
 class SummaryWriter:
-    """Writes summaries to an event file while it is the default writer. `create_file_writer` makes one.
+    """Writes summaries to an event file while it is the default writer. `create_file_writer` creates one.
 
     Attributes:
       logdir: the directory of its file.

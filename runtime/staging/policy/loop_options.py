@@ -22,7 +22,7 @@ def set_loop_options(
     checkpoints: int | None = None,
     unroll: bool | int | None = None,
 ) -> None:
-    """Set the options of a loop. The call is the first statement of the loop's body.
+    """Set the options of a loop. The call must be the first statement of the loop body.
 
     In converted code the options are evaluated once, before the loop, and apply to this loop only. Plain Python runs
     the call and ignores it, ``maximum_iterations`` included.
@@ -30,13 +30,13 @@ def set_loop_options(
     Args:
       maximum_iterations: an int, or an integer scalar. The loop ends after this many iterations, as if its test had
         become false. Lists, each `TensorArray` and gradients can use a bound that is an int.
-      maximum_length: the capacity of each list that the loop makes longer without a known bound. A longer list raises
-        `IndexError` at run time; a bare ``jax.jit`` cannot raise, and drops the elements beyond.
+      maximum_length: the capacity of each list that grows in the loop without a known bound. A longer list raises
+        `IndexError` at run time; a bare ``jax.jit`` cannot raise, and drops further elements.
       shape_invariants: pairs of a variable and its shape, with None for a size that is not fixed, as in TensorFlow.
         The shapes are compared with those of the variables. A variable that changes shape is still refused.
-      checkpoints: the number of loop states that a gradient may keep. The states in between are computed again.
+      checkpoints: the number of loop states that a gradient may keep. The states in between are recomputed.
       unroll: True unrolls the loop. False stages it as one loop, even a loop over a ``range`` of Python ints, or
-        raises. An int stages one loop that makes this many iterations in each step.
+        raises. An int stages one loop with this unroll factor.
 
     Raises:
       TypeError: an option has the wrong type (in converted code).

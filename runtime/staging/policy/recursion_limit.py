@@ -10,17 +10,17 @@ ATTRIBUTE = "__autograph_recursion_limit__"
 
 
 def recursion_limit(calls: int) -> Callable[[F], F]:
-    """Return a decorator that sets how deep a function may call itself under a traced condition.
+    """Return a decorator that sets the maximum recursion depth of a function under a traced condition.
 
     The default is Python's limit at trace time (`sys.getrecursionlimit`). Each active call occupies a stack slot,
     which holds what the function needs after the call. If more calls are active, the program raises `RecursionError`.
     If a slot is large, `autograph.function` starts with 64 slots, unless a limit is set, and runs the program again
-    with four times as many when they are exhausted. A call in tail position needs no slot, but counts towards the limit,
-    as in Python. A bare ``jax.jit`` cannot raise: floating-point results are then NaN, and other results have no
+    with four times as many when they are exhausted. A tail call needs no slot, but counts towards the limit, as in
+    Python. A bare ``jax.jit`` cannot raise: floating-point results are then NaN, and other results have no
     meaning, so a function that needs a stack must have a limit there.
 
     Args:
-      calls: the greatest number of active calls, at least 1.
+      calls: the maximum number of active calls, at least 1.
 
     Returns:
       A decorator that returns the function itself.

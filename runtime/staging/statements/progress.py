@@ -19,7 +19,7 @@ _UPDATES = 100
 def progress(iterable: Any, desc: str | None = None, total: int | None = None) -> Progress:
     """Return the items of ``iterable`` with a progress bar of `tqdm` for the loop over them.
 
-    In a staged loop the program calls Python at most about a hundred times to move the bar, in program order with
+    In a staged loop the program updates the bar about a hundred times at most, in program order with
     prints. Under ``vmap`` there is no bar.
 
     Args:
