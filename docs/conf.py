@@ -16,6 +16,7 @@ import autograph
 
 project = "autograph"
 author = "the autograph authors"
+project_copyright = author
 version = release = autograph.__version__
 
 # Modules are imported, not parsed: four folders of the repository install as one package.
