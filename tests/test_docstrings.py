@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import enum
 import inspect
 import re
+import textwrap
 import types
 
 import pytest
@@ -156,11 +158,27 @@ def test_results_are_documented(name):
     assert ("Returns:\n  " in inspect.getdoc(value)) == (returned not in (None, "None"))
 
 
-@pytest.mark.parametrize(
-    "name", sorted(name for name in CALLABLES if not inspect.isclass(PUBLIC.get(name.rpartition(".")[0])))
-)
+@pytest.mark.parametrize("name", sorted(CALLABLES))
 def test_an_example_is_shown(name):
     assert name in WITHOUT_EXAMPLE or ">>> " in inspect.getdoc(CALLABLES[name])
+
+
+@pytest.mark.parametrize("name", sorted(CALLABLES))
+def test_exceptions_are_documented(name):
+    """Those that the function itself raises; it may document others, which functions that it calls raise."""
+    value = CALLABLES[name]
+    source = value.__dict__.get("__init__") if inspect.isclass(value) else value
+    if not isinstance(source, types.FunctionType):
+        return
+    tree = ast.parse(textwrap.dedent(inspect.getsource(source)))
+    raised = [node.exc for node in ast.walk(tree) if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call)]
+    section = inspect.getdoc(value).partition("Raises:\n")[2].partition("\n\n")[0]
+    listed = re.findall(r"^  (\w+):", section, re.MULTILINE)
+    assert [error for error in map(_name, raised) if error[0].isupper() and error not in listed] == []
+
+
+def _name(call):
+    return ast.unparse(call.func).rpartition(".")[2]
 
 
 @pytest.mark.parametrize("name", sorted(PUBLIC))

@@ -39,6 +39,10 @@ class TensorArray:
       element_shape: the shape of an element; by default that of the first one written.
       max_size: the maximum number of elements of a dynamic array.
 
+    Raises:
+      ValueError: neither ``size`` nor ``dynamic_size`` is given.
+      StagingError: ``size`` is traced.
+
     >>> import autograph as ag, jax.numpy as jnp
     >>> @ag.function
     ... def squares(n):
@@ -98,6 +102,9 @@ class TensorArray:
 
         Returns:
           An int, or an integer scalar array if the number is traced.
+
+        >>> TensorArray("float32", size=3).size()
+        3
         """
         return self._count
 
@@ -118,6 +125,9 @@ class TensorArray:
           IndexError: a known index is out of range.
           ValueError: the shape or the dtype of ``value`` differs.
           StagingError: the index is traced, and the capacity is not known.
+
+        >>> TensorArray("int32", size=2).write(0, 5).write(1, 6).stack().tolist()
+        [5, 6]
         """
         element = self._element(value)
         index = _index(index)
@@ -142,6 +152,9 @@ class TensorArray:
 
         Raises:
           IndexError: a known index is out of range.
+
+        >>> int(TensorArray("int32", size=2).unstack([5, 6]).read(1))
+        6
         """
         index = _index(index)
         if isinstance(index, int) and isinstance(self._count, int) and not 0 <= index < self._count:
@@ -154,6 +167,9 @@ class TensorArray:
         Returns:
           An array of shape ``(size, *element_shape)``. If the size is traced, an array of traced length, which
           `autograph.function` returns with its exact length.
+
+        >>> TensorArray("int32", size=2).write(0, [1, 2]).write(1, [3, 4]).stack().shape
+        (2, 2)
         """
         buffer = self._filled()
         self._check_written()
@@ -174,6 +190,12 @@ class TensorArray:
 
         Returns:
           A TensorArray of size ``n``.
+
+        Raises:
+          ValueError: the size is fixed, and is not ``n``.
+
+        >>> TensorArray("int32", size=2).unstack([[1, 2], [3, 4]]).read(1).tolist()
+        [3, 4]
         """
         value = self._cast(value)
         if not self._dynamic and isinstance(self._count, int) and value.shape[0] != self._count:
@@ -189,6 +211,9 @@ class TensorArray:
 
         Returns:
           An array of shape ``(n, *element_shape)``.
+
+        >>> TensorArray("int32", size=3).unstack([5, 6, 7]).gather([2, 0]).tolist()
+        [7, 5]
         """
         return self._filled()[jnp.asarray(plain(indices))]
 
@@ -201,6 +226,9 @@ class TensorArray:
 
         Returns:
           A TensorArray.
+
+        >>> TensorArray("int32", size=3).scatter([2, 0], [7, 5]).stack().tolist()
+        [5, 0, 7]
         """
         value = self._cast(value)
         indices = plain(indices)
@@ -224,6 +252,12 @@ class TensorArray:
 
         Returns:
           An array of shape ``(size * element_shape[0], *element_shape[1:])``.
+
+        Raises:
+          ValueError: the elements are scalars.
+
+        >>> TensorArray("int32", size=2).unstack([[1, 2], [3, 4]]).concat().tolist()
+        [1, 2, 3, 4]
         """
         stacked = self.stack()
         if stacked.ndim < 2:
@@ -245,6 +279,9 @@ class TensorArray:
 
         Raises:
           ValueError: the lengths differ, or do not add up to the length of ``value``.
+
+        >>> TensorArray("int32", size=2).split([1, 2, 3, 4], [2, 2]).read(1).tolist()
+        [3, 4]
         """
         value = self._cast(value)
         sizes = {operator.index(length) for length in np.asarray(lengths).tolist()}

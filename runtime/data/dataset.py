@@ -709,6 +709,7 @@ class Dataset:
 
         Raises:
           TypeError: an argument is not a dataset.
+          ValueError: batches of different sizes would be combined.
 
         >>> a, b = Dataset.range(3), Dataset.range(10, 20)
         >>> [(int(x), int(y)) for x, y in Dataset.zip(a, b)]
@@ -969,6 +970,7 @@ class Dataset:
 
         Raises:
           ValueError: the dataset has no element, or more than one.
+          StagingError: a function is being traced, and the number of elements is not known.
 
         >>> Dataset.range(4).batch(4).get_single_element().tolist()
         [0, 1, 2, 3]

@@ -128,6 +128,13 @@ class ConcreteFunction:
 
         Returns:
           One line; with ``verbose``, followed by one line for each argument and result.
+
+        >>> import autograph as ag, jax.numpy as jnp
+        >>> @ag.function
+        ... def add(a, b=1):
+        ...     return a + b
+        >>> print(add.get_concrete_function(jnp.array(1)).pretty_printed_signature(verbose=False))
+        add(a, b=1)
         """
         names, values = self._parameters(self.inputs)
         shown, described = [], []

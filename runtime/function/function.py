@@ -132,6 +132,13 @@ class Function(Made, Generic[P, R]):
         """Drop all traces and compiled programs, including those of all instances.
 
         The next call may create Variables again.
+
+        >>> import autograph as ag, jax.numpy as jnp
+        >>> f = ag.function(lambda x: x + 1)
+        >>> _ = f(jnp.array(1))
+        >>> f.clear_cache()
+        >>> f.experimental_get_tracing_count()
+        0
         """
         with self._lock:
             self._first_call = FirstCall()
@@ -176,6 +183,12 @@ class Function(Made, Generic[P, R]):
 
         Returns:
           An int.
+
+        >>> import autograph as ag, jax.numpy as jnp
+        >>> f = ag.function(lambda x: x + 1)
+        >>> _ = f(jnp.array(1)), f(jnp.array(2)), f(jnp.array(2.5))
+        >>> f.experimental_get_tracing_count()
+        2
         """
         return self._log.count
 
@@ -236,6 +249,12 @@ class Function(Made, Generic[P, R]):
 
         Returns:
           A list in the order of their traces; for a loaded function, all that were saved.
+
+        >>> import autograph as ag, jax.numpy as jnp
+        >>> f = ag.function(lambda x: x + 1)
+        >>> _ = f(jnp.array(1)), f(jnp.array(2.5))
+        >>> [str(concrete.inputs[0].dtype) for concrete in f.concrete_functions()]
+        ['int32', 'float32']
         """
         for args, kwargs in getattr(self._function, "saved_calls", ()):
             self.get_concrete_function(*args, **kwargs)
@@ -249,6 +268,14 @@ class Function(Made, Generic[P, R]):
 
         Returns:
           Text with one block for each concrete function, in the order of their traces.
+
+        >>> import autograph as ag, jax.numpy as jnp
+        >>> @ag.function
+        ... def add(a, b=1):
+        ...     return a + b
+        >>> _ = add(jnp.array(1))
+        >>> print(add.pretty_printed_concrete_signatures(verbose=False))
+        add(a, b=1)
         """
         blocks = [concrete.pretty_printed_signature(verbose) for concrete in self.concrete_functions()]
         return ("\n\n" if verbose else "\n").join(blocks)
@@ -262,6 +289,11 @@ class Function(Made, Generic[P, R]):
 
         Returns:
           A function like `Graph.as_text`, whose default stage is ``"hlo"``.
+
+        >>> import autograph as ag, jax.numpy as jnp
+        >>> f = ag.function(lambda x: x * x)
+        >>> "multiply" in f.experimental_get_compiler_ir(jnp.ones(3))("hlo")
+        True
         """
         graph = self.get_concrete_function(*args, **kwargs).graph
         return lambda stage="hlo": graph.as_text(stage)

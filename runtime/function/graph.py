@@ -65,6 +65,11 @@ class Graph:
         Raises:
           ValueError: the stage does not exist, or the program has symbolic dimensions, which XLA compiles only for
             concrete sizes.
+
+        >>> import autograph as ag, jax.numpy as jnp
+        >>> graph = ag.function(lambda x: x + 1).get_concrete_function(jnp.array(1)).graph
+        >>> "stablehlo.add" in graph.as_text("stablehlo")
+        True
         """
         if stage not in self._inspection.stages:
             raise ValueError(f"stage must be one of {', '.join(self._inspection.stages)}; got {stage!r}")
@@ -76,6 +81,11 @@ class Graph:
 
         Returns:
           DOT text, in which each statement with blocks is a cluster.
+
+        >>> import autograph as ag, jax.numpy as jnp
+        >>> graph = ag.function(lambda x: x + 1).get_concrete_function(jnp.array(1)).graph
+        >>> graph.to_dot().startswith("digraph")
+        True
         """
         text: str = self._inspection.dot()
         return text
@@ -110,6 +120,11 @@ class Graph:
 
         Returns:
           A dict from names such as ``flops`` and ``bytes accessed`` to numbers.
+
+        >>> import autograph as ag, jax.numpy as jnp
+        >>> graph = ag.function(lambda x: x + 1).get_concrete_function(jnp.ones(100)).graph
+        >>> graph.cost_analysis()["flops"]
+        100.0
         """
         costs: dict[str, float] = self._inspection.cost()
         return costs
@@ -119,6 +134,11 @@ class Graph:
 
         Returns:
           An object with the sizes of arguments, results and temporaries in bytes.
+
+        >>> import autograph as ag, jax.numpy as jnp
+        >>> graph = ag.function(lambda x: x + 1).get_concrete_function(jnp.ones(100)).graph
+        >>> graph.memory_analysis().argument_size_in_bytes
+        400
         """
         return self._inspection.memory()
 

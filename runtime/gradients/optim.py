@@ -195,6 +195,9 @@ class Optimizer(Module):
           The loss before the update. A transformation with a line search, such as ``optax.lbfgs()``, evaluates
           ``loss`` for it.
 
+        Raises:
+          TypeError: ``loss`` is not a function, and there is no ``tape``.
+
         >>> import autograph as ag, optax
         >>> w = ag.Variable(3.0)
         >>> loss = ag.optim.from_optax(optax.sgd(0.5)).minimize(lambda: w * w, [w])

@@ -72,6 +72,14 @@ class GradientTape:
 
         Raises:
           TypeError: the dtype of one is not a floating-point or complex dtype.
+
+        >>> import autograph as ag, jax.numpy as jnp
+        >>> x = jnp.array(3.0)
+        >>> with ag.GradientTape(watch_accessed_variables=False) as tape:
+        ...     tape.watch(x)
+        ...     y = x * x
+        >>> float(tape.gradient(y, x))
+        6.0
         """
         for leaf in map(in_place_of, jax.tree_util.tree_leaves(tensor, is_leaf=_is_variable)):
             if not jnp.issubdtype(getattr(leaf, "dtype", type(leaf)), jnp.inexact):
@@ -84,6 +92,13 @@ class GradientTape:
 
         Returns:
           A tuple of Variables; with ``watch_accessed_variables=False``, those that `watch` was called with.
+
+        >>> import autograph as ag
+        >>> w = ag.Variable(2.0, name="w")
+        >>> with ag.GradientTape() as tape:
+        ...     y = w * w
+        >>> [v.name for v in tape.watched_variables()]
+        ['w']
         """
         if self._watched is not None:
             return tuple(leaf for leaf in self._watched.values() if isinstance(leaf, Variable))
@@ -124,6 +139,15 @@ class GradientTape:
 
         Raises:
           ValueError: the block has not been entered yet.
+
+        >>> import autograph as ag
+        >>> w = ag.Variable(2.0)
+        >>> with ag.GradientTape() as tape:
+        ...     y = w * w
+        ...     tape.reset()
+        ...     z = 3 * w
+        >>> float(tape.gradient(z, w))
+        3.0
         """
         if not self._has_started:
             raise ValueError("this tape has recorded nothing: call reset() inside or after its `with` statement")
@@ -149,6 +173,14 @@ class GradientTape:
 
         Raises:
           RuntimeError: the tape is not persistent, and this is the second derivative.
+          ValueError: ``output_gradients`` has another structure than ``target``.
+
+        >>> import autograph as ag
+        >>> w, b = ag.Variable(2.0), ag.Variable(1.0)
+        >>> with ag.GradientTape() as tape:
+        ...     y = w * w + b
+        >>> [float(g) for g in tape.gradient(y, [w, b])]
+        [4.0, 1.0]
         """
         targets = [plain(leaf) for leaf in jax.tree_util.tree_leaves(target, is_leaf=_is_variable)]
         weights = [None] * len(targets) if output_gradients is None else jax.tree_util.tree_leaves(output_gradients)

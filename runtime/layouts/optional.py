@@ -83,6 +83,11 @@ class Optional:
 
         Returns:
           A bool array of shape ``()``; for an `Optional` from ``jax.vmap``, of the shape of the batch.
+
+        >>> import autograph as ag, jax, jax.numpy as jnp
+        >>> positive = jax.jit(ag.convert(lambda x: x if x > 0 else None))
+        >>> bool(positive(jnp.array(2.0)).has_value()), bool(positive(jnp.array(-2.0)).has_value())
+        (True, False)
         """
         return self._present
 
@@ -95,6 +100,11 @@ class Optional:
         Raises:
           TypeError: it is None, or for a batch, one of its rows is. Inside a trace this is raised at run time.
           StagingError: it may be None, and the program cannot raise at run time.
+
+        >>> import autograph as ag, jax, jax.numpy as jnp
+        >>> positive = jax.jit(ag.convert(lambda x: x if x > 0 else None))
+        >>> float(positive(jnp.array(2.0)).get_value())
+        2.0
         """
         if np.ndim(self._present) and not isinstance(self._present, jax.core.Tracer):
             if not np.all(self._present):

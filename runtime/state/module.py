@@ -26,6 +26,9 @@ class Module:
       name: an identifier for messages. By default, or if ``__init__`` is not called, the name of the class in lower
         case: ``dense_layer`` for ``DenseLayer``. A class may assign ``self.name`` itself.
 
+    Raises:
+      ValueError: ``name`` is not an identifier.
+
     >>> import autograph as ag, jax.numpy as jnp
     >>> class Dense(ag.Module):
     ...     def __init__(self, inputs, outputs):

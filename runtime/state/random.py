@@ -61,6 +61,9 @@ class Generator(Module):
 
         Returns:
           A `Generator`.
+
+        >>> Generator.from_seed(7).normal((2, 3)).shape
+        (2, 3)
         """
         return cls(jax.random.key(seed))
 
@@ -74,6 +77,11 @@ class Generator(Module):
 
         Returns:
           A `Generator`.
+
+        >>> g = Generator.from_seed(7)
+        >>> again = Generator.of_state(g.kind, g.state)
+        >>> again.state is g.state
+        True
         """
         made = cls.__new__(cls)
         made._kind, made.state = kind, state
@@ -89,6 +97,12 @@ class Generator(Module):
 
         Args:
           seed: an int.
+
+        >>> g = Generator.from_seed(7)
+        >>> first = float(g.normal())
+        >>> g.reset(7)
+        >>> float(g.normal()) == first
+        True
         """
         self.state.assign(jax.random.key_data(jax.random.key(seed, impl=self._kind)))
 
@@ -97,6 +111,9 @@ class Generator(Module):
 
         Returns:
           A scalar key array.
+
+        >>> Generator.from_seed(7).key().shape
+        ()
         """
         with self.state._lock:
             present = jax.random.wrap_key_data(self.state.value, impl=self._kind)
@@ -112,6 +129,9 @@ class Generator(Module):
 
         Returns:
           A key array of shape ``(count,)``.
+
+        >>> Generator.from_seed(7).split(3).shape
+        (3,)
         """
         return jax.random.split(self.key(), count)
 
@@ -126,6 +146,9 @@ class Generator(Module):
 
         Returns:
           An array of shape ``shape``.
+
+        >>> Generator.from_seed(7).normal((2, 3), mean=10.0).shape
+        (2, 3)
         """
         drawn = jax.random.normal(self.key(), shape, dtype)
         return drawn * jnp.asarray(plain(stddev), drawn.dtype) + jnp.asarray(plain(mean), drawn.dtype)
@@ -144,6 +167,10 @@ class Generator(Module):
 
         Raises:
           ValueError: the dtype is an integer type, and ``maxval`` is None.
+
+        >>> dice = Generator.from_seed(7).uniform((100,), int, minval=1, maxval=7)
+        >>> int(dice.min()), int(dice.max())
+        (1, 6)
         """
         if jnp.issubdtype(dtype, jnp.integer):
             if maxval is None:
@@ -160,6 +187,9 @@ class Generator(Module):
 
         Returns:
           A bool array of shape ``shape``.
+
+        >>> Generator.from_seed(7).bernoulli(0.5, (4,)).dtype
+        dtype('bool')
         """
         return jax.random.bernoulli(self.key(), plain(p), shape)
 
@@ -173,6 +203,9 @@ class Generator(Module):
 
         Returns:
           An int32 array of shape ``shape``.
+
+        >>> int(Generator.from_seed(7).categorical([0.0, 100.0]))
+        1
         """
         return jax.random.categorical(self.key(), jnp.asarray(plain(logits)), axis, shape=shape)
 
@@ -185,6 +218,9 @@ class Generator(Module):
 
         Returns:
           An array of the shape and dtype of ``x``.
+
+        >>> sorted(Generator.from_seed(7).permutation(3).tolist())
+        [0, 1, 2]
         """
         return jax.random.permutation(self.key(), plain(x), axis)
 

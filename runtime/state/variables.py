@@ -127,6 +127,7 @@ class Variable(ArrayLike, AssignedDerivatives):
 
     Raises:
       ValueError: it is created inside a `Function` after the first call.
+      StagingError: it is created from a traced value in a staged statement or under a transform.
 
     >>> import autograph as ag, jax.numpy as jnp
     >>> total = ag.Variable(0.0, name="total")
@@ -247,6 +248,9 @@ class Variable(ArrayLike, AssignedDerivatives):
 
         Returns:
           A `jax.Array`, the same as `value`.
+
+        >>> Variable([1, 2]).read_value().tolist()
+        [1, 2]
         """
         return self.value
 
@@ -308,6 +312,9 @@ class Variable(ArrayLike, AssignedDerivatives):
 
         Raises:
           ValueError: the shape or the dtype of the sum differs.
+
+        >>> Variable([1, 2]).assign_add(3).numpy().tolist()
+        [4, 5]
         """
         return self._update(operator.add, value)
 
@@ -322,6 +329,9 @@ class Variable(ArrayLike, AssignedDerivatives):
 
         Raises:
           ValueError: the shape or the dtype of the difference differs.
+
+        >>> Variable([1, 2]).assign_sub(1).numpy().tolist()
+        [0, 1]
         """
         return self._update(operator.sub, value)
 

@@ -32,6 +32,7 @@ def progress(iterable: Any, desc: str | None = None, total: int | None = None) -
 
     Raises:
       ImportError: tqdm is not installed.
+      TypeError: ``desc`` is not a str, or ``total`` is not an int.
 
     >>> import autograph as ag, jax.numpy as jnp
     >>> @ag.function
