@@ -21,6 +21,8 @@ def test_row(row: Row):
     if isinstance(plain, Exception):
         assert (type(outcome), str(outcome)) == (type(plain), str(plain))
         return
+    if isinstance(outcome, Exception):
+        raise outcome
     agree(plain, outcome)
 
 
@@ -69,4 +71,4 @@ def agree(plain, outcome):
 
 
 def test_the_document_is_made_of_the_rows():
-    assert DOCUMENT.read_text(encoding="utf-8") == document(), "write it anew: python -m tests.language.table"
+    assert DOCUMENT.read_text(encoding="utf-8") == document(), "update it: python -m tests.language.table"
