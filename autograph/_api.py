@@ -22,8 +22,8 @@ from autograph.backends.xla.compiler import XlaCompiler
 from autograph.backends.xla.control_flow import XlaBackend
 from autograph.backends.xla.data import XlaData
 from autograph.backends.xla.inspection import Inspection
-from autograph.backends.xla.open_sizes import OpenSizes, symbolic_types
 from autograph.backends.xla.staging import XlaStaging
+from autograph.backends.xla.symbolic_sizes import SymbolicSizes, symbolic_types
 from autograph.runtime.code.features import Feature, are_writes_at_run_time
 from autograph.runtime.code.library_table import is_library
 from autograph.runtime.containers.iterables import make_range
@@ -511,7 +511,7 @@ def function(
 
 
 def _tools(made: Operators | None) -> Tools:
-    return Tools(XlaCompiler(), OpenSizes, symbolic_types, Inspection, functools.partial(_listings, made))
+    return Tools(XlaCompiler(), SymbolicSizes, symbolic_types, Inspection, functools.partial(_listings, made))
 
 
 def _listings(made: Operators | None, f: Any, lines: Iterable[tuple[str, int]]) -> list[Listing]:

@@ -233,7 +233,7 @@ class Artifact(Protocol):
     """A program that came from elsewhere.
 
     Attributes:
-      inputs, outputs: the types of its operands and results; an open size is a str.
+      inputs, outputs: the types of its operands and results; a symbolic dimension is a str.
       platforms: what it runs on.
       devices: on how many devices it runs.
       derivatives: how many orders of derivatives it has.

@@ -98,7 +98,7 @@ def totalled(**options):
     return total
 
 
-def test_open_sizes_are_given_where_a_program_is_lowered():
+def test_symbolic_sizes_are_given_where_a_program_is_lowered():
     total = totalled(input_signature=[ag.TensorSpec([None, 3])])
     for given in ((), (ag.TensorSpec([None, 3]),)):
         with pytest.raises(ValueError, match=r"total: .* argument `x` are open: float32\[None,3\].*ShapeDtypeStruct"):

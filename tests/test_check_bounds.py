@@ -244,7 +244,7 @@ def test_a_variable_keeps_its_value_when_the_call_raises():
     assert total.numpy().tolist() == [1, 1, 1]
 
 
-def test_in_methods_with_open_sizes():
+def test_in_methods_with_symbolic_sizes():
     class Table:
         def __init__(self):
             self.scale = 2.0

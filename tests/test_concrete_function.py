@@ -109,7 +109,7 @@ def test_nested_inputs():
     )
 
 
-def test_open_sizes():
+def test_symbolic_sizes():
     f = ag.function(lambda x, y: x + y)
     cf = f.get_concrete_function(Spec(["n"]), Spec(["n"]))
     for size in (1, 2, 3):
@@ -119,7 +119,7 @@ def test_open_sizes():
         cf(jnp.ones(2), jnp.ones(3))
     assert cf.structured_outputs == Spec(["n"])
     assert "n" in str(cf.graph.jaxpr) and "stablehlo" in cf.graph.as_text("stablehlo")
-    with pytest.raises(ValueError, match="open sizes"):
+    with pytest.raises(ValueError, match="symbolic dimensions"):
         cf.graph.as_text("optimized_hlo")
 
 

@@ -375,7 +375,7 @@ def test_a_page_loads_nothing_and_escapes_all():
         (ag.function(lambda: 3), []),
         (ag.function(lambda x: jax.vmap(lambda v: v if v > 0 else -v)(x)), [[1.0, -1.0]]),
     ],
-    ids=["op by op", "unconverted", "open sizes", "constant", "mapped"],
+    ids=["op by op", "unconverted", "symbolic dimensions", "constant", "mapped"],
 )
 def test_pages_of_all_kinds_of_functions(function, args):
     page = function.get_concrete_function(*map(jnp.asarray, args)).graph.to_html()
@@ -453,9 +453,9 @@ def test_the_command_writes_a_page(explore):
     assert code == 0 and page.startswith("<!doctype html>") and "operations" in said and "newton" in page
 
 
-def test_open_sizes_on_the_command_line(explore):
+def test_symbolic_sizes_on_the_command_line(explore):
     code, _, page = explore("smallest", "--arg", "i32[n]")
-    assert code == 0 and "open sizes" in page
+    assert code == 0 and "symbolic dimensions" in page
 
 
 def test_facts_for_programs(tmp_path, capsys):

@@ -1,4 +1,4 @@
-"""`TensorSpec`, `input_signature`, open sizes and `reduce_retracing`."""
+"""`TensorSpec`, `input_signature`, symbolic dimensions and `reduce_retracing`."""
 
 from __future__ import annotations
 
@@ -201,7 +201,7 @@ def test_without_compilation():
         f(jnp.ones((2, 2)))
 
 
-# Open sizes.
+# Symbolic dimensions.
 
 
 def by_range(x):
@@ -281,7 +281,7 @@ LOOPS = [
 
 
 @pytest.mark.parametrize("f", LOOPS)
-def test_control_flow_over_an_open_size_is_traced_once(f):
+def test_control_flow_over_a_symbolic_size_is_traced_once(f):
     g = ag.function(f, [Spec([None])])
     for size in (1, 2, 5, 3):
         x = np.arange(size, dtype=np.float32) + 1
@@ -297,7 +297,7 @@ def test_an_empty_array_is_right_too(f):
     assert float(g(jnp.ones(3))) == 3 and float(g(jnp.zeros(0))) == 0
 
 
-def test_an_open_size_is_a_result():
+def test_a_symbolic_size_is_a_result():
     @ag.function(input_signature=[Spec([None]), Spec([2, "m"])])
     def sizes(x, y):
         return {
@@ -325,11 +325,11 @@ def test_an_open_size_is_a_result():
         lambda x: jnp.repeat(jnp.arange(3.0), len(x)),
     ],
 )
-def test_arrays_of_an_open_size_have_that_size(f):
+def test_arrays_of_a_symbolic_size_have_that_size(f):
     g = ag.function(f, [Spec(["n"])])
     spec = g.get_concrete_function().structured_outputs
     assert isinstance(spec, Spec) and [size for size in spec.shape if not isinstance(size, int)], (
-        "an open size, and no room"
+        "a symbolic dimension, and no room"
     )
     for n in (1, 3, 100):
         found, expected = g(jnp.ones(n)), f(jnp.ones(n))
@@ -379,7 +379,7 @@ def looks_size_up(x):
     "f,positive",
     [(branches_on_size, {4, 5}), (compares_size, {3}), (asks_of_parity, {2, 4}), (looks_size_up, {2, 3})],
 )
-def test_what_python_cannot_ask_of_an_open_size_is_traced_for_each(f, positive):
+def test_what_python_cannot_ask_of_a_symbolic_size_is_traced_for_each(f, positive):
     g = ag.function(f, [Spec([None])])
     with pytest.warns(ag.StagingWarning, match="could not be traced once for all sizes") as caught:
         results = [float(g(jnp.ones(size))) for size in (2, 3, 4, 5, 3)]
@@ -416,7 +416,7 @@ def test_a_function_that_prints_is_traced_for_each_size_and_says_why(capsys):
     assert capsys.readouterr().out == "Tracing with [1 2]\nTracing with [1 2 3]\n"
 
 
-def test_open_sizes_under_other_transforms():
+def test_symbolic_sizes_under_other_transforms():
     f = ag.function(by_range, [Spec([None])])
     x = jnp.arange(3.0)
     assert float(f(x)) == 5
@@ -462,7 +462,7 @@ def test_without_it_each_shape_is_a_trace():
     assert f.experimental_get_tracing_count() == 3
 
 
-def test_variables_with_open_sizes():
+def test_variables_with_symbolic_sizes():
     Variable = getattr(ag, "Variable", None)
     if Variable is None:
         pytest.skip("there are no Variables")

@@ -180,7 +180,7 @@ def test_nothing_is_printed_or_called_after_the_error(capfd):
     assert calls == [1.0]
 
 
-def test_open_sizes():
+def test_symbolic_sizes():
     @ag.function(input_signature=[ag.TensorSpec([None], jnp.float32)])
     def f(x):
         for v in x:

@@ -74,7 +74,7 @@ def test_a_size_that_some_program_leaves_open(tmp_path):
         again(jnp.ones(0))
 
 
-def test_an_open_size_is_a_result(tmp_path):
+def test_a_symbolic_size_is_a_result(tmp_path):
     again = loaded(ag.function(lambda x: (x.shape, 2 * len(x)), [Spec([None, 3])]), tmp_path)
     assert [jax.tree.map(int, again(jnp.ones((n, 3)))) for n in (1, 4)] == [((1, 3), 2), ((4, 3), 8)]
 

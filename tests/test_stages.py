@@ -70,7 +70,7 @@ def test_arguments_keep_their_structure():
     assert jax.tree.map(lambda a: a.tolist(), found) == {"point": [6] * 4, "other": [[2] * 4]}
 
 
-def test_open_sizes():
+def test_symbolic_sizes():
     for spec in (ag.TensorSpec([None]), Spec(jax.export.symbolic_shape("n"), jnp.float32)):
         exported = there_and_back(jax.export.export(ag.function(clipped))(spec))
         for size in (2, 5):

@@ -229,7 +229,7 @@ class Model(ag.Module):
         self.scale = ag.Variable(2.0, name="scale")
 
     @ag.function(input_signature=[ag.TensorSpec([None], name="batch")])
-    def open_size(self, x):
+    def symbolic_size(self, x):
         return x * self.scale
 
     @ag.function(jit_compile=False)
@@ -276,19 +276,19 @@ def test_programs_of_every_kind(graph, capfd):
 
     def run():
         many_kinds(x, {"a": jnp.ones(2), "b": 7}, jnp.array(1))
-        model.open_size(jnp.ones(3)), model.open_size(jnp.ones(4))
+        model.symbolic_size(jnp.ones(3)), model.symbolic_size(jnp.ones(4))
         model.op_by_op(-jnp.ones(2))
         model.op_by_op.get_concrete_function(jnp.ones(5))(-jnp.ones(5))
         with pytest.raises(ValueError, match="positive"):
             model.op_by_op(jnp.ones(2))
 
     nodes = graph(run)
-    assert {"many_kinds", "open_size", "op_by_op", "op_by_op_2"} <= {name.partition("/")[0] for name in nodes}
+    assert {"many_kinds", "symbolic_size", "op_by_op", "op_by_op_2"} <= {name.partition("/")[0] for name in nodes}
     assert {"scan", "cond", "exp", "while"} <= {node.op for node in nodes.values()}
     assert nodes["op_by_op/scale"].op == "Variable" and "op_by_op/exception" in nodes
     assert nodes["op_by_op/result.out"].op == "Result" and shapes(nodes["op_by_op_2/x"]) == [(5,)]
     assert nodes["many_kinds/pair.a"].op == "Input"
-    assert shapes(nodes["open_size/x"]) in ([(-1,)], [(3,)])
+    assert shapes(nodes["symbolic_size/x"]) in ([(-1,)], [(3,)])
 
 
 def test_loops_of_datasets_and_functions_that_give_their_arguments_away(graph):

@@ -19,7 +19,7 @@ _KEPT = []
 # Where frames, reference counts or the collector are asked for, and why what a program means does not depend on it.
 ASKED = {
     "autograph._convert": "holds off the collector while trees are made, for speed",
-    "autograph.backends.xla.open_sizes": "tells who compared symbolic sizes, for which `jax.export` has no answer",
+    "autograph.backends.xla.symbolic_sizes": "tells who compared symbolic sizes, for which `jax.export` has no answer",
     "autograph.runtime.function.notebooks": "the number of the cell that is running, for messages",
     "autograph.runtime.tracing.locations": "the user's line and function, for messages",
 }

@@ -52,7 +52,7 @@ class Inspection:
         return describe(self.jaxpr)
 
     def optimized_lines(self) -> tuple[TextLine, ...] | None:
-        """The compiled program's text with the user's lines; None where XLA has none, of a program with open sizes."""
+        """The compiled program's text with the user's lines; None where XLA has none, of a program with symbolic dimensions."""
         return None if self._is_open else lines_of(self._compiled().as_text())
 
     def dot(self) -> str:

@@ -1,8 +1,8 @@
-"""Programs with symbolic sizes as programs with known ones.
+"""Instances of programs with symbolic dimensions for concrete sizes.
 
-A program that was traced once for all sizes is written again for each size that it is called with: in types and parameters
-the size stands in the place of the symbolic dimension. What comes out is a program like any other, which every transform takes.
-A parameter that nobody can look into (a function, say) may hold sizes: such a program is refused.
+A program that was traced once for all sizes is copied for each size that it is called with: the size replaces the symbolic
+dimension in types and parameters. The result is an ordinary program, which every transform accepts. An opaque parameter,
+such as a function, may contain sizes: such a program is refused.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def is_known_for(program: ClosedJaxpr, sizes: Mapping[str, Any]) -> bool:
 
 
 class _Known:
-    """Puts sizes in the place of symbolic dimensions, each shared part of a program once.
+    """Substitutes sizes for symbolic dimensions, in each shared part of a program once.
 
     Attributes:
       rules: what makes the derivatives that parts of the programs have of their own.

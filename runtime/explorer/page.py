@@ -328,7 +328,7 @@ class _Page:
 
     def _hlo(self) -> str:
         if self.contents.compiled is None:
-            return "<p class=empty>The program has open sizes: XLA compiles it when they are known.</p>"
+            return "<p class=empty>The program has symbolic dimensions: XLA compiles it for concrete sizes.</p>"
         return _list(
             "optimised HLO",
             "".join(self._text(each.text, self._known(each.position)) for each in self.contents.compiled),

@@ -398,8 +398,8 @@ class Function(Made, Generic[P, R]):
     # The cache.
 
     def _entry(self, signature: CallSignature, fixed: Any) -> Entry:
-        """The program of a signature. ``fixed``: specs that it is made for beforehand, or whether open sizes
-        are left out of account.
+        """The program of a signature. ``fixed``: specs to compile it for ahead of time, or whether symbolic dimensions
+        are ignored.
         """
         return self._cache.get((signature, fixed), self._calls, lambda: self._make_entry(signature, fixed))
 
@@ -409,12 +409,12 @@ class Function(Made, Generic[P, R]):
         specs = fixed if isinstance(fixed, tuple) else None
         compiler = self._tools.compiler
         if specs is not None:
-            compiler = self._tools.open_sizes(compiler, specs, None, warn)
+            compiler = self._tools.symbolic_sizes(compiler, specs, None, warn)
         elif not fixed and self._made_inputs is not None:
             specs = tuple(self._made_inputs.specs)
-            compiler = self._tools.open_sizes(compiler, specs, self._made_inputs.admit, warn)
+            compiler = self._tools.symbolic_sizes(compiler, specs, self._made_inputs.admit, warn)
         elif not fixed and self._options.reduce_retracing:
-            compiler = self._tools.open_sizes(compiler, None, None, warn)
+            compiler = self._tools.symbolic_sizes(compiler, None, None, warn)
         entry = Entry(specs)
         entry.program = Program(
             self._traced_function(signature, fixed, entry),

@@ -18,15 +18,15 @@ class Tools:
 
     Attributes:
       compiler: compiles.
-      open_sizes: makes a compiler for inputs some sizes of which are open, from a compiler, specs and a check
+      symbolic_sizes: creates a compiler for inputs with symbolic dimensions, from a compiler, specs and a check
         of types.
-      symbolic_types: stand-ins for inputs of some specs, open sizes symbolic.
+      symbolic_types: the types of inputs of some specs, with symbolic dimensions.
       inspect: opens a traced program to view.
       listings: the source and the rewritten form of a function, and of others that hold some lines (file and number).
     """
 
     compiler: Compiler
-    open_sizes: Callable[..., Compiler]
+    symbolic_sizes: Callable[..., Compiler]
     symbolic_types: Callable[[Sequence[TensorSpec]], list[Any]]
     inspect: Callable[[Any], Any]
     listings: Callable[[Any, Iterable[tuple[str, int]]], list[Any]]

@@ -276,7 +276,7 @@ def _stored_type(dtype: str, shape: Sequence[int]) -> tuple[str, tuple[int, ...]
 
 
 def _is_of(type: LeafType, shape: Sequence[Any] | None, dtype: str) -> bool:
-    """Whether an artifact's type is that of the manifest, in which an open size may have no name."""
+    """Whether an artifact's type is that of the manifest, in which a symbolic dimension may have no name."""
     if name_of(type.dtype) != dtype or shape is None or len(shape) != len(type.shape):
         return False
     return all(

@@ -104,7 +104,7 @@ class LoadedProgram:
             )
         for value, spec, label in zip(inputs, self.specs, self._labels, strict=True):
             if 0 in value.shape and not spec.is_fixed:
-                raise InvalidArgumentError(f"`{label}` is empty: saved programs take open sizes from 1 on")
+                raise InvalidArgumentError(f"`{label}` is empty: a symbolic dimension of a saved program is at least 1")
         outputs = artifact.call(*[variable.value for variable in self._state], *inputs)
         results, rest = outputs[: self._outputs], outputs[self._outputs :]
         if self._sites:

@@ -1,4 +1,4 @@
-"""`TensorSpec`: the shape and dtype that an argument must have, with open sizes."""
+"""`TensorSpec`: the shape and dtype that an argument must have, with symbolic dimensions."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ def cases() -> dict[str, tuple[Call, Call]]:
     found["four shapes in turn"] = _shapes_in_turn()
     with_spec = ag.function(_helper, [ag.TensorSpec([None])])
     theirs_alone = jax.jit(_helper)
-    found["one array, open size"] = (lambda: with_spec(x)), (lambda: theirs_alone(x))
+    found["one array, symbolic dimension"] = (lambda: with_spec(x)), (lambda: theirs_alone(x))
     model = _Model()
     found["a method"] = (lambda: model.compiled(x)), (lambda: model.jitted(x))
     found["ten Variables read, one written"] = _with_variables(x)

@@ -120,7 +120,7 @@ class TracedLengths(InTrace):
     # What makes such arrays.
 
     def _traced(self, *values: Any) -> bool:
-        """Whether some are traced arrays. An open size of a signature is none: JAX makes arrays of it itself."""
+        """Whether some are traced arrays. A symbolic dimension of a signature is none: JAX makes arrays of it itself."""
         return any(self.backend.is_traced(value) and not is_symbolic_size(value) for value in map(value_of, values))
 
     def _of_mask(self, make: Callable[[Any], Any]) -> Callable[..., Any]:

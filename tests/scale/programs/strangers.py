@@ -125,7 +125,7 @@ def function_called_by_a_function(world: World):
 
 
 @program
-def open_sizes(world: World):
+def symbolic_sizes(world: World):
     f = ag.function(lambda x: (x * 2).sum(), input_signature=[ag.TensorSpec([None, 3])])
 
     @ag.function(reduce_retracing=True)

@@ -1,8 +1,8 @@
-"""Programs with open sizes: traced once with symbolic dimensions, and written again for each size (`known_sizes`).
+"""Programs with symbolic dimensions: traced once, and instantiated for each size (`known_sizes`).
 
-A symbolic dimension is a value only at run time, as a traced integer; in a shape it may stand as it is. What
-Python cannot do with one (``if x.shape[0] > 3``, a reshape that must divide it) fails while tracing; such a
-function is traced for each size instead, with a warning that says so.
+A shape may contain a symbolic dimension. As a value it is a traced integer. Operations that Python cannot perform on
+one (``if x.shape[0] > 3``, a reshape that must divide it) fail at trace time; such a function is traced for each size
+instead, with a warning.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ def is_symbolic_size(value: Any) -> bool:
     return bool(export.is_symbolic_dim(value))
 
 
-class OpenSizes:
-    """A compiler of functions some sizes of whose inputs are open.
+class SymbolicSizes:
+    """A compiler of functions whose inputs have symbolic dimensions.
 
     Attributes:
-      compiler: compiles what has no open sizes.
+      compiler: compiles programs without symbolic dimensions.
       specs: for each input its shape (ints, names, None for any size; None for any rank) and dtype; or None,
-        to open sizes as they are seen to differ.
+        to make dimensions symbolic when they differ between calls.
       admit: called with the types of the inputs of each program; raises if they do not fit the specs.
-      warn: how to warn of a function that cannot be traced so.
+      warn: warns of a function that cannot be traced with symbolic dimensions.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class OpenSizes:
         return OpenProgram(function, options, self)
 
     def stand_ins(self, shapes: Sequence[tuple[Any, ...]], types: Sequence[Any]) -> tuple[Any, ...]:
-        """Types with a symbolic dimension for each open size: the same ones whenever they are asked for."""
+        """Types with a symbolic dimension for each size that is not fixed, created once."""
         opened = [k for k, shape in enumerate(shapes) if not all(isinstance(size, int) for size in shape)]
         key = tuple((shapes[k], types[k].dtype, types[k].weak_type) for k in opened)
         if key not in self._stand_ins:
@@ -98,7 +98,7 @@ class SymbolicTraced:
 
     def lower(self) -> Any:
         raise ValueError(
-            "the program has open sizes, and is lowered for each size separately: pass arguments whose sizes are known"
+            "the program has symbolic dimensions, and is lowered for each size separately: pass arguments of concrete sizes"
         )
 
 
@@ -131,7 +131,7 @@ def _sizes_in(mine: Sequence[Any], types: Sequence[Any]) -> dict[str, Any] | Non
 def _size_fits(mine: Any, size: Any, sizes: dict[str, Any]) -> bool:
     if not is_symbolic_size(mine):
         return bool(mine == size)
-    # A symbolic dimension stands for one at least, in `jax.export`'s reasoning.
+    # `jax.export` assumes that a symbolic dimension is at least 1.
     return (is_symbolic_size(size) or size >= 1) and bool(sizes.setdefault(str(mine), size) == size)
 
 
@@ -142,12 +142,12 @@ class OpenProgram:
     sizes.
     """
 
-    def __init__(self, function: Callable[..., Any], options: dict[str, Any], sizes: OpenSizes) -> None:
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any], sizes: SymbolicSizes) -> None:
         self._function = function
         self._sizes = sizes
         self._specs = sizes.specs
         self._graphs: list[_Graph] = []
-        self._hopeless: set[Any] = set()  # shapes, open sizes None, that could not be traced
+        self._hopeless: set[Any] = set()  # shapes that could not be traced, with None for a symbolic dimension
         self._lock = threading.RLock()
         self._concrete = jax.jit(function)
 
@@ -246,7 +246,7 @@ class OpenProgram:
         return _Graph(types, self._concrete, lambda: traced)
 
     def _open_shapes(self, types: tuple[Any, ...]) -> list[tuple[Any, ...]] | None:
-        """The shapes to trace with, None or a name for an open size; or None if no size is open."""
+        """The shapes to trace with, None or a name for a symbolic dimension; or None if all sizes are fixed."""
         if self._specs is not None:
             before = len(types) - len(self._specs)
             shapes = [type.shape for type in types[:before]] + [
@@ -334,7 +334,7 @@ _OTHERS = tuple(
 
 
 def _symbolic(shapes: Sequence[tuple[Any, ...]]) -> list[Any]:
-    """These shapes with a symbolic dimension for each open size, all of one scope; a size without a name is
+    """These shapes with a symbolic dimension for each size that is not fixed, all of one scope; without a name it is
     called ``_d0`` …
     """
     scope = export.SymbolicScope()

@@ -1,4 +1,4 @@
-"""Functions with open sizes, called from other functions and under JAX's transforms: one trace serves all sizes there, too."""
+"""Functions with symbolic dimensions, called from other functions and under JAX's transforms: one trace serves all sizes there, too."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def test_an_input_signature_is_one_trace(transform):
     check_close(found[3], expected(4))
 
 
-def test_an_outer_function_with_open_sizes_of_its_own():
+def test_an_outer_function_with_symbolic_sizes_of_its_own():
     doubled = [jnp.concatenate([numbers(size), numbers(size)]) for size in SIZES]
     expected = [float(positive_squares(numbers(len(x) // 2)) + positive_squares(x)) for x in doubled]
     f = ag.function(positive_squares, reduce_retracing=True)
