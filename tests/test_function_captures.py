@@ -204,3 +204,80 @@ def test_a_trace_that_changes_what_is_read_is_one_concrete_function():
     assert doubled.get_concrete_function(jnp.array(2.0)) is concrete
     assert doubled.concrete_functions() == [concrete]
     assert len(log) == 1
+
+
+class Lazy(ag.Module):
+    """Makes its Variable on the first call, and counts what it does while it is traced."""
+
+    def __init__(self):
+        self.total = None
+        self.scale = 1
+        self.traces = 0
+
+    @ag.function
+    def add(self, x):
+        self.traces += 1
+        if self.total is None:
+            self.total = ag.Variable(jnp.zeros_like(x))
+        return self.total.assign_add(x * self.scale).value
+
+    @ag.function
+    def doubled(self, x):
+        self.scale *= 2
+        return x * self.scale
+
+
+def test_a_variable_that_was_made_lazily_and_is_replaced():
+    model = Lazy()
+    assert [float(model.add(one())) for _ in range(2)] == [1, 2]
+    first, model.total = model.total, ag.Variable(jnp.array(10.0))
+    assert [float(model.add(one())) for _ in range(2)] == [11, 12]
+    model.total = first
+    assert float(model.add(one())) == 3
+    assert model.traces == 3  # two on the first call: with the Variable made, and with it there
+
+
+def test_a_variable_that_was_made_lazily_and_is_reset():
+    model = Lazy()
+    model.add(one())
+    model.total = None
+    with pytest.raises(ValueError, match="not its first"):
+        model.add(one())
+    assert model.total is None
+
+
+def test_what_a_trace_assigns_and_reads_and_its_caller_replaces():
+    model = Lazy()
+    assert [float(model.doubled(one())) for _ in range(2)] == [2, 2]  # assigned once for each trace
+    model.scale = 5
+    assert [float(model.doubled(one())) for _ in range(2)] == [10, 10]
+    assert model.doubled.experimental_get_tracing_count() == 2
+
+
+def test_what_traces_for_several_shapes_assign_makes_no_new_traces():
+    model = Lazy()
+    for _ in range(3):
+        model.doubled(one()), model.doubled(jnp.ones(3))
+    assert model.doubled.experimental_get_tracing_count() == 2
+
+
+def test_an_object_that_a_trace_made_is_looked_at_afterwards():
+    class Part:
+        def __init__(self):
+            self.rate = 2
+
+    class Whole:
+        part = None
+
+        @ag.function
+        def scaled(self, x):
+            if self.part is None:
+                self.part = Part()
+            return x * self.part.rate
+
+    whole = Whole()
+    assert float(whole.scaled(one())) == 2
+    assert [v.tolist() for v in (whole.scaled(jnp.ones(2)), whole.scaled(one()))] == [[2, 2], 2]
+    whole.part.rate = 3
+    assert float(whole.scaled(one())) == 3
+    assert whole.scaled.experimental_get_tracing_count() == 3

@@ -24,8 +24,8 @@ _BY_TEXT = frozenset(["getattr", "hasattr", "attrgetter", "methodcaller"])
 class Names:
     """The names that a piece of code takes from outside, by where from and whether it assigns them.
 
-    Attributes: texts (its constants that could be names), globals_read, globals_stored, free_read, free_stored,
-      attributes_read, attributes_stored.
+    Attributes: texts (its constants that could be names), used (the names read to more than count, as ``n += 1`` does),
+      globals_read, globals_stored, free_read, free_stored, attributes_read, attributes_stored.
     """
 
     globals_read: frozenset[str]
@@ -35,6 +35,7 @@ class Names:
     attributes_read: frozenset[str]
     attributes_stored: frozenset[str]
     texts: frozenset[str]
+    used: frozenset[str]
 
 
 _OPERATIONS = types.MappingProxyType(
@@ -50,6 +51,7 @@ _OPERATIONS = types.MappingProxyType(
 _KIND_OF = types.MappingProxyType(
     {operation: kind for kind, operations in _OPERATIONS.items() for operation in operations}
 )
+_CONSTANTS = ("LOAD_CONST", "LOAD_SMALL_INT")
 
 
 def codes_in(code: types.CodeType) -> Iterator[types.CodeType]:
@@ -70,10 +72,14 @@ def names_in(code: types.CodeType) -> frozenset[str]:
 def names_of(code: types.CodeType) -> Names:
     """The names of a code object and of those within it."""
     found: dict[str, set[str]] = {kind: set() for kind in _OPERATIONS}
-    for instruction in dis.get_instructions(code):
+    found["used"] = set()
+    instructions = [each for each in dis.get_instructions(code) if each.opname not in ("SWAP", "CACHE")]
+    for number, instruction in enumerate(instructions):
         kind = _KIND_OF.get(instruction.opname)
         if kind is not None:
             found[kind].add(instruction.argval)
+            if not _counts(instructions[number : number + 4]):
+                found["used"].add(instruction.argval)
     found["texts"] = set(_texts(code.co_consts))
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
@@ -84,6 +90,21 @@ def names_of(code: types.CodeType) -> Names:
     for kind in ("free_read", "free_stored"):
         found[kind] &= set(code.co_freevars)
     return Names(**{kind: frozenset(names) for kind, names in found.items()})
+
+
+def _counts(instructions: list[dis.Instruction]) -> bool:
+    """Whether the first of these reads a name, and the others add a constant to it and assign it; or the first assigns."""
+    kinds = [_KIND_OF.get(each.opname, "") for each in instructions]
+    if kinds[0].endswith("_stored"):
+        return True
+    return (
+        len(instructions) == 4
+        and instructions[1].opname in _CONSTANTS
+        and instructions[2].opname == "BINARY_OP"
+        and instructions[2].argrepr.endswith("=")
+        and kinds[3] == kinds[0].replace("_read", "_stored")
+        and instructions[3].argval == instructions[0].argval
+    )
 
 
 def _texts(constants: tuple[Any, ...]) -> Iterator[str]:
@@ -103,6 +124,7 @@ class Readers:
       cells: by identity, each closure variable that is read, with its name.
       stored_cells: the identities of those that are assigned.
       stored_attributes: the names of the attributes that are assigned.
+      used: the names that are read to more than count.
     """
 
     def __init__(self, base: Readers | None = None) -> None:
@@ -112,6 +134,7 @@ class Readers:
         self.stored_globals: set[tuple[int, str]] = set() if base is None else set(base.stored_globals)
         self.stored_cells: set[int] = set() if base is None else set(base.stored_cells)
         self.stored_attributes: set[str] = set() if base is None else set(base.stored_attributes)
+        self.used: set[str] = set() if base is None else set(base.used)
         self._attributes: set[str] = set() if base is None else set(base._attributes)
         self._globals: set[str] = set() if base is None else set(base._globals)
         self._texts: set[str] = set() if base is None else set(base._texts)
@@ -131,6 +154,10 @@ class Readers:
         """The names of the attributes that are read, of whatever object."""
         by_text = not _BY_TEXT.isdisjoint(self._attributes) or not _BY_TEXT.isdisjoint(self._globals)
         return self._attributes | self._texts if by_text else self._attributes
+
+    def only_counts(self, name: str, value: Any) -> bool:
+        """Whether nothing is done with a number but to add to it."""
+        return type(value) in (int, float) and name not in self.used and not self.reads_all and name not in self._texts
 
     def add(self, value: Any) -> None:
         """Take in the functions that calling this object runs."""
@@ -152,6 +179,7 @@ class Readers:
             if name in names.free_stored:
                 self.stored_cells.add(id(cell))
         self.stored_attributes |= names.attributes_stored
+        self.used |= names.used
         self._attributes |= names.attributes_read
         self._globals |= names.globals_read
         self._texts |= names.texts

@@ -2,12 +2,13 @@
 
 Looked at are the globals and closure variables that the function reads, and that the user's functions it calls read
 in turn; of a method, its instance; of a call, the objects among its arguments that are told apart by identity. See
-`runtime.reads` for what they lead to. What a trace itself assigns is left alone from then on.
+`runtime.reads` for what they lead to. What a trace itself has assigned is as good as what was there when it began.
 """
 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import threading
 import types
 import weakref
@@ -16,7 +17,7 @@ from typing import Any
 
 from autograph.runtime.code.code_names import Readers
 from autograph.runtime.code.generated import Check
-from autograph.runtime.function.reads import SCALARS, Place, Reads, Root, places_of
+from autograph.runtime.function.reads import SCALARS, Left, Place, Places, Reads, Root, places_of
 from autograph.runtime.layouts.static_values import StaticLeaf
 from autograph.runtime.signatures.signature import CallSignature
 from autograph.runtime.tracing.recording import LOCAL
@@ -51,7 +52,8 @@ class Captures:
         self._tracing = threading.Condition()
         self._tracers: list[int] = []  # the threads that trace the function now
         self._written: dict[int, Any] = {}
-        self._left_out: frozenset[Place] = frozenset()
+        self._counts = itertools.count()
+        self._lefts: dict[Any, Left] = {}
         self.refresh()
 
     @contextlib.contextmanager
@@ -66,7 +68,7 @@ class Captures:
         before = self._places(signature)
         try:
             yield
-            self._leave_out(before, self._places(signature))
+            self._leave(before, self._places(signature))
         finally:
             outer |= LOCAL.written
             LOCAL.written, (LOCAL.outside, LOCAL.roots) = outer, around
@@ -101,7 +103,7 @@ class Captures:
 
     def refresh(self) -> Any:
         """Look again at everything, and return the key."""
-        reads = Reads(self._readers, self._roots, self._left_out, frozenset(self._written))
+        reads = Reads(self._readers, self._roots, dict(self._lefts), frozenset(self._written))
         self.check, self.changed = reads.check, reads.changed
         self.key, self.leaves, self.is_empty = reads.key, reads.leaves, reads.is_empty
         self.linked = reads.linked
@@ -115,7 +117,7 @@ class Captures:
         reads = Reads(
             Readers(self._readers),
             lambda readers: _with_names(roots, readers),
-            self._left_out,
+            dict(self._lefts),
             frozenset(self._written),
         )
         return None if reads.is_empty else reads
@@ -132,20 +134,22 @@ class Captures:
         )
         yield from _named(readers)
 
-    def _places(self, signature: CallSignature) -> dict[Any, tuple[Any, Place]]:
+    def _places(self, signature: CallSignature) -> Places:
         """What the trace could assign, as it is now."""
-        found = places_of(self._readers, self._roots, self._left_out)
+        found = dict(places_of(self._readers, self._roots, {}))
         if roots := _objects(signature):
-            found |= places_of(Readers(self._readers), lambda readers: _with_names(roots, readers), self._left_out)
+            found |= places_of(Readers(self._readers), lambda readers: _with_names(roots, readers), {})
         return found
 
-    def _leave_out(self, before: dict[Any, tuple[Any, Place]], after: dict[Any, tuple[Any, Place]]) -> None:
-        """Look no longer at what has been assigned between the two, by an assignment in the code."""
-        nothing = (_MISSING, ())
-        changed = {place for key, (value, place) in after.items() if before.get(key, nothing)[0] is not value}
-        assigned = {place for place in changed if self._is_assigned(place)}
-        if assigned:
-            self._left_out |= assigned
+    def _leave(self, before: Places, after: Places) -> None:
+        """Take what the code of a trace has assigned between the two for what it leaves there."""
+        for name, held in after.items():
+            began = before.get(name)
+            if (began is None or began.value is not held.value) and self._is_assigned(held.place):
+                last = self._lefts.get(name)
+                went_on = last is not None and began is not None and began.key == last.key
+                count = last.count if last is not None and went_on else next(self._counts)
+                self._lefts[name] = Left(held.key, held.owner, count)
 
     def _is_assigned(self, place: Place) -> bool:
         kind, name = place
@@ -156,7 +160,6 @@ class Captures:
         )
 
 
-_MISSING = object()
 _HOLD_NOTHING = SCALARS | {set, frozenset, slice, range}
 
 

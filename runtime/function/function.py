@@ -488,6 +488,7 @@ class Function(Made, Generic[P, R]):
             if captures.changed() or (entry.changed is not None and entry.changed()):
                 # What the trace changed it would change again, were it as it was before: that is no call of this program.
                 self._captured = captures.refresh()
+                self.forget_blocks()  # they are guarded by what was there before
             settled = signature.reading(self._captured)
             reads = captures.of_arguments(settled)
             entry.changed = None if reads is None else reads.changed

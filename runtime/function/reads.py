@@ -17,7 +17,8 @@ import operator
 import sys
 import types
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -48,6 +49,43 @@ _PLAIN_LOOKUP: Any = object.__getattribute__
 Place = tuple[Any, ...]
 
 
+@dataclass(frozen=True)
+class Held:
+    """What a variable or an attribute held when it was looked at.
+
+    Attributes:
+      value: that.
+      place: what assigns it: the namespace or class, and the name.
+      key: what the value, and what it leads to, is told apart by.
+      owner: a weak reference to the object whose attribute it is; None for a variable.
+    """
+
+    value: Any
+    place: Place
+    key: tuple[Any, ...]
+    owner: Any = None
+
+
+@dataclass(frozen=True)
+class Left:
+    """What a trace has assigned to a variable or an attribute, and how often one began with something else there.
+
+    What a trace finds as the last one left it, it has in common with that one: both are programs of calls that begin there.
+    """
+
+    key: tuple[Any, ...]
+    owner: Any
+    count: int
+
+    def is_of(self, owner: Any) -> bool:
+        """Whether it is this object's attribute, and not that of one which had the same identity."""
+        return self.owner is None or self.owner() is owner
+
+
+Places = Mapping[Any, Held]
+Lefts = Mapping[Any, Left]
+
+
 class Root:
     """Where a walk begins.
 
@@ -55,7 +93,7 @@ class Root:
       label: what messages call it.
       source: an expression for it, of names in ``environment``.
       is_known: whether which object it is need not be compared.
-      place: what it is told apart by among the places that may be left out.
+      place: where it is assigned.
     """
 
     def __init__(
@@ -77,7 +115,6 @@ class Reads:
     Attributes:
       key: what it is told apart by; equal for what needs no new trace.
       leaves: by label, each value as part of a signature.
-      places: by place, what each attribute or variable held; to be asked for with `places_of` while a trace runs.
       linked: the objects of other libraries that hold variables.
       changed: whether something is not as it was. Asked at every call.
       check: what asks that, which may stand in a function.
@@ -87,11 +124,11 @@ class Reads:
         self,
         readers: Readers,
         roots: Callable[[Readers], Iterable[Root]],
-        left_out: frozenset[Place] = frozenset(),
+        lefts: Lefts,
         written: frozenset[int] = frozenset(),
     ) -> None:
-        walk = _walk_all(readers, roots, left_out, written)
-        self.key = self_key = tuple(walk.key)
+        walk = _walk_all(readers, roots, lefts, written)
+        self.key = self_key = walk.settled_key()
         self.leaves = walk.leaves
         self.linked = walk.linked
         self.is_empty = not walk.key and not walk.linked
@@ -100,22 +137,20 @@ class Reads:
             self.check = Check(lines, walk.environment)
         else:
             again = weakref.WeakMethod(roots) if isinstance(roots, types.MethodType) else lambda: roots
-            self.check = Check.calling(lambda: tuple(_walk_all(readers, again(), left_out, written).key) != self_key)
+            self.check = Check.calling(lambda: _walk_all(readers, again(), lefts, written).settled_key() != self_key)
         self.changed = self.check.changed
 
 
-def places_of(
-    readers: Readers, roots: Callable[[Readers], Iterable[Root]], left_out: frozenset[Place]
-) -> dict[Any, tuple[Any, Place]]:
-    """What each attribute and variable holds that is read through the roots, and how it is left out."""
-    return _walk_all(readers, roots, left_out, frozenset()).places
+def places_of(readers: Readers, roots: Callable[[Readers], Iterable[Root]], lefts: Lefts) -> Places:
+    """What each attribute and variable holds that is read through the roots."""
+    return _walk_all(readers, roots, lefts, frozenset()).places
 
 
-def _walk_all(readers: Readers, roots: Any, left_out: frozenset[Place], written: frozenset[int]) -> _Walk:
+def _walk_all(readers: Readers, roots: Any, lefts: Lefts, written: frozenset[int]) -> _Walk:
     """A walk that found no more readers than were known when it began."""
     while True:
         count = len(readers)
-        walk = _Walk(readers, left_out, written)
+        walk = _Walk(readers, lefts, written)
         for root in roots(readers):
             walk.begin(root)
         if len(readers) == count:
@@ -125,17 +160,18 @@ def _walk_all(readers: Readers, roots: Any, left_out: frozenset[Place], written:
 class _Walk:
     """One way through all that is read.
 
-    Attributes: key, leaves, places (see `Reads`), environment (of the `lines`).
+    Attributes: key, leaves (see `Reads`), places (what each attribute and variable held), environment (of the `lines`).
     """
 
-    def __init__(self, readers: Readers, left_out: frozenset[Place], written: frozenset[int]) -> None:
-        self._readers, self._left_out, self._written = readers, left_out, written
+    def __init__(self, readers: Readers, lefts: Lefts, written: frozenset[int]) -> None:
+        self._readers, self._lefts, self._written = readers, lefts, written
         self._names, self._reads_all = readers.attributes, readers.reads_all
         self.environment: dict[str, Any] = {"differ": _differ, "is_not": operator.is_not}
         self.key: list[Any] = []
         self.leaves: dict[str, StaticLeaf] = {}
         self.linked: list[Any] = []
-        self.places: dict[Any, tuple[Any, Place]] = {}
+        self.places: dict[Any, Held] = {}
+        self._as_left: list[tuple[int, int, int]] = []
         self._lines: list[str] = []
         self._tests: list[str] = []
         self._seen: dict[int, str] = {}
@@ -149,12 +185,12 @@ class _Walk:
 
     def begin(self, root: Root) -> None:
         """Walk on from a root."""
-        if root.place in self._left_out:
+        if root.place and self._readers.only_counts(root.label, root.value):
             return
         self.environment |= root.environment
         if root.place:
-            self.places[root.place] = root.value, root.place
-        if not root.is_known:
+            self._held(root.place, root.place, None, root.value, root.source, root.label, True)
+        elif not root.is_known:
             self._visit(root.value, root.source, root.label, True)
         elif not isinstance(root.value, jax.core.Tracer):
             if may_hold_variables(root.value):
@@ -162,6 +198,16 @@ class _Walk:
             self._parts(root.value, root.source, root.label)
         while self._later:
             self._visit(*self._later.pop())
+
+    def settled_key(self) -> tuple[Any, ...]:
+        """The key, in which what traces have left is the same whichever of them left it."""
+        settled: list[Any] = []
+        at = 0
+        for start, stop, count in sorted(self._as_left, key=lambda span: (span[0], -span[1])):
+            if start >= at:  # not within one that is
+                settled += [*self.key[at:start], ("left", count)]
+                at = stop
+        return tuple(settled + self.key[at:])
 
     def lines(self) -> list[str]:
         """Statements that return True where something has changed."""
@@ -315,11 +361,21 @@ class _Walk:
             self._attribute(value, name, attributes[name], place, label)
 
     def _attribute(self, owner: Any, name: str, value: Any, source: str, label: str) -> None:
-        place = (owner if isinstance(owner, type) else type(owner), name)
-        if place in self._left_out:
-            return
-        self.places[id(owner), name] = value, place
-        self._visit(value, source, f"{label}.{name}")
+        if not self._readers.only_counts(name, value):
+            place = (owner if isinstance(owner, type) else type(owner), name)
+            self._held((id(owner), name), place, owner, value, source, f"{label}.{name}")
+
+    def _held(
+        self, name: Any, place: Place, owner: Any, value: Any, source: str, label: str, is_root: bool = False
+    ) -> None:
+        """Take in what a variable or an attribute holds; it is one with all that traces have left there."""
+        start = len(self.key)
+        self._visit(value, source, label, is_root)
+        key = tuple(self.key[start:])
+        self.places[name] = Held(value, place, key, None if owner is None else weak_reference(owner))
+        left = self._lefts.get(name)
+        if left is not None and left.key == key and left.is_of(owner):
+            self._as_left.append((start, len(self.key), left.count))
 
     # Containers.
 
