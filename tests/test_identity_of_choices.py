@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import jax
 import jax.numpy as jnp
 import pytest
@@ -143,3 +145,116 @@ def test_what_nothing_tells_is_refused():
         ag.StagingError, match=r"test_identity_of_choices.py:\d+.*\n.*whether two lists, dicts or objects are one"
     ):
         ag.function(turns)(jnp.float32(1))
+
+
+@dataclasses.dataclass(frozen=True)
+class Point:
+    at: float
+    name: str = "point"
+
+
+def of_frozen_objects(x):
+    a, b = Point(x), Point(x)
+    p = a if x > 0 else b
+    return (1 if p is a else 0) + (10 if p is b else 0)
+
+
+def of_the_best_frozen_object(x):
+    points = [Point(1.0), Point(2.0), Point(3.0)]
+    best = points[0]
+    for point in points[1:]:
+        if point.at * x > best.at * x:
+            best = point
+    return sum(10**k for k, point in enumerate(points) if point is best)
+
+
+def opened():
+    return "open"
+
+
+def of_strings_that_a_call_gives(x):
+    state = "open" if x > 0 else "closed"
+    return (1 if state is opened() else 0) + (10 if opened() is state else 0)
+
+
+def chained(x):
+    p = q = None
+    if x > 0:
+        p = x
+    return 1 if p is q is None else 0
+
+
+def none_on_the_left(x):
+    p = None
+    if x > 0:
+        p = x
+    return 1 if None is p else 0
+
+
+def of_truths(x):
+    wanted = True
+    found = bool(x > 0)
+    return (1 if found is wanted else 0) + (10 if (x > 5) is (x > -5) else 0)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        *(of_frozen_objects, of_the_best_frozen_object, of_strings_that_a_call_gives),
+        *(chained, none_on_the_left, of_truths),
+    ],
+)
+def test_identities_as_in_python(program):
+    test_as_in_python(program)
+
+
+def of_tuples(x):
+    a, b = (x, 1.0), (x, 1.0)
+    p = a if x > 0 else b
+    return 1 if p is a else 0
+
+
+def of_tuples_of_constants(x):
+    a, b = (1, 2), (3, 4)
+    p = a if x > 0 else b
+    return 1 if p is a else 0
+
+
+def of_arrays(x):
+    a, b = x * 1, x * 2
+    p = a if x > 0 else b
+    return 1 if p is a else 0
+
+
+def of_a_number_and_a_constant(x):
+    first = 2.0
+    p = first if x > 0 else 3.0
+    return 1 if p is first else 0
+
+
+def after_a_loop_of_numbers(x):
+    best = x
+    for k in range(3):
+        if x < k:
+            best = best + 1
+    return 1 if best is x else 0
+
+
+def of_one_list_of_traced_length(x):
+    n, items = 0, []
+    while n < x:
+        items.append(Point(n * 1.0))
+        n += 1
+    return 1 if items[0] is items[n - 2] else 0
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        *(of_tuples, of_tuples_of_constants, of_arrays, of_a_number_and_a_constant, after_a_loop_of_numbers),
+        of_one_list_of_traced_length,
+    ],
+)
+def test_identities_that_nothing_tells(program):
+    with pytest.raises(ag.StagingError, match=r"test_identity_of_choices\.py:\d+.*\n.*This asks whether two"):
+        ag.function(program)(jnp.float32(2.0))

@@ -17,8 +17,9 @@ def is_static_test(node: gast.AST) -> bool:
     if isinstance(node, gast.Constant):
         return True
     if isinstance(node, gast.Compare):
+        sides = [node.left, *node.comparators]
         is_identity = all(isinstance(op, gast.Is | gast.IsNot) for op in node.ops)
-        return is_identity and not is_singleton_test(node) and not is_identity_test(node)
+        return is_identity and all(map(_is_of_a_type, sides[:-1], sides[1:]))
     if isinstance(node, gast.UnaryOp) and isinstance(node.op, gast.Not):
         return is_static_test(node.operand)
     if isinstance(node, gast.BoolOp):
@@ -38,9 +39,15 @@ def is_singleton_test(node: gast.AST) -> bool:
 
 
 def is_identity_test(node: gast.AST) -> bool:
-    """Whether this compares two values by identity, of which either may be one of several constants."""
-    if not (isinstance(node, gast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], gast.Is | gast.IsNot)):
-        return False
-    return all(
-        isinstance(side, gast.Name | gast.Attribute | gast.Subscript) for side in (node.left, node.comparators[0])
+    """Whether this compares two values by identity: only run time may know the answer."""
+    is_identity = len(node.ops) == 1 and isinstance(node.ops[0], gast.Is | gast.IsNot)
+    return is_identity and not _is_of_a_type(node.left, node.comparators[0])
+
+
+def _is_of_a_type(*sides: gast.AST) -> bool:
+    """Whether one of two sides is the type of a value."""
+    return any(
+        (isinstance(side, gast.Call) and isinstance(side.func, gast.Name) and side.func.id == "type")
+        or (isinstance(side, gast.Attribute) and side.attr == "__class__")
+        for side in sides
     )

@@ -207,7 +207,10 @@ def as_staged(iterable: Any, backend: Backend, force: bool = False) -> StagedIte
         if held.kind.is_mutable:  # each is an element of the list as it is then
             return StagedIterable(held.length, (), lambda index, _: iterable.element(index), limit=held.capacity)
         return StagedIterable(
-            held.length, held.buffers, lambda index, slices: held.kind.build(slices), limit=held.capacity
+            held.length,
+            held.buffers,
+            lambda index, slices: iterable.seen(held.kind.build(slices), index, index),
+            limit=held.capacity,
         )
     if is_open_array(iterable):
         rows = iterable.values

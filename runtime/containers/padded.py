@@ -39,13 +39,14 @@ _NUMBERS = (bool, int, float, complex)
 class Kind:
     """What every element of a list is like: how it is put together, and its leaves that are no arrays.
 
-    Attributes: is_mutable (whether a list, dict or object is in it, that can be written to).
+    Attributes: is_mutable (whether a list, dict or object is in it, that can be written to), holds_objects (whether any is).
     """
 
     def __init__(self, layout: Layout, statics: tuple[Any, ...]) -> None:
         self.layout = layout
         self.statics = statics
         self.is_mutable = _is_mutable(layout)
+        self.holds_objects = _holds_objects(layout)
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -63,8 +64,8 @@ class Kind:
 
     @property
     def is_watched(self) -> bool:
-        """Whether writes to an element are to be seen: while a program is traced."""
-        return self.is_mutable and not JOINT.staging.is_plain(JOINT.staging.place())
+        """Whether it matters which element one is, to a write or to ``is``: while a program is traced."""
+        return self.holds_objects and not JOINT.staging.is_plain(JOINT.staging.place())
 
     @property
     def is_array(self) -> bool:
@@ -95,6 +96,11 @@ def _is_mutable(layout: Layout) -> bool:
         return not is_frozen_kind(layout.kind) or any(map(_is_mutable, layout.parts))
     is_own = isinstance(layout, Tree) and layout.kind in (list, dict)
     return is_own or any(map(_is_mutable, layout.parts))
+
+
+def _holds_objects(layout: Layout) -> bool:
+    is_own = isinstance(layout, Object) or (isinstance(layout, Tree) and layout.kind in (list, dict))
+    return is_own or any(map(_holds_objects, layout.parts))
 
 
 class _Array:

@@ -21,7 +21,6 @@ from typing import Any, Protocol
 
 from autograph.runtime.containers.parts import Path, parts_of
 from autograph.runtime.errors import StagingError
-from autograph.runtime.layouts.objects import is_frozen
 from autograph.runtime.layouts.optional import Optional, held_in
 from autograph.runtime.tracing.locations import user_location
 
@@ -288,7 +287,7 @@ def _marked_parts(element: Any) -> Iterator[tuple[ElementMark, Any]]:
         kind = (dict, *sorted(map(repr, root)))
     elif isinstance(root, tuple):
         kind = (type(root), len(root))
-    return ((ElementMark(kind, path), part) for path, part in parts_of(element).items() if not is_frozen(part))
+    return ((ElementMark(kind, path), part) for path, part in parts_of(element).items())
 
 
 def refused_write(line: str) -> StagingError:

@@ -22,7 +22,7 @@ from autograph.runtime.heap.elements import Elements, element_marks, refused_wri
 from autograph.runtime.heap.journal import Journal
 from autograph.runtime.heap.reach import CONTAINERS, contents, same
 from autograph.runtime.heap.unknown import holds_unknown, is_unknown
-from autograph.runtime.layouts.objects import is_frozen, is_plain_object
+from autograph.runtime.layouts.objects import is_plain_object
 from autograph.runtime.tracing.locations import user_location
 
 Marks = frozenset[Hashable]
@@ -169,8 +169,7 @@ class Identities:
           same_as: what it stands for.
           check: is called before each write to it.
         """
-        if not is_frozen(part):
-            self._known[id(part)] = _Known(part, dict(when), where, same_as, _held_by(part), check)
+        self._known[id(part)] = _Known(part, dict(when), where, same_as, _held_by(part), check)
 
     def set_apart(self, one: int, other: int) -> None:
         """Note that two containers, though each may be the same third, are never one."""

@@ -6,7 +6,9 @@ from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
+import jax
 import jax.numpy as jnp
+import numpy as np
 
 from autograph.backends.base import Backend
 from autograph.runtime.containers.iterables import UNROLLED_AT_MOST
@@ -19,8 +21,10 @@ from autograph.runtime.heap.places import AttributePlace, ContentsPlace
 from autograph.runtime.heap.reach import CONTAINERS, contents
 from autograph.runtime.heap.unknown import can_be_of_unknown_length, is_unknown
 from autograph.runtime.layouts.objects import attributes_of
-from autograph.runtime.layouts.statement_variables import Snapshot, has_contents
+from autograph.runtime.layouts.statement_variables import Snapshot, has_contents, holds_traced
 from autograph.runtime.tracing.locations import user_location, warn
+
+_NUMBERS = (jax.Array, np.ndarray, np.generic, bool, int, float, complex)
 
 
 class AliasedWrites(InTrace):
@@ -60,7 +64,24 @@ class AliasedWrites(InTrace):
                 f"{user_location()}\n  This asks whether two lists, dicts or objects are one. The statement at {where} chose one of them, "
                 "and which one is known only at run time.\n  Compare what they hold, or choose a number and compare that."
             )
+        if found is False and self._may_be_one(one, other):
+            what = "tuples" if isinstance(one, tuple) else "numbers or arrays"
+            raise StagingError(
+                f"{user_location()}\n  This asks whether two {what} are one object. A traced condition or a staged loop hands on what they "
+                "hold, and not which one it was.\n  Compare what they hold, by == or jnp.array_equal."
+            )
         return found
+
+    def _may_be_one(self, one: Any, other: Any) -> bool:
+        """Whether two values, neither of them an object, may be one in Python, one having been handed on by a staged statement."""
+        if isinstance(one, tuple):
+            return (
+                type(one) is type(other) and 0 < len(one) == len(other) and (holds_traced(one) or holds_traced(other))
+            )
+        is_traced = self._backend.is_traced(one) or self._backend.is_traced(other)
+        return (
+            is_traced and all(isinstance(each, _NUMBERS) for each in (one, other)) and np.shape(one) == np.shape(other)
+        )
 
     def begin(self, part: Any) -> list[Alias]:
         """What may be one with a container that is about to be written."""

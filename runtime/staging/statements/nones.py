@@ -92,7 +92,15 @@ class Nones(InTrace):
         if isinstance(one, Optional) or isinstance(other, Optional):
             return self._is_optional(one, other)
         found = is_identical(one, other)
-        return self.are_one(one, other) if found is False else found
+        if found is not False:
+            return found
+        if self._is_truth(one) and self._is_truth(other):  # a traced bool stands for Python's, of which there are two
+            return one == other
+        return self.are_one(one, other)
+
+    def _is_truth(self, value: Any) -> bool:
+        is_traced = self.backend.is_traced(value) and getattr(value, "dtype", None) == np.bool_
+        return (is_traced and value.shape == ()) or type(value) is bool
 
     def _is_optional(self, one: Any, other: Any) -> Any:
         """``one is other`` where either may be None: both are None, or neither is and what they hold is one."""
