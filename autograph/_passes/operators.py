@@ -39,6 +39,27 @@ _COMPARISONS: Mapping[type, tuple[str, tuple[str, ...]]] = MappingProxyType(
 _UNARY: Mapping[type, tuple[str, str]] = MappingProxyType(
     {gast.USub: ("-", "neg"), gast.UAdd: ("+", "pos"), gast.Invert: ("~", "invert")}
 )
+_OF_BITS = (gast.BitAnd, gast.BitOr, gast.BitXor, gast.MatMult)  # of truth values they are truth values in Python, too
+# What gives a truth value, in the user's code and in what the passes before this have made of it.
+_TRUTHS = frozenset(
+    [
+        "bool",
+        "any",
+        "all",
+        "isinstance",
+        "issubclass",
+        "hasattr",
+        "callable",
+        "and_",
+        "or_",
+        "not_",
+        "is_",
+        "is_none",
+        "is_bool",
+        "contains",
+        "equals",
+    ]
+)
 # Of those that work in place, what lists, deques, sets and dicts have.
 _OF_CONTAINERS = (gast.Add, gast.Mult, gast.BitOr, gast.BitAnd, gast.Sub, gast.BitXor)
 
@@ -70,6 +91,7 @@ class LowerOperators(gast.NodeTransformer):
         self.context = context
         self.shared: set[str] = set()
         self.displays: set[str] = set()
+        self.truths: set[str] = set()
 
     def __call__(self, node: gast.AST) -> gast.AST:
         parts = list(gast.walk(node))
@@ -80,7 +102,9 @@ class LowerOperators(gast.NodeTransformer):
         self.displays = {
             target.id for target, value in bindings if isinstance(target, gast.Name) and _is_display(value)
         }
-        if self.context.special_methods or any(map(self._may_be_of_containers, parts)):
+        self.truths = self._bound_to_truths(bindings)
+        asked = (self._may_be_of_containers, self._counts_truths)
+        if self.context.special_methods or any(ask(part) for part in parts for ask in asked):
             return self.visit(node)
         for part in parts if self.shared else ():
             self._rewrite_augmented(part)
@@ -113,9 +137,10 @@ class LowerOperators(gast.NodeTransformer):
     visit_AsyncFunctionDef = visit_FunctionDef
 
     def visit_BinOp(self, node: gast.AST) -> gast.AST:
+        counts = self._counts_truths(node)
         self.generic_visit(node)
         symbol, name = _BINARY[type(node.op)]
-        if not self._has(name, f"r{name}"):
+        if not counts and not self._has(name, f"r{name}"):
             return node
         return self._operation(symbol, node, node.left, node.right)
 
@@ -128,11 +153,12 @@ class LowerOperators(gast.NodeTransformer):
         return self._operation(symbol, node, node.left, *node.comparators) if is_operation else node
 
     def visit_UnaryOp(self, node: gast.AST) -> gast.AST:
+        counts = self._counts_truths(node)
         self.generic_visit(node)
         if type(node.op) not in _UNARY:
             return node
         symbol, name = _UNARY[type(node.op)]
-        return self._operation(symbol, node, node.operand) if self._has(name) else node
+        return self._operation(symbol, node, node.operand) if counts or self._has(name) else node
 
     def visit_AugAssign(self, node: gast.AST) -> gast.AST:
         self.generic_visit(node)
@@ -142,7 +168,7 @@ class LowerOperators(gast.NodeTransformer):
         symbol, name = _BINARY[type(node.op)]
         if not isinstance(node.target, gast.Name):
             return node
-        extends = node.target.id in self.shared and _may_extend(node)
+        extends = (node.target.id in self.shared and _may_extend(node)) or self._counts_truths(node)
         if not extends and not self._has(name, f"r{name}", f"i{name}"):
             return node
         new = self._operation(f"{symbol}=", node.value, load(node.target.id), node.value)
@@ -170,6 +196,48 @@ class LowerOperators(gast.NodeTransformer):
             return not any(_is_number(side, self.context.is_plain_call) for side in sides)
         return any(_is_display(side) or (isinstance(side, gast.Name) and side.id in self.displays) for side in sides)
 
+    def _counts_truths(self, node: gast.AST) -> bool:
+        """Whether this may be arithmetic with nothing but truth values."""
+        if isinstance(node, gast.UnaryOp):
+            return isinstance(node.op, gast.USub | gast.UAdd) and self._may_be_truth(node.operand)
+        if isinstance(node, gast.AugAssign):
+            sides = [node.target, node.value]
+        elif isinstance(node, gast.BinOp):
+            sides = [node.left, node.right]
+        else:
+            return False
+        return not isinstance(node.op, _OF_BITS) and all(map(self._may_be_truth, sides))
+
+    def _may_be_truth(self, node: gast.AST) -> bool:
+        if isinstance(node, gast.Call):
+            called = node.func
+            if isinstance(called, gast.Call) and len(called.args) == 1:  # `ag__.call(bool)(…)`
+                called = called.args[0]
+            return (isinstance(called, gast.Name) and called.id in _TRUTHS) or (
+                isinstance(called, gast.Attribute)
+                and isinstance(called.value, gast.Name)
+                and called.value.id == self.context.operators
+                and (called.attr in _TRUTHS or (called.attr == "if_exp" and any(map(self._gives_truth, node.args[1:]))))
+            )
+        if isinstance(node, gast.Name):
+            return node.id in self.truths
+        is_not = isinstance(node, gast.UnaryOp) and isinstance(node.op, gast.Not)
+        return is_not or isinstance(node, gast.Compare | gast.BoolOp) or _is_truth_constant(node)
+
+    def _gives_truth(self, node: gast.AST) -> bool:
+        return isinstance(node, gast.Lambda) and self._may_be_truth(node.body)
+
+    def _bound_to_truths(self, bindings: Collection[tuple[gast.AST, gast.AST]]) -> set[str]:
+        """The names that may be bound to truth values, as far as expressions tell."""
+        self.truths = set()
+        while True:
+            found = {
+                target.id for target, value in bindings if isinstance(target, gast.Name) and self._may_be_truth(value)
+            }
+            if found == self.truths:
+                return found
+            self.truths = found
+
     def _has(self, *names: str) -> bool:
         return any(f"__{name}__" in self.context.special_methods for name in names)
 
@@ -177,6 +245,10 @@ class LowerOperators(gast.NodeTransformer):
         if all(isinstance(operand, gast.Constant) for operand in operands):
             return like
         return placed(self.context.call("operate", constant(symbol), *operands), like)
+
+
+def _is_truth_constant(node: gast.AST) -> bool:
+    return isinstance(node, gast.Constant) and isinstance(node.value, bool)
 
 
 def _compares(node: gast.AST) -> bool:

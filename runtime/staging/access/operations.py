@@ -63,6 +63,7 @@ _UNARY: Mapping[str, tuple[str, Callable[..., Any]]] = types.MappingProxyType(
 _IN_PLACE: Mapping[str, Callable[[Any, Any], Any]] = types.MappingProxyType(
     {f"{symbol}=": getattr(operator, f"i{name}") for symbol, (name, _) in _OPERATIONS.items()}
 )
+_COUNTING = frozenset(["+", "-", "*", "/", "//", "%", "**", "<<", ">>"])
 _ITSELF = object()
 # What answers an operand that it does not know with NotImplemented, as written; sequences do not always.
 _ARITHMETIC = (bool, int, float, complex, np.generic, np.ndarray, jax.Array)
@@ -109,6 +110,8 @@ class Operations(InTrace):
 
     def operate(self, symbol: str, *operands: Any) -> Any:
         """``a + b``, ``-a``, ``a < b`` and their like: ``operate("+", a, b)``."""
+        if symbol in _COUNTING and all(map(self._is_truth, operands)) and any(map(self.backend.is_traced, operands)):
+            operands = tuple(operand * 1 for operand in operands)
         if len(operands) == 1:
             name, plain = _UNARY[symbol]
             method = user_method(type(operands[0]), name)
@@ -119,6 +122,11 @@ class Operations(InTrace):
             return self._compared(symbol, *operands)
         name, plain = _OPERATIONS[symbol]
         return self._dispatched(symbol, f"__{name}__", f"__r{name}__", plain, *operands)
+
+    def _is_truth(self, value: Any) -> bool:
+        """Whether this is a bool, which is a number in Python: a traced one counts as Python's."""
+        is_traced = self.backend.is_traced(value) and getattr(value, "dtype", None) == np.bool_
+        return type(value) is bool or (is_traced and value.shape == ())
 
     def in_place(self, symbol: str, target: Any, value: Any) -> Any:
         """What ``target += value`` binds."""
