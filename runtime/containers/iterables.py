@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 
 from autograph.backends.base import Backend, LeafType
+from autograph.runtime.containers.iterators import Iterated
 from autograph.runtime.containers.padded_arrays import is_open_array
 from autograph.runtime.containers.traced_lists import TracedList, is_array_list, is_traced_list
 from autograph.runtime.errors import StagingError
@@ -175,21 +176,43 @@ def to_be_staged(iterable: range | StagedRange) -> StagedRange:
     return StagedRange(iterable.start, iterable.stop, iterable.step)
 
 
-@dataclass(frozen=True)
-class StagedItems:
-    """`enumerate`, `zip` or `reversed` of what stages: iterated in Python outside a loop that can stage it."""
+class StagedItems(Iterated):
+    """Such an iterator over what stages.
 
-    parts: tuple[Any, ...]
-    kind: str
-    start: Any = 0
+    Attributes:
+      parts: what it iterates over.
+      start: the first number of `enumerate`.
+    """
 
-    def __iter__(self) -> Any:
+    def __init__(self, parts: tuple[Any, ...], kind: str, start: Any = 0) -> None:
         makers: dict[str, Callable[[], Any]] = {
-            "zip": lambda: builtins.zip(*self.parts, strict=False),
-            "enumerate": lambda: builtins.enumerate(self.parts[0], self.start),
-            "reversed": lambda: builtins.reversed(self.parts[0]),
+            "zip": lambda: builtins.zip(*parts, strict=False),
+            "enumerate": lambda: builtins.enumerate(parts[0], start),
+            "reversed": lambda: builtins.reversed(parts[0]),
+            "filter": lambda: builtins.iter(parts[0]),
         }
-        return makers[self.kind]()
+        super().__init__(kind, makers[kind])
+        self.parts, self.start = parts, start
+
+    def use_up(self, may_be_left: bool) -> None:
+        super().use_up(may_be_left)
+        for part in self.parts:
+            if isinstance(part, Iterated):  # of which the others may be shorter
+                part.use_up(may_be_left or len(self.parts) > 1)
+
+    def as_list(self) -> Any:
+        """The items, if they are those of a list; it has used them then. None else."""
+        (first, *rest) = self.parts
+        if rest or self.kind == "enumerate" or not self.is_fresh or not isinstance(first, TracedList):
+            return None
+        self.use_up(False)
+        return first.as_list()[::-1] if self.kind == "reversed" else first.as_list()
+
+
+def listed(iterable: Any) -> Any:
+    """``iterable``, or the list whose items it has, which are used then."""
+    found = iterable.as_list() if isinstance(iterable, StagedItems) else None
+    return iterable if found is None else found
 
 
 def as_staged(iterable: Any, backend: Backend, force: bool = False) -> StagedIterable | None:
@@ -200,7 +223,7 @@ def as_staged(iterable: Any, backend: Backend, force: bool = False) -> StagedIte
     if isinstance(iterable, StagedRange):
         return _staged_range(iterable, backend, force)
     if isinstance(iterable, StagedItems):
-        return _staged_items(iterable, backend)
+        return _staged_items(iterable, backend) if iterable.is_fresh else None
     if is_traced_list(iterable) or (is_array_list(iterable) and len(iterable) > UNROLLED_AT_MOST):
         iterable.note_read()
         held = iterable.contents()
@@ -256,6 +279,8 @@ def _staged_items(iterable: StagedItems, backend: Backend) -> StagedIterable | N
     if any(part is None for part in parts):
         return None
     staged = [part for part in parts if part is not None]
+    if iterable.kind == "filter":
+        return staged[0]
     if iterable.kind == "reversed":
         if isinstance(iterable.parts[0], TracedList):
             return as_staged(iterable.parts[0].as_list()[::-1], backend)

@@ -14,8 +14,11 @@ import jax
 import numpy as np
 
 from autograph.runtime.containers.iterables import StagedRange
+from autograph.runtime.containers.iterators import Iterated
 from autograph.runtime.staging.statements.generators import Generators
 
+# Those that nothing is derived from.
+_OTHERS = tuple(made for made in vars(itertools).values() if isinstance(made, type) and hasattr(made, "__next__"))
 _ROWS = (list, tuple, range, np.ndarray, jax.Array, StagedRange)
 _BOUNDS = "Stop argument for islice() must be None or an integer: 0 <= x <= sys.maxsize."
 
@@ -49,7 +52,7 @@ class DerivedGenerators:
 
     def overloads(self) -> Mapping[Any, Callable[..., Any]]:
         """For each such function, one that takes a generator apart."""
-        return {
+        derived = {
             builtins.enumerate: self._enumerate,
             builtins.zip: self._zip,
             builtins.map: self._map,
@@ -64,6 +67,18 @@ class DerivedGenerators:
             itertools.chain: self._chain,
             itertools.count: self._count,
         }
+        others = {made: made for made in _OTHERS if made not in derived}
+        return {plain: self._known(plain.__name__, overload) for plain, overload in {**others, **derived}.items()}
+
+    def _known(self, kind: str, overload: Callable[..., Any]) -> Callable[..., Any]:
+        """The overload, such that an iterator of Python's that it gives knows where it is advanced."""
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            found = overload(*args, **kwargs)
+            is_plain = type(found).__module__ == "itertools" and not self.generators.backend.is_eager()
+            return Iterated(kind, lambda: found) if is_plain else found
+
+        return call
 
     def _enumerate(self, iterable: Any, start: Any = 0) -> Any:
         if self.generators.source_of(iterable) is None:

@@ -8,6 +8,7 @@ import contextlib
 import functools
 import itertools
 import operator
+import types
 from collections.abc import Callable, Iterable, KeysView, Mapping
 from typing import Any
 
@@ -21,9 +22,11 @@ from autograph.runtime.containers.iterables import (
     StagedRange,
     can_stage,
     is_symbolic_size,
+    listed,
     make_range,
     to_be_staged,
 )
+from autograph.runtime.containers.iterators import Iterated
 from autograph.runtime.containers.orderings import Orderings, all_scalars_some_traced, better_of, nan_never_better
 from autograph.runtime.containers.padded_arrays import PaddedArray, is_open_array
 from autograph.runtime.containers.traced_deques import TracedDeque
@@ -182,7 +185,7 @@ class Builtins(InTrace):
     def _iter(self, *args: Any) -> Any:
         """``iter``; of a dataset, an iterator that the program begins anew on each execution."""
         staged = getattr(type(args[0]), "staged_iter", None) if len(args) == 1 and self.backend.is_tracing() else None
-        return iter(*args) if staged is None else staged(*args)
+        return self._iterated("iter", iter(*args)) if staged is None else staged(*args)
 
     def _next(self, *args: Any) -> Any:
         if args and (each := self.reductions.each_of(args[0], may_leave=True)) is not None:
@@ -212,7 +215,7 @@ class Builtins(InTrace):
             return iterable.over(self._enumerate(iterable.iterable, start))
         if can_stage(iterable, self.backend):
             return StagedItems((iterable,), "enumerate", start)
-        return enumerate(iterable, start)
+        return self._iterated("enumerate", iter(enumerate(iterable, start)))
 
     def _zip(self, *iterables: Any, strict: bool = False) -> Any:
         if builtins.any(isinstance(iterable, Progress) for iterable in iterables) and is_in_program():
@@ -223,15 +226,19 @@ class Builtins(InTrace):
             lengths = {iterable.shape[0] for iterable in iterables if hasattr(iterable, "shape")}
             if not (strict and len(lengths) > 1):
                 return StagedItems(iterables, "zip")
-        return zip(*iterables, strict=strict)
+        return self._iterated("zip", zip(*iterables, strict=strict))
 
     def _reversed(self, iterable: Any) -> Any:
         if can_stage(iterable, self.backend):
             return StagedItems((iterable,), "reversed")
-        return reversed(iterable)
+        return self._iterated("reversed", reversed(iterable))
+
+    def _iterated(self, kind: str, iterator: Any) -> Any:
+        """An iterator that Python advances; in a trace one that knows where."""
+        return iterator if self.backend.is_eager() else Iterated(kind, lambda: iterator)
 
     def _map(self, function: Any, *iterables: Any) -> Any:
-        return map(self.call(function), *iterables)
+        return self._iterated("map", map(self.call(function), *iterables))
 
     def _filter(self, function: Any, iterable: Any) -> Any:
         """``filter``; of traced elements, a list of traced length."""
@@ -240,7 +247,7 @@ class Builtins(InTrace):
             isinstance(iterable, list | tuple) and builtins.any(map(self.backend.is_traced, iterable))
         ):
             return self._filtered(function, iterable)
-        return filter(lambda value: self.python_test(function(value), "filter"), iterable)
+        return self._iterated("filter", filter(lambda value: self.python_test(function(value), "filter"), iterable))
 
     def _filtered(self, function: Any, iterable: Any) -> Any:
         kept = self.new_list([])
@@ -252,10 +259,17 @@ class Builtins(InTrace):
             self.if_stmt(function(value), if_body, None, ())
 
         self.for_stmt(iterable, loop_body, ())
-        return kept if is_traced_list(kept) else iter(kept)
+        return StagedItems((kept,), "filter") if is_traced_list(kept) else self._iterated("filter", iter(kept))
+
+    def _given(self, iterable: Any) -> Any:
+        """What a builtin uses up: an iterator that is used up where the program does it, or the list that it runs over."""
+        if isinstance(iterable, types.GeneratorType) and self.generators.source_of(iterable) is None:
+            self.generators.check_advanced(iterable, is_kept=False)
+        return listed(iterable)
 
     def _sum(self, iterable: Any, /, start: Any = 0) -> Any:
         self.refuse_pending(iterable)
+        iterable = self._given(iterable)
         if isinstance(value_of(start), NUMBERS) and (each := self.reductions.each_of(iterable)) is not None:
             return self.reductions.summed(each, start)
         if is_array_list(iterable):
@@ -269,6 +283,7 @@ class Builtins(InTrace):
     def _list(self, *args: Any) -> Any:
         if args:
             self.refuse_pending(args[0])
+            args = (self._given(args[0]), *args[1:])
             if self.generators.source_of(args[0]) is not None:
                 return self.reductions.listed(args[0])
         if args and is_open_array(args[0]):
@@ -277,6 +292,7 @@ class Builtins(InTrace):
 
     def _sorted(self, iterable: Any, /, *, key: Any = None, reverse: bool = False) -> Any:
         self.refuse_pending(iterable)
+        iterable = self._given(iterable)
         if self.generators.source_of(iterable) is not None:
             iterable = self.reductions.listed(iterable)
         if is_open_array(iterable):
@@ -295,6 +311,7 @@ class Builtins(InTrace):
     def _extreme(self, plain: Any, pairwise: Any, reduce: Any, is_better: Any) -> Callable[..., Any]:
         def extreme(*args: Any, **kwargs: Any) -> Any:
             self.refuse_pending(args[0] if args else None)
+            args = (self._given(args[0]),) if len(args) == 1 else args
             if len(args) == 1 and kwargs.get("key") is None:
                 each = self.reductions.each_of(args[0])
                 if each is not None:
@@ -358,6 +375,7 @@ class Builtins(InTrace):
 
     def _reduce(self, iterable: Any, plain: Any, reduce: Any, combine: Any) -> Any:
         self.refuse_pending(iterable)
+        iterable = self._given(iterable)
         if (each := self.reductions.each_of(iterable, may_leave=True)) is not None:
             return self.reductions.decided(each, plain)
         if is_array_list(iterable):

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from autograph.backends.base import Backend, NotRollable
+from autograph.runtime.code.library_table import is_library
+from autograph.runtime.containers.iterators import Iterated, used_elsewhere
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.layouts.loop_bodies import LoopBody
@@ -38,6 +40,7 @@ class Source:
       each, each_until: the function's forms that call a `LoopBody`, to the end and until it is left.
       arguments: of the call that made the generator.
       region: the block of a staged statement that it was made in; None outside of these.
+      block: the same, as `Journal.here` gives it.
       name: the function's.
       state: what has become of it.
       sees_exceptions: whether it sees those of what runs where it yields: a loop's body is none of its business.
@@ -48,6 +51,7 @@ class Source:
     each_until: Callable[..., Any]
     arguments: tuple[Any, ...]
     region: Any
+    block: Any
     name: str
     sees_exceptions: bool = False
     state: str = _FRESH
@@ -93,8 +97,9 @@ class Generators(InTrace):
             qualname = ".".join([*qualname.split(".")[:-1], name])
         made: Any = generator(*arguments)
         if not self.backend.is_eager():
-            source = Source(each, each_until, arguments, self.journal.block, qualname, sees_exceptions)
-            made = _advancing(made, source)
+            block = self.journal.here()
+            source = Source(each, each_until, arguments, self.journal.block, block, qualname, sees_exceptions)
+            made = _advancing(made, source, self.check_advanced)
             self._sources[made] = source
         made.__name__, made.__qualname__ = qualname.rpartition(".")[2], qualname
         return made
@@ -120,6 +125,24 @@ class Generators(InTrace):
         if source.sees_exceptions and not manages:
             return None
         return source
+
+    def check_advanced(self, iterable: Any, is_kept: bool = True) -> None:
+        """See that Python uses an iterator up where the program does, if that has more use for it (``is_kept``).
+
+        Raises:
+          StagingError: it was made before a staged loop or branch. Iterators of the user's classes are state, as any object.
+        """
+        source = iterable if isinstance(iterable, Source) else None
+        if type(iterable) is types.GeneratorType:
+            source = self._sources.get(iterable)
+        if source is not None:
+            is_of_here = self.journal.is_around(source.block)
+            source.block = self.journal.here()
+        else:
+            is_unknown = isinstance(iterable, Iterator) and not isinstance(iterable, Iterated)
+            is_of_here = not (is_kept and is_unknown and self.journal.is_open and is_library(type(iterable)))
+        if not is_of_here:
+            raise used_elsewhere(type(iterable).__name__ if source is None else f"the generator {source.name!r}")
 
     def is_done_with(self, iterable: Any) -> bool:
         """Whether a function that may leave this generator before its end is the last that advances it."""
@@ -192,8 +215,11 @@ class _Delegate:
         self.returned = yield from self.generator
 
 
-def _advancing(generator: Generator[Any, Any, Any], source: Source) -> Generator[Any, Any, Any]:
+def _advancing(
+    generator: Generator[Any, Any, Any], source: Source, check: Callable[[Source], None]
+) -> Generator[Any, Any, Any]:
     """The generator for Python to advance."""
+    check(source)
     if source.state is _ENDED:
         return None
     if source.state is _LEFT:

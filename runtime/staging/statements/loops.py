@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from autograph.backends.base import Backend, NotRollable
-from autograph.runtime.containers.iterables import StagedIterable, StagedRange, as_staged, to_be_staged
+from autograph.runtime.containers.iterables import StagedItems, StagedIterable, StagedRange, as_staged, to_be_staged
 from autograph.runtime.heap.copies import Copies, Watch
 from autograph.runtime.layouts.list_room import GrowthUnknown, OutOfRoom
 from autograph.runtime.layouts.statement_variables import Slot, Snapshot, find_variables
@@ -155,6 +155,8 @@ class Loops(Raising):
             bar = staged_progress(self, iterable)
             iterable = iterable.iterable if is_in_program() else iter(iterable)
         is_resumed = is_kept and isinstance(iterable, Iterator)
+        if is_resumed and self.generators.source_of(iterable) is None:
+            self.generators.check_advanced(iterable)
         loop = ForLoop(body, names, test, result, options, None if bar is None else bar.report, is_resumed=is_resumed)
         if is_resumed or bar is not None or not self.generators.take_loop(iterable, loop, python_only):
             self._run_for(iterable, loop, python_only)
@@ -173,6 +175,8 @@ class Loops(Raising):
                 return
         staged = None if options.unroll is True else self._as_staged(iterable, options)
         if staged is not None:
+            if isinstance(iterable, StagedItems):
+                iterable.use_up(loop.test is not None or options.maximum_iterations is not None)
             self.staged_for(staged.at_most(options.maximum_iterations), loop)
             return
         if type(iterable) is range:

@@ -8,7 +8,6 @@ all.
 
 from __future__ import annotations
 
-import builtins
 import dataclasses
 import types
 from collections.abc import Callable, Iterator, Sequence
@@ -18,6 +17,7 @@ from typing import Any
 from autograph.backends.base import Backend, NotRollable
 from autograph.runtime.code.library_table import TABLE, full_name, is_library
 from autograph.runtime.containers.iterables import UNROLLED_AT_MOST, as_staged, to_be_staged
+from autograph.runtime.containers.iterators import Iterated
 from autograph.runtime.errors import ConversionError, StagingError
 from autograph.runtime.heap.copies import Copies
 from autograph.runtime.heap.in_trace import InTrace, Trace
@@ -30,7 +30,6 @@ from autograph.runtime.tracing.locations import is_internal, user_location
 # So often a loop by a test of Python numbers runs at most, if it is one loop; Python would record it for many minutes.
 _MANY = 1_000_000
 PythonOnly = Callable[[types.FunctionType], str | None]
-_FRESH_ITERATORS = (builtins.zip, builtins.enumerate, builtins.map, builtins.filter, builtins.reversed)
 
 
 class Rolling(InTrace):
@@ -301,4 +300,4 @@ def _by_name(called: Any) -> str | None:
 
 def is_used_up(iterable: Any) -> bool:
     """Whether iterating over this may use up something that was there before."""
-    return isinstance(iterable, Iterator) and not isinstance(iterable, _FRESH_ITERATORS)
+    return isinstance(iterable, Iterator) and not (isinstance(iterable, Iterated) and iterable.is_of_here())

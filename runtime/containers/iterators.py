@@ -1,0 +1,80 @@
+"""`Iterated`: an iterator of a program that is being traced. It knows in which block it was advanced last.
+
+An iterator is used up as it is advanced, while the program is traced. That is what the program does only if it advances it
+once, and for sure, each time it makes it: an iterator from before a staged loop is refused in its body, and one that a branch
+has advanced is refused after that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from autograph.runtime.errors import StagingError
+from autograph.runtime.tracing.locations import user_location
+from autograph.runtime.tracing.recording import JOINT
+
+
+class Iterated:
+    """What `zip`, `enumerate`, `reversed`, `map`, `filter` and `iter` give in a trace.
+
+    Attributes:
+      kind: the name of the builtin.
+    """
+
+    def __init__(self, kind: str, make: Callable[[], Iterator[Any]]) -> None:
+        self.kind = kind
+        self._make = make
+        self._block = JOINT.operators.journal.here()
+        self._iterator: Iterator[Any] | None = None
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether nothing has advanced it."""
+        return self._iterator is None
+
+    def is_of_here(self) -> bool:
+        """Whether advancing it here is what the program does, once."""
+        return bool(JOINT.operators.journal.is_around(self._block))
+
+    def check_here(self) -> None:
+        """Take what is being traced for the last that has advanced it.
+
+        Raises:
+          StagingError: it may be advanced more than once, or was perhaps not advanced before.
+        """
+        if not self.is_of_here():
+            raise used_elsewhere(self.kind)
+        self._block = JOINT.operators.journal.here()
+
+    def use_up(self, may_be_left: bool) -> None:
+        """Take the items for used: a staged loop runs over them, and ``may_be_left`` before their end."""
+        self.check_here()
+        self._iterator = _left(self.kind) if may_be_left else iter(())
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        self.check_here()
+        if self._iterator is None:
+            self._iterator = self._make()
+        return next(self._iterator)
+
+
+def used_elsewhere(kind: str) -> StagingError:
+    """The error for an iterator that the program may advance more often than its trace, or not at all."""
+    return StagingError(
+        f"{user_location()}\n  An iterator ({kind}) is used here that was made before this staged loop, or that another branch of a traced "
+        "condition has used: how far it has come is known only at run time.\n  Make the iterator where it is used, or loop over a list "
+        "of the items."
+    )
+
+
+def _left(kind: str) -> Iterator[Any]:
+    """The rest of the items when a staged loop may have left them."""
+    raise StagingError(
+        f"{user_location()}\n  An iterator ({kind}) is used here that a staged loop has used, which may have left it before its end: how "
+        "far it has come is known only at run time.\n  Make another iterator, or loop over a list of the items."
+    )
+    yield
