@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 import autograph as ag
+from autograph.tools.fuzz import __main__ as fuzz_command
 from autograph.tools.fuzz.breakages import BREAKAGES
-from autograph.tools.fuzz.campaign import Failure, constructs, modes_of, try_program, try_program_gradients
+from autograph.tools.fuzz.campaign import Failure, Report, constructs, modes_of, try_program, try_program_gradients
 from autograph.tools.fuzz.oracle import suitable
 from autograph.tools.fuzz.programs import Program, make_program
 from autograph.tools.fuzz.runs import differences, run_mode
@@ -99,6 +100,24 @@ def test_each_breakage_of_the_compiler_is_found(name, tmp_path):
     done = subprocess.run([*command, "--count", "150", "--break", name], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 1, done.stdout + done.stderr
     assert "1 differences" in done.stdout
+
+
+def test_an_interrupt_says_what_was_run(monkeypatch, capsys):
+    def interrupted(seeds, *_):
+        for seed in (seeds[1], seeds[0]):
+            yield Report(seed)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(fuzz_command, "run_campaign", interrupted)
+    assert fuzz_command.main(["--count", "9", "--seed", "40"]) == 0
+    assert "Ended after 2 of 9 seeds; the first that was not run is 42." in capsys.readouterr().out
+
+
+def test_no_program_is_begun_when_the_time_is_up():
+    command = [sys.executable, "-m", "autograph.tools.fuzz", "--jobs", "1", "--seed", "41", "--seconds", "0"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.endswith("Ended after 1 of 100 seeds; the first that was not run is 42.\n")
 
 
 @pytest.mark.parametrize("seed", range(PYTHON, 12, 3))

@@ -1,15 +1,17 @@
-"""Run generated programs: `python -m autograph.tools.fuzz --count N --seed S --jobs J [--save DIR]`."""
+"""Run generated programs: `python -m autograph.tools.fuzz --count N --seed S --jobs J [--seconds T] [--save DIR]`."""
 
 from __future__ import annotations
 
 import argparse
 import collections
+import contextlib
 import os
 import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
-from autograph.tools.fuzz.campaign import Counts, run_campaign
+from autograph.tools.fuzz.campaign import Counts, Report, run_campaign
 from autograph.tools.fuzz.saved import as_test
 
 
@@ -19,6 +21,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--count", type=int, default=100, help="how many programs")
     parser.add_argument("--seed", type=int, default=0, help="the number of the first")
     parser.add_argument("--jobs", type=int, default=min(os.cpu_count() or 1, 8), help="worker processes")
+    parser.add_argument("--seconds", type=float, help="stop after so many; ^C stops, too, and both say what was run")
     parser.add_argument("--save", type=Path, help="folder for a test file of each program that differs")
     parser.add_argument("--shrink", type=float, default=60.0, help="seconds to make one of them smaller")
     parser.add_argument("--gradients", action="store_true", help="compare gradients with finite differences")
@@ -28,22 +31,38 @@ def main(arguments: list[str] | None = None) -> int:
     start = time.monotonic()
     totals: dict[str, Counts[str]] = collections.defaultdict(collections.Counter)
     seeds = range(options.seed, options.seed + options.count)
-    for report in run_campaign(seeds, options.jobs, options.shrink, options.gradients, options.breakage):
+    done: set[int] = set()
+    reports = run_campaign(seeds, options.jobs, options.shrink, options.gradients, options.breakage, options.seconds)
+    with contextlib.closing(reports), contextlib.suppress(KeyboardInterrupt):
+        for report in _counted(reports, totals, done):
+            if report.failure is None:
+                continue
+            _show(report, options.save)
+            if options.breakage is not None:
+                break
+    print(summary(totals, time.monotonic() - start))
+    if len(done) < len(seeds):
+        following = next(seed for seed in seeds if seed not in done)
+        print(f"Ended after {len(done)} of {len(seeds)} seeds; the first that was not run is {following}.")
+    return 1 if totals["run"]["differences"] else 0
+
+
+def _counted(reports: Iterable[Report], totals: dict[str, Counts[str]], done: set[int]) -> Iterable[Report]:
+    for report in reports:
+        done.add(report.seed)
         for subject, counts in report.counts.items():
             totals[subject].update(counts)
-        failure = report.failure
-        if failure is None:
-            continue
-        print(f"\n{'=' * 20} {failure.seed}: {failure.kind} in mode {failure.mode!r}\n{failure.text[:1500]}")
-        print(f"{'-' * 20}\n{failure.source}\n{'-' * 20}\ninput: {failure.inputs[0]}", flush=True)
-        if options.save is not None:
-            options.save.mkdir(parents=True, exist_ok=True)
-            path = options.save / f"test_program_{failure.seed}.py"
-            path.write_text(as_test(failure), encoding="utf-8")
-        if options.breakage is not None:
-            break
-    print(summary(totals, time.monotonic() - start))
-    return 1 if totals["run"]["differences"] else 0
+        yield report
+
+
+def _show(report: Report, folder: Path | None) -> None:
+    failure = report.failure
+    assert failure is not None
+    print(f"\n{'=' * 20} {failure.seed}: {failure.kind} in mode {failure.mode!r}\n{failure.text[:1500]}")
+    print(f"{'-' * 20}\n{failure.source}\n{'-' * 20}\ninput: {failure.inputs[0]}", flush=True)
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"test_program_{failure.seed}.py").write_text(as_test(failure), encoding="utf-8")
 
 
 def summary(totals: dict[str, Counts[str]], seconds: float) -> str:

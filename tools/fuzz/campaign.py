@@ -6,6 +6,7 @@ import ast
 import collections
 import functools
 import gc
+import math
 import multiprocessing
 import multiprocessing.connection
 import os
@@ -13,7 +14,7 @@ import re
 import signal
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -233,15 +234,20 @@ def run_campaign(
     seconds_to_shrink: float = 60.0,
     gradients: bool = False,
     breakage: str | None = None,
-) -> Iterator[Report]:
+    seconds: float | None = None,
+) -> Generator[Report, None, None]:
     """The report of each program, as they come. One that never ends is a failure of kind ``hang``.
 
-    With ``gradients`` their gradients are compared; a ``breakage`` is one of `breakages.BREAKAGES`.
+    With ``gradients`` their gradients are compared; a ``breakage`` is one of `breakages.BREAKAGES`. After ``seconds``
+    no further program is begun.
     """
+    deadline = math.inf if seconds is None else time.monotonic() + seconds
     pending = collections.deque(seeds)
     workers = [_Worker(pending, seconds_to_shrink, (seconds_to_shrink, gradients, breakage)) for _ in range(jobs)]
     try:
         while any(worker.busy for worker in workers):
+            if time.monotonic() > deadline:
+                pending.clear()
             ready = multiprocessing.connection.wait([w.pipe for w in workers if w.busy], timeout=1.0)
             for worker in workers:
                 if worker.busy and worker.pipe in ready:
@@ -312,6 +318,7 @@ class _Worker:
 
 def _work(pipe: Any, seconds_to_shrink: float, gradients: bool, breakage: str | None) -> None:
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a ^C is for the process that hands out the work
     if breakage is not None:
         from autograph.tools.fuzz.breakages import BREAKAGES
 

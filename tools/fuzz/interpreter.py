@@ -14,6 +14,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from autograph.tools.fuzz.windows import gather, scatter
+
 _MOST_ITERATIONS = 10_000
 
 
@@ -126,6 +128,16 @@ class Evaluator:
             stacked.append(np.stack(column) if column else np.zeros(atom.aval.shape, atom.aval.dtype))
         return [*carry, *stacked]
 
+    def unstack(self, equation: Any, operands: list[Any]) -> Sequence[Any]:
+        return list(np.moveaxis(operands[0], equation.params["axis"], 0))
+
+    def sort(self, equation: Any, operands: list[Any]) -> Sequence[Any]:
+        if np.ndim(operands[0]) != 1:
+            return self._other(equation, operands)
+        keys = operands[: equation.params["num_keys"]]
+        order = np.lexsort(keys[::-1])
+        return [np.asarray(operand)[order] for operand in operands]
+
     def callback(self, equation: Any, operands: list[Any]) -> Sequence[Any]:
         found = equation.params["callback"](*map(np.asarray, operands))
         return list(found) if equation.outvars else []
@@ -143,6 +155,8 @@ _NESTED: dict[str, Callable[[Evaluator, Any, list[Any]], Sequence[Any]]] = {
     "cond": Evaluator.cond,
     "while": Evaluator.while_,
     "scan": Evaluator.scan,
+    "unstack": Evaluator.unstack,
+    "sort": Evaluator.sort,
     "io_callback": Evaluator.callback,
     "debug_callback": Evaluator.callback,
 }
@@ -214,6 +228,35 @@ def _reduced(function: Any) -> Callable[..., Any]:
     return reduce
 
 
+def _accumulated(function: Any) -> Callable[..., Any]:
+    def accumulate(params: Any, value: Any) -> Any:
+        axis = params["axis"]
+        value = np.flip(value, axis) if params["reverse"] else value
+        found = function.accumulate(value, axis=axis, dtype=np.asarray(value).dtype)
+        return np.flip(found, axis) if params["reverse"] else found
+
+    return accumulate
+
+
+def _placed(function: Callable[..., Any]) -> Callable[..., Any]:
+    def place(params: Any, value: Any) -> Any:
+        (axis,) = params["axes"]
+        return function(value, axis=axis).astype(params["index_dtype"])
+
+    return place
+
+
+def _shifted(function: Any) -> Callable[..., Any]:
+    def shift(_: Any, value: Any, count: Any) -> Any:
+        # As XLA: what is shifted by more bits than there are, or by a negative number, loses all of them.
+        bits = np.asarray(value).dtype.itemsize * 8
+        is_known = (count >= 0) & (count < bits)
+        shifted = function(value, np.where(is_known, count, bits - 1))
+        return shifted if function is np.right_shift else np.where(is_known, shifted, np.zeros_like(value))
+
+    return shift
+
+
 def _converted(params: Any, value: Any) -> Any:
     return np.asarray(value).astype(params["new_dtype"])
 
@@ -280,6 +323,22 @@ _SIMPLE: dict[str, Callable[..., Any]] = {
     "slice": _sliced,
     "dynamic_slice": _dynamic_slice,
     "dynamic_update_slice": _dynamic_update,
+    "gather": gather,
+    "scatter": scatter(lambda _, new: new),
+    "scatter-add": scatter(np.add),
+    "scatter-sub": scatter(np.subtract),
+    "scatter-mul": scatter(np.multiply),
+    "scatter-min": scatter(np.minimum),
+    "scatter-max": scatter(np.maximum),
+    "cumsum": _accumulated(np.add),
+    "cumprod": _accumulated(np.multiply),
+    "cummax": _accumulated(np.maximum),
+    "cummin": _accumulated(np.minimum),
+    "argmax": _placed(np.argmax),
+    "argmin": _placed(np.argmin),
+    "stack": lambda params, *values: np.stack(values, params["axis"]),
+    "shift_left": _shifted(np.left_shift),
+    "shift_right_arithmetic": _shifted(np.right_shift),
     "reduce_sum": _reduced(np.add),
     "reduce_max": _reduced(np.maximum),
     "reduce_min": _reduced(np.minimum),
