@@ -38,6 +38,97 @@ def test_like_python(program, wrap):
             np.testing.assert_allclose(one, other, rtol=1e-5)
 
 
+def without_the_first(values):
+    xs = []
+    for value in values:
+        xs.append(value)
+        if len(xs) > 2:
+            xs = xs[1:]
+    return xs
+
+
+def without_the_first_in_a_nest(values):
+    xs = [values[0]]
+    for value in values:
+        for other in ag.range(3):
+            xs.append(value + other)
+            if len(xs) > 3:
+                xs = xs[1:]
+    return xs
+
+
+def every_second(values):
+    xs = [values[0]]
+    for value in values:
+        xs.append(value)
+        xs = xs[:-1] if value > 4 else xs[1:]
+        xs.append(value)
+        xs.append(-value)
+        xs = xs[::2]
+    return xs
+
+
+def backwards(values):
+    xs = []
+    for value in values:
+        xs.append(value)
+        if value > 4:
+            xs = xs[::-1]
+    return xs
+
+
+def extended_by_what_is_large(values):
+    xs = []
+    for value in values:
+        large = []
+        if value > 4:
+            large.append(value)
+        xs += large
+    return xs
+
+
+def joined_with_what_was_large(values):
+    xs, large = [], []
+    for value in values:
+        if value > 4:
+            large.append(value)
+        xs = xs + large
+    return xs
+
+
+def kept_by_a_comprehension(values):
+    xs = []
+    for value in values:
+        xs.append(value)
+        xs = [each for each in xs if each > 2]
+    return xs
+
+
+SHORTENED = [
+    without_the_first, without_the_first_in_a_nest, every_second, backwards, extended_by_what_is_large,
+    joined_with_what_was_large, kept_by_a_comprehension,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("program", SHORTENED, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("wrap", [ag.function, lambda f: jax.jit(ag.convert(f))], ids=["function", "jit"])
+def test_the_length_of_what_slices_and_other_lists_are_put_into(program, wrap):
+    def known(values):
+        xs = program(values)
+        return len(xs), sum(xs)
+
+    staged = wrap(known)
+    for values in INPUTS:
+        np.testing.assert_allclose(np.array(staged(values)), np.array(known(np.asarray(values))), rtol=1e-5)
+
+
+@pytest.mark.parametrize("program", SHORTENED, ids=lambda f: f.__name__)
+def test_what_slices_and_other_lists_are_put_into_comes_back(program):
+    staged = ag.function(program)
+    for values in INPUTS:
+        assert [float(value) for value in staged(values)] == program(np.asarray(values).tolist())
+
+
 @pytest.mark.parametrize("program", [sliding_window, sum_from_the_third_on, flushed_at_three, two_groups, fibonacci])
 def test_under_vmap_and_grad(program):
     converted = ag.convert(program)

@@ -60,6 +60,10 @@ class Extent(_Neutral):
         net = None if self.net is None or math.isinf(count) else self.net + int(count)
         return replace(self, now=now, peak=self.peak.join(now), net=net)
 
+    def shortened(self) -> Extent:
+        """After some elements were left out, no matter how many."""
+        return replace(self, net=None)
+
     def emptied(self) -> Extent:
         """After all elements were removed."""
         return replace(self, now=Bound(most=0), peak=self.peak.join(Bound(most=0)), net=None)

@@ -281,9 +281,10 @@ class Padded:
         return self.with_(capacity=capacity, buffers=tuple(buffer[:capacity] for buffer in self.buffers))
 
     def gathered(self, indices: Any, length: Any) -> Padded:
-        """The elements at these indices; so many of them count."""
+        """The elements at these indices; so many of them count, not more than there are."""
         return self.with_(
             length=length,
+            extent=self.extent if length is self.length else self.extent.shortened(),
             buffers=tuple(b[indices] for b in self.buffers),
             capacity=indices.shape[0],
             reserved=indices.shape[0] == self.capacity and self.reserved,
@@ -305,8 +306,9 @@ class Padded:
         stop = bound(key.stop, length if step > 0 else -1)
         count = jnp.maximum(0, -((start - stop) // step) if step > 0 else (start - stop - step - 1) // -step)
         places = jnp.clip(start + step * jnp.arange(count_at_most), 0, capacity - 1)
-        extent = self.extent if count_at_most is capacity else exactly(count_at_most)
-        return self.gathered(places, count).with_(extent=extent)
+        is_whole = key.start is None and key.stop is None and abs(step) == 1
+        found = self.gathered(places, length if is_whole else count)
+        return found if count_at_most is capacity else found.with_(extent=exactly(count_at_most))
 
     def with_last_at(self, place: Any, last: Any) -> Padded:
         """The last element, which is at this index, before that at ``place``."""
@@ -335,8 +337,10 @@ class Padded:
             buffers.append(a.astype(dtype).at[places].set(b.astype(dtype), mode="drop"))
         if isinstance(self.length, int) and not isinstance(other.length, int):
             extent = other.extent.plus(self.length)
+        elif isinstance(other.length, int):
+            extent = self.extent.plus(other.length)
         else:
-            extent = self.extent.plus(other.extent.limit(other.capacity))
+            extent = self.extent.plus(other.extent.limit(other.capacity)).shortened()
         return whole.with_(length=self.length + other.length, buffers=buffers, extent=extent)
 
     def filled(self) -> Any:
