@@ -281,3 +281,126 @@ def test_the_old_value_is_read_before_what_a_class_does_on_the_right(program):
     for call in (ag.function(run), jax.jit(ag.convert(run))):
         for given in (xs, xs[::-1] - 3):
             assert float(call(jnp.asarray(given))) == float(run(given))
+
+
+# In a `try`, where a call may raise.
+
+
+class Account:
+    def __init__(self):
+        self.held = 1
+        self.log = [5, 6]
+
+    def double(self, _=0):
+        self.held *= 2
+        self.log[0] += 10
+        return self.held
+
+
+account_of_module = Account()
+doubled = 1
+
+
+def double_global():
+    global doubled
+    doubled *= 2
+    return doubled
+
+
+def attribute_before_a_method():
+    account = Account()
+    return account.held - account.double()
+
+
+def named_arguments():
+    account = Account()
+    return dict(b=account.held, a=account.double(), c=account.held)
+
+
+def items_before_a_method():
+    account = Account()
+    return account.log[0] + account.double() + account.log[0]
+
+
+def nonlocal_before_a_call():
+    held = 1
+
+    def double():
+        nonlocal held
+        held *= 2
+        return held
+
+    return (held - double(), held, double(), [held, double(), held])
+
+
+def global_before_a_call():
+    global doubled
+    doubled = 1
+    found = doubled - double_global(), doubled
+    doubled = 1
+    return found
+
+
+def nonlocal_added_to():
+    held = 1
+
+    def double(_=0):
+        nonlocal held
+        held *= 2
+        return held
+
+    held -= double()
+    first = held
+    held += 3 + double(double())
+    return first, held
+
+
+def global_added_to():
+    global doubled
+    doubled = 1
+    doubled -= double_global()
+    doubled += 1 - double_global()
+    found = doubled
+    doubled = 1
+    return found
+
+
+def attribute_added_to():
+    account = Account()
+    account.held -= account.double()
+    account.held += 1 + account.double(account.double())
+    account.log[0] -= 1 + account.double(account.double())
+    account.log[account.double() % 2] += 1 - account.double(account.double())
+    return account.held, account.log
+
+
+def local_added_to():
+    held, account = 1, Account()
+    held -= account.double()
+    held += 3 + account.double(account.double())
+    return held
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        attribute_before_a_method, named_arguments, items_before_a_method, nonlocal_before_a_call, global_before_a_call,
+        nonlocal_added_to, global_added_to, attribute_added_to, local_added_to,
+    ],
+    ids=lambda f: f.__name__,
+)  # fmt: skip
+@pytest.mark.parametrize(
+    "wrap", [ag.function, ag.convert, lambda f: jax.jit(ag.convert(f))], ids=["function", "convert", "jit"]
+)
+def test_what_stands_before_a_call_is_read_before_it_in_a_try(program, wrap):
+    def tried(x):
+        found = None
+        try:
+            found = program()
+            if x > 5:
+                raise ValueError("large")
+        except ValueError:
+            pass
+        return found
+
+    assert jax.tree.map(int, wrap(tried)(jnp.float32(1.0))) == program()

@@ -29,6 +29,7 @@ _OPERANDS: Mapping[type, tuple[str, ...]] = MappingProxyType(
         gast.IfExp: ("test",),
     }
 )
+_WRAPPERS = (gast.Starred, gast.keyword, gast.Slice)  # no expressions of their own
 _FIRST_ONLY = (gast.BoolOp, gast.Compare)  # after which others are perhaps not evaluated
 
 
@@ -37,13 +38,15 @@ class Steps:
 
     Args:
       raises: whether evaluating a node itself, its parts left out, may raise when the program runs.
+      is_fixed: whether no call can bind a name, which then may be read after it as well as before.
 
     Attributes: before (the statements to run before what is left of the expression).
     """
 
-    def __init__(self, context: Context, raises: Callable[[gast.AST], bool]) -> None:
+    def __init__(self, context: Context, raises: Callable[[gast.AST], bool], is_fixed: Callable[[str], bool]) -> None:
         self._context = context
         self._raises = raises
+        self._is_fixed = is_fixed
         self.before: list[gast.AST] = []
 
     def rest(self, node: gast.AST) -> gast.AST:
@@ -54,21 +57,26 @@ class Steps:
             part = _part(owner, field, index)
             if k in raising:
                 part = self.rest(part)
-                part = self._step(part) if self._raises(part) or (k < raising[-1] and not _is_known(part)) else part
-            elif not _is_known(part) and not isinstance(part, gast.Starred | gast.keyword | gast.Slice):
-                part = self._step(part)
+                part = self.kept(part) if self._raises(part) or k < raising[-1] else part
+            elif field != "func" or not _is_path(part):  # methods are seldom bound anew, and are known by their objects
+                part = self.kept(part)
             _put(owner, field, index, part)
         return node
 
-    def _may_raise(self, node: gast.AST) -> bool:
-        return self._raises(node) or any(self._may_raise(_part(*place)) for place in _operands(node))
-
-    def _step(self, node: gast.AST) -> gast.AST:
-        if isinstance(node, gast.Starred | gast.keyword | gast.Slice):
+    def kept(self, node: gast.AST) -> gast.AST:
+        """What to read later for the value that this expression has now."""
+        if isinstance(node, _WRAPPERS):
+            for place in list(_operands(node)):
+                _put(*place, self.kept(_part(*place)))
+            return node
+        if isinstance(node, gast.Constant) or (isinstance(node, gast.Name) and self._is_fixed(node.id)):
             return node
         name = self._context.names.new("value")
         self.before.append(placed(assign(name, node), node))
         return placed(load(name), node)
+
+    def _may_raise(self, node: gast.AST) -> bool:
+        return self._raises(node) or any(self._may_raise(_part(*place)) for place in _operands(node))
 
 
 def _operands(node: gast.AST) -> Iterator[tuple[gast.AST, str, int | None]]:
@@ -94,8 +102,6 @@ def _put(owner: gast.AST, field: str, index: int | None, part: gast.AST) -> None
         getattr(owner, field)[index] = part
 
 
-def _is_known(node: gast.AST) -> bool:
-    """Whether it makes no difference when this is evaluated: a variable, a constant, a function of a module or an object."""
-    if isinstance(node, gast.Attribute):
-        return _is_known(node.value)
-    return isinstance(node, gast.Name | gast.Constant)
+def _is_path(node: gast.AST) -> bool:
+    """Whether this is a name, or an attribute of one."""
+    return _is_path(node.value) if isinstance(node, gast.Attribute) else isinstance(node, gast.Name)

@@ -8,9 +8,9 @@ from types import MappingProxyType
 
 import gast
 
-from autograph._analysis.scopes import walk_scope
+from autograph._analysis.scopes import scope_of, walk_scope
 from autograph._passes.evaluation import Steps
-from autograph._passes.nodes import Context, assign, load, placed
+from autograph._passes.nodes import Context, assign, copied, load, placed, store
 
 _DEFINITIONS = (gast.FunctionDef, gast.AsyncFunctionDef, gast.ClassDef)
 _LOOPS = (gast.For, gast.While)
@@ -67,10 +67,12 @@ class StopAtRaises:
 
     def __init__(self, context: Context) -> None:
         self.context = context
+        self._fixed: frozenset[str] = frozenset()  # names that no call binds, of the function that is being rewritten
 
     def __call__(self, node: gast.AST) -> gast.AST:
         has_try = any(isinstance(part, gast.Try) for part in gast.walk(node))
         if not isinstance(node, gast.Lambda) and (has_try or self.context.managed or self.context.stops):
+            self._fixed = _fixed_names(node)
             node.body = self._block(node.body, self.context.stops)
         return node
 
@@ -94,32 +96,54 @@ class StopAtRaises:
         """The statements, calls that may raise in the middle of an expression before them."""
         for statement in statements:
             field = _FIELDS.get(type(statement))
-            if field is not None and getattr(statement, field) is not None:
-                steps = Steps(self.context, functools.partial(_raises, self.context))
+            if field is None or getattr(statement, field) is None:
+                yield statement
+            elif isinstance(statement, gast.AugAssign):
+                yield from self._augmented(statement)
+            else:
+                steps = self._steps()
                 setattr(statement, field, steps.rest(getattr(statement, field)))
                 yield from steps.before
-                if isinstance(statement, gast.AugAssign) and _raises(self.context, statement.value):
-                    yield from self._value_first(statement)
-                    continue
-            yield statement
+                yield statement
 
-    def _value_first(self, statement: gast.AST) -> Iterator[gast.AST]:
-        """``a += f()``, of which the call is the last step but one."""
-        if not isinstance(statement.target, gast.Name):
-            yield statement  # what it is added to is read before the call, and may be another after it
+    def _steps(self) -> Steps:
+        return Steps(self.context, functools.partial(_raises, self.context), self._fixed.__contains__)
+
+    def _augmented(self, statement: gast.AST) -> Iterator[gast.AST]:
+        """``a += f()``: what ``a`` is before the call, the call, and the addition."""
+        steps, target = self._steps(), statement.target
+        value = steps.rest(statement.value)
+        is_name = isinstance(target, gast.Name)
+        if not steps.before and not (is_name and _raises(self.context, value)):
+            yield statement  # the call and the addition are one step, or there is no call
             return
+        statement.value = steps.kept(value) if _raises(self.context, value) else value
+        if is_name and target.id in self._fixed:
+            yield from [*steps.before, statement]
+            return
+        first = self._steps()
+        for field in () if is_name else ("value", "slice"):
+            part = getattr(target, field, None)
+            if isinstance(part, gast.AST) and not isinstance(part, gast.Name):
+                setattr(target, field, first.kept(part))
+        found = copied(target)
+        found.ctx = gast.Load()
         name = self.context.names.new("value")
-        yield placed(assign(name, statement.value), statement)
-        statement.value = placed(load(name), statement.value)
-        yield statement
+        statement.target = placed(store(name), target)
+        yield from first.before
+        yield placed(assign(name, found), statement)
+        yield from [*steps.before, statement]
+        yield placed(gast.Assign([target], load(name), None), statement)
 
     def _guard(self, body: list[gast.AST], like: gast.AST) -> gast.AST:
         stop = gast.Raise(self.context.call("stopped"), None)
         return placed(gast.If(self.context.call("goes_on"), body, [stop]), like)
 
     def _inside(self, node: gast.AST, stops: bool) -> None:
+        outer = self._fixed
         if isinstance(node, gast.FunctionDef | gast.AsyncFunctionDef):
             stops = True  # it may be called in a `try`
+            self._fixed = _fixed_names(node)
         for field in ("body", "orelse", "finalbody"):
             block = getattr(node, field, None)
             if isinstance(block, list) and block and isinstance(block[0], gast.stmt):
@@ -130,6 +154,13 @@ class StopAtRaises:
         if stops and isinstance(node, _LOOPS) and any(may_raise(self.context, part) for part in node.body):
             guarded: list[gast.AST] = [*node.body]  # an iteration before may have raised
             node.body = [self._guard(guarded, node.body[0])]
+        self._fixed = outer
+
+
+def _fixed_names(function: gast.AST) -> frozenset[str]:
+    """The names of a function that nothing else binds, as nested functions may by ``nonlocal``."""
+    inner = {name for part in gast.walk(function) if isinstance(part, gast.Nonlocal) for name in part.names}
+    return scope_of(function).bound - inner
 
 
 def may_raise(context: Context, statement: gast.AST) -> bool:
