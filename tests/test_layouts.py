@@ -18,7 +18,18 @@ from autograph.backends.base import MISSING, LeafType, Output
 from autograph.backends.xla import leaf_types
 from autograph.runtime.layouts.describe import anonymous, describe, describe_variable, typed, unbound, unflatten
 from autograph.runtime.layouts.join import Joiner, injected
-from autograph.runtime.layouts.kinds import ABSENT, NEVER, NOTHING, Array, Maybe, Nothing, Object, Static, leaves_of
+from autograph.runtime.layouts.kinds import (
+    ABSENT,
+    NEVER,
+    NOTHING,
+    Alternatives,
+    Array,
+    Maybe,
+    Nothing,
+    Object,
+    Static,
+    leaves_of,
+)
 from autograph.runtime.layouts.mismatches import shown, sides
 from autograph.runtime.layouts.optional import Optional
 from autograph.runtime.staging.builtins.reductions import Total
@@ -198,13 +209,26 @@ def test_every_difference_is_listed():
         ((1, 2), (1, 2, 3), ("(1, 2)", "(1, 2, 3)")),
         ({"a": 1}, {"b": "x"}, ("{'a': 1}", "{'b': 'x'}")),
         (1, [1], ("1", "[1]")),
-        (Point(1, None), Node(1), ("Point(x=1, y=None)", "Node(value=1, next=None)")),
+        (Point(1, None), (1,), ("Point(x=1, y=None)", "(1,)")),
         (Pair(1, "a"), (1, "b"), ("Pair(x=1, y='a')", "(1, 'b')")),
     ],
 )
 def test_another_structure_is_shown_as_a_whole(one, other, texts):
     (found,) = mismatches(one, other)
     assert (found.name, shown(found.left), shown(found.right)) == ("v", *texts)
+
+
+def test_objects_of_different_classes_join_to_one_of_both():
+    both = joined(Point(1, None), Node(2))
+    assert (
+        isinstance(both, Alternatives)
+        and both.count == 3
+        and shown(both) == "Point(x=1, y=None) or Node(value=2, next=None)"
+    )
+    chosen = unflatten(both, [3, 4, 1])
+    assert type(chosen) is Node and chosen.value == 4
+    again = joined(Point(5, None), chosen)
+    assert [each.kind for each in again.objects] == [Point, Node]
 
 
 def test_parts_of_registered_classes_and_objects_are_named_as_python_writes_them():

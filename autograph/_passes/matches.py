@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import builtins
+import copy
+
 import gast
 
 from autograph._passes.nodes import Context, assign, constant, load, placed
 
 _VALUES = (gast.MatchValue, gast.MatchSingleton)
+_BUILTIN_CLASSES = frozenset(name for name, value in vars(builtins).items() if isinstance(value, type))
 
 
 class LowerMatch(gast.NodeTransformer):
     """Takes the tests on values out of patterns, so that they may be traced; Python keeps matching structure.
 
-    A ``match`` that tests no values, only structure, stays as it is.
+    So with classes of the user's: a subject may be one of several objects. A ``match`` that tests neither, only structure, stays
+    as it is.
 
     >>> from autograph._passes.shown import rewritten
     >>> print(rewritten(LowerMatch, '''
@@ -48,7 +53,7 @@ class LowerMatch(gast.NodeTransformer):
 
     def visit_Match(self, node: gast.AST) -> gast.AST | list[gast.AST]:
         self.generic_visit(node)
-        if not any(case.guard is not None or _tests_values(case.pattern) for case in node.cases):
+        if not any(case.guard is not None or _is_tested(case.pattern) for case in node.cases):
             return node
         subject = self.context.names.new("subject")
         start = placed(assign(subject, node.subject), node, node.subject)
@@ -88,43 +93,43 @@ class LowerMatch(gast.NodeTransformer):
         return self.context.truth(tests[0] if len(tests) == 1 else gast.BoolOp(gast.And(), tests))
 
     def _bound(self, pattern: _ValuesTakenOut) -> list[gast.AST]:
-        return [assign(name, load(item)) for name, item in pattern.captures]
+        return [assign(name, copy.deepcopy(item)) for name, item in pattern.captures]
 
 
 class _Renamed(gast.NodeTransformer):
     """A guard that reads what the pattern captured under the names it was captured under."""
 
-    def __init__(self, names: dict[str, str]) -> None:
+    def __init__(self, names: dict[str, gast.AST]) -> None:
         self.names = names
 
     def visit_Name(self, node: gast.AST) -> gast.AST:
-        return placed(load(self.names[node.id]), node) if node.id in self.names else node
+        return placed(copy.deepcopy(self.names[node.id]), node) if node.id in self.names else node
 
 
 class _ValuesTakenOut:
-    """A pattern split into structure, tests on values, and captures to be made if the tests pass.
+    """A pattern split into structure, tests on values and classes, and captures to be made if the tests pass.
 
-    Attributes: tests (expressions), captures (the user's name and the name it is captured under).
+    Attributes: tests (expressions), captures (the user's name and what it is to be bound to).
     """
 
     def __init__(self, context: Context) -> None:
         self.context = context
         self.tests: list[gast.AST] = []
-        self.captures: list[tuple[str, str]] = []
+        self.captures: list[tuple[str, gast.AST]] = []
 
     def take(self, pattern: gast.AST) -> gast.AST:
-        return self._part(pattern) if _tests_values(pattern) else pattern
+        return self._part(pattern) if _is_tested(pattern) else pattern
 
     def _part(self, pattern: gast.AST) -> gast.AST:
-        if isinstance(pattern, _VALUES) or _is_choice_of_values(pattern):
+        if _is_expression(pattern):
             return self._value(pattern, self.context.names.new("item"))
         if isinstance(pattern, gast.MatchAs) and pattern.name is not None:
             name = self._captured(pattern.name)
             inner = pattern.pattern
             while isinstance(inner, gast.MatchAs) and inner.name is not None:  # `(p as a) as b`: one item, two names
-                self.captures.append((inner.name, name))
+                self.captures.append((inner.name, load(name)))
                 inner = inner.pattern
-            if inner is not None and (isinstance(inner, _VALUES) or _is_choice_of_values(inner)):
+            if inner is not None and _is_expression(inner):
                 return self._value(inner, name)
             pattern.name = name
             pattern.pattern = None if inner is None or _is_irrefutable(inner) else self._part(inner)
@@ -140,33 +145,86 @@ class _ValuesTakenOut:
 
     def _captured(self, name: str) -> str:
         item = self.context.names.new("item")
-        self.captures.append((name, item))
+        self.captures.append((name, load(item)))
         return item
 
     def _value(self, pattern: gast.AST, name: str) -> gast.AST:
-        values = pattern.patterns if isinstance(pattern, gast.MatchOr) else [pattern]
-        equal = [_fits(name, value) for value in values]
-        self.tests.append(placed(equal[0] if len(equal) == 1 else gast.BoolOp(gast.Or(), equal), pattern))
+        self.tests += [placed(test, pattern) for test in self._tests_of(pattern, load(name))]
         return placed(gast.MatchAs(None, name), pattern)
 
+    def _tests_of(self, pattern: gast.AST, item: gast.AST) -> list[gast.AST]:
+        """The tests of an item against a pattern that is an expression, which may capture parts of it."""
+        if isinstance(pattern, _VALUES):
+            return [_fits(item, pattern)]
+        if isinstance(pattern, gast.MatchOr):
+            return self._tests_of_choice(pattern, item)
+        if isinstance(pattern, gast.MatchAs):
+            tests = [] if pattern.pattern is None else self._tests_of(pattern.pattern, item)
+            if pattern.name is not None:
+                self.captures.append((pattern.name, item))
+            return tests
+        names = [*range(len(pattern.patterns)), *pattern.kwd_attrs]
+        asked = gast.Tuple([constant(name) for name in names], gast.Load())
+        tests = [self.context.call("matches_class", copy.deepcopy(item), copy.deepcopy(pattern.cls), asked)]
+        for name, part in zip(names, [*pattern.patterns, *pattern.kwd_patterns], strict=True):
+            if isinstance(name, int):
+                held = self.context.call("positional", copy.deepcopy(item), copy.deepcopy(pattern.cls), constant(name))
+            else:
+                held = gast.Attribute(copy.deepcopy(item), name, gast.Load())
+            tests += self._tests_of(part, held)
+        return tests
 
-def _fits(name: str, value: gast.AST) -> gast.AST:
+    def _tests_of_choice(self, pattern: gast.AST, item: gast.AST) -> list[gast.AST]:
+        """The test of several patterns, which capture the same names: each is bound to what the one that fits says."""
+        known = len(self.captures)
+        choices, bound = [], []
+        for part in pattern.patterns:
+            choices.append(_all_of(self._tests_of(part, item)))
+            bound.append(dict(self.captures[known:]))
+            del self.captures[known:]
+        for name, value in bound[-1].items():
+            for fits, others in zip(reversed(choices[:-1]), reversed(bound[:-1]), strict=True):
+                value = gast.IfExp(copy.deepcopy(fits), others[name], value)
+            self.captures.append((name, value))
+        return [gast.BoolOp(gast.Or(), choices)]
+
+
+def _all_of(tests: list[gast.AST]) -> gast.AST:
+    if not tests:
+        return constant(True)
+    return tests[0] if len(tests) == 1 else gast.BoolOp(gast.And(), tests)
+
+
+def _fits(item: gast.AST, value: gast.AST) -> gast.AST:
     """The test of an item against a value pattern: ``==``, and for None, True and False identity."""
+    item = copy.deepcopy(item)
     if isinstance(value, gast.MatchSingleton):
-        return gast.Compare(load(name), [gast.Is()], [constant(value.value)])
-    return gast.Compare(load(name), [gast.Eq()], [value.value])
+        return gast.Compare(item, [gast.Is()], [constant(value.value)])
+    return gast.Compare(item, [gast.Eq()], [value.value])
 
 
-def _tests_values(pattern: gast.AST) -> bool:
-    return any(isinstance(part, _VALUES) for part in gast.walk(pattern))
+def _is_tested(pattern: gast.AST) -> bool:
+    """Whether something in a pattern is to be taken out: a value, or a class whose attributes have such patterns."""
+    return any(isinstance(part, (*_VALUES, gast.MatchClass)) and _is_expression(part) for part in gast.walk(pattern))
+
+
+def _is_expression(pattern: gast.AST) -> bool:
+    """Whether a pattern can be written as a test of the item: a value, a class of the user's, or a choice of such."""
+    if isinstance(pattern, _VALUES):
+        return True
+    if isinstance(pattern, gast.MatchOr):
+        return all(map(_is_expression, pattern.patterns))
+    if not isinstance(pattern, gast.MatchClass) or getattr(pattern.cls, "id", None) in _BUILTIN_CLASSES:
+        return False
+    return all(_is_capture(part) or _is_expression(part) for part in [*pattern.patterns, *pattern.kwd_patterns])
+
+
+def _is_capture(pattern: gast.AST) -> bool:
+    return isinstance(pattern, gast.MatchAs) and (pattern.pattern is None or _is_expression(pattern.pattern))
 
 
 def _captures(pattern: gast.AST) -> bool:
     return any(getattr(part, "name", None) or getattr(part, "rest", None) for part in gast.walk(pattern))
-
-
-def _is_choice_of_values(pattern: gast.AST) -> bool:
-    return isinstance(pattern, gast.MatchOr) and all(isinstance(part, _VALUES) for part in pattern.patterns)
 
 
 def _is_irrefutable(pattern: gast.AST) -> bool:

@@ -103,7 +103,7 @@ class LowerOperators(gast.NodeTransformer):
             target.id for target, value in bindings if isinstance(target, gast.Name) and _is_display(value)
         }
         self.truths = self._bound_to_truths(bindings)
-        asked = (self._may_be_of_containers, self._counts_truths)
+        asked = (self._may_be_of_containers, self._counts_truths, _is_class)
         if self.context.special_methods or any(ask(part) for part in parts for ask in asked):
             return self.visit(node)
         for part in parts if self.shared else ():
@@ -176,7 +176,8 @@ class LowerOperators(gast.NodeTransformer):
 
     def visit_Attribute(self, node: gast.AST) -> gast.AST:
         self.generic_visit(node)
-        is_read = isinstance(node.ctx, gast.Load) and self.context.mangled(node.attr) in self.context.special_methods
+        is_computed = self.context.mangled(node.attr) in self.context.special_methods or _is_class(node)
+        is_read = isinstance(node.ctx, gast.Load) and is_computed
         if not is_read or (isinstance(node.value, gast.Name) and node.value.id == self.context.operators):
             return node
         if self.context.is_plain_call(node):  # a function of a module's that has the name of a property
@@ -259,6 +260,11 @@ def _compares(node: gast.AST) -> bool:
 def _is_display(node: gast.AST) -> bool:
     """Whether this is a tuple or list that is written out."""
     return isinstance(node, gast.Tuple | gast.List) and bool(node.elts)
+
+
+def _is_class(node: gast.AST) -> bool:
+    """Whether this asks a value, which may be one of several objects, for its class."""
+    return isinstance(node, gast.Attribute) and node.attr == "__class__"
 
 
 def _may_extend(node: gast.AST) -> bool:

@@ -13,6 +13,7 @@ from autograph.runtime.code.library_table import is_library
 from autograph.runtime.containers.iterables import UNROLLED_AT_MOST
 from autograph.runtime.containers.traced_lists import TracedList, is_array_list, is_traced_list
 from autograph.runtime.layouts.objects import attributes_of, is_plain_object, is_state
+from autograph.runtime.layouts.one_of import OneOf, candidates_of, code_of
 from autograph.runtime.layouts.optional import Optional, held_in, present_in
 from autograph.runtime.layouts.statement_variables import has_contents, write_into
 
@@ -22,7 +23,10 @@ _NO_PARTS = (jax.Array, np.ndarray, np.generic, str, bytes, int, float, complex,
 
 
 def parts_of(value: Any) -> dict[Path, Any]:
-    """What is mutable in a value: containers and objects, outer ones first. An `Optional` is what it may hold."""
+    """What is mutable in a value: containers and objects, outer ones first. An `Optional` is what it may hold.
+
+    An object has its class in its path: it is found there, too, where it is one of several of different classes.
+    """
     return dict(_parts(value, (), frozenset()))
 
 
@@ -63,6 +67,11 @@ def _parts(value: Any, path: Path, around: frozenset[int]) -> Iterator[tuple[Pat
     if isinstance(value, WHOLE):
         yield path, value
         return
+    if type(value) is OneOf:
+        for place, candidate in _candidates(value, path):
+            yield from _parts(candidate, place, around)
+        return
+    path = _with_class(path, value)
     children = _children(value)
     if children is None:
         return
@@ -71,6 +80,33 @@ def _parts(value: Any, path: Path, around: frozenset[int]) -> Iterator[tuple[Pat
     around |= {id(value)}
     for key, child in children:
         yield from _parts(child, (*path, key), around)
+
+
+class _Of:
+    """A step of a path: to an object of this class, the first, second … of those that a value may be."""
+
+    def __init__(self, kind: type, number: int) -> None:
+        self._key = kind, number
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Of) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+
+def _with_class(path: Path, value: Any) -> Path:
+    is_there = bool(path) and isinstance(path[-1], _Of)
+    return path if is_there or not is_plain_object(value) else (*path, _Of(type(value), 0))
+
+
+def _candidates(value: OneOf, path: Path) -> Iterator[tuple[Path, Any]]:
+    """The objects that a value may be, each with its path."""
+    count: collections.Counter[type] = collections.Counter()
+    for candidate in candidates_of(value):
+        kind = type(candidate)
+        yield (*path, _Of(kind, count[kind])), candidate
+        count[kind] += 1
 
 
 def _children(value: Any) -> list[tuple[Any, Any]] | None:
@@ -102,6 +138,11 @@ def placed(value: Any, container_for: Callable[[Path, Any], tuple[Any, bool]], p
         return value if inner is held_in(value) else Optional(present_in(value), inner)
     if isinstance(value, WHOLE):
         return container_for(path, value)[0]
+    if type(value) is OneOf:
+        candidates = [placed(each, container_for, place) for place, each in _candidates(value, path)]
+        same = all(a is b for a, b in zip(candidates, candidates_of(value), strict=True))
+        return value if same else OneOf(candidates, code_of(value))
+    path = _with_class(path, value)
     children = _children(value)
     if children is None:
         return value

@@ -26,7 +26,7 @@ from autograph.runtime.heap.list_outputs import CountedList, with_plain_lists
 from autograph.runtime.heap.object_graph import Reached, attributes, is_one_shot, traced_part
 from autograph.runtime.layouts.large_ints import fits_integers
 from autograph.runtime.layouts.objects import is_plain_object
-from autograph.runtime.layouts.one_of import OneOf
+from autograph.runtime.layouts.one_of import OneOf, candidates_of, code_of, holds_objects
 from autograph.runtime.layouts.optional import Optional
 from autograph.runtime.state.variables import Variable
 from autograph.runtime.tracing.recording import LOCAL
@@ -236,6 +236,9 @@ def finished(result: Any, known: dict[int, Any] | None = None) -> Any:
 
 
 def _finished_leaf(leaf: Any, known: dict[int, Any]) -> Any:
+    if type(leaf) is OneOf and holds_objects(leaf):  # each is made: others may refer to it
+        leaf = OneOf([_finished_leaf(each, known) for each in candidates_of(leaf)], code_of(leaf))
+        return leaf.resolve()
     if issubclass(type(leaf), _RESOLVED):
         is_text = issubclass(type(leaf), TracedText)
         resolved = (_finished_text(leaf, known) if is_text else leaf).resolve()

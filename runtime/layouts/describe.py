@@ -20,6 +20,7 @@ from autograph.runtime.layouts.kinds import (
     LEAF,
     NOTHING,
     ROWS,
+    Alternatives,
     Array,
     Constants,
     Either,
@@ -32,7 +33,7 @@ from autograph.runtime.layouts.kinds import (
     Tree,
 )
 from autograph.runtime.layouts.objects import attributes_of, is_plain_object, is_state
-from autograph.runtime.layouts.one_of import OneOf, candidates_of, code_of, one_of
+from autograph.runtime.layouts.one_of import OneOf, candidates_of, code_of, holds_objects, one_of
 from autograph.runtime.layouts.optional import Optional, held_in, present_in
 
 _LEAVES = (jax.Array, np.ndarray, np.generic, str, bytes, bool, int, float, complex, type)
@@ -92,6 +93,9 @@ class _Description:
         """
         if value is None:
             return ABSENT
+        if type(value) is OneOf and holds_objects(value):
+            objects = [self._object(each) or self.leaf(each) for each in candidates_of(value)]
+            return Alternatives(objects, self.leaf(code_of(value)))
         if type(value) is OneOf:
             return Constants(candidates_of(value), self.leaf(code_of(value)))
         if isinstance(value, _LEAVES) or (keeps and isinstance(value, list | dict)):
@@ -278,13 +282,16 @@ def unflatten(layout: Layout, leaves: Sequence[Any], choose: Callable[[Any, Any]
 def _build(layout: Layout, leaves: Iterator[Any], choose: Callable[[Any, Any], Any] | None) -> Any:
     if layout is ABSENT or isinstance(layout, Nothing):
         return None
-    if not isinstance(layout, Tree | Object | Maybe | Either | Constants):
+    if not isinstance(layout, Tree | Object | Maybe | Either | Constants | Alternatives):
         return next(leaves)
     parts = [_build(part, leaves, choose) for part in layout.parts]
     if isinstance(layout, Maybe):
         return Optional(parts[1], parts[0])
     if isinstance(layout, Constants):
         return one_of(layout.candidates, parts[0])
+    if isinstance(layout, Alternatives):
+        *objects, code = parts
+        return one_of(objects, code)
     if isinstance(layout, Either):
         assert choose is not None
         return choose(*parts)

@@ -17,6 +17,7 @@ from autograph.runtime.layouts.kinds import (
     FILLED,
     NOTHING,
     ROWS,
+    Alternatives,
     Array,
     Constants,
     Either,
@@ -30,6 +31,7 @@ from autograph.runtime.layouts.kinds import (
     is_one_value,
 )
 from autograph.runtime.layouts.mismatches import Mismatch
+from autograph.runtime.layouts.objects import is_plain_object
 from autograph.runtime.layouts.one_of import CODE, MOST_CANDIDATES, place_of, renumbered, sort_of_constant
 
 
@@ -182,10 +184,12 @@ class Joiner:
             return self._join_constants(constants, left, right, path)
         if _is_rows(a) or _is_rows(b):
             return self._join_rows(left, right, path)
+        if isinstance(a, Object) and isinstance(b, Object) and _is_attribute_wise(a, b):
+            return self._join_objects(left, right, path)
+        if _is_object(a) and _is_object(b) and not (isinstance(a, Static) and a == b):
+            return self._join_alternatives(left, right, path)
         if isinstance(a, Array | Static) and isinstance(b, Array | Static):
             return self._join_leaves(a, left.start, b, right.start, path)
-        if isinstance(a, Object) and isinstance(b, Object):
-            return self._join_objects(left, right, path)
         if isinstance(a, Tree) and isinstance(b, Tree):
             return self._join_trees(a, left, b, right, path)
         return self._differ()
@@ -240,12 +244,17 @@ class Joiner:
         return self.types.type_of(leaf.value) if isinstance(leaf, Static) else None
 
     def _constant_of_one(self, one: _Side, other: _Side) -> Any:
-        """The constant that one side has where the other has nothing; None if that is not so."""
+        """The constant, or object from before, that one side has where the other has nothing; None if that is not so."""
         layouts = (one.layout, other.layout)
         if NOTHING not in layouts:
             return None
         found = layouts[layouts[0] is NOTHING]
-        return found.value if isinstance(found, Static) and sort_of_constant(found.value) is not None else None
+        if isinstance(found, Object):
+            return found.whole if found.whole is not None and self._is_known(found.whole) else None
+        is_constant = isinstance(found, Static) and (
+            sort_of_constant(found.value) is not None or is_plain_object(found.value)
+        )
+        return found.value if isinstance(found, Static) and is_constant else None
 
     def _constants(self, a: Layout, b: Layout) -> tuple[Any, ...] | None:
         """All that a value may be that is a constant on both sides, and not the same one; None if it is not such a value."""
@@ -273,12 +282,7 @@ class Joiner:
         self._add(source, other_source)
         if isinstance(one, Static) and one == other and isinstance(source, int) and isinstance(other_source, int):
             return Constants(candidates, one)
-        types = [leaf.type for leaf in (one, other) if isinstance(leaf, Array)]
-        joined: LeafType | None = _CODE
-        for each in types:
-            joined = joined and self.types.join(joined, each)
-        assert joined is not None
-        return Constants(candidates, Array(joined))
+        return Constants(candidates, Array(self._type_of_code(one, other)))
 
     def _join_maybe(self, left: _Side, right: _Side, path: Path) -> Layout:
         absence = next(side.layout.absence for side in (left, right, _NONE) if isinstance(side.layout, Maybe))
@@ -286,6 +290,9 @@ class Joiner:
         constant = self._constant_of_one(one, other) if absence == "unbound" else None
         if constant is not None:  # its number bears the mark of what may be unbound
             inner: Layout = Constants((constant,), Array(_CODE))
+            if is_plain_object(constant):
+                inner = Alternatives([Static(constant)], Array(_CODE))
+                self._add(Given(constant), Given(constant))
             self._add(Given(0), Given(0))
         else:
             inner = self._join(one, other, path)
@@ -296,11 +303,50 @@ class Joiner:
         assert isinstance(a, Object) and isinstance(b, Object)
         if a.whole is not None and a.whole is b.whole:
             return self._itself(a)
-        if a.kind is not b.kind or set(a.names) != set(b.names):
-            return self._differ()
         others = dict(zip(b.names, right.parts(), strict=True))
         parts = self._join_parts(a, left.parts(), [others[name] for name in a.names], path)
         return Object(a.kind, a.names, parts)
+
+    def _join_alternatives(self, left: _Side, right: _Side, path: Path) -> Layout:
+        """Objects of which at least one side may be several, or that have no attributes in common."""
+        (ones, code, source), (others, other_code, other_source) = map(_as_alternatives, (left, right))
+        partners: dict[int, int] = {}  # of the objects on the right, on the left
+        for k, other in enumerate(others):
+            alike = [
+                j for j, one in enumerate(ones) if j not in partners.values() and _is_alike(one.layout, other.layout)
+            ]
+            if alike:
+                partners[k] = alike[0]
+        objects: list[Layout] = []
+        for j, one in enumerate(ones):
+            partner = next((others[k] for k, found in partners.items() if found == j), None)
+            objects.append(self._only(one, 0, False) if partner is None else self._join(one, partner, path))
+        table = []
+        for k, other in enumerate(others):
+            table.append(partners.get(k, len(objects)))
+            if k not in partners:
+                objects.append(self._only(other, 1, False))
+        if len(objects) > MOST_CANDIDATES:
+            return self._differ(is_too_many=True)
+        if len(objects) == 1:
+            return objects[0]
+        if isinstance(other_source, Given):
+            other_code, other_source = Static(table[0]), Given(table[0])
+        elif table != list(range(len(table))):
+            other_source = Renumbered(other_source, tuple(table))
+        self._add(source, other_source)
+        if code == other_code and isinstance(code, Static):
+            return Alternatives(objects, code)
+        return Alternatives(objects, Array(self._type_of_code(code, other_code)))
+
+    def _type_of_code(self, *codes: Layout) -> LeafType:
+        """The type of a number that says which constant, or object, a value is."""
+        joined: LeafType | None = _CODE
+        for each in codes:
+            if isinstance(each, Array):
+                joined = joined and self.types.join(joined, each.type)
+        assert joined is not None
+        return joined
 
     def _itself(self, layout: Object) -> Layout:
         """An object that is one on both sides: it stays, and its attributes are state of their own."""
@@ -411,6 +457,33 @@ def _code_of(side: _Side, candidates: Sequence[Any]) -> tuple[Layout, Source]:
     table = tuple(place_of(candidate, candidates) or 0 for candidate in layout.candidates)
     is_same = table == tuple(range(len(table)))
     return layout.code, side.start if is_same else Renumbered(side.start, table)
+
+
+def _is_object(layout: Layout) -> bool:
+    """Whether a value of this layout is an object of the user's, or one of several."""
+    return isinstance(layout, Object | Alternatives) or (isinstance(layout, Static) and is_plain_object(layout.value))
+
+
+def _is_attribute_wise(a: Object, b: Object) -> bool:
+    """Whether two objects join to one: they are one, or of one class with the same attributes."""
+    return (a.whole is not None and a.whole is b.whole) or (a.kind is b.kind and set(a.names) == set(b.names))
+
+
+def _is_alike(a: Layout, b: Layout) -> bool:
+    """Whether two of several objects are one of those of their join."""
+    if isinstance(a, Object) and isinstance(b, Object):
+        return _is_attribute_wise(a, b)
+    one, other = (each.whole if isinstance(each, Object) else each.value for each in (a, b))  # type: ignore[attr-defined]
+    return one is other
+
+
+def _as_alternatives(side: _Side) -> tuple[list[_Side], Layout, Source]:
+    """The objects that a side may be, the number of the one that it is, and where that is."""
+    layout = side.layout
+    if not isinstance(layout, Alternatives):
+        return [side], Static(0), Given(0)
+    *objects, code = side.parts()
+    return objects, code.layout, code.start
 
 
 def _is_filled_cell(cell: Any) -> bool:

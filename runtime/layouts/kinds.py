@@ -10,6 +10,7 @@ Layout     A value                                  Its leaves
 `Static`   any other object, the same on all paths  itself
 `ABSENT`   None                                     none
 `Constants` one of several constants, likewise     a number: which of them it is
+`Alternatives` one of several objects, likewise    those of each object, and that number
 `Maybe`    a value or nothing, as the run decides   those of the value, and the tag
 `Tree`     a tuple, list, dict, registered pytree   those of its parts
 `Seq`      a list or array with a traced length     those of its parts
@@ -190,6 +191,31 @@ class Constants(Layout):
         return f"Constants{self.candidates!r}"
 
 
+class Alternatives(Layout):
+    """One of these objects: the one whose number, the last leaf, is ``code``.
+
+    Each has its class and attributes, an `Object`, or is one that is there before the statement, a `Static`.
+    """
+
+    __slots__ = ("objects", "code")
+
+    def __init__(self, objects: Sequence[Layout], code: Layout) -> None:
+        self.count = sum(each.count for each in objects) + 1
+        self.objects = tuple(objects)
+        self.code = code
+
+    @property
+    def parts(self) -> Sequence[Layout]:
+        return (*self.objects, self.code)
+
+    def with_parts(self, parts: Sequence[Layout]) -> Layout:
+        *objects, code = parts
+        return Alternatives(objects, code)
+
+    def _key(self) -> Any:
+        return self.code, self.objects
+
+
 class Tree(Layout):
     """A node of a pytree.
 
@@ -328,8 +354,9 @@ def tags_in(layout: Layout, first: int = 0) -> Iterator[int]:
 
 
 def constants_in(layout: Layout) -> int:
-    """How many constants a value of this layout may be."""
+    """How many constants, or objects, a value of this layout may be."""
     own = len(layout.candidates) if isinstance(layout, Constants) else 0
+    own += len(layout.objects) if isinstance(layout, Alternatives) else 0
     return own + sum(map(constants_in, layout.parts))
 
 

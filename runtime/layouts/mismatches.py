@@ -12,6 +12,7 @@ import jax
 from autograph.runtime.layouts.kinds import (
     ABSENT,
     CONTENTS,
+    Alternatives,
     Array,
     Constants,
     Either,
@@ -87,6 +88,8 @@ def _shown(layout: Layout) -> object:
         return Shown(f"{layout.kind.__name__}({', '.join(attributes)})")
     if isinstance(layout, Either):
         return Shown(f"{parts[0]!r} or {parts[1]!r}")
+    if isinstance(layout, Alternatives):
+        return Shown(" or ".join(map(repr, parts[:-1])))
     assert isinstance(layout, Tree)
     if layout.kind is list:
         return parts

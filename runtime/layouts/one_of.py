@@ -15,14 +15,18 @@ import numpy as np
 
 from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.functions import is_same_function
+from autograph.runtime.layouts.objects import is_plain_object
 from autograph.runtime.tracing.locations import user_location
-from autograph.runtime.tracing.recording import JOINT
+from autograph.runtime.tracing.recording import JOINT, LOCAL
 
 MOST_CANDIDATES = 32  # each operation is done for every candidate
 CODE = jnp.dtype(
     jnp.uint32
 )  # of the number that says which constant a value is: seldom kept by arithmetic; a loop over bytes takes twice as long
 
+Fact = tuple[Any, Any]
+IN_PLACE: Fact = ("in place", True)  # a test is computed that Python may not ask: nothing in it may raise at run time
+_OF_CLASSES = frozenset(["__name__", "__qualname__", "__module__", "__doc__"])
 _LISTED = 6
 _SELECTED = 8  # numbers, that change, at most: of so few one is chosen by selects, which XLA fuses
 _ARRAY_LIBRARIES = frozenset(["jax", "jaxlib", "numpy"])
@@ -68,14 +72,15 @@ def is_same_constant(one: Any, other: Any) -> bool:
 
 @jax.tree_util.register_pytree_node_class
 class OneOf:
-    """A value that is one Python constant on one path of a traced condition and another constant on another.
+    """A value that is one Python constant, or object, on one path of a traced condition and another on another.
 
     In converted code it behaves as the constant does: it can be compared, looked up, called and passed on. Each
-    operation is executed for every candidate, and the result for the actual constant is selected.
+    operation is executed for every candidate, and the result for the actual constant is selected. Objects of several
+    classes each have their own attributes and methods.
 
-    `autograph.function` returns the constant. ``jax.jit(autograph.convert(f))`` returns a `OneOf`, since XLA has no
+    `autograph.function` returns the constant or object. ``jax.jit(autograph.convert(f))`` returns a `OneOf`, since XLA has no
     strings: `resolve` returns the constant. It is a pytree of one number, the index of the
-    candidate.
+    candidate, and of those candidates that are objects.
 
     >>> import autograph as ag, jax, jax.numpy as jnp
     >>> def sign(x):
@@ -92,18 +97,21 @@ class OneOf:
         object.__setattr__(self, "_candidates", tuple(candidates))
         object.__setattr__(self, "_code", code)
 
-    def tree_flatten(self) -> tuple[tuple[Any], _Candidates]:
-        return (self._code,), _Candidates(self._candidates)
+    def tree_flatten(self) -> tuple[tuple[Any, ...], _Candidates]:
+        values = tuple(each if sort_of_constant(each) is not None else _OBJECT for each in self._candidates)
+        objects = (each for each, value in zip(self._candidates, values, strict=True) if value is _OBJECT)
+        return (self._code, *objects), _Candidates(values)
 
     @classmethod
     def tree_unflatten(cls, candidates: _Candidates, parts: Sequence[Any]) -> OneOf:
-        (code,) = parts
+        code, *objects = parts
         if getattr(code, "dtype", CODE) != CODE:
             raise StagingError(
                 f"A function of arrays was mapped over a value that is one of {listed(candidates.values)}, chosen "
                 "at run time.\n  Leave it out of the tree that is mapped over."
             )
-        return OneOf(candidates.values, code)
+        left = iter(objects)
+        return OneOf([next(left) if value is _OBJECT else value for value in candidates.values], code)
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:
@@ -128,27 +136,42 @@ class OneOf:
         return found
 
     def __autograph_truth__(self) -> Any:
+        if holds_objects(self):
+            return each(self, lambda candidate: JOINT.operators.truth(candidate))
         return each_purely(self, bool)
 
     def __bool__(self) -> bool:
         return bool(self.__autograph_truth__())
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or not hasattr(self, "_code"):
+        is_of_class = name in _OF_CLASSES and all(isinstance(each, type) for each in candidates_of(self))
+        if (name.startswith("__") and not is_of_class) or not hasattr(self, "_code"):
             raise AttributeError(name)
+        if holds_objects(self):
+            return each(self, lambda candidate: JOINT.operators.get_attr(candidate, name), _may_ask(self, name))
         return each_purely(self, operator.attrgetter(name))
 
     def __setattr__(self, name: str, value: Any) -> None:
-        each(self, lambda candidate: setattr(candidate, name, value))
+        each(self, lambda candidate: JOINT.operators.set_attr(candidate, name, value))
+
+    def __delattr__(self, name: str) -> None:
+        each(self, lambda candidate: JOINT.operators.del_attr(candidate, name))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return each(self, lambda candidate: JOINT.operators.call(candidate)(*args, **kwargs))
+
+    def __jax_array__(self) -> Any:
+        if not all(isinstance(candidate, int) for candidate in self._candidates):  # as members of an `enum.IntEnum` are
+            raise TypeError(f"a value that is one of {listed(self._candidates)} is no array")
+        return jnp.asarray([int(candidate) for candidate in self._candidates])[self._code]
 
     def __len__(self) -> int:
         length: int = each_purely(self, len)
         return length
 
     def __getitem__(self, key: Any) -> Any:
+        if holds_objects(self):
+            return each(self, lambda candidate: JOINT.operators.get_item(candidate, key))
         return each_purely(self, lambda candidate: candidate[key])
 
     def __contains__(self, item: Any) -> bool:
@@ -175,6 +198,13 @@ class OneOf:
         if found is self:
             raise _needs_the_constant(self, "A text of it")
         return written(found)
+
+
+class _Object:
+    """In the place of an object among candidates."""
+
+
+_OBJECT = _Object()
 
 
 class _Candidates:
@@ -213,7 +243,25 @@ def code_of(value: OneOf) -> Any:
 
 def one_of(candidates: Sequence[Any], code: Any) -> Any:
     """The constant of this number; the constant itself where Python knows it."""
-    return candidates[code] if type(code) is int else OneOf(candidates, code)
+    return candidates[code] if type(code) is int and code < len(candidates) else OneOf(candidates, code)
+
+
+def holds_objects(value: OneOf) -> bool:
+    """Whether a value is one of several objects of the user's."""
+    return any(map(is_plain_object, candidates_of(value)))
+
+
+def _may_ask(value: OneOf, name: str) -> bool:
+    """Whether this attribute of the objects that a value may be is no property, which could do anything."""
+    return not any(_is_computed(type(each), name) for each in candidates_of(value))
+
+
+def _is_computed(kind: type, name: str) -> bool:
+    if "__getattribute__" in vars(kind) or hasattr(kind, "__getattr__"):
+        return True
+    found = next((vars(each)[name] for each in kind.__mro__ if name in vars(each)), None)
+    plain = (types.FunctionType, staticmethod, classmethod, types.MemberDescriptorType)
+    return hasattr(type(found), "__get__") and not isinstance(found, plain)
 
 
 def place_of(constant: Any, candidates: Sequence[Any]) -> int | None:
@@ -258,11 +306,27 @@ def each_purely(value: OneOf, function: Callable[[Any], Any]) -> Any:
     return each(value, function, True)
 
 
+def is_among(value: OneOf, numbers: Sequence[int]) -> Fact:
+    """That a value is one of the candidates of these numbers: see `knowing`."""
+    return code_of(value), frozenset(numbers)
+
+
+def possible_candidates(value: OneOf) -> list[int]:
+    """The numbers of the candidates that a value can be in the code that is being traced."""
+    possible = range(len(candidates_of(value)))
+    for fact, numbers in LOCAL.facts:
+        if fact is code_of(value) and isinstance(numbers, frozenset):
+            possible = [k for k in possible if k in numbers]
+    return list(possible)
+
+
 def merged(value: OneOf, results: Sequence[Any]) -> Any:
     """One result from those for each candidate, where all are bools, or all constants; else `NotImplemented`."""
     first = results[0]
     if all(isinstance(result, bool) for result in results):
         return _any(value, [result is True for result in results])
+    if all(isinstance(result, types.MethodType) for result in results) and holds_objects(value):
+        return OneOf(results, code_of(value))
     sort = sort_of_constant(first)
     if any(is_one_of(result) or sort_of_constant(result) != sort for result in results) or sort is None:
         return NotImplemented
@@ -284,10 +348,15 @@ def _any(value: OneOf, wanted: Sequence[bool]) -> Any:
     if all(wanted) or not any(wanted):
         return wanted[0]
     is_few = sum(wanted) <= len(wanted) / 2
-    found = [
+    tests = [
         value._code == k if is_few else value._code != k for k, is_wanted in enumerate(wanted) if is_wanted is is_few
     ]
-    return functools.reduce(operator.or_ if is_few else operator.and_, found)
+    found = functools.reduce(operator.or_ if is_few else operator.and_, tests)
+    numbers: tuple[list[int], list[int]] = ([], [])
+    for k, is_wanted in enumerate(wanted):
+        numbers[is_wanted].append(k)
+    JOINT.operators.facts.note(found, (is_among(value, numbers[True]),), (is_among(value, numbers[False]),))
+    return found
 
 
 def _needs_the_constant(value: OneOf, what: str) -> StagingError:
@@ -298,17 +367,29 @@ def _needs_the_constant(value: OneOf, what: str) -> StagingError:
     )
 
 
-def _binary(function: Callable[[Any, Any], Any]) -> Any:
-    return lambda self, other: each_purely(self, lambda candidate: function(candidate, other))
+def _operation(symbol: str, function: Callable[..., Any], is_reflected: bool = False) -> Any:
+    """A special method for this operator: of objects, by their classes' own."""
+
+    def operate(self: OneOf, *others: Any) -> Any:
+        if holds_objects(self):
+            operands = (*others, self) if is_reflected else (self, *others)
+            return JOINT.operators.operate(symbol, *operands)
+        if is_reflected:
+            return each_purely(self, lambda candidate: function(*others, candidate))
+        return each_purely(self, lambda candidate: function(candidate, *others))
+
+    return operate
 
 
-def _reflected(function: Callable[[Any, Any], Any]) -> Any:
-    return lambda self, other: each_purely(self, lambda candidate: function(other, candidate))
-
-
-for _name in ("add", "sub", "mul", "mod", "and_", "or_", "xor"):
+_ARITHMETIC = {
+    **{"add": "+", "sub": "-", "mul": "*", "matmul": "@", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**"},
+    **{"and_": "&", "or_": "|", "xor": "^", "lshift": "<<", "rshift": ">>"},
+}
+for _name, _symbol in _ARITHMETIC.items():
     _plain = _name.rstrip("_")
-    setattr(OneOf, f"__{_plain}__", _binary(getattr(operator, _name)))
-    setattr(OneOf, f"__r{_plain}__", _reflected(getattr(operator, _name)))
-for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
-    setattr(OneOf, f"__{_name}__", _binary(getattr(operator, _name)))
+    setattr(OneOf, f"__{_plain}__", _operation(_symbol, getattr(operator, _name)))
+    setattr(OneOf, f"__r{_plain}__", _operation(_symbol, getattr(operator, _name), is_reflected=True))
+for _name, _symbol in {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}.items():
+    setattr(OneOf, f"__{_name}__", _operation(_symbol, getattr(operator, _name)))
+for _name, _symbol in {"neg": "-", "pos": "+", "invert": "~", "abs": "abs"}.items():
+    setattr(OneOf, f"__{_name}__", _operation(_symbol, getattr(operator, _name)))

@@ -20,7 +20,7 @@ import jax.numpy as jnp
 
 from autograph.runtime.layouts.loop_bodies import LoopBody
 from autograph.runtime.layouts.objects import attributes_of, is_plain_object, is_state
-from autograph.runtime.layouts.one_of import OneOf
+from autograph.runtime.layouts.one_of import OneOf, candidates_of, code_of, is_one_of
 from autograph.runtime.layouts.optional import Optional
 
 
@@ -369,9 +369,11 @@ def write_into(container: Any, new: Any) -> Any:
 
 
 def _leaves_in(value: Any, around: frozenset[int] = frozenset()) -> Iterator[Any]:
-    """The leaves of a value, and of the attributes of objects in it."""
-    for leaf in jax.tree_util.tree_leaves(value):
-        if not is_plain_object(leaf):
+    """The leaves of a value, and of the attributes of objects in it; of one of several constants or objects its number."""
+    for leaf in jax.tree_util.tree_leaves(value, is_leaf=is_one_of):
+        if is_one_of(leaf):
+            yield code_of(leaf)
+        elif not is_plain_object(leaf):
             yield leaf
         elif id(leaf) not in around:
             for part in attributes_of(leaf).values():
@@ -382,6 +384,8 @@ def _with_leaves(value: Any, replace: Callable[[Any], Any], around: frozenset[in
     """A value with other leaves; objects in it get theirs in place."""
 
     def leaf_of(leaf: Any) -> Any:
+        if is_one_of(leaf):
+            return OneOf(candidates_of(leaf), replace(code_of(leaf)))
         if not is_plain_object(leaf):
             return replace(leaf)
         for name, part in attributes_of(leaf).items() if id(leaf) not in around else ():
@@ -390,7 +394,7 @@ def _with_leaves(value: Any, replace: Callable[[Any], Any], around: frozenset[in
                 object.__setattr__(leaf, name, new)
         return leaf
 
-    return jax.tree_util.tree_map(leaf_of, value)
+    return jax.tree_util.tree_map(leaf_of, value, is_leaf=is_one_of)
 
 
 class Marks:

@@ -23,6 +23,7 @@ from autograph.runtime.staging.access.operations import Operations
 from autograph.runtime.staging.access.outside_lists import OutsideLists
 from autograph.runtime.staging.access.reported_writes import ReportedWrites
 from autograph.runtime.staging.access.slices import Slices
+from autograph.runtime.staging.builtins.class_tests import ClassTests
 from autograph.runtime.staging.builtins.derived_generators import DerivedGenerators
 from autograph.runtime.staging.builtins.lists import Lists
 from autograph.runtime.staging.builtins.logs import Logs
@@ -94,6 +95,8 @@ class Operators(Conditionals, Loops, Items, Calls, Builtins, Lists):
         nones = Nones(backend, trace, self.can_raise_later, self.raise_unless, self.aliased.are_one)
         self.is_, self.is_none, self.is_bool = nones.is_, nones.is_none, nones.is_bool
         self.check_present, self.truth_of_optional = nones.check_present, nones.truth_of_optional
+        classes = ClassTests(backend, trace)
+        self.matches_class, self.positional = classes.matches_class, classes.positional
         self.python_test = PythonTests(backend, self.asked).python_test
         self.slices, self.masks = Slices(backend), Masks(backend, self.raise_unless)
         self.span = self.slices.span
@@ -176,6 +179,7 @@ class Operators(Conditionals, Loops, Items, Calls, Builtins, Lists):
             derived.overloads(),
             self.writes.overloads(),
             self.logs.overloads(),
+            classes.overloads(),
         ]
         if self.bounds is not None:
             overloads.append(self.bounds.overloads())

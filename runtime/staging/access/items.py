@@ -17,7 +17,7 @@ from autograph.runtime.containers.padded_gathers import written_at
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.places import MUTABLE_CONTAINERS, AttributePlace, ContentsPlace
 from autograph.runtime.heap.reach import array_written
-from autograph.runtime.layouts.one_of import OneOf, each
+from autograph.runtime.layouts.one_of import OneOf, each, holds_objects
 from autograph.runtime.layouts.optional import used
 from autograph.runtime.layouts.statement_variables import CellVariable, GlobalVariable, has_contents
 from autograph.runtime.staging.access.aliased_writes import AliasedWrites
@@ -61,6 +61,9 @@ class Items(Lookups):
             target[key] = value
             return target
         target = used(target)
+        if type(target) is OneOf and holds_objects(target):
+            each(target, lambda one: self._set_in_place(one, key, value))
+            return target
         key = self.known_key(target, key)
         if type(key) is OneOf:
             each(key, lambda one: self._set_in_place(target, one, value))
@@ -120,6 +123,9 @@ class Items(Lookups):
     def del_item(self, target: Any, key: Any) -> None:
         """``del target[key]``."""
         target = used(target)
+        if type(target) is OneOf and holds_objects(target):
+            each(target, lambda one: self.del_item(one, key))
+            return
         key = self.known_key(target, key)
         if type(key) is OneOf:
             each(key, lambda one: self.del_item(target, one))
@@ -176,6 +182,9 @@ class Items(Lookups):
                 "  Keep what differs in an attribute."
             )
         target = used(target)
+        if type(target) is OneOf:
+            each(target, lambda one: self.set_attr(one, name, value))
+            return
         method = user_method(type(target), "__setattr__")
         if method is not None:
             self.call(method)(target, name, value)
@@ -198,6 +207,9 @@ class Items(Lookups):
     def del_attr(self, target: Any, name: str) -> None:
         """``del target.name``, through the class's own converted property or ``__delattr__``, where it has one."""
         target = used(target)
+        if type(target) is OneOf:
+            each(target, lambda one: self.del_attr(one, name))
+            return
         method = user_method(type(target), "__delattr__")
         if method is not None:
             self.call(method)(target, name)
@@ -229,6 +241,9 @@ class Items(Lookups):
 
     def update_attr(self, target: Any, name: str, symbol: str, value: Any) -> None:
         """``target.name += value`` and its like."""
+        if type(target) is OneOf:
+            each(target, lambda one: self.update_attr(one, name, symbol, value))
+            return
         self.set_attr(target, name, self.in_place(symbol, self.get_attr(target, name), value))
 
     def put_back_attr(self, target: Any, name: str, value: Any) -> None:

@@ -22,7 +22,7 @@ from autograph.runtime.containers.parts import parts_of
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.in_trace import InTrace
-from autograph.runtime.layouts.one_of import CODE, MOST_CANDIDATES, OneOf, each, each_purely
+from autograph.runtime.layouts.one_of import CODE, MOST_CANDIDATES, OneOf, each, each_purely, holds_objects
 from autograph.runtime.layouts.optional import Optional, held_in, is_known, present_in, resolved, used
 from autograph.runtime.layouts.statement_variables import has_contents, holds_traced
 from autograph.runtime.staging.access.bounds import Bounds
@@ -61,6 +61,8 @@ class Lookups(InTrace):
         kind = type(key)
         if (kind is int or kind is str) and type(target) in _CONTAINERS:
             return target[key]
+        if type(target) is OneOf and holds_objects(target):
+            return each(target, lambda one: self.get_item(one, key))
         key = self.known_key(target, key)
         kind = type(key)
         if kind is OneOf:

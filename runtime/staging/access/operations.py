@@ -20,6 +20,7 @@ from autograph.runtime.heap.cached_reads import CachedRead, cached_refusal
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.heap.places import MUTABLE_CONTAINERS, ContentsPlace
 from autograph.runtime.heap.reach import array_written
+from autograph.runtime.layouts.one_of import OneOf, each, holds_objects
 from autograph.runtime.layouts.statement_variables import holds_traced, tested
 from autograph.runtime.staging.access.aliased_writes import AliasedWrites
 from autograph.runtime.tracing.locations import user_location
@@ -110,6 +111,10 @@ class Operations(InTrace):
 
     def operate(self, symbol: str, *operands: Any) -> Any:
         """``a + b``, ``-a``, ``a < b`` and their like: ``operate("+", a, b)``."""
+        for k, operand in enumerate(operands):
+            if type(operand) is OneOf and holds_objects(operand):
+                rest = operands[:k], operands[k + 1 :]
+                return each(operand, lambda one: self.operate(symbol, *rest[0], one, *rest[1]))  # noqa: B023 (called at once)
         if symbol in _COUNTING and all(map(self._is_truth, operands)) and any(map(self.backend.is_traced, operands)):
             operands = tuple(operand * 1 for operand in operands)
         if len(operands) == 1:
@@ -241,6 +246,8 @@ class Operations(InTrace):
         kind = type(target)
         if kind is super:
             return self._inherited(target, name)
+        if kind is OneOf and name == "__class__":
+            return each(target, lambda one: one.__class__, is_pure=True)
         descriptor = class_attribute(kind, name)
         if isinstance(descriptor, property) and type(descriptor.fget) is types.FunctionType:
             if user_method(kind, "__getattribute__") is None and not is_library(descriptor.fget):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import collections
 import contextlib
 import functools
 import itertools
@@ -29,15 +28,13 @@ from autograph.runtime.containers.iterables import (
 from autograph.runtime.containers.iterators import Iterated
 from autograph.runtime.containers.orderings import Orderings, all_scalars_some_traced, better_of, nan_never_better
 from autograph.runtime.containers.padded_arrays import PaddedArray, is_open_array
-from autograph.runtime.containers.traced_deques import TracedDeque
 from autograph.runtime.containers.traced_lists import TracedList, is_array_list, is_traced_list
 from autograph.runtime.effects.callbacks import print as show
 from autograph.runtime.effects.raise_sites import DeferredText, text_of_error
 from autograph.runtime.effects.raising import is_after_raise, remade
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.in_trace import InTrace
-from autograph.runtime.heap.unknown import check_known
-from autograph.runtime.layouts.one_of import OneOf, each_purely
+from autograph.runtime.layouts.one_of import OneOf, each, each_purely, holds_objects
 from autograph.runtime.layouts.optional import Optional
 from autograph.runtime.layouts.statement_variables import holds_traced, value_of
 from autograph.runtime.staging.access.operations import user_method
@@ -107,9 +104,6 @@ class Builtins(InTrace):
             builtins.bool: self._bool,
             builtins.print: self._print,
             builtins.len: self._len,
-            builtins.isinstance: _is_instance,
-            builtins.type: _of_known(builtins.type),
-            builtins.callable: _of_known(builtins.callable),
             builtins.next: self._next,
             builtins.iter: self._iter,
             contextlib.suppress: self.suppress,
@@ -130,7 +124,7 @@ class Builtins(InTrace):
         if type(item) is OneOf:
             return each_purely(item, lambda one: self.contains(one, container))
         if type(container) is OneOf:
-            return each_purely(container, lambda one: item in one)
+            return each(container, lambda one: self.contains(item, one), is_pure=not holds_objects(container))
         self.refuse_pending(container)
         traced = self.backend.is_traced
         if is_array_list(container):
@@ -474,21 +468,3 @@ class _Sized:
 
     def __len__(self) -> Any:
         return self._size
-
-
-def _of_known(called: Callable[..., Any]) -> Callable[..., Any]:
-    """A builtin function that asks what its first argument is, whatever that holds."""
-
-    def ask(value: Any, *rest: Any, **options: Any) -> Any:
-        check_known(value)
-        return called(value, *rest, **options)
-
-    return ask
-
-
-def _is_instance(value: Any, kinds: Any) -> bool:
-    """``isinstance``, in which a deque is no list, and an array of traced length is an array."""
-    if isinstance(value, PaddedArray):
-        value = value.values
-    check_known(value)
-    return isinstance(collections.deque() if type(value) is TracedDeque else value, kinds)

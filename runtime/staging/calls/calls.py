@@ -432,6 +432,10 @@ OVERLOADED = frozenset(
         "getattr",
         "setattr",
         "delattr",
+        "hasattr",
+        "callable",
+        "issubclass",
+        "id",
     ]
 )
 

@@ -19,7 +19,8 @@ from autograph.runtime.heap.in_trace import InTrace
 from autograph.runtime.heap.journal import ContentsPlace, Place, key_of
 from autograph.runtime.heap.reach import CONTAINERS
 from autograph.runtime.layouts.kinds import Maybe
-from autograph.runtime.layouts.optional import Optional, held_in
+from autograph.runtime.layouts.one_of import IN_PLACE
+from autograph.runtime.layouts.optional import Optional, held_in, knowing
 from autograph.runtime.layouts.statement_variables import (
     UNBOUND,
     Slot,
@@ -157,7 +158,8 @@ class Conditionals(InTrace):
         if not is_plain_arithmetic(operand) or not (is_test or self._is_truth(kept)):
             return None
         try:
-            value = operand()
+            with knowing([IN_PLACE]):
+                value = operand()
             may_join = self.backend.is_traced(value) and (is_test or self._is_truth(value))
             return self.truth(value) if may_join else None
         except Exception:  # which Python raises on one path only

@@ -5,16 +5,32 @@ from __future__ import annotations
 import functools
 import itertools
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
 
 from autograph.runtime.code.library_table import is_library
 from autograph.runtime.effects.raise_sites import DeferredText
-from autograph.runtime.layouts.one_of import OneOf, candidates_of, code_of, each, each_purely, is_one_of, merged
+from autograph.runtime.layouts.one_of import (
+    IN_PLACE,
+    OneOf,
+    candidates_of,
+    code_of,
+    each,
+    each_purely,
+    holds_objects,
+    is_among,
+    is_one_of,
+    merged,
+    possible_candidates,
+)
+from autograph.runtime.layouts.optional import knowing
 from autograph.runtime.layouts.statement_variables import Snapshot
+from autograph.runtime.tracing.recording import LOCAL
 
+# What says what its argument is, by itself.
+_ASKING = (isinstance, issubclass, type, callable, hasattr)
 # What puts a value into a container, whichever it is.
 _KEEPING = frozenset(["append", "appendleft", "insert", "extend", "extendleft", "iter"])
 
@@ -34,20 +50,31 @@ class ConstantChoices:
           is_pure: ask all candidates at once, if the answers can be put together: it does nothing else.
         """
         candidates, code = candidates_of(value), code_of(value)
+        possible = possible_candidates(value)
+        if len(possible) == 1:
+            return function(candidates[possible[0]])
         if is_pure:
             found = _asked_at_once(value, function)
             if found is not NotImplemented:
                 return found
+        if holds_objects(value) and IN_PLACE in LOCAL.facts:
+            raise TypeError("what is done for each of several objects is staged")
 
         snapshot = Snapshot((lambda: function,), [])  # what the results may be of, which may be written later
 
-        def chosen(k: int) -> Any:
-            if k == len(candidates) - 1:
+        def on_this(k: int) -> Any:
+            with knowing([is_among(value, [k])]):
                 return function(candidates[k])
-            on_this, on_others = functools.partial(function, candidates[k]), functools.partial(chosen, k + 1)
-            return self._staged_if(code == k, on_this, on_others, [], snapshot)
 
-        return chosen(0)
+        def chosen(left: Sequence[int]) -> Any:
+            first, *rest = left
+            if not rest:
+                return on_this(first)
+            return self._staged_if(
+                code == first, functools.partial(on_this, first), functools.partial(chosen, rest), [], snapshot
+            )
+
+        return chosen(possible)
 
     def called(self, value: OneOf) -> Callable[..., Any]:
         """What to call in place of a function that is one of several."""
@@ -55,6 +82,8 @@ class ConstantChoices:
 
     def taking_constants(self, called: Any, made: Any) -> Any:
         """``made``, which is called in place of ``called``, so that it is given constants: it is called for each candidate."""
+        if any(called is asking for asking in _ASKING):
+            return made
         if called is jax.tree.map or called is jax.tree_util.tree_map:
             return _with_constants_as_leaves(made)
         if made is not called and _is_of_user(called) or _keeps_its_arguments(called):

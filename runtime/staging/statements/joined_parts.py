@@ -114,6 +114,8 @@ class JoinedParts:
                 if self.identities.marks_of(id(target)) is not None:
                     self._set_apart(target, self._sides(sides, path))
                 return target, target is not part
+            if self._outer.get(id(part)) is part:  # one of several objects, there before the statement
+                return part, False
             names = [key if key is None or key in self._outer else (side, key) for side, key in enumerate(keys)]
             pair = tuple(names)
             if pair in self._placed and None not in pair:

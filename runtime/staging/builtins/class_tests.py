@@ -1,0 +1,122 @@
+"""What class a value is of, and which attributes it has, where it may be one of several objects, or None."""
+
+from __future__ import annotations
+
+import builtins
+import collections
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import jax.numpy as jnp
+
+from autograph.backends.base import Backend
+from autograph.runtime.containers.padded_arrays import PaddedArray
+from autograph.runtime.containers.traced_deques import TracedDeque
+from autograph.runtime.heap.in_trace import InTrace, Trace
+from autograph.runtime.heap.unknown import check_known
+from autograph.runtime.layouts.objects import is_plain_object
+from autograph.runtime.layouts.one_of import CODE, OneOf, candidates_of, code_of, each_purely, holds_objects
+from autograph.runtime.layouts.optional import Optional, held_in, is_known, present_in
+
+_SELF_MATCHING = (bool, bytearray, bytes, dict, float, frozenset, int, list, set, str, tuple)
+
+
+class ClassTests(InTrace):
+    """``isinstance`` and its like, and class patterns."""
+
+    def __init__(self, backend: Backend, trace: Callable[[], Trace]) -> None:
+        super().__init__(trace)
+        self.backend = backend
+
+    def overloads(self) -> Mapping[Any, Callable[..., Any]]:
+        return {
+            builtins.isinstance: lambda value, kinds: self._asked(value, lambda one: _is_instance(one, kinds)),
+            builtins.hasattr: lambda value, name: self._asked(value, lambda one: hasattr(one, name)),
+            builtins.issubclass: lambda kind, kinds: self._asked(kind, lambda one: issubclass(one, kinds)),
+            builtins.callable: lambda value: self._asked(value, callable),
+            builtins.type: self._type,
+        }
+
+    def matches_class(self, value: Any, kind: Any, names: Sequence[int | str]) -> Any:
+        """Whether a value is what ``case kind(…)`` matches.
+
+        Args:
+          names: of the attributes that its patterns name; the numbers of the positional ones.
+        """
+        if not isinstance(kind, type):
+            raise TypeError("called match pattern must be a class")
+
+        def fits(one: Any) -> bool:
+            return _is_instance(one, kind) and all(
+                name is None or hasattr(one, name) for name in _attributes(kind, names)
+            )
+
+        return self._asked(value, fits)
+
+    def positional(self, value: Any, kind: type, number: int) -> Any:
+        """What the positional pattern of this number, in ``case kind(…)``, is matched against."""
+        (name,) = _attributes(kind, [number])
+        return value if name is None else getattr(value, name)
+
+    def _asked(self, value: Any, ask: Callable[[Any], bool]) -> Any:
+        """What ``ask`` says of a value, a traced bool where only run time knows what that is."""
+        if type(value) is OneOf:
+            return each_purely(value, lambda one: self._asked(one, ask))
+        if type(value) is not Optional or is_known(present_in(value)):
+            return ask(held_in(value) if type(value) is Optional else value)
+        present = present_in(value)
+        if is_known(present, False):
+            return ask(None)
+        of_value, of_none = self._asked(held_in(value), ask), ask(None)
+        if of_value is of_none or not self.backend.is_traced(present):
+            return (of_value if present else of_none) if of_value is not of_none else of_none
+        facts = self.facts.of(of_value)
+        if of_none:
+            found = ~present if of_value is False else ~present | of_value
+            self.facts.note(found, (), ((present, True), *facts[1]))
+        else:
+            found = present if of_value is True else present & of_value
+            self.facts.note(found, ((present, True), *facts[0]), ((present, False),) if of_value is True else ())
+        return found
+
+    def _type(self, *args: Any, **kwargs: Any) -> Any:
+        if len(args) != 1 or kwargs:
+            return type(*args, **kwargs)
+        (value,) = args
+        check_known(value)
+        if type(value) is Optional and not is_known(present_in(value)):
+            return self._type_of_optional(value)
+        if type(value) is Optional:
+            value = held_in(value)
+        return each_purely(value, type) if type(value) is OneOf else type(value)
+
+    def _type_of_optional(self, value: Optional) -> Any:
+        present, held = present_in(value), held_in(value)
+        if is_known(present, False):
+            return type(None)
+        if type(held) is OneOf and holds_objects(held):
+            kinds = [type(None), *map(type, candidates_of(held))]
+            return OneOf(kinds, jnp.where(present, code_of(held) + 1, 0).astype(CODE))
+        return OneOf((type(None), type(held)), present.astype(CODE)) if is_plain_object(held) else type(value)
+
+
+def _is_instance(value: Any, kinds: Any) -> bool:
+    """``isinstance``, in which a deque is no list, and an array of traced length is an array."""
+    if isinstance(value, PaddedArray):
+        value = value.values
+    check_known(value)
+    return isinstance(collections.deque() if type(value) is TracedDeque else value, kinds)
+
+
+def _attributes(kind: type, names: Sequence[int | str]) -> list[str | None]:
+    """The attributes that a class pattern asks for; None for the value itself, as with ``int(x)``."""
+    count = sum(isinstance(name, int) for name in names)
+    known = getattr(kind, "__match_args__", None)
+    if known is None and issubclass(kind, _SELF_MATCHING):
+        found: Sequence[str | None] = (None,)
+    else:
+        found = known or ()
+    if count and max(name for name in names if isinstance(name, int)) >= len(found):
+        plural = "" if len(found) == 1 else "s"
+        raise TypeError(f"{kind.__name__}() accepts {len(found)} positional sub-pattern{plural} ({count} given)")
+    return [found[name] if isinstance(name, int) else name for name in names]
