@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import autograph as ag
+from tests import row_programs
 from tests.element_programs import (
     OF_N,
     OF_XS,
@@ -25,6 +26,7 @@ from tests.element_programs import (
 )
 
 PROGRAMS = [(f, N) for f in OF_N] + [(f, XS) for f in OF_XS]
+PROGRAMS += [(f, row_programs.N) for f in row_programs.OF_N] + [(f, row_programs.XS) for f in row_programs.OF_XS]
 
 
 def shape_of(value):
@@ -35,6 +37,8 @@ def shape_of(value):
         return {key: shape_of(part) for key, part in value.items()}
     if isinstance(value, Particle | Item | Fixed):
         return type(value), shape_of(vars(value))
+    if value is None or isinstance(value, str):
+        return value
     return float(value) if np.ndim(value) == 0 else np.asarray(value).tolist()
 
 

@@ -438,21 +438,6 @@ def test_elements_of_different_structure_are_refused():
     assert "different structure" in refused(f, jnp.array([1.0, 2.0]))
 
 
-def test_lists_of_traced_length_as_elements_are_refused():
-    def f(x):
-        out = []
-        for v in x:
-            row = []
-            if v > 0:
-                row.append(v)
-            out.append(row)
-        return out
-
-    assert "A list whose length is traced is appended to a list whose length is traced" in refused(
-        f, jnp.array([1.0, -2.0])
-    )
-
-
 def test_library_code_does_not_take_it_for_an_empty_list():
     def f(x):
         out = []

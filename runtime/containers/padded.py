@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import jax
@@ -12,13 +12,18 @@ import numpy as np
 from jax.sharding import SingleDeviceSharding
 
 from autograph.backends.base import LeafType
+from autograph.runtime.containers.element_kinds import (
+    JoinedKinds,
+    Kind,
+    Where,
+    flatten_element,
+    is_array_leaf,
+    join_kinds,
+)
 from autograph.runtime.containers.extents import Extent, exactly, most_of_slice
 from autograph.runtime.errors import StagingError
-from autograph.runtime.layouts.describe import anonymous, describe, unflatten
-from autograph.runtime.layouts.kinds import LEAF, Layout, Object, Tree, leaves_of
+from autograph.runtime.layouts.kinds import Layout, Row
 from autograph.runtime.layouts.list_room import Room
-from autograph.runtime.layouts.objects import is_frozen_kind, is_plain_object
-from autograph.runtime.layouts.statement_variables import has_contents
 from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import JOINT
 
@@ -33,124 +38,16 @@ class _Elsewhere:
 # What a list has in the place of elements that one array holds.
 ELSEWHERE: Any = _Elsewhere()
 
-_NUMBERS = (bool, int, float, complex)
 
-
-class Kind:
-    """What every element of a list is like: how it is put together, and its leaves that are no arrays.
-
-    Attributes: is_mutable (whether a list, dict or object is in it, that can be written to), holds_objects (whether any is).
-    """
-
-    def __init__(self, layout: Layout, statics: tuple[Any, ...]) -> None:
-        self.layout = layout
-        self.statics = statics
-        self.is_mutable = _is_mutable(layout)
-        self.holds_objects = _holds_objects(layout)
-
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, Kind)
-            and self.layout == other.layout
-            and len(self.statics) == len(other.statics)
-            and all(map(_is_same_static, self.statics, other.statics))
-        )
-
-    def __hash__(self) -> int:
-        return hash(self.layout)
-
-    def __repr__(self) -> str:
-        return _shown(self.layout, iter(["array" if s is ARRAY else str(s) for s in self.statics]))
-
-    @property
-    def is_watched(self) -> bool:
-        """Whether it matters which element one is, to a write or to ``is``: while a program is traced."""
-        return self.holds_objects and not JOINT.staging.is_plain(JOINT.staging.place())
-
-    @property
-    def is_array(self) -> bool:
-        """Whether an element is one array."""
-        return self.layout is LEAF and self.statics == (ARRAY,)
-
-    def build(self, arrays: Sequence[Any]) -> Any:
-        """The element that has these array leaves."""
-        left = iter(arrays)
-        return unflatten(self.layout, [next(left) if static is ARRAY else static for static in self.statics])
-
-
-def _shown(layout: Layout, leaves: Iterator[str]) -> str:
-    if layout is LEAF:
-        return next(leaves)
-    if isinstance(layout, Object):
-        return f"{layout.kind.__name__}({', '.join(f'{n}={_shown(p, leaves)}' for n, p in zip(layout.names, layout.parts, strict=True))})"
-    return str(unflatten(layout, [_Text(next(leaves)) for _ in leaves_of(layout)]))
-
-
-class _Text(str):
-    __slots__ = ()
-    __repr__ = str.__str__
-
-
-def _is_mutable(layout: Layout) -> bool:
-    if isinstance(layout, Object):
-        return not is_frozen_kind(layout.kind) or any(map(_is_mutable, layout.parts))
-    is_own = isinstance(layout, Tree) and layout.kind in (list, dict)
-    return is_own or any(map(_is_mutable, layout.parts))
-
-
-def _holds_objects(layout: Layout) -> bool:
-    is_own = isinstance(layout, Object) or (isinstance(layout, Tree) and layout.kind in (list, dict))
-    return is_own or any(map(_holds_objects, layout.parts))
-
-
-class _Array:
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return "array"
-
-
-ARRAY = _Array()
-
-
-def flatten_element(element: Any, is_array: Callable[[Any], bool]) -> tuple[Kind, list[Any]]:
-    """The kind of an element, and its array leaves.
-
-    Raises:
-      StagingError: it holds a list of traced length.
-    """
-    layout, leaves = describe(element, opened=_as_list)
-    statics = tuple(ARRAY if is_array(leaf) else leaf for leaf in leaves)
-    return Kind(anonymous(layout), statics), [leaf for leaf, s in zip(leaves, statics, strict=True) if s is ARRAY]
-
-
-def _as_list(value: Any) -> Any:
-    """A list inside of an element, where its length is known, as Python's list."""
-    if not has_contents(value):
-        return value
-    contents = value.contents()
-    if not isinstance(contents, tuple):
-        raise StagingError(
-            f"{user_location()}\n  A list whose length is traced is appended to a list whose length is traced.\n  Append tuples or "
-            "arrays of known size, or write into an array."
-        )
-    return value.resolve()
+_SCALARS = {"i": int, "f": float, "c": complex}  # as which numbers are promoted whose type is weak
 
 
 def has_mutable(element: Any) -> bool:
     """Whether this is, or has in it, a list, dict or object that can be written to; or cannot be an element."""
     try:
-        return flatten_element(element, _is_array)[0].is_mutable
+        return flatten_element(element, is_array_leaf)[0].is_mutable
     except StagingError:
         return True
-
-
-def _is_array(leaf: Any) -> bool:
-    return isinstance(leaf, jax.Array | np.generic) or type(leaf) in _NUMBERS or _is_numeric(leaf)
-
-
-def _is_numeric(leaf: Any) -> bool:
-    return isinstance(leaf, np.ndarray) and leaf.dtype.kind in "biufcV"
 
 
 @jax.tree_util.register_pytree_node_class
@@ -196,15 +93,58 @@ class Padded:
     @classmethod
     def holding(cls, elements: Sequence[Any]) -> Padded:
         """These elements, of which there is at least one."""
-        kind, first = flatten_element(elements[0], _is_array)
-        made = cls(
-            0, [JOINT.staging.room_of(len(elements), JOINT.staging.type_of(a)) for a in first], kind, len(elements)
-        )
-        columns = [made._fitting(element) for element in elements]
+        taken = [flatten_element(element, is_array_leaf) for element in elements]
+        made = cls(0, [JOINT.staging.room_of(0, JOINT.staging.type_of(a)) for a in taken[0][1]], taken[0][0], 0)
+        for kind, leaves in taken[1:]:
+            made = made.joined(kind, types_of(leaves))
+        columns = [made.as_held(kind, leaves) for kind, leaves in taken]
         buffers = [jnp.stack([jnp.asarray(a) for a in column]) for column in zip(*columns, strict=True)]
         for element in elements:
-            _note_given(kind, element)
-        return cls(len(elements), buffers, kind, len(elements))
+            _note_given(made.kind, element)
+        return cls(len(elements), buffers, made.kind, len(elements))
+
+    @property
+    def types(self) -> list[LeafType]:
+        """The types of the array leaves of an element."""
+        return [JOINT.staging.row_type(JOINT.staging.type_of(buffer)) for buffer in self.buffers]
+
+    def _join(self, kind: Kind, types: Sequence[LeafType]) -> JoinedKinds | None:
+        """The join of the kind of what is held with another; None if they are one, whatever the dtypes."""
+        return None if self.fits(kind, types) else join_kinds(self.kind, self.types, kind, types)
+
+    def joined(self, kind: Kind, types: Sequence[LeafType]) -> Padded:
+        """The same, which can hold elements of this kind as well.
+
+        Raises:
+          StagingError: the elements cannot be in one list.
+        """
+        joined = self._join(kind, types)
+        if joined is None:
+            return self.of_types(types).with_(kind=self.kind.bounded_as(kind))
+        return self.with_(kind=joined.kind, buffers=tuple(joined.left(self.buffers, self.capacity)))
+
+    def as_held(self, kind: Kind, leaves: Sequence[Any], *lead: Any) -> list[Any]:
+        """The array leaves of elements as those of the elements held, which are of this kind, too."""
+        joined = self._join(kind, types_of(leaves, len(lead)))
+        return list(leaves) if joined is None else joined.right(leaves, *lead)
+
+    def as_elements_of(self, other: Padded) -> Padded:
+        """The same with elements as those of another list, which can hold them."""
+        return self.with_(kind=other.kind, buffers=tuple(other.as_held(self.kind, self.buffers, self.capacity)))
+
+    def rows_as(self, rows: dict[Where, Row]) -> Padded:
+        """The same with other room in the lists in its elements, for fewer items where that is less."""
+        rows = {where: row for where, row in rows.items() if where in self.kind.rows()}
+        kind = self.kind.with_rows(rows)
+        buffers = [_in_rooms(buffer, 1, rooms) for buffer, rooms in zip(self.buffers, kind.depths(), strict=True)]
+        return self.with_(kind=kind, buffers=tuple(buffers))
+
+    def longest(self) -> dict[Where, Any]:
+        """How many items the longest of the lists in its elements has, in each place where there are some."""
+        found: dict[Where, Any] = {}
+        left = iter(self.kind.leaves(self.buffers))
+        _longest(self.kind.layout, (), left, self.filled(), found)
+        return found
 
     def with_(self, **changes: Any) -> Padded:
         """The same with other attributes."""
@@ -222,10 +162,17 @@ class Padded:
         """The element at an index that is not negative."""
         return self.kind.build([buffer[index] for buffer in self.buffers])
 
+    def unreserved(self) -> Padded:
+        """The same for another list, of which nothing is promised."""
+        kind = self.kind.with_rows(
+            {where: row.with_(reserved=False, extent=exactly(row.capacity)) for where, row in self.kind.rows().items()}
+        )
+        return self.with_(kind=kind, reserved=False)
+
     def elements(self, count: int) -> list[Any]:
         """The first so many elements."""
-        columns = [_rows(buffer, count) for buffer in self.buffers]
-        found = [self.kind.build([column[k] for column in columns]) for k in range(count)]
+        columns, kind = [_rows(buffer, count) for buffer in self.buffers], self.unreserved().kind
+        found = [kind.build([column[k] for column in columns]) for k in range(count)]
         return list(map(JOINT.operators.identities.elements.taken, found)) if self.kind.is_watched else found
 
     def appended(self, element: Any) -> Padded:
@@ -241,15 +188,19 @@ class Padded:
     def rewritten(self, index: Any, element: Any) -> Padded:
         """The same, where the element at an index has been written."""
         buffers = []
-        for buffer, leaf in zip(self.buffers, self._fitting(element), strict=True):
+        kind, leaves = flatten_element(element, is_array_leaf)
+        whole = self.joined(kind, types_of(leaves))
+        for buffer, leaf in zip(whole.buffers, whole.as_held(kind, leaves), strict=True):
             dtype = jnp.result_type(buffer, leaf)
             buffers.append(buffer.astype(dtype).at[index].set(jnp.asarray(leaf, dtype)))
-        return self.with_(buffers=buffers)
+        return whole.with_(buffers=buffers)
 
     def takes(self, element: Any, may_promote: bool) -> bool:
         """Whether this can hold such an element, without another type for all if it ``may_promote`` none."""
         try:
-            leaves = self._fitting(element)
+            kind, leaves = flatten_element(element, is_array_leaf)
+            if not self.fits(kind, types_of(leaves)):
+                return may_promote and bool(self.joined(kind, types_of(leaves)))
         except StagingError:
             return False
         return may_promote or all(
@@ -262,16 +213,21 @@ class Padded:
 
     def bounded_as(self, other: Padded) -> Padded:
         """The same, which may be as long as another."""
-        return self.with_(extent=joined_extent(self, other))
+        return self.with_(extent=joined_extent(self, other), kind=self.kind.bounded_as(other.kind))
 
     def starting(self, origin: object) -> Padded:
-        """The same when a block begins: lengths are relative to that of now."""
-        return self.with_(extent=Extent(origin=origin))
+        """The same when a block begins: lengths are relative to those of now."""
+        kind = self.kind.with_extents(lambda where, row: Extent(origin=(origin, where)))
+        return self.with_(extent=Extent(origin=origin), kind=kind)
 
     def of_types(self, types: Sequence[LeafType]) -> Padded:
         """The same with buffers that take elements of these types as well."""
         buffers = [
-            buffer.astype(jnp.promote_types(buffer.dtype, type.dtype))
+            buffer.astype(
+                jnp.result_type(
+                    buffer.dtype, _SCALARS.get(type.dtype.kind, type.dtype) if type.weak_type else type.dtype
+                )
+            )
             for buffer, type in zip(self.buffers, types, strict=True)
         ]
         return self.with_(buffers=tuple(buffers))
@@ -287,7 +243,6 @@ class Padded:
             extent=self.extent if length is self.length else self.extent.shortened(),
             buffers=tuple(b[indices] for b in self.buffers),
             capacity=indices.shape[0],
-            reserved=indices.shape[0] == self.capacity and self.reserved,
         )
 
     def sliced(self, key: slice) -> Padded:
@@ -326,13 +281,15 @@ class Padded:
 
     def followed_by(self, other: Padded) -> Padded:
         """The elements of both."""
-        check_kinds(self.kind, other.kind)
+        mine = self.joined(other.kind, other.types)
+        return mine._followed_by(other.as_elements_of(mine))
+
+    def _followed_by(self, other: Padded) -> Padded:
         whole = self if self.reserved else self.with_room(self.capacity + other.capacity)
         places = self.length + jnp.arange(other.capacity)
         places = jnp.where(jnp.arange(other.capacity) < other.length, places, whole.capacity)
         buffers = []
         for a, b in zip(whole.buffers, other.buffers, strict=True):
-            _check_shapes(a.shape[1:], b.shape[1:])
             dtype = jnp.promote_types(a.dtype, b.dtype)
             buffers.append(a.astype(dtype).at[places].set(b.astype(dtype), mode="drop"))
         if isinstance(self.length, int) and not isinstance(other.length, int):
@@ -357,12 +314,39 @@ class Padded:
         mask = jnp.reshape(self.filled(), (-1, *[1] * (buffer.ndim - 1)))
         return jnp.where(mask, buffer, jnp.asarray(beyond, buffer.dtype))
 
-    def _fitting(self, element: Any) -> list[Any]:
-        kind, leaves = flatten_element(element, _is_array)
-        check_kinds(self.kind, kind)
-        for buffer, leaf in zip(self.buffers, leaves, strict=True):
-            _check_shapes(buffer.shape[1:], jnp.shape(leaf))
-        return leaves
+
+def types_of(leaves: Sequence[Any], lead: int = 0) -> list[LeafType]:
+    """The types of the array leaves of an element; of several, along so many first axes."""
+    found = list(map(JOINT.staging.type_of, leaves))
+    for _ in range(lead):
+        found = list(map(JOINT.staging.row_type, found))
+    return found
+
+
+def _in_rooms(buffer: Any, lead: int, rooms: Sequence[int]) -> Any:
+    """An array whose axes after the first have these sizes."""
+    for axis, capacity in enumerate(rooms, lead):
+        more = capacity - buffer.shape[axis]
+        if more > 0:
+            buffer = jnp.pad(buffer, [(0, more if k == axis else 0) for k in range(buffer.ndim)])
+        elif more < 0:
+            buffer = buffer[(slice(None),) * axis + (slice(capacity),)]
+    return buffer
+
+
+def _longest(layout: Layout, where: Where, leaves: Iterator[Any], counts: Any, found: dict[Where, Any]) -> None:
+    """Find the greatest length of lists in elements, of those that count."""
+    if not layout.parts:
+        for _ in range(layout.count):
+            next(leaves)
+        return
+    for k, part in enumerate(layout.parts):
+        if isinstance(layout, Row) and k == 0:
+            lengths = jnp.where(counts, next(leaves), 0)
+            found[where] = jnp.max(lengths, initial=0)
+            counts = jnp.arange(layout.capacity) < lengths[..., None]
+        else:
+            _longest(part, (*where, k), leaves, counts, found)
 
 
 def _rows(buffer: Any, count: int) -> list[Any]:
@@ -391,7 +375,7 @@ def _note_given(kind: Kind, element: Any) -> None:
 def are_alike(elements: Iterable[Any]) -> bool:
     """Whether these elements, none of which can be written to, can be in one `Padded`."""
     try:
-        taken = [flatten_element(element, _is_array) for element in elements]
+        taken = [flatten_element(element, is_array_leaf) for element in elements]
     except StagingError:
         return False
     if any(kind.is_mutable for kind, _ in taken):
@@ -400,36 +384,14 @@ def are_alike(elements: Iterable[Any]) -> bool:
     return all(each == found[0] for each in found)
 
 
-def _is_same_static(one: Any, other: Any) -> bool:
-    """Whether the leaves may stand for each other: objects that can be told apart may not, though they are equal."""
-    return one is other or (type(one) is type(other) and not is_plain_object(one) and one == other)
-
-
-def check_kinds(one: Kind, other: Kind) -> None:
-    """``StagingError`` if elements of these kinds cannot be in one list of traced length."""
-    if one != other:
-        raise StagingError(
-            f"{user_location()}\n  A list whose length is traced holds elements of different structure: {one} and {other}.\n"
-            "  Append elements of one structure, or keep a list for each."
-        )
-
-
-def _check_shapes(one: Any, other: Any) -> None:
-    if tuple(one) != tuple(other):
-        raise StagingError(
-            f"{user_location()}\n  A list whose length is traced holds arrays of different shapes: {tuple(one)} and {tuple(other)}.\n"
-            "  Pad them to one shape, or write them into an autograph.TensorArray(max_size=…)."
-        )
-
-
 def chosen(condition: Any, one: Padded, other: Padded) -> Padded:
     """The one contents or the other, by a traced condition."""
-    check_kinds(one.kind, other.kind)
+    one = one.joined(other.kind, other.types)
+    other = other.as_elements_of(one)
     capacity = max(one.capacity, other.capacity)
     one, other = one.with_room(capacity), other.with_room(capacity)
     buffers = []
     for a, b in zip(one.buffers, other.buffers, strict=True):
-        _check_shapes(a.shape[1:], b.shape[1:])
         buffers.append(jnp.where(condition, a, b))
     lengths = one.length, other.length
     is_known = all(isinstance(length, int) for length in lengths) and lengths[0] == lengths[1]

@@ -38,6 +38,10 @@ class TracedDeque(TracedList):
         made.set_contents(children[0] if facts[0] else tuple(children))
         return made
 
+    @classmethod
+    def _empty(cls, most: int | None, checks: Any) -> TracedDeque:
+        return cls((), most, checks)
+
     def holding(self, contents: Any) -> TracedDeque:
         made = TracedDeque((), self.maxlen, self.checks)
         made.set_contents(contents)
@@ -48,7 +52,7 @@ class TracedDeque(TracedList):
     def as_list(self) -> TracedList:
         self.note_read()
         self._share()
-        return TracedList((), self.checks).holding(self.contents())
+        return TracedList((), self.checks).holding(self._copied())
 
     def resolve(self) -> Any:
         found = super().resolve()

@@ -12,11 +12,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from autograph.runtime.containers.element_kinds import ARRAY, Kind
 from autograph.runtime.containers.extents import is_traced_key
-from autograph.runtime.containers.padded import ELSEWHERE, Padded, are_alike, as_padded
+from autograph.runtime.containers.padded import ELSEWHERE, Padded, as_padded
+from autograph.runtime.containers.searched_lists import SearchedList
 from autograph.runtime.errors import StagingError
+from autograph.runtime.layouts.kinds import LEAF, NOTHING, Row
 from autograph.runtime.layouts.list_room import Room
-from autograph.runtime.layouts.statement_variables import holds_traced
 from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import JOINT
 
@@ -29,7 +31,7 @@ def _unknown() -> StagingError:
 
 
 @jax.tree_util.register_pytree_node_class
-class TracedList(list[Any]):
+class TracedList(SearchedList):
     """A list made inside a trace.
 
     Attributes:
@@ -69,6 +71,27 @@ class TracedList(list[Any]):
         made.set_contents(children[0] if facts[0] else tuple(children))
         return made
 
+    @classmethod
+    def of_row(cls, row: Row, length: Any, leaves: Sequence[Any]) -> TracedList:
+        """A list that is in an element of another, of this layout."""
+        made = cls._empty(row.most, row.checks)
+        arrays = [leaf for leaf, static in zip(leaves, row.statics, strict=True) if static is ARRAY]
+        made.set_contents(Padded(length, arrays, Kind(row.item, row.statics), row.capacity, row.reserved, row.extent))
+        return made
+
+    @classmethod
+    def _empty(cls, most: int | None, checks: Any) -> TracedList:
+        del most
+        return cls((), checks)
+
+    def row_of(self, contents: Any) -> tuple[Row, list[Any]]:
+        """The layout and the leaves of such a list with these contents, as a part of an element of another list."""
+        held = as_padded(contents) or Padded(0, (), Kind(NOTHING, ()), 0)
+        row = Row(
+            type(self), self.most, self.checks, held.capacity, held.reserved, held.extent, (LEAF, held.kind.layout)
+        )
+        return row, [held.length, *held.kind.leaves(held.buffers)]
+
     def contents(self) -> Any:
         """A tuple of the elements, or `Padded`."""
         return self.padded if self._is_padded() else tuple(list.__iter__(self))
@@ -98,15 +121,6 @@ class TracedList(list[Any]):
         self.padded = None
         list.__setitem__(self, slice(None), padded.elements(operator.index(length)))
         return False
-
-    @property
-    def _held(self) -> Padded:
-        assert self.padded is not None
-        return self.padded
-
-    def as_padded(self) -> Padded | None:
-        """The contents as `Padded`; None if there is no element to tell what they are like."""
-        return as_padded(self.contents())
 
     @property
     def __autograph_truth__(self) -> Callable[[], Any]:
@@ -179,14 +193,6 @@ class TracedList(list[Any]):
     def __reversed__(self) -> Iterator[Any]:
         return iter(self.as_list()[::-1])
 
-    def __eq__(self, other: object) -> bool:
-        return self is other or list(self) == other
-
-    __hash__ = None
-
-    def __ne__(self, other: object) -> bool:
-        return self is not other and list(self) != other
-
     def __repr__(self) -> str:
         return repr(self._held) if self._is_padded() else list.__repr__(self)
 
@@ -238,7 +244,7 @@ class TracedList(list[Any]):
             return self.element(places)
         if isinstance(key, slice):
             self._share()
-            return self.holding(self._held.sliced(key))
+            return self.holding(self._held.sliced(key).unreserved())
         return self.element(self._index(key, "list index out of range"), key)
 
     def holding(self, contents: Any) -> TracedList:
@@ -316,8 +322,15 @@ class TracedList(list[Any]):
         room = like.reserved
         if isinstance(room, Room) and self._size() > like.capacity:
             self._check_room(self.size(), like)
+        if not self._is_padded():
+            return
+        mine, longest = self._held.kind.rows(), None
+        for where, row in like.kind.rows().items():
+            if isinstance(row.reserved, Room) and where in mine and mine[where].capacity > row.capacity:
+                longest = self._held.longest() if longest is None else longest
+                self._check_room(longest[where], row)
 
-    def _check_room(self, count: Any, held: Padded) -> None:
+    def _check_room(self, count: Any, held: Padded | Row) -> None:
         """See that there is room for so many elements: when the program runs, if only then that is known."""
         if isinstance(held.reserved, Room):
             room, error = held.reserved, held.reserved.outgrown(held.capacity)
@@ -348,7 +361,7 @@ class TracedList(list[Any]):
                 mine = self.as_padded()
                 if mine is not None:
                     self._check_room(mine.length + values._held.length, mine)
-                self.padded = values._held.with_(reserved=False) if mine is None else mine.followed_by(values._held)
+                self.padded = values._held.unreserved() if mine is None else mine.followed_by(values._held)
                 list.__setitem__(self, slice(None), (ELSEWHERE,))
                 self.peak = max(self.peak, self._size())
                 return
@@ -377,7 +390,7 @@ class TracedList(list[Any]):
         held = self._held
         message = "pop from empty list" if isinstance(index, int) and index == -1 else "pop index out of range"
         place = self._index(index, message)
-        value = held.element(place)
+        value = held.unreserved().element(place)
         if held.kind.is_watched:
             self._elements.taken(value)
         self.moves += 1
@@ -407,83 +420,17 @@ class TracedList(list[Any]):
         else:
             list.reverse(self)
 
-    def sort(self, *, key: Any = None, reverse: bool = False) -> None:
-        self.note_read()
-        self.moves += 1
-        if not self._is_padded():
-            found = self.checks and self.checks.orderings.ordered(tuple(self), key, reverse)
-            if found is None:
-                list.sort(self, key=key, reverse=reverse)
-            else:
-                self[:] = found
-            return
-        values = self._held.stacked() if key is None else None
-        if values is None or values.ndim != 1:
-            items = self._one_by_one("Sorting by a key")
-            found = self.checks and self.checks.orderings.ordered(tuple(items), key, reverse)
-            self._hold(sorted(items, key=key, reverse=reverse) if found is None else list(found))
-            return
-        order = jnp.argsort(values, stable=True, descending=reverse)
-        beyond = ~self._held.filled()
-        order = order[jnp.argsort(beyond[order], stable=True)]
-        self.padded = self._held.gathered(order, self._held.length)
-
     def copy(self) -> TracedList:
         self.note_read()
         self._share()
-        return self.holding(self.contents())
+        return self.holding(self._copied())
 
     as_list = copy
 
-    def _searched(self, value: Any) -> Padded | None:
-        """The contents to search for a value; None if Python can."""
-        self.note_read()
-        if self._is_padded():
-            return self._held
-        is_traced = any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves((tuple(self), value)))
-        return self.as_padded() if is_traced and are_alike((*self, value)) else None
-
-    def _compared_with(self, value: Any) -> list[Any] | None:
-        """For each element whether it is this value; None if Python can compare."""
-        parts = (value, *self)
-        if self.checks is None or not (holds_traced(parts) or self.checks.identities.take_part(parts)):
-            return None
-        return [self.checks.equals(each, value) for each in self]
-
-    def count(self, value: Any) -> Any:
-        searched = self._searched(value)
-        if searched is None:
-            return list.count(self, value) if (same := self._compared_with(value)) is None else sum(same)
-        return jnp.sum(searched.filled() & (searched.stacked() == value))
-
-    def index(self, value: Any, *bounds: Any) -> Any:
-        searched = self._searched(value)
-        same = self._compared_with(value) if searched is None else None
-        if searched is None and same is None:
-            return list.index(self, value, *bounds)
-        if bounds:
-            raise self._refused("`index` between bounds")
-        found = jnp.array(same) if searched is None else searched.filled() & (searched.stacked() == value)
-        if self.checks is not None and self.checks.can_raise_later():
-            self.checks.raise_unless(jnp.any(found), ValueError("the value is not in list"))
-        return jnp.argmax(found)
-
-    def remove(self, value: Any) -> None:
-        if self._searched(value) is None and self._compared_with(value) is None:
-            list.remove(self, value)
-        else:
-            self.pop(self.index(value))
-
-    def has(self, value: Any) -> Any:
-        """``value in self``, where the length is traced."""
-        self.note_read()
-        held = self._held
-        same = self._held.stacked() == value
-        return jnp.any(held.filled() & jnp.reshape(same, (held.capacity, -1)).all(1))
-
-    def __contains__(self, value: Any) -> bool:
-        self.note_read()
-        return bool(self.has(value)) if self._is_padded() else list.__contains__(self, value)
+    def _copied(self) -> Any:
+        """The contents for another list."""
+        contents = self.contents()
+        return contents.unreserved() if isinstance(contents, Padded) else contents
 
     def __add__(self, other: Any) -> Any:
         if not isinstance(other, list):

@@ -28,6 +28,7 @@ from autograph.runtime.layouts.kinds import (
     Maybe,
     Nothing,
     Object,
+    Row,
     Seq,
     Static,
     Tree,
@@ -59,7 +60,7 @@ def describe(
       opens: take instances of the user's classes apart into their attributes; else they are leaves.
       known: what an attribute of an object (by its name), or a list or dict (None), holds other than it seems to; None for all
         that holds what it seems to.
-      opened: what a list counts as.
+      opened: what a list counts as: another list, or its layout and leaves.
     """
     description = _Description(opens, known, opened)
     if is_contents and type(value) is tuple:
@@ -105,6 +106,10 @@ class _Description:
     def _node(self, value: Any, keeps: bool) -> Layout | None:
         if self._opened_list is not None and isinstance(value, list):
             value = self._opened_list(value)
+            if type(value) is tuple:
+                layout, leaves = value
+                self.leaves += leaves
+                return layout
         kind = type(value)
         if self._known is not None and isinstance(value, list | dict):
             found = self._known(value, None)
@@ -274,17 +279,33 @@ def without_known_tags(layout: Layout, leaves: Sequence[Any]) -> tuple[Layout, l
     return layout.with_parts(parts), found
 
 
-def unflatten(layout: Layout, leaves: Sequence[Any], choose: Callable[[Any, Any], Any] | None = None) -> Any:
-    """The value of this layout with these leaves; ``choose`` makes one list of the two of an `Either`."""
-    return _build(layout, iter(leaves), choose)
+def unflatten(
+    layout: Layout,
+    leaves: Sequence[Any],
+    choose: Callable[[Any, Any], Any] | None = None,
+    new_list: Callable[[list[Any]], Any] = list,
+) -> Any:
+    """The value of this layout with these leaves.
+
+    Args:
+      choose: makes one list of the two of an `Either`. new_list: makes a list of its items.
+    """
+    return _build(layout, iter(leaves), choose, new_list)
 
 
-def _build(layout: Layout, leaves: Iterator[Any], choose: Callable[[Any, Any], Any] | None) -> Any:
+def _build(
+    layout: Layout,
+    leaves: Iterator[Any],
+    choose: Callable[[Any, Any], Any] | None,
+    new_list: Callable[[list[Any]], Any],
+) -> Any:
     if layout is ABSENT or isinstance(layout, Nothing):
         return None
+    if isinstance(layout, Row):
+        return layout.kind.of_row(layout, next(leaves), [next(leaves) for _ in range(layout.item.count)])
     if not isinstance(layout, Tree | Object | Maybe | Either | Constants | Alternatives):
         return next(leaves)
-    parts = [_build(part, leaves, choose) for part in layout.parts]
+    parts = [_build(part, leaves, choose, new_list) for part in layout.parts]
     if isinstance(layout, Maybe):
         return Optional(parts[1], parts[0])
     if isinstance(layout, Constants):
@@ -300,7 +321,7 @@ def _build(layout: Layout, leaves: Iterator[Any], choose: Callable[[Any, Any], A
     if layout.kind is tuple or layout.kind is CONTENTS:
         return tuple(parts)
     if layout.kind is list:
-        return parts
+        return new_list(parts)
     if layout.kind is dict:
         return dict(zip(layout.keys, parts, strict=True))
     return jax.tree_util.tree_unflatten(layout.kind, parts)

@@ -118,16 +118,16 @@ def with_numbers(backend: Backend, traced: Traced, leaves: Sequence[Any]) -> tup
 
 
 @dataclass(frozen=True)
-class _Side:
+class Side:
     """A part of one of the two: its layout and the place of its first leaf."""
 
     layout: Layout
     start: int
 
-    def parts(self) -> list[_Side]:
+    def parts(self) -> list[Side]:
         found, start = [], self.start
         for part in self.layout.parts:
-            found.append(_Side(part, start))
+            found.append(Side(part, start))
             start += part.count
         return found
 
@@ -159,7 +159,7 @@ class Joiner:
         self._sources = [], []
         self._whole, self._differs = (name, left, right), False
         before = len(self.mismatches)
-        layout = self._join(_Side(left, 0), _Side(right, 0), name)
+        layout = self._join(Side(left, 0), Side(right, 0), name)
         if self._differs:  # and is shown as a whole
             self.mismatches[before:] = [each for each in self.mismatches[before:] if each.is_structure]
         return Joined(layout, tuple(self._sources[0]), tuple(self._sources[1]))
@@ -168,7 +168,7 @@ class Joiner:
         self._sources[0].append(left)
         self._sources[1].append(right)
 
-    def _join(self, left: _Side, right: _Side, path: Path) -> Layout:
+    def _join(self, left: Side, right: Side, path: Path) -> Layout:
         a, b = left.layout, right.layout
         if isinstance(a, Nothing) and isinstance(b, Nothing):
             return a if a.widens else b
@@ -207,7 +207,7 @@ class Joiner:
             return a
         return Array(joined)
 
-    def _join_rows(self, left: _Side, right: _Side, path: Path) -> Layout:
+    def _join_rows(self, left: Side, right: Side, path: Path) -> Layout:
         """Two arrays of which at least one has a traced length, in the room of the larger."""
         mine, theirs = self._as_rows(left), self._as_rows(right)
         whole = next((side.layout for side in (left, right) if _is_rows(side.layout)), None)
@@ -227,7 +227,7 @@ class Joiner:
             [Array(values), self._join_leaves(length[0], length[1], other_length[0], other_length[1], path)]
         )
 
-    def _as_rows(self, side: _Side) -> tuple[tuple[Layout, Source], tuple[Layout, Source]] | None:
+    def _as_rows(self, side: Side) -> tuple[tuple[Layout, Source], tuple[Layout, Source]] | None:
         """The elements and the length of an array, each with where it stands; None for what is no array of some length."""
         layout = side.layout
         if _is_rows(layout):
@@ -243,7 +243,7 @@ class Joiner:
             return leaf.type
         return self.types.type_of(leaf.value) if isinstance(leaf, Static) else None
 
-    def _constant_of_one(self, one: _Side, other: _Side) -> Any:
+    def _constant_of_one(self, one: Side, other: Side) -> Any:
         """The constant, or object from before, that one side has where the other has nothing; None if that is not so."""
         layouts = (one.layout, other.layout)
         if NOTHING not in layouts:
@@ -275,7 +275,7 @@ class Joiner:
         cells = getattr(constant, "__closure__", None) or ()
         return any(self.types.has_ended(cell.cell_contents) for cell in cells if _is_filled_cell(cell))
 
-    def _join_constants(self, candidates: tuple[Any, ...], left: _Side, right: _Side, path: Path) -> Layout:
+    def _join_constants(self, candidates: tuple[Any, ...], left: Side, right: Side, path: Path) -> Layout:
         if len(candidates) > MOST_CANDIDATES:
             return self._differ(is_too_many=True)
         (one, source), (other, other_source) = (_code_of(side, candidates) for side in (left, right))
@@ -284,7 +284,7 @@ class Joiner:
             return Constants(candidates, one)
         return Constants(candidates, Array(self._type_of_code(one, other)))
 
-    def _join_maybe(self, left: _Side, right: _Side, path: Path) -> Layout:
+    def _join_maybe(self, left: Side, right: Side, path: Path) -> Layout:
         absence = next(side.layout.absence for side in (left, right, _NONE) if isinstance(side.layout, Maybe))
         (one, tag, source), (other, other_tag, other_source) = map(_as_maybe, (left, right))
         constant = self._constant_of_one(one, other) if absence == "unbound" else None
@@ -298,7 +298,7 @@ class Joiner:
             inner = self._join(one, other, path)
         return Maybe(inner, self._join_leaves(tag, source, other_tag, other_source, path), absence)
 
-    def _join_objects(self, left: _Side, right: _Side, path: Path) -> Layout:
+    def _join_objects(self, left: Side, right: Side, path: Path) -> Layout:
         a, b = left.layout, right.layout
         assert isinstance(a, Object) and isinstance(b, Object)
         if a.whole is not None and a.whole is b.whole:
@@ -353,7 +353,7 @@ class Joiner:
         self._add(Given(layout.whole), Given(layout.whole))
         return Static(layout.whole)
 
-    def _join_trees(self, a: Tree, left: _Side, b: Tree, right: _Side, path: Path) -> Layout:
+    def _join_trees(self, a: Tree, left: Side, b: Tree, right: Side, path: Path) -> Layout:
         if isinstance(a, Seq) and isinstance(b, Seq) and a.role == b.role == FILLED:
             return self._join_filled(a, left, b, right, path)
         if a.is_list and b.is_list and (isinstance(a, Seq) or isinstance(b, Seq)):
@@ -364,7 +364,7 @@ class Joiner:
         parts = self._join_parts(a, left.parts(), [by_key[key] for key in a.keys], path)
         return with_joined_bounds(a, b).with_parts(parts)
 
-    def _join_lists(self, a: Tree, left: _Side, b: Tree, right: _Side, path: Path) -> Layout:
+    def _join_lists(self, a: Tree, left: Side, b: Tree, right: Side, path: Path) -> Layout:
         """Two lists of which at least one may have a traced length: item by item where they are alike, else `Either`."""
         seq = b if a.kind is list else a
         if len(a.keys) == len(b.keys) and (a.kind == b.kind or (list in (a.kind, b.kind) and _has_known_length(seq))):
@@ -376,26 +376,26 @@ class Joiner:
             del self.mismatches[noted:], self._sources[0][count:], self._sources[1][count:]
         return self._choose(left, right) if self._chooses else self._differ()
 
-    def _join_parts(self, node: Layout, left: Sequence[_Side], right: Sequence[_Side], path: Path) -> list[Layout]:
+    def _join_parts(self, node: Layout, left: Sequence[Side], right: Sequence[Side], path: Path) -> list[Layout]:
         pairs = enumerate(zip(left, right, strict=True))
         return [self._join(one, other, (path, node, k)) for k, (one, other) in pairs]
 
-    def _join_filled(self, a: Seq, left: _Side, b: Seq, right: _Side, path: Path) -> Layout:
+    def _join_filled(self, a: Seq, left: Side, b: Seq, right: Side, path: Path) -> Layout:
         """Arrays that are filled: one in which nothing has been written has no buffer yet, its first part, or None for it."""
         lacking = len(b.keys) - len(a.keys)
         wide = b if lacking >= 0 else a
-        nothing = [_Side(_NO_BUFFER, 0)] * abs(lacking)
+        nothing = [Side(_NO_BUFFER, 0)] * abs(lacking)
         ones = [*(nothing if lacking > 0 else ()), *map(_unless_absent, left.parts())]
         others = [*(nothing if lacking < 0 else ()), *map(_unless_absent, right.parts())]
         parts = self._join_parts(wide, ones, others, path)
         return wide.with_parts([ABSENT if part is NOTHING else part for part in parts])
 
-    def _choose(self, left: _Side, right: _Side) -> Layout:
+    def _choose(self, left: Side, right: Side) -> Layout:
         """Two lists, one of a traced length or both of different ones."""
         a, b = self._only(left, 0, False), self._only(right, 1, False)
         return Either(a, b)
 
-    def _only(self, side: _Side, own: int, widens: bool) -> Layout:
+    def _only(self, side: Side, own: int, widens: bool) -> Layout:
         """What one side has where the other has nothing. Number ``own`` of the two has it."""
         layout = side.layout
         if isinstance(layout, Object) and layout.whole is not None and self._is_known(layout.whole):
@@ -420,7 +420,7 @@ class Joiner:
         return NOTHING
 
 
-_NONE = _Side(Maybe(NOTHING, Static(False)), 0)
+_NONE = Side(Maybe(NOTHING, Static(False)), 0)
 _NO_BUFFER = NOTHING
 
 
@@ -428,17 +428,17 @@ def _is_rows(layout: Layout) -> bool:
     return isinstance(layout, Seq) and layout.role == ROWS
 
 
-def _unless_absent(side: _Side) -> _Side:
-    return _Side(NOTHING, side.start) if side.layout is ABSENT else side
+def _unless_absent(side: Side) -> Side:
+    return Side(NOTHING, side.start) if side.layout is ABSENT else side
 
 
-def _as_maybe(side: _Side) -> tuple[_Side, Layout, Source]:
+def _as_maybe(side: Side) -> tuple[Side, Layout, Source]:
     """The value of a side that may have none, its tag, and where that is."""
     layout = side.layout
     if isinstance(layout, Maybe):
-        return _Side(layout.inner, side.start), layout.tag, side.start + layout.inner.count
+        return Side(layout.inner, side.start), layout.tag, side.start + layout.inner.count
     if layout is ABSENT:
-        return _Side(NOTHING, side.start), Static(False), _FALSE
+        return Side(NOTHING, side.start), Static(False), _FALSE
     return side, Static(True), _TRUE
 
 
@@ -446,7 +446,7 @@ def _candidates(layout: Constants | Static) -> list[Any]:
     return list(layout.candidates) if isinstance(layout, Constants) else [layout.value]
 
 
-def _code_of(side: _Side, candidates: Sequence[Any]) -> tuple[Layout, Source]:
+def _code_of(side: Side, candidates: Sequence[Any]) -> tuple[Layout, Source]:
     """Which of these constants a side is, and where that stands."""
     layout = side.layout
     if isinstance(layout, Static):

@@ -14,6 +14,7 @@ Layout     A value                                  Its leaves
 `Maybe`    a value or nothing, as the run decides   those of the value, and the tag
 `Tree`     a tuple, list, dict, registered pytree   those of its parts
 `Seq`      a list or array with a traced length     those of its parts
+`Row`      a list in an element of such a list      its length, and those of its items
 `Object`   an instance of a class of the user's     those of its attributes
 `Either`   one of two lists, chosen after the join  those of both
 `NOTHING`  no value: the path leaves it unbound     none
@@ -272,6 +273,64 @@ class Seq(Tree):
 
 CONTENTS = "contents"
 ELEMENTS, BUFFERS, FILLED, ROWS = "elements", "buffers", "filled", "rows"
+
+
+class Row(Layout):
+    """A list, of any length, in an element of a list of traced length: room for some items of one layout, and a length.
+
+    Its parts are the length and the item; a leaf that is an array holds one after another those of all that there is room for.
+
+    Attributes:
+      kind: the class of the list; most: how many items it can have, None for any number; checks: the operators.
+      capacity, reserved, extent: as of `Padded`, for whichever of the lists is the longest.
+      statics: the leaves of an item, a mark for each that is an array.
+    """
+
+    __slots__ = ("kind", "most", "checks", "capacity", "reserved", "extent", "statics", "_parts")
+
+    def __init__(
+        self,
+        kind: Any,
+        most: int | None,
+        checks: Any,
+        capacity: int,
+        reserved: Any,
+        extent: Any,
+        parts: Sequence[Layout],
+        statics: tuple[Any, ...] = (),
+    ) -> None:
+        self.count = sum(part.count for part in parts)
+        self.kind = kind
+        self.most = most
+        self.checks = checks
+        self.capacity = capacity
+        self.reserved = reserved
+        self.extent = extent
+        self._parts = tuple(parts)
+        self.statics = statics
+
+    @property
+    def parts(self) -> Sequence[Layout]:
+        return self._parts
+
+    @property
+    def item(self) -> Layout:
+        """The layout of an item."""
+        return self._parts[1]
+
+    def with_parts(self, parts: Sequence[Layout]) -> Layout:
+        return self.with_(parts=parts)
+
+    def with_(self, **changes: Any) -> Row:
+        """The same with other attributes."""
+        known = {name: getattr(self, name) for name in self.__slots__ if name != "_parts"}
+        return Row(**{**known, "parts": self._parts, **changes})
+
+    def _key(self) -> Any:
+        return self.kind, self.most, self.capacity, self.reserved, self._parts
+
+    def __repr__(self) -> str:
+        return f"[{self.item!r}, …]"
 
 
 class Object(Layout):

@@ -20,6 +20,7 @@ from autograph.runtime.layouts.kinds import (
     Maybe,
     Nothing,
     Object,
+    Row,
     Static,
     Tree,
 )
@@ -86,6 +87,8 @@ def _shown(layout: Layout) -> object:
     if isinstance(layout, Object):
         attributes = (f"{name}={part!r}" for name, part in zip(layout.names, parts, strict=True))
         return Shown(f"{layout.kind.__name__}({', '.join(attributes)})")
+    if isinstance(layout, Row):
+        return Shown(f"[{parts[1]!r}, …]")
     if isinstance(layout, Either):
         return Shown(f"{parts[0]!r} or {parts[1]!r}")
     if isinstance(layout, Alternatives):

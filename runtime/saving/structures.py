@@ -29,7 +29,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from autograph.runtime.containers.padded import Padded, flatten_element
+from autograph.runtime.containers.element_kinds import flatten_element
+from autograph.runtime.containers.padded import Padded
 from autograph.runtime.containers.padded_arrays import PaddedArray
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.function.results import MadeOutput, StaticOutput

@@ -15,7 +15,7 @@ import numpy as np
 from autograph.backends.base import Backend
 from autograph.runtime.code.library_table import is_library
 from autograph.runtime.containers.orderings import all_scalars_some_traced, compared_fields, is_better, values_of
-from autograph.runtime.containers.traced_lists import is_traced_list
+from autograph.runtime.containers.traced_lists import TracedList, is_traced_list
 from autograph.runtime.heap.cached_reads import CachedRead, cached_refusal
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.heap.places import MUTABLE_CONTAINERS, ContentsPlace
@@ -66,6 +66,7 @@ _IN_PLACE: Mapping[str, Callable[[Any, Any], Any]] = types.MappingProxyType(
 )
 _COUNTING = frozenset(["+", "-", "*", "/", "//", "%", "**", "<<", ">>"])
 _ITSELF = object()
+_LISTS = (list, TracedList)
 # What answers an operand that it does not know with NotImplemented, as written; sequences do not always.
 _ARITHMETIC = (bool, int, float, complex, np.generic, np.ndarray, jax.Array)
 
@@ -92,6 +93,14 @@ def _are_alike_containers(left: Any, right: Any) -> bool:
     if any(user_method(type(each), "__eq__") for each in (left, right)):
         return False
     return not is_traced_list(left) and not is_traced_list(right)
+
+
+def _are_lists(left: Any, right: Any) -> bool:
+    """Whether these are two lists, or two deques, whose contents are compared."""
+    kinds = [
+        type(each) if hasattr(each, "set_contents") else list if type(each) is list else None for each in (left, right)
+    ]
+    return kinds[0] is not None and (kinds[0] is kinds[1] or all(kind in _LISTS for kind in kinds))
 
 
 class Operations(InTrace):
@@ -184,6 +193,10 @@ class Operations(InTrace):
             and (holds_traced(left) or holds_traced(right))
         ):
             equal = self._equal_parts(left, right)
+            return equal if symbol == "==" else ~equal if self.backend.is_traced(equal) else not equal
+        if symbol in ("==", "!=") and (is_traced_list(left) or is_traced_list(right)) and _are_lists(left, right):
+            one, other = (left, right) if is_traced_list(left) else (right, left)
+            equal = one is other or one.equals(other)
             return equal if symbol == "==" else ~equal if self.backend.is_traced(equal) else not equal
         if symbol in ("==", "!=") and _are_told_apart(left) and _are_told_apart(right):
             equal = self.aliased.are_one(left, right)

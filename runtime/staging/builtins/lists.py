@@ -15,13 +15,15 @@ import numpy as np
 
 from autograph.backends.base import Backend
 from autograph.runtime.containers.array_functions import array_overloads
+from autograph.runtime.containers.element_kinds import flatten_element
 from autograph.runtime.containers.orderings import error_of_empty, is_better, nan_never_better
-from autograph.runtime.containers.padded import Padded, flatten_element
+from autograph.runtime.containers.padded import Padded
 from autograph.runtime.containers.padded_arrays import PaddedArray
 from autograph.runtime.containers.traced_deques import TracedDeque
 from autograph.runtime.containers.traced_lists import EmptyListError, TracedList, is_array_list
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.in_trace import InTrace
+from autograph.runtime.layouts.kinds import Row
 from autograph.runtime.layouts.optional import Optional, held_in
 from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import JOINT
@@ -49,6 +51,10 @@ class Lists(InTrace):
         made = TracedList(values, self)
         self.journal.born(made)
         return made
+
+    def new_row(self) -> Row:
+        """The layout of an empty list that is in an element of another list."""
+        return TracedList((), self).row_of(())[0]
 
     def new_deque(self, iterable: Any = (), maxlen: int | None = None) -> Any:
         """``collections.deque(...)``, whose length may come to be traced."""

@@ -282,6 +282,8 @@ class Builtins(InTrace):
                 return self.reductions.listed(args[0])
         if args and is_open_array(args[0]):
             return self.listed_rows(args[0])
+        if args and isinstance(args[0], StagedItems) and any(map(is_traced_list, args[0].parts)):
+            return self.reductions.listed(args[0])
         return args[0].as_list() if args and is_array_list(args[0]) else list(*args)
 
     def _sorted(self, iterable: Any, /, *, key: Any = None, reverse: bool = False) -> Any:

@@ -13,8 +13,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from autograph.backends.base import Backend, LeafType
+from autograph.runtime.containers.element_kinds import ARRAY, Kind, flatten_element
 from autograph.runtime.containers.iterables import UNROLLED_AT_MOST
-from autograph.runtime.containers.padded import ARRAY, Kind, Padded, flatten_element, has_mutable
+from autograph.runtime.containers.padded import Padded, has_mutable
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.journal import ContentsPlace, Journal

@@ -8,13 +8,15 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from autograph.backends.base import Backend, NotRollable
-from autograph.runtime.containers.extents import UNBOUNDED, Extent
+from autograph.runtime.containers.element_kinds import Kind
+from autograph.runtime.containers.extents import Extent
 from autograph.runtime.containers.iterables import UNROLLED_AT_MOST, StagedIterable
 from autograph.runtime.containers.padded import Padded, has_mutable
 from autograph.runtime.containers.parts import Path
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.journal import ContentsPlace, Place, key_of
+from autograph.runtime.layouts.kinds import Row
 from autograph.runtime.layouts.list_room import Room, refuse_growth
 from autograph.runtime.layouts.statement_variables import UNBOUND, Snapshot, Variable
 from autograph.runtime.staging.policy.loop_options import LoopOptions
@@ -29,6 +31,7 @@ from autograph.runtime.staging.statements.list_growth import (
     lists_in,
     needs_room,
     room_for,
+    unbounded,
 )
 from autograph.runtime.staging.statements.loop_state import BodyEnd, Carried
 from autograph.runtime.tracing.recording import LOCAL
@@ -132,18 +135,24 @@ class CarriesLists:
 
     def _around(self, ended: ListEnd, inner: Sequence[CarriesLists]) -> ListEnd:
         """What a list that these loops, innermost first, lengthen inside of this one is like after an iteration of this one."""
-        extent = ended.extent
+        extent, kind = ended.extent, ended.kind
         for loop in inner:
-            extent = Extent().after(extent, loop._bound())
+            bound = loop._bound()
+            extent = Extent().after(extent, bound)
+            if isinstance(kind, Kind):
+                kind = kind.with_extents(functools.partial(_after, bound))
         given = [loop.options.maximum_length for loop in inner if loop.options.maximum_length is not None]
-        return dataclasses.replace(ended, extent=extent, length=None, given=max(given, default=ended.given))
+        return dataclasses.replace(ended, extent=extent, kind=kind, length=None, given=max(given, default=ended.given))
 
-    def _room(self, name: str, given: int | None, least: Any) -> tuple[int, Room]:
+    def _room(self, name: str, given: int | None, least: Any, which: str = "") -> tuple[int, Room]:
         """The room for a list that iterations lengthen without a known bound, and has ``least`` elements.
+
+        It is the list of this name, or one in its elements, ``which``.
 
         Raises:
           StagingError: the program could not be run again with more.
         """
+        name += which
         given = given if self.options.maximum_length is None else self.options.maximum_length
         if given is not None:
             return (max(given, least) if isinstance(least, int) else given), Room(self.where, name)
@@ -210,7 +219,7 @@ class CarriesLists:
         for path, ended in ends.items():
             if path in mine and path in entries:
                 if carried.widened[path] >= _MAY_WIDEN:  # each iteration makes it longer by a factor, say
-                    ended = dataclasses.replace(ended, extent=UNBOUNDED)
+                    ended = unbounded(ended, mine[path])
                 without_bound = functools.partial(self._room, carried.variable.name)
                 room = room_for(entries[path], mine[path], ended, self._bound(), without_bound)
                 if room is not None:
@@ -251,9 +260,14 @@ class CarriesLists:
         for path, contents in self._contents_in(carried, value).items():
             if not isinstance(contents, Padded) or path not in entries or path not in carried.lists:
                 continue
-            extent = carried.lists[path].extent
-            after = contents_after(contents, entries[path], extent, self._bound(), self._trips(), UNROLLED_AT_MOST)
+            ended = carried.lists[path]
+            after = contents_after(contents, entries[path], ended, self._bound(), self._trips(), UNROLLED_AT_MOST)
             if is_place:
                 return after
             lists_in(value)[path].set_contents(after)
         return value
+
+
+def _after(bound: Any, _: Any, row: Row) -> Extent:
+    """How long lists in elements may be after so many iterations that do what theirs says."""
+    return Extent().after(row.extent, bound)

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from autograph.backends.base import Backend, LeafType
-from autograph.runtime.containers.extents import Extent, at_most, exactly
-from autograph.runtime.containers.padded import Kind, Padded, as_padded, check_kinds, emptied, flatten_element
+from autograph.runtime.containers.element_kinds import Kind, Where, flatten_element, join_kinds
+from autograph.runtime.containers.extents import UNBOUNDED, Extent, at_most, exactly
+from autograph.runtime.containers.padded import Padded, as_padded, emptied
 from autograph.runtime.containers.parts import Path, parts_of
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.errors import StagingError
+from autograph.runtime.layouts.kinds import Row
 from autograph.runtime.layouts.list_room import Room
 from autograph.runtime.tracing.recording import JOINT
 
@@ -24,7 +26,8 @@ class ListEnd:
     """A list after one iteration, without what may not outlive the trace.
 
     Attributes:
-      kind: what its elements are like; None if there are none, or the error that says why they cannot be one array.
+      kind: what its elements are like, and how long the lists in them may be, relative to the longest before; None if there are no
+        elements, or the error that says why they cannot be one array.
       types: the types of an element's array leaves.
       extent: how long it may be, relative to its length before.
       length: its length, None if that is traced.
@@ -52,7 +55,10 @@ def list_end(owner: TracedList, start: Any, key: ListKey, backend: Backend) -> L
         if owner.most is not None:
             extent = dataclasses.replace(at_most(owner.most), origin=extent.origin)
         length = contents.length if isinstance(contents.length, int) else None
-        return ListEnd(contents.kind, types, extent, length, True)
+        kind = contents.kind.with_extents(
+            lambda where, row: dataclasses.replace(row.extent.relative_to((key, where), row.capacity), origin=None)
+        )
+        return ListEnd(kind, types, extent, length, True)
     extent = exactly(len(contents))
     if isinstance(start, tuple):
         extent = Extent().plus(owner.peak - len(start)).plus(len(contents) - owner.peak)
@@ -83,15 +89,17 @@ def needs_room(entry: Any, end: ListEnd) -> bool:
     return not isinstance(entry, Padded) and end.length != len(entry)
 
 
-def room_for(
-    entry: Any, current: Any, end: ListEnd, bound: Any, without_bound: Callable[[int | None, Any], tuple[int, Room]]
-) -> Padded | None:
+WithoutBound = Callable[[int | None, Any, str], tuple[int, Room]]
+
+
+def room_for(entry: Any, current: Any, end: ListEnd, bound: Any, without_bound: WithoutBound) -> Padded | None:
     """Contents for a list to begin the loop with, in room for all that ``bound`` iterations (None: not known) leave in it.
 
     Args:
       entry: what it holds before the loop. current: what it was carried with, or `entry`.
       end: what an iteration made of it.
-      without_bound: how much room it has, by what is given and how much it needs at least, where there is no bound.
+      without_bound: how much room it, or a list in its elements, has where there is no bound: by what is given, how much it needs at
+        least, and how the message writes which list it is.
 
     Returns:
       None where ``current`` is such contents.
@@ -100,6 +108,47 @@ def room_for(
       StagingError: iterations lengthen the list, their number has no bound, and there can be no room; or its elements cannot be one
         array.
     """
+    room = _room_of_list(entry, current, end, bound, without_bound)
+    if room is None and (not isinstance(current, Padded) or not isinstance(end.kind, Kind)):
+        return None
+    found = current if room is None else room
+    if isinstance(end.kind, Kind):
+        found = found if found.fits(end.kind, end.types) else found.joined(end.kind, end.types)
+        found = found.rows_as(_rows_in_room(entry, current, found, end, bound, without_bound))
+    return None if room is None and found.kind == current.kind else found
+
+
+def _rows_in_room(
+    entry: Any, current: Any, found: Padded, end: ListEnd, bound: Any, without_bound: WithoutBound
+) -> dict[Where, Row]:
+    """The lists in the elements of a list, in room for all that the iterations leave in them."""
+    assert isinstance(end.kind, Kind)
+    if not found.kind.rows():
+        return {}
+    none = found.kind.without_rooms()
+    before, now = (_rows_among(as_padded(each) if each else None, none, found.types) for each in (entry, current))
+    ends = join_kinds(none, found.types, end.kind, end.types).kind.rows()
+    wider = {}
+    for where, row in found.kind.rows().items():
+        if before[where].reserved:
+            wider[where] = before[where]
+        elif isinstance(now[where].reserved, Room):
+            wider[where] = now[where]
+        else:
+            capacity = ends[where].extent.room(before[where].capacity, bound)
+            reserved: bool | Room = ends[where].extent.now.rise > 0
+            if capacity is None:
+                capacity, reserved = without_bound(end.given, row.capacity, "[…]" * (1 + where.count(1)))
+            wider[where] = row.with_(capacity=max(capacity, now[where].capacity), reserved=reserved)
+    return wider
+
+
+def _rows_among(held: Padded | None, like: Kind, types: Sequence[LeafType]) -> dict[Where, Row]:
+    """The lists in the elements of a list, in the places where those of this kind have some."""
+    return like.rows() if held is None else join_kinds(held.kind, held.types, like, types).kind.rows()
+
+
+def _room_of_list(entry: Any, current: Any, end: ListEnd, bound: Any, without_bound: WithoutBound) -> Padded | None:
     if isinstance(entry, Padded):
         if entry.reserved or not (current.reserved or end.extent.grows):
             return None
@@ -113,7 +162,7 @@ def room_for(
     capacity = end.extent.room(before, bound)
     room: bool | Room = True
     if capacity is None:
-        capacity, room = without_bound(end.given, before)
+        capacity, room = without_bound(end.given, before, "")
     if isinstance(current, Padded) and current.reserved and _is_at_most(capacity, current.capacity):
         return None
     padded = as_padded(entry)
@@ -131,6 +180,23 @@ def room_for(
     return padded.with_(reserved=room)
 
 
+def unbounded(end: ListEnd, current: Any) -> ListEnd:
+    """The same, of a list that has been found to become longer, or lists in it, in each iteration by more than can be told."""
+    held = as_padded(current) if current else None
+    if held is None or not isinstance(end.kind, Kind):
+        return dataclasses.replace(end, extent=UNBOUNDED)
+    rows = held.kind.rows()
+
+    def extent_of(where: Where, row: Row) -> Extent:
+        room = row.extent.room(0, 1)
+        return row.extent if where in rows and room is not None and room <= rows[where].capacity else UNBOUNDED
+
+    is_settled = isinstance(current, Padded) and current.reserved and not end.extent.grows
+    return dataclasses.replace(
+        end, extent=end.extent if is_settled else UNBOUNDED, kind=end.kind.with_extents(extent_of)
+    )
+
+
 def _is_at_most(one: Any, other: Any) -> bool:
     known = isinstance(one, int) and isinstance(other, int)
     return one <= other if known else bool(one == other)
@@ -146,31 +212,57 @@ def fitted(contents: Any, like: Padded) -> Padded:
         if not contents:
             return emptied(like)
         contents = Padded.holding(contents)
-        check_kinds(like.kind, contents.kind)
     if contents.capacity is not like.capacity and contents.capacity != like.capacity:
         fits = _is_at_most(contents.capacity, like.capacity)
         contents = contents.with_room(like.capacity) if fits else contents.within(like.capacity)
+    if contents.kind != like.kind:
+        contents = _of_kind(contents, like)
     return contents if contents.reserved == like.reserved else contents.with_(reserved=like.reserved)
+
+
+def _of_kind(contents: Padded, like: Padded) -> Padded:
+    """The contents in elements as ``like`` has, if these can hold them but for the room of lists in them."""
+    whole = like.joined(contents.kind, contents.types)
+    rows, extents = like.kind.rows(), contents.kind.rows()
+    if whole.rows_as(rows).kind != like.kind:
+        return contents
+    held = contents.as_elements_of(whole).rows_as(rows)
+    return held.with_(kind=held.kind.with_extents(lambda where, row: _extent_of(where, row, extents)))
+
+
+def _extent_of(where: Where, row: Row, known: dict[Where, Row]) -> Extent:
+    return known[where].extent if where in known else exactly(row.capacity)
 
 
 def _empty(types: Sequence[LeafType]) -> list[Any]:
     return [JOINT.staging.room_of(0, type) for type in types]
 
 
-def contents_after(held: Padded, entry: Any, body: Extent, bound: Any, trips: int | None, limit: int) -> Any:
+def contents_after(held: Padded, entry: Any, end: ListEnd, bound: Any, trips: int | None, limit: int) -> Any:
     """What a list holds after a loop, where it held ``entry`` before.
 
     The room that the loop reserved is nobody's promise any more. A list of known length is Python's again, but for long
     ones, of more than ``limit`` elements.
 
     Args:
-      body: what one iteration does to the length. bound: how many there are at most. trips: how many there are; each None if not known.
+      end: what one iteration makes of it. bound: how many there are at most. trips: how many there are; each None if not known.
     """
     is_held = isinstance(entry, Padded)
-    length, more = entry.length if is_held else len(entry), body.net_of(trips)
+    before, extent = (entry.kind.rows(), entry.extent) if is_held else ({}, exactly(len(entry)))
+    ends = end.kind.rows() if isinstance(end.kind, Kind) else {}
+
+    def row_after(where: Where, row: Row) -> Row:
+        first = before.get(where)
+        if first is None or where not in ends:
+            return row.with_(reserved=False, extent=exactly(row.capacity))
+        return row.with_(reserved=first.reserved, extent=first.extent.after(ends[where].extent, bound, trips))
+
+    held = held.with_(
+        kind=held.kind.with_rows({where: row_after(where, row) for where, row in held.kind.rows().items()})
+    )
+    length, more = entry.length if is_held else len(entry), end.extent.net_of(trips)
     if isinstance(length, int) and more is not None:
         held = held.with_(length=max(0, length + more))
         if held.length <= limit:
             return tuple(held.elements(held.length))
-    before = entry.extent if is_held else exactly(len(entry))
-    return held.with_(reserved=is_held and entry.reserved, extent=before.after(body, bound, trips))
+    return held.with_(reserved=is_held and entry.reserved, extent=extent.after(end.extent, bound, trips))

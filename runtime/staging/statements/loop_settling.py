@@ -9,7 +9,7 @@ from types import FunctionType
 from typing import Any
 
 from autograph.backends.base import LeafType
-from autograph.runtime.containers.padded import Kind
+from autograph.runtime.containers.element_kinds import Kind
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.holders import reached
 from autograph.runtime.heap.journal import AttributePlace, ContentsPlace, Journal, Place, holds_list, key_of

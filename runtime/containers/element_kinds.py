@@ -1,0 +1,468 @@
+"""`Kind`: what the elements of a list of traced length are like, and the join of two kinds.
+
+A list of traced length holds arrays with one row for each element, so all of its elements have one layout. It is the join
+of theirs, as of what the branches of a conditional leave: None and a number are a `Maybe`, texts that differ are
+`Constants`, and lists that differ in length are a `Row`, which has room for some items and a length, as the list around it
+has. The room of rows grows as that of lists does: a row is one more list that a loop lengthens, the longest of all rows
+tells how much, and where no bound is known the program begins with some and is run again with more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from autograph.backends.base import MISSING, LeafType
+from autograph.runtime.containers.extents import Bound, Extent, exactly
+from autograph.runtime.errors import StagingError
+from autograph.runtime.layouts.describe import anonymous, describe, unflatten, with_leaves
+from autograph.runtime.layouts.join import Given, Joined, Joiner, Path, Renumbered, Side, Source
+from autograph.runtime.layouts.kinds import LEAF, NOTHING, Array, Layout, Object, Row, Static, Tree, leaves_of
+from autograph.runtime.layouts.objects import is_frozen_kind, is_plain_object
+from autograph.runtime.layouts.one_of import renumbered
+from autograph.runtime.layouts.statement_variables import has_contents
+from autograph.runtime.tracing.locations import user_location
+from autograph.runtime.tracing.recording import JOINT
+
+_NUMBERS = (bool, int, float, complex)
+_OPENED_AT_MOST = 64  # items of a list of known length, each with an array of its own
+
+Where = tuple[int, ...]  # which part of which part
+
+
+class _Array:
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "array"
+
+
+ARRAY = _Array()
+
+
+class Kind:
+    """What every element of a list is like: how it is put together, and its leaves that are no arrays.
+
+    Attributes: is_mutable (whether a list, dict or object is in it, that can be written to), holds_objects (whether any is).
+    """
+
+    def __init__(self, layout: Layout, statics: tuple[Any, ...]) -> None:
+        self.layout = _with_statics(layout, statics)
+        self.statics = statics
+        self.is_mutable = _is_mutable(layout)
+        self.holds_objects = _holds_objects(layout)
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Kind)
+            and self.layout == other.layout
+            and len(self.statics) == len(other.statics)
+            and all(map(_is_same_static, self.statics, other.statics))
+        )
+
+    def __hash__(self) -> int:
+        return hash(self.layout)
+
+    def __repr__(self) -> str:
+        return _shown(self.layout, iter(["array" if s is ARRAY else str(s) for s in self.statics]))
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether it matters which element one is, to a write or to ``is``: while a program is traced."""
+        return self.holds_objects and not JOINT.staging.is_plain(JOINT.staging.place())
+
+    @property
+    def is_array(self) -> bool:
+        """Whether an element is one array."""
+        return self.layout is LEAF and self.statics == (ARRAY,)
+
+    def build(self, arrays: Sequence[Any]) -> Any:
+        """The element that has these array leaves."""
+        return unflatten(self.layout, self.leaves(arrays), new_list=JOINT.operators.new_list)
+
+    def leaves(self, arrays: Sequence[Any]) -> list[Any]:
+        """All leaves of the element that has these array leaves."""
+        left = iter(arrays)
+        return [next(left) if static is ARRAY else static for static in self.statics]
+
+    def rows(self) -> dict[Where, Row]:
+        """The lists of any length in an element."""
+        return dict(_rows_of(self.layout, ()))
+
+    def with_rows(self, rows: dict[Where, Row]) -> Kind:
+        """The same with others in these places, which differ in their room only."""
+        return Kind(_placed(self.layout, (), rows), self.statics) if rows else self
+
+    def with_extents(self, extent: Callable[[Where, Row], Extent]) -> Kind:
+        """The same, with what ``extent`` says of how long the lists in an element may be."""
+        return self.with_rows({where: row.with_(extent=extent(where, row)) for where, row in self.rows().items()})
+
+    def without_rooms(self) -> Kind:
+        """The same, of whose lists nothing is known."""
+        nothing = Extent(Bound(), Bound(), 0)
+        return self.with_rows(
+            {where: row.with_(capacity=0, reserved=False, extent=nothing) for where, row in self.rows().items()}
+        )
+
+    def bounded_as(self, other: Kind) -> Kind:
+        """The same, whose lists may be as long as those of another of this layout."""
+        theirs = other.rows()
+
+        def extent(where: Where, row: Row) -> Extent:
+            found = theirs[where]
+            joined: Extent = row.extent.join(found.extent.relative_to(row.extent.origin, found.capacity))
+            return joined
+
+        return self.with_extents(extent)
+
+    def depths(self) -> list[tuple[int, ...]]:
+        """For each array leaf the room of the lists that it lies in, outer ones first."""
+        return [rooms for rooms, static in zip(_rooms(self.layout, ()), self.statics, strict=True) if static is ARRAY]
+
+
+def _rows_of(layout: Layout, where: Where) -> Iterator[tuple[Where, Row]]:
+    if isinstance(layout, Row):
+        yield where, layout
+    for k, part in enumerate(layout.parts):
+        yield from _rows_of(part, (*where, k))
+
+
+def _placed(layout: Layout, where: Where, rows: dict[Where, Row]) -> Layout:
+    if not layout.parts:
+        return layout
+    parts = [_placed(part, (*where, k), rows) for k, part in enumerate(layout.parts)]
+    return rows[where].with_(parts=parts) if where in rows else layout.with_parts(parts)
+
+
+def _rooms(layout: Layout, around: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    """For each leaf the room of the lists around it."""
+    if isinstance(layout, Row):
+        yield around
+        yield from _rooms(layout.item, (*around, layout.capacity))
+    elif layout.parts:
+        for part in layout.parts:
+            yield from _rooms(part, around)
+    elif layout.count:
+        yield around
+
+
+def _with_statics(layout: Layout, statics: Sequence[Any]) -> Layout:
+    """The layout, its rows with what the leaves of their items are."""
+    if not layout.parts:
+        return layout
+    parts, first = [], 0
+    for part in layout.parts:
+        parts.append(_with_statics(part, statics[first : first + part.count]))
+        first += part.count
+    return (
+        layout.with_(parts=parts, statics=tuple(statics[1:])) if isinstance(layout, Row) else layout.with_parts(parts)
+    )
+
+
+def _shown(layout: Layout, leaves: Iterator[str]) -> str:
+    if layout is LEAF:
+        return next(leaves)
+    if isinstance(layout, Row):
+        next(leaves)
+        return f"[{'' if layout.item is NOTHING else _shown(layout.item, leaves)}, …]".replace("[, ", "[")
+    if isinstance(layout, Object):
+        return f"{layout.kind.__name__}({', '.join(f'{n}={_shown(p, leaves)}' for n, p in zip(layout.names, layout.parts, strict=True))})"
+    if isinstance(layout, Tree) and layout.kind in (list, tuple):
+        inner = ", ".join(_shown(part, leaves) for part in layout.parts)
+        return f"[{inner}]" if layout.kind is list else f"({inner},)" if len(layout.parts) == 1 else f"({inner})"
+    return str(unflatten(layout, [_Text(next(leaves)) for _ in leaves_of(layout)]))
+
+
+class _Text(str):
+    __slots__ = ()
+    __repr__ = str.__str__
+
+
+def _is_mutable(layout: Layout) -> bool:
+    if isinstance(layout, Object):
+        return not is_frozen_kind(layout.kind) or any(map(_is_mutable, layout.parts))
+    is_own = isinstance(layout, Row) or (isinstance(layout, Tree) and layout.kind in (list, dict))
+    return is_own or any(map(_is_mutable, layout.parts))
+
+
+def _holds_objects(layout: Layout) -> bool:
+    is_own = isinstance(layout, Object | Row) or (isinstance(layout, Tree) and layout.kind in (list, dict))
+    return is_own or any(map(_holds_objects, layout.parts))
+
+
+def flatten_element(element: Any, is_array: Callable[[Any], bool]) -> tuple[Kind, list[Any]]:
+    """The kind of an element, and its array leaves."""
+    layout, leaves = describe(element, opened=_as_list)
+    statics = tuple(ARRAY if leaf is ARRAY or is_array(leaf) else leaf for leaf in leaves)
+    return Kind(anonymous(layout), statics), [leaf for leaf, s in zip(leaves, statics, strict=True) if s is ARRAY]
+
+
+def _as_list(value: Any) -> Any:
+    """A list inside of an element: as Python's list, where its length is known and not great, or the layout and leaves of a `Row`."""
+    if not has_contents(value):
+        return value
+    contents, is_list = value.contents(), value.most is None and not hasattr(value, "maxlen")
+    if isinstance(contents, tuple):
+        return list(contents) if is_list else value.row_of(contents)
+    if is_list and isinstance(contents.length, int) and contents.length <= _OPENED_AT_MOST:
+        return value.resolve()
+    return value.row_of(contents)
+
+
+def is_array_leaf(leaf: Any) -> bool:
+    """Whether a leaf of an element is an array."""
+    return isinstance(leaf, jax.Array | np.generic) or type(leaf) in _NUMBERS or _is_numeric(leaf)
+
+
+def _is_numeric(leaf: Any) -> bool:
+    return isinstance(leaf, np.ndarray) and leaf.dtype.kind in "biufcV"
+
+
+def _is_same_static(one: Any, other: Any) -> bool:
+    """Whether the leaves may stand for each other: objects that can be told apart may not, though they are equal."""
+    return one is other or (type(one) is type(other) and not is_plain_object(one) and one == other)
+
+
+# The join.
+
+
+@dataclass(frozen=True)
+class _InRoom:
+    """The leaf of a list that has got room for so many items."""
+
+    of: Any
+    capacity: int
+
+
+@dataclass(frozen=True)
+class _Stacked:
+    """The leaf of each item of a list of known length, in room for so many."""
+
+    of: tuple[Any, ...]
+    capacity: int
+
+
+class _KindJoiner(Joiner):
+    """Joins layouts of elements: lists that differ in length have a join, too."""
+
+    def _join(self, left: Side, right: Side, path: Path) -> Layout:
+        a, b = left.layout, right.layout
+        is_row = isinstance(a, Row) or isinstance(b, Row)
+        if _is_list(a) and _is_list(b) and (is_row or len(a.parts) != len(b.parts)):
+            return self._join_in_room(left, right, path)
+        return super()._join(left, right, path)
+
+    def _join_in_room(self, left: Side, right: Side, path: Path) -> Layout:
+        sides = left, right
+        rows = [side.layout for side in sides if isinstance(side.layout, Row)]
+        if len({(row.kind, row.most) for row in rows}) > 1 or (len(rows) == 1 and rows[0].most is not None):
+            return self._differ()
+        item: Layout = NOTHING
+        for side in sides:
+            for part in _items(side):
+                joined = self._joined(item, part.layout)
+                if joined is None:
+                    return self._differ()
+                item = joined.layout
+        capacities = [_capacity(side.layout) for side in sides]
+        capacity = max(capacities)
+        lengths = [_length(side) for side in sides]
+        length = self._join_leaves(lengths[0][0], lengths[0][1], lengths[1][0], lengths[1][1], path)
+        found = [self._sources_of(side, item, capacity) for side in sides]
+        for one, other in zip(*found, strict=True):
+            self._add(one, other)
+        extents = [
+            s.layout.extent if isinstance(s.layout, Row) else exactly(c) for s, c in zip(sides, capacities, strict=True)
+        ]
+        like = rows[0] if rows else _plain_row()
+        return like.with_(
+            capacity=capacity,
+            reserved=next((row.reserved for row in rows if row.reserved), False),
+            extent=extents[0].join(extents[1].relative_to(extents[0].origin, capacities[1])),
+            parts=(length, item),
+        )
+
+    def _joined(self, item: Layout, other: Layout) -> Joined | None:
+        """The join of the layouts of two items; None if they have none."""
+        joiner = _KindJoiner(self.types)
+        joined = joiner.join(self._whole[0], item, other)
+        self.mismatches += joiner.mismatches
+        return None if joiner.mismatches else joined
+
+    def _sources_of(self, side: Side, item: Layout, capacity: int) -> list[Any]:
+        """For each leaf of an item, where that stands of the lists of one side."""
+        columns = []
+        for part in _items(side):
+            joined = self._joined(item, part.layout)
+            assert joined is not None
+            columns.append([_shifted(source, part.start) for source in joined.right])
+        if isinstance(side.layout, Row):
+            return [_InRoom(source, capacity) for source in columns[0]]
+        if not columns:
+            return [_Stacked((), capacity) for _ in range(item.count)]
+        return [_Stacked(sources, capacity) for sources in zip(*columns, strict=True)]
+
+
+def _is_list(layout: Layout) -> bool:
+    return isinstance(layout, Row) or (isinstance(layout, Tree) and layout.kind is list)
+
+
+def _items(side: Side) -> list[Side]:
+    parts = side.parts()
+    return parts[1:] if isinstance(side.layout, Row) else parts
+
+
+def _capacity(layout: Layout) -> int:
+    return layout.capacity if isinstance(layout, Row) else len(layout.parts)
+
+
+def _length(side: Side) -> tuple[Layout, Source]:
+    if isinstance(side.layout, Row):
+        return side.parts()[0].layout, side.start
+    count = len(side.layout.parts)
+    return Array(JOINT.staging.type_of(np.int32(count))), Given(np.int32(count))
+
+
+def _plain_row() -> Row:
+    return JOINT.operators.new_row()
+
+
+def _shifted(source: Any, start: int) -> Any:
+    if isinstance(source, int):
+        return source + start
+    if isinstance(source, Renumbered):
+        return replace(source, of=_shifted(source.of, start))
+    if isinstance(source, _InRoom):
+        return replace(source, of=_shifted(source.of, start))
+    if isinstance(source, _Stacked):
+        return replace(source, of=tuple(_shifted(each, start) for each in source.of))
+    return source
+
+
+@dataclass(frozen=True)
+class JoinedKinds:
+    """The join of two kinds. Attributes: kind, types (of the array leaves of an element)."""
+
+    kind: Kind
+    types: tuple[LeafType, ...]
+    _sides: tuple[Kind, Kind]
+    _sources: tuple[Sequence[Any], Sequence[Any]]
+
+    def left(self, arrays: Sequence[Any], *lead: Any) -> list[Any]:
+        """The array leaves of elements of the first kind as those of this one. Before the axes of an element are those of ``lead``."""
+        return self._of(0, arrays, lead)
+
+    def right(self, arrays: Sequence[Any], *lead: Any) -> list[Any]:
+        """The same of the second."""
+        return self._of(1, arrays, lead)
+
+    def _of(self, side: int, arrays: Sequence[Any], lead: tuple[Any, ...]) -> list[Any]:
+        leaves = self._sides[side].leaves(arrays)
+        sources = [s for s, static in zip(self._sources[side], self.kind.statics, strict=True) if static is ARRAY]
+        found = []
+        for source, type, rooms in zip(sources, self.types, self.kind.depths(), strict=True):
+            shape = type.shape[len(rooms) :]
+            made = _evaluated(source, leaves, lead, rooms, shape, type.dtype)
+            found.append(made if made.dtype == type.dtype else made.astype(type.dtype))
+        return found
+
+
+def _evaluated(
+    source: Any,
+    leaves: Sequence[Any],
+    lead: tuple[Any, ...],
+    rooms: tuple[int, ...],
+    shape: tuple[Any, ...],
+    dtype: Any,
+) -> Any:
+    """The array that stands in one place: with the axes ``lead``, one for each list around it, and those of an item."""
+    if isinstance(source, int):
+        return jnp.asarray(leaves[source])
+    if isinstance(source, Given):
+        whole = (*lead, *rooms, *shape)
+        return (
+            jnp.zeros(whole, dtype) if source.value is MISSING else jnp.broadcast_to(jnp.asarray(source.value), whole)
+        )
+    if isinstance(source, Renumbered):
+        return renumbered(_evaluated(source.of, leaves, lead, rooms, shape, dtype), source.table)
+    axis = len(lead)
+    if isinstance(source, _InRoom):
+        found = _evaluated(source.of, leaves, (*lead, source.capacity), rooms[1:], shape, dtype)
+    elif not source.of:
+        return jnp.zeros((*lead, *rooms, *shape), dtype)
+    else:
+        parts = [_evaluated(each, leaves, lead, rooms[1:], shape, dtype) for each in source.of]
+        found = jnp.stack([jnp.broadcast_to(part.astype(dtype), parts[0].shape) for part in parts], axis)
+    more = source.capacity - found.shape[axis]
+    return jnp.pad(found, [(0, more if k == axis else 0) for k in range(found.ndim)]) if more > 0 else found
+
+
+def join_kinds(one: Kind, types: Sequence[LeafType], other: Kind, other_types: Sequence[LeafType]) -> JoinedKinds:
+    """The join of two kinds, the array leaves of whose elements have these types.
+
+    Raises:
+      StagingError: there is none.
+    """
+    joiner = _KindJoiner(JOINT.operators.backend)
+    joined = joiner.join("an element", _typed(one, types), _typed(other, other_types))
+    differing = [
+        each
+        for each in joiner.mismatches
+        if not each.is_structure and isinstance(each.left, Array) and isinstance(each.right, Array)
+    ]
+    if differing and len(differing) == len([each for each in joiner.mismatches if not each.is_structure]):
+        check_shapes(differing[0].left.type.shape, differing[0].right.type.shape)  # type: ignore[attr-defined]
+    if joiner.mismatches:
+        raise different_structure(one, other)
+    leaves = list(leaves_of(joined.layout))
+    statics = tuple(
+        ARRAY if isinstance(leaf, Array) else leaf.value for leaf in leaves if isinstance(leaf, Array | Static)
+    )
+    if len(statics) != len(leaves):
+        raise different_structure(one, other)
+    kind = Kind(with_leaves(joined.layout, iter([LEAF] * len(leaves))), statics)
+    found = [leaf.type for leaf in leaves if isinstance(leaf, Array)]
+    whole = [
+        replace(t, shape=(*rooms, *t.shape), weak_type=False) for t, rooms in zip(found, kind.depths(), strict=True)
+    ]
+    return JoinedKinds(kind, tuple(whole), (one, other), (joined.left, joined.right))
+
+
+def _typed(kind: Kind, types: Sequence[LeafType]) -> Layout:
+    left = iter(zip(types, kind.depths(), strict=True))
+    leaves: list[Layout] = []
+    for static in kind.statics:
+        if static is ARRAY:
+            type, rooms = next(left)
+            for _ in rooms:
+                type = JOINT.staging.row_type(type)
+            leaves.append(Array(type))
+        else:
+            leaves.append(Static(static))
+    return with_leaves(kind.layout, iter(leaves))
+
+
+class DifferentKinds(StagingError):
+    """Elements have no kind in common."""
+
+
+def different_structure(one: Kind, other: Kind) -> StagingError:
+    """The error for elements of kinds that cannot be in one list of traced length."""
+    return DifferentKinds(
+        f"{user_location()}\n  A list whose length is traced holds elements of different structure: {one} and {other}.\n"
+        "  Append elements of one structure, or keep a list for each."
+    )
+
+
+def check_shapes(one: Any, other: Any) -> None:
+    """``StagingError`` if arrays of these shapes cannot be elements of one list."""
+    if tuple(one) != tuple(other):
+        raise StagingError(
+            f"{user_location()}\n  A list whose length is traced holds arrays of different shapes: {tuple(one)} and {tuple(other)}.\n"
+            "  Pad them to one shape, or write them into an autograph.TensorArray(max_size=…)."
+        )

@@ -1,0 +1,140 @@
+"""Equality and order of the elements of lists of traced length, all at once: as Python compares them one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from autograph.runtime.containers.element_kinds import DifferentKinds, flatten_element, is_array_leaf
+from autograph.runtime.containers.padded import Padded, types_of
+from autograph.runtime.errors import StagingError
+from autograph.runtime.layouts.kinds import ABSENT, Constants, Layout, Maybe, Object, Row, Tree
+from autograph.runtime.tracing.locations import user_location
+
+
+def equal_to(held: Padded, value: Any) -> Any:
+    """For each place of a list, whether its element equals this value. What is beyond the length equals nothing."""
+    kind, leaves = flatten_element(value, is_array_leaf)
+    try:
+        whole = held.joined(kind, types_of(leaves))
+    except DifferentKinds:
+        return jnp.zeros(held.capacity, bool)
+    mine, others = (iter(whole.kind.leaves(each)) for each in (whole.buffers, whole.as_held(kind, leaves)))
+    return held.filled() & _equal(whole.kind.layout, mine, others, 1)
+
+
+def are_equal(one: Padded, other: Padded) -> Any:
+    """Whether two lists have equal elements, and as many."""
+    try:
+        whole = one.joined(other.kind, other.types)
+    except DifferentKinds:
+        return (one.length == 0) & (other.length == 0)
+    other = other.as_elements_of(whole)
+    capacity = max(whole.capacity, other.capacity)
+    whole, other = whole.with_room(capacity), other.with_room(capacity)
+    mine, others = (iter(each.kind.leaves(each.buffers)) for each in (whole, other))
+    same = _equal(whole.kind.layout, mine, others, 1) | ~whole.filled()
+    return (one.length == other.length) & jnp.all(same)
+
+
+def order_of(held: Padded, reverse: bool) -> Any:
+    """The places of the elements in their order, equal ones in the order they have; last, the places beyond the length."""
+    if held.kind.is_array and held.buffers[0].ndim == 1:
+        order = jnp.argsort(held.buffers[0], stable=True, descending=reverse)
+    else:
+        before, same = _compared(held)
+        before = before.T if reverse else before
+        places = jnp.arange(held.capacity)
+        first = before | (same & (places[:, None] < places))
+        order = jnp.argsort(jnp.sum(first & held.filled()[:, None], 0), stable=True)
+    return order[jnp.argsort(~held.filled()[order], stable=True)]
+
+
+def _compared(held: Padded) -> tuple[Any, Any]:
+    """For each two elements, whether the first comes before the second, and whether they are equal."""
+    leaves = held.kind.leaves(held.buffers)
+    mine = [leaf[:, None] if hasattr(leaf, "ndim") else leaf for leaf in leaves]
+    others = [leaf[None] if hasattr(leaf, "ndim") else leaf for leaf in leaves]
+    found: tuple[Any, Any] = _ordered(held, held.kind.layout, iter(mine), iter(others), 2)
+    shape = (held.capacity, held.capacity)
+    return jnp.broadcast_to(found[0], shape), jnp.broadcast_to(found[1], shape)
+
+
+def _equal(layout: Layout, mine: Iterator[Any], others: Iterator[Any], lead: int) -> Any:
+    """Where values of one layout are equal, along the first so many axes."""
+    if isinstance(layout, Object):
+        raise StagingError(
+            f"{user_location()}\n  Objects in lists are compared here, and the length of a list is traced.\n"
+            "  Compare what they hold: their attributes, or tuples of these."
+        )
+    if isinstance(layout, Row):
+        length, other_length = next(mine), next(others)
+        items = _equal(layout.item, mine, others, lead + 1)
+        beyond = jnp.arange(layout.capacity) >= jnp.asarray(length)[..., None]
+        return (length == other_length) & jnp.all(items | beyond, -1)
+    if isinstance(layout, Maybe):
+        held = _equal(layout.inner, mine, others, lead)
+        present, other_present = next(mine), next(others)
+        return (present == other_present) & (held | ~jnp.asarray(present))
+    if layout.parts:
+        found: Any = True
+        for part in layout.parts:
+            found = _equal(part, mine, others, lead) & found
+        return found
+    if not layout.count:
+        return True
+    one, other = next(mine), next(others)
+    if not is_array_leaf(one):
+        return True  # the same on both sides, or they would have no join
+    same = one == other
+    return jnp.all(same, tuple(range(lead, same.ndim))) if same.ndim > lead else same
+
+
+def _ordered(held: Padded, layout: Layout, mine: Iterator[Any], others: Iterator[Any], lead: int) -> tuple[Any, Any]:
+    """Where values come before others, and where they are equal."""
+    if isinstance(layout, Row):
+        return _rows_ordered(held, layout, mine, others, lead)
+    if isinstance(layout, Constants):
+        code, other_code = next(mine), next(others)
+        try:
+            ranks = np.argsort(np.array(sorted(range(len(layout.candidates)), key=layout.candidates.__getitem__)))
+        except TypeError:
+            raise _without_order(held) from None
+        table = jnp.asarray(ranks)
+        return table[code] < table[other_code], code == other_code
+    if isinstance(layout, Tree) and layout.kind in (tuple, list):
+        before: Any = False
+        same: Any = True
+        for part in layout.parts:
+            less, equal = _ordered(held, part, mine, others, lead)
+            before, same = before | (same & less), same & equal
+        return before, same
+    one = next(mine) if layout.count == 1 and not layout.parts else None
+    if layout is ABSENT or one is None or not is_array_leaf(one) or one.ndim != lead:
+        raise _without_order(held)
+    other = next(others)
+    return one < other, one == other
+
+
+def _rows_ordered(held: Padded, row: Row, mine: Iterator[Any], others: Iterator[Any], lead: int) -> tuple[Any, Any]:
+    length, other_length = next(mine), next(others)
+    if not row.item.count and not row.item.parts:
+        return jnp.zeros_like(length < other_length), length == other_length
+    before, same = _ordered(held, row.item, mine, others, lead + 1)
+    places = jnp.arange(row.capacity)
+    shorter = jnp.minimum(length, other_length)
+    goes_on = same & (places < shorter[..., None])
+    first = jnp.sum(jnp.cumprod(goes_on, -1), -1)  # the first place where they differ, or one ends
+    here = jnp.take_along_axis(before, jnp.minimum(first, row.capacity - 1)[..., None], -1)[..., 0]
+    ended = first >= shorter
+    return jnp.where(ended, length < other_length, here), ended & (length == other_length)
+
+
+def _without_order(held: Padded) -> StagingError:
+    return StagingError(
+        f"{user_location()}\n  A list whose length is traced is sorted here, and its elements, {held.kind}, have no order while tracing.\n"
+        "  Sort numbers, texts, or tuples and lists of these."
+    )

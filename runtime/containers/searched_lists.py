@@ -1,0 +1,125 @@
+"""`SearchedList`: the methods of lists that compare the elements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from autograph.runtime.containers.element_order import are_equal, equal_to, order_of
+from autograph.runtime.containers.padded import Padded, are_alike, as_padded
+from autograph.runtime.errors import StagingError
+from autograph.runtime.layouts.statement_variables import holds_traced
+
+
+class SearchedList(list[Any]):
+    """The part of a `TracedList` that compares elements, with each other or with a value."""
+
+    __slots__ = ()
+
+    padded: Padded | None
+    checks: Any
+    moves: int
+
+    def note_read(self) -> None:
+        raise NotImplementedError
+
+    def _is_padded(self) -> bool:
+        raise NotImplementedError
+
+    def contents(self) -> Any:
+        raise NotImplementedError
+
+    def _refused(self, what: str) -> StagingError:
+        raise NotImplementedError
+
+    @property
+    def _held(self) -> Padded:
+        assert self.padded is not None
+        return self.padded
+
+    def as_padded(self) -> Padded | None:
+        """The contents as `Padded`; None if there is no element to tell what they are like."""
+        return as_padded(self.contents())
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or list(self) == other
+
+    __hash__ = None
+
+    def __ne__(self, other: object) -> bool:
+        return self is not other and list(self) != other
+
+    def equals(self, other: list[Any]) -> Any:
+        """``self == other``, where a length is traced."""
+        self.note_read()
+        found = other.as_padded() if isinstance(other, SearchedList) else as_padded(tuple(other))
+        mine = self.as_padded()
+        if mine is None or found is None:
+            return (0 if mine is None else mine.length) == (0 if found is None else found.length)
+        return are_equal(mine, found)
+
+    def sort(self, *, key: Any = None, reverse: bool = False) -> None:
+        self.note_read()
+        self.moves += 1
+        if not self._is_padded():
+            found = self.checks and self.checks.orderings.ordered(tuple(self), key, reverse)
+            if found is None:
+                list.sort(self, key=key, reverse=reverse)
+            else:
+                self[:] = found
+            return
+        held = self._held
+        if key is not None:
+            keys = self.checks.reductions.listed(self, self.checks.call(key)).as_padded()
+            held = held if keys is None else keys.with_room(max(held.capacity, keys.capacity))
+        self.padded = self._held.gathered(order_of(held, reverse)[: self._held.capacity], self._held.length)
+
+    def _searched(self, value: Any) -> Padded | None:
+        """The contents to search for a value; None if Python can."""
+        self.note_read()
+        if self._is_padded():
+            return self._held
+        is_traced = any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves((tuple(self), value)))
+        return self.as_padded() if is_traced and are_alike((*self, value)) else None
+
+    def _compared_with(self, value: Any) -> list[Any] | None:
+        """For each element whether it is this value; None if Python can compare."""
+        parts = (value, *self)
+        if self.checks is None or not (holds_traced(parts) or self.checks.identities.take_part(parts)):
+            return None
+        return [self.checks.equals(each, value) for each in self]
+
+    def count(self, value: Any) -> Any:
+        searched = self._searched(value)
+        if searched is None:
+            return list.count(self, value) if (same := self._compared_with(value)) is None else sum(same)
+        return jnp.sum(equal_to(searched, value))
+
+    def index(self, value: Any, *bounds: Any) -> Any:
+        searched = self._searched(value)
+        same = self._compared_with(value) if searched is None else None
+        if searched is None and same is None:
+            return list.index(self, value, *bounds)
+        if bounds:
+            raise self._refused("`index` between bounds")
+        found = jnp.array(same) if searched is None else equal_to(searched, value)
+        if self.checks is not None and self.checks.can_raise_later():
+            self.checks.raise_unless(jnp.any(found), ValueError("the value is not in list"))
+        return jnp.argmax(found)
+
+    def remove(self, value: Any) -> None:
+        if self._searched(value) is None and self._compared_with(value) is None:
+            list.remove(self, value)
+        else:
+            self.pop(self.index(value))
+
+    def has(self, value: Any) -> Any:
+        """``value in self``, where the length is traced."""
+        self.note_read()
+        return jnp.any(equal_to(self._held, value))
+
+    def __contains__(self, value: Any) -> bool:
+        self.note_read()
+        return bool(self.has(value)) if self._is_padded() else list.__contains__(self, value)
