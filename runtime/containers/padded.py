@@ -93,14 +93,24 @@ class Padded:
     @classmethod
     def holding(cls, elements: Sequence[Any]) -> Padded:
         """These elements, of which there is at least one."""
+        made = cls.of(elements)
+        made.note_given(elements)
+        return made
+
+    def note_given(self, elements: Iterable[Any]) -> None:
+        """Note that a list holds what these elements hold now: writes to them would not be seen."""
+        for element in elements if self.kind.is_watched else ():
+            JOINT.operators.identities.elements.given(element)
+
+    @classmethod
+    def of(cls, elements: Sequence[Any]) -> Padded:
+        """What `holding` gives, of a list that is asked only what it would hold."""
         taken = [flatten_element(element, is_array_leaf) for element in elements]
         made = cls(0, [JOINT.staging.room_of(0, JOINT.staging.type_of(a)) for a in taken[0][1]], taken[0][0], 0)
         for kind, leaves in taken[1:]:
             made = made.joined(kind, types_of(leaves))
         columns = [made.as_held(kind, leaves) for kind, leaves in taken]
         buffers = [jnp.stack([jnp.asarray(a) for a in column]) for column in zip(*columns, strict=True)]
-        for element in elements:
-            _note_given(made.kind, element)
         return cls(len(elements), buffers, made.kind, len(elements))
 
     @property
@@ -182,7 +192,7 @@ class Padded:
 
     def replaced(self, index: Any, element: Any) -> Padded:
         """With another element at an index that is not negative."""
-        _note_given(self.kind, element)
+        self.note_given([element])
         return self.rewritten(index, element)
 
     def rewritten(self, index: Any, element: Any) -> Padded:
@@ -364,12 +374,6 @@ def _rows(buffer: Any, count: int) -> list[Any]:
     on_host = np.asarray(buffer)
     rows = jax.device_put([on_host[k, ...] for k in range(count)], buffer.sharding if buffer.committed else None)
     return list(rows)
-
-
-def _note_given(kind: Kind, element: Any) -> None:
-    """Note that a list holds what an element holds now: writes to it would not be seen."""
-    if kind.is_watched:
-        JOINT.operators.identities.elements.given(element)
 
 
 def are_alike(elements: Iterable[Any]) -> bool:

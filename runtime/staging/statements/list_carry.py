@@ -223,6 +223,8 @@ class CarriesLists:
                 without_bound = functools.partial(self._room, carried.variable.name)
                 room = room_for(entries[path], mine[path], ended, self._bound(), without_bound)
                 if room is not None:
+                    if isinstance(mine[path], tuple):
+                        room.note_given(mine[path])
                     carried.widened[path] += 1
                     wider[path] = room
         if not wider:
