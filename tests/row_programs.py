@@ -249,7 +249,340 @@ def rows_sorted_reversed_and_sliced(n):
     return sorted(a), sorted(a, key=len, reverse=True), list(reversed(a)), a[1:3], a[::2]
 
 
+class Point:
+    def __init__(self, x):
+        self.x = x
+
+
+def rows_to(n):
+    rows = []
+    for i in range(n):
+        rows.append([i])
+    return rows
+
+
+def points_to(n):
+    points = []
+    for i in range(n):
+        points.append(Point(i))
+    return points
+
+
+def written_in_a_loop_under_the_name_that_was_appended(n):
+    table = []
+    for i in range(n):
+        row = []
+        table.append(row)
+        for j in range(i):
+            row.append(j)
+    return table
+
+
+def groups_of_a_buffer(n):
+    buf = []
+    groups = []
+    for i in range(n):
+        buf.append(i)
+        if i % 3 == 2:
+            groups.append(buf)
+            buf = []
+    buf.append(100)
+    return groups, buf
+
+
+def groups_by_a_condition(n):
+    groups = [[]]
+    for i in range(n):
+        if i % 3 == 2:
+            groups.append([])
+        groups[-1].append(i)
+    return groups
+
+
+def runs(n):
+    runs = []
+    cur = [0]
+    for i in range(1, n):
+        if i % 3 != 0:
+            cur.append(i)
+        else:
+            runs.append(cur)
+            cur = [i]
+    runs.append(cur)
+    return runs
+
+
+def rows_extended(n):
+    grid = [[] for _ in range(n)]
+    for i in range(n):
+        grid[i].extend([i, i + 1])
+    return grid
+
+
+def rows_inserted_into(n):
+    grid = [[] for _ in range(n)]
+    for i in range(n):
+        grid[i].insert(0, 3)
+        grid[i].insert(0, i)
+    return grid
+
+
+def rows_changed_by_every_method(n):
+    grid = [[0, 1] for _ in range(n)]
+    for i in range(n):
+        grid[i].pop()
+        grid[0].append(3)
+        grid[i].sort()
+        grid[i][0] = 9
+        grid[i].reverse()
+    return grid
+
+
+def row_taken_and_written_in_a_loop(n):
+    grid = [[] for _ in range(n)]
+    for i in range(n):
+        row = grid[i]
+        for j in range(i):
+            row.append(j)
+    return grid
+
+
+def rows_of_a_loop_written_in_a_loop(n):
+    grid = [[] for _ in range(n)]
+    for row in grid:
+        for j in range(n):
+            if j % 2 == 0:
+                row.append(j)
+    return grid
+
+
+def rows_cleared(n):
+    grid = [[] for _ in range(n)]
+    for i in range(n):
+        grid[i].clear()
+        grid[n - 1 - i].append(i)
+        del grid[n - 1 - i][0]
+    return grid
+
+
+def lines_of_words(n):
+    lines = [[]]
+    width = 0
+    for i in range(n):
+        w = i + 1
+        if width + w > 4:
+            lines.append([])
+            width = 0
+        lines[-1].append(i)
+        width += w
+    return lines, [len(l) for l in lines]
+
+
+def parents_or_none(n):
+    parents = []
+    for i in range(n):
+        parents.append(None if i == 0 else (i - 1) // 2)
+    path = []
+    k = n - 1
+    while k is not None:
+        path.append(k)
+        k = parents[k]
+    return path, parents
+
+
+def subsets(n):
+    subsets = [[]]
+    for i in range(n):
+        subsets = subsets + [s + [i] for s in subsets]
+    return subsets, len(subsets)
+
+
+def paths_on_a_stack(n):
+    stack = [[0]]
+    done = []
+    while stack:
+        p = stack.pop()
+        if len(p) == 3:
+            done.append(p)
+            continue
+        for k in range(2):
+            stack.append(p + [p[-1] + k])
+    return done, n
+
+
+def one_row_under_two_names(n):
+    rows = []
+    for i in range(n):
+        rows.append([i])
+    r = rows[1]
+    r.append(5)
+    rows[1].append(6)
+    return r, rows
+
+
+def row_popped_and_put_back(n):
+    rows = []
+    for i in range(n):
+        rows.append([i])
+    r = rows.pop()
+    r.append(5)
+    rows.append(r)
+    r.append(7)
+    return rows
+
+
+def rows_copied(n):
+    rows = []
+    for i in range(n):
+        rows.append([i])
+    c = [list(r) for r in rows]
+    rows[0].append(9)
+    c[1].append(8)
+    return c, rows
+
+
+def rows_joined_in_place(n):
+    grid = [[] for _ in range(n)]
+    for i in range(n):
+        grid[i].extend([i, i + 1])
+        grid[i] += [7]
+        grid[i].insert(0, 3)
+    return grid
+
+
+def rows_of_rows(n):
+    t = []
+    for i in range(n):
+        t.append([])
+        for j in range(i):
+            t[i].append([])
+            for k in range(j):
+                t[i][j].append(i + j + k)
+    return t
+
+
+def rows_seen_before(n):
+    seen = []
+    for i in range(n):
+        key = [i % 2, i % 3]
+        if key not in seen:
+            seen.append(key)
+    return seen, seen.index([1, 1])
+
+
+def dicts_with_rows(n):
+    rows = []
+    for i in range(n):
+        rows.append({"id": i, "tags": []})
+    for i in range(n):
+        if i % 2:
+            rows[i]["tags"].append(i)
+            rows[i]["tags"].append(i * i)
+    return rows
+
+
+def greatest_and_least_rows(n):
+    m = []
+    for i in range(n):
+        m.append([j for j in range(i + 1)])
+    return max(m), min(m), max(m, key=len), sum([sum(r) for r in m]), m == sorted(m), m.index([0, 1]), m.count([0])
+
+
+def texts_counted_and_sorted(n):
+    words = []
+    for i in range(n):
+        words.append("fizz" if i % 3 == 0 else "buzz" if i % 5 == 0 else "none")
+    return words, words.count("fizz"), "buzz" in words, words.index("none"), sorted(words)
+
+
+def row_and_list_written_in_a_loop(n):
+    rows = rows_to(n)
+    r = rows[1]
+    for i in range(n):
+        r.append(i)
+        rows.append([i])
+    return rows, r
+
+
+def object_written_until_it_is_great(n):
+    ps = points_to(n)
+    p = ps[2]
+    i = 0
+    while p.x < 20:
+        p.x += i
+        i += 1
+        if i > 3:
+            ps.append(Point(9))
+    return [q.x for q in ps], p.x
+
+
+def object_written_in_loops_in_loops(n):
+    ps = points_to(n)
+    p = ps[2]
+    for i in range(n):
+        for j in range(i):
+            p.x += j
+        ps.append(Point(1))
+    p.x += 100
+    return [q.x for q in ps], p.x
+
+
+def rows_in_a_dict(n):
+    rows = rows_to(n)
+    r = rows[0]
+    d = {"rows": rows, "k": 0}
+    for i in range(n):
+        r.append(i)
+        d["k"] = len(d["rows"][0])
+        d["rows"].append([1])
+    return d
+
+
+def rows_written_by_a_function(n):
+    rows = rows_to(n)
+    r = rows[1]
+
+    def g(v):
+        nonlocal rows
+        r.append(v)
+        rows.append([v])
+        return len(rows)
+
+    t = 0
+    for i in range(n):
+        t += g(i)
+    return rows, t
+
+
 OF_N = [
+    written_in_a_loop_under_the_name_that_was_appended,
+    groups_of_a_buffer,
+    groups_by_a_condition,
+    runs,
+    rows_extended,
+    rows_inserted_into,
+    rows_changed_by_every_method,
+    row_taken_and_written_in_a_loop,
+    rows_of_a_loop_written_in_a_loop,
+    rows_cleared,
+    lines_of_words,
+    parents_or_none,
+    subsets,
+    paths_on_a_stack,
+    one_row_under_two_names,
+    row_popped_and_put_back,
+    rows_copied,
+    rows_joined_in_place,
+    rows_of_rows,
+    rows_seen_before,
+    dicts_with_rows,
+    greatest_and_least_rows,
+    texts_counted_and_sorted,
+    row_and_list_written_in_a_loop,
+    object_written_until_it_is_great,
+    object_written_in_loops_in_loops,
+    rows_in_a_dict,
+    rows_written_by_a_function,
     rows_of_one_length_compared,
     rows_compared,
     rows_sorted_reversed_and_sliced,

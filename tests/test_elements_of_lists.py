@@ -294,7 +294,31 @@ def asked_whether_they_are_one(n):
     return p is items[0]
 
 
+def name_from_before_the_loop_written(n):
+    p = Particle(1.0, 0.0)
+    q = p
+    items = []
+    for i in range(n):
+        items.append(p)
+        p = Particle(i * 1.0, 0.0)
+    q.x = 50.0
+    return items[0].x
+
+
+def name_from_before_the_loop_read(n):
+    p = Particle(1.0, 0.0)
+    q = p
+    items = []
+    for i in range(n):
+        items.append(p)
+        p = Particle(i * 1.0, 0.0)
+    items[0].x = 50.0
+    return q.x
+
+
 REFUSED = [
+    name_from_before_the_loop_written,
+    name_from_before_the_loop_read,
     appended_twice,
     written_and_then_appended_again,
     one_object_in_each_iteration,
@@ -318,6 +342,156 @@ REFUSED = [
     appended_in_a_branch_and_written,
     asked_whether_they_are_one,
 ]
+
+
+# Lists that differ in length.
+
+
+def buffer_written_by_its_first_name(n):
+    buf = []
+    first = buf
+    groups = []
+    for i in range(n):
+        buf.append(i)
+        if i % 3 == 2:
+            groups.append(buf)
+            buf = []
+    first.append(100)
+    return groups, buf
+
+
+def buffer_kept_after_it_was_appended(n):
+    buf = []
+    groups = []
+    for i in range(n):
+        buf.append(i)
+        if i % 3 == 2:
+            groups.append(buf)
+    return groups, buf
+
+
+def buffer_rebound_by_a_second_condition(n):
+    buf = []
+    groups = []
+    for i in range(n):
+        buf.append(i)
+        if i % 3 == 2:
+            groups.append(buf)
+        if i % 3 == 2:
+            buf = []
+    return groups, buf
+
+
+def first_group_returned(n):
+    first = []
+    groups = [first]
+    for i in range(n):
+        if i % 3 == 2:
+            groups.append([])
+        groups[-1].append(i)
+    return first
+
+
+def row_read_after_iterations_wrote(n):
+    rows = []
+    for i in range(n):
+        rows.append([i])
+    r = rows[1]
+    for i in range(n):
+        rows[i].append(i)
+    return r, rows
+
+
+def row_written_in_a_copy(n):
+    rows = []
+    for i in range(n):
+        rows.append([i])
+    c = rows[:]
+    c.append([4])
+    rows[0].append(9)
+    return c
+
+
+def row_written_while_iterations_reverse(n):
+    rows = row_programs.rows_to(n)
+    r = rows[1]
+    for i in range(n):
+        r.append(i)
+        rows.reverse()
+    return rows
+
+
+def row_at_a_traced_index_read(n):
+    ps = row_programs.points_to(n)
+    p = ps[2]
+    q = ps[n - 3]
+    for i in range(n):
+        p.x += i
+    return q.x
+
+
+def row_replaced_by_iterations(n):
+    rows = row_programs.rows_to(n)
+    r = rows[0]
+    for i in range(n):
+        r.append(i)
+        if i == 2:
+            rows[0] = [7]
+    return rows, r
+
+
+def list_rebound_by_iterations(n):
+    rows = row_programs.rows_to(n)
+    r = rows[0]
+    for i in range(n):
+        r.append(i)
+        if i == 2:
+            rows = row_programs.rows_to(n)
+    return rows, r
+
+
+def lists_exchanged_by_iterations(n):
+    rows = row_programs.rows_to(n)
+    rows2 = row_programs.rows_to(n)
+    r = rows[1]
+    for i in range(n):
+        r.append(i)
+        rows, rows2 = rows2, rows
+    return rows, rows2
+
+
+def list_copied_by_iterations(n):
+    rows = row_programs.rows_to(n)
+    r = rows[1]
+    for i in range(n):
+        r.append(i)
+        rows = rows[:]
+    return rows
+
+
+REFUSED_ROWS = [
+    buffer_written_by_its_first_name,
+    buffer_kept_after_it_was_appended,
+    buffer_rebound_by_a_second_condition,
+    first_group_returned,
+    row_read_after_iterations_wrote,
+    row_written_in_a_copy,
+    row_written_while_iterations_reverse,
+    row_at_a_traced_index_read,
+    row_replaced_by_iterations,
+    list_rebound_by_iterations,
+    lists_exchanged_by_iterations,
+    list_copied_by_iterations,
+]
+
+
+@pytest.mark.parametrize("program", REFUSED_ROWS, ids=lambda each: each.__name__)
+def test_writes_to_rows_that_only_the_run_would_know_are_refused(program):
+    with pytest.raises(ag.StagingError) as caught:
+        ag.function(program)(row_programs.N)
+    text = " ".join(str(caught.value).split())
+    assert "may be an element of a list whose length is traced" in text or "is known only at run time" in text
+    assert "test_elements_of_lists.py" in text
 
 
 @pytest.mark.parametrize("program", REFUSED, ids=lambda each: each.__name__)

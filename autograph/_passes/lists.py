@@ -10,6 +10,7 @@ from autograph._analysis.scopes import COMPREHENSIONS
 from autograph._passes.nodes import Context, placed
 
 GROWING_METHODS = frozenset({"append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse"})
+_ADDING = frozenset({"append", "appendleft", "insert"})
 _METHODS = GROWING_METHODS | {"index", "count"}  # growing, or searching, which a traced element needs an array for
 # Of `heapq` and `bisect`, which write to their first argument.
 _GROWING_FUNCTIONS = frozenset(
@@ -26,7 +27,8 @@ class LowerLists(gast.NodeTransformer):
     what is written at a traced one is carried as one array then.
 
     So are displays given to a parameter of such a name (``Stack(items=[1])``), and those in a display whose items' methods are called
-    (``rows[0].append``).
+    (``rows[0].append``), or that become items: ``rows.append([1])``, and what a
+    comprehension gives.
 
     Attributes: growing (names and attributes whose growing methods are called), tables (those whose items are written), holders
     (those whose items' growing methods are called).
@@ -87,8 +89,21 @@ class LowerLists(gast.NodeTransformer):
         self.generic_visit(node)
         return self._new(node) if isinstance(node.ctx, gast.Load) and not node.elts else node
 
+    def visit_ListComp(self, node: gast.AST) -> gast.AST:
+        node.elt = self._added(node.elt)
+        self.generic_visit(node)
+        return node
+
     def visit_Call(self, node: gast.AST) -> gast.AST:
+        if (
+            isinstance(node.func, gast.Attribute)
+            and node.func.attr == "list_of"
+            and isinstance(node.args[0], gast.Lambda)
+        ):
+            node.args[0].body = self._added(node.args[0].body)  # of a comprehension
         if not self.context.is_plain_call(node.func):
+            if isinstance(node.func, gast.Attribute) and node.func.attr in _ADDING:
+                node.args = list(map(self._added, node.args))
             self.generic_visit(node)
             for keyword in node.keywords:
                 if keyword.arg in self.growing and isinstance(keyword.value, gast.List):
@@ -102,6 +117,11 @@ class LowerLists(gast.NodeTransformer):
         """What a class body binds is the class's for good: only its methods are rewritten."""
         node.body = [self.visit(part) if isinstance(part, gast.FunctionDef) else part for part in node.body]
         return node
+
+    def _added(self, node: gast.AST) -> gast.AST:
+        """What becomes an item of a list: that it was made here is told, and it may come to grow, as may the lists in it."""
+        self._hold(node)
+        return self._new(node) if isinstance(node, gast.List) and node.elts else node
 
     def _hold(self, node: gast.AST) -> None:
         """Let the displays in this one be of lists that may come to grow."""

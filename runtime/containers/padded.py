@@ -91,16 +91,16 @@ class Padded:
         return f"<list of {self.length} of at most {self.capacity} elements {self.kind}>"
 
     @classmethod
-    def holding(cls, elements: Sequence[Any]) -> Padded:
-        """These elements, of which there is at least one."""
+    def holding(cls, elements: Sequence[Any], owner: Any = None) -> Padded:
+        """These elements, of which there is at least one; ``owner`` is the list, if it holds them already."""
         made = cls.of(elements)
-        made.note_given(elements)
+        made.note_given(elements, owner)
         return made
 
-    def note_given(self, elements: Iterable[Any]) -> None:
+    def note_given(self, elements: Iterable[Any], owner: Any = None) -> None:
         """Note that a list holds what these elements hold now: writes to them would not be seen."""
         for element in elements if self.kind.is_watched else ():
-            JOINT.operators.identities.elements.given(element)
+            JOINT.operators.identities.elements.given(element, owner)
 
     @classmethod
     def of(cls, elements: Sequence[Any]) -> Padded:
@@ -419,6 +419,11 @@ def as_padded(contents: Any) -> Padded | None:
     if isinstance(contents, Padded):
         return contents
     return Padded.holding(contents) if contents else None
+
+
+def as_seen(contents: Any) -> Padded | None:
+    """The same of a list that is asked only what it would hold."""
+    return contents if isinstance(contents, Padded) else Padded.of(contents) if contents else None
 
 
 def emptied(padded: Padded) -> Padded:

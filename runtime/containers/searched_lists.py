@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from autograph.runtime.containers.element_order import are_equal, equal_to, order_of
-from autograph.runtime.containers.padded import Padded, are_alike, as_padded
+from autograph.runtime.containers.padded import Padded, are_alike, as_padded, as_seen
 from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.statement_variables import holds_traced
 
@@ -54,8 +54,8 @@ class SearchedList(list[Any]):
     def equals(self, other: list[Any]) -> Any:
         """``self == other``, where a length is traced."""
         self.note_read()
-        found = other.as_padded() if isinstance(other, SearchedList) else as_padded(tuple(other))
-        mine = self.as_padded()
+        found = as_seen(other.contents() if isinstance(other, SearchedList) else tuple(other))
+        mine = as_seen(self.contents())
         if mine is None or found is None:
             return (0 if mine is None else mine.length) == (0 if found is None else found.length)
         return are_equal(mine, found)
@@ -82,7 +82,7 @@ class SearchedList(list[Any]):
         if self._is_padded():
             return self._held
         is_traced = any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves((tuple(self), value)))
-        return self.as_padded() if is_traced and are_alike((*self, value)) else None
+        return as_seen(self.contents()) if is_traced and are_alike((*self, value)) else None
 
     def _compared_with(self, value: Any) -> list[Any] | None:
         """For each element whether it is this value; None if Python can compare."""

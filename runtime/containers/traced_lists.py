@@ -14,7 +14,7 @@ import numpy as np
 
 from autograph.runtime.containers.element_kinds import ARRAY, Kind
 from autograph.runtime.containers.extents import is_traced_key
-from autograph.runtime.containers.padded import ELSEWHERE, Padded, as_padded
+from autograph.runtime.containers.padded import ELSEWHERE, Padded, as_seen
 from autograph.runtime.containers.searched_lists import SearchedList
 from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.kinds import LEAF, NOTHING, Row
@@ -86,7 +86,7 @@ class TracedList(SearchedList):
 
     def row_of(self, contents: Any) -> tuple[Row, list[Any]]:
         """The layout and the leaves of such a list with these contents, as a part of an element of another list."""
-        held = as_padded(contents) or Padded(0, (), Kind(NOTHING, ()), 0)
+        held = as_seen(contents) or Padded(0, (), Kind(NOTHING, ()), 0)
         row = Row(
             type(self), self.most, self.checks, held.capacity, held.reserved, held.extent, (LEAF, held.kind.layout)
         )
@@ -229,7 +229,7 @@ class TracedList(SearchedList):
         if not self._is_padded() and is_traced_key(key):
             if not list.__len__(self):
                 raise EmptyListError("list index out of range")
-            return Padded.holding(tuple(self)).element(self._index(key, "list index out of range"))
+            return Padded.of(tuple(self)).element(self._index(key, "list index out of range"))
         if not self._is_padded():
             if not isinstance(key, slice) and not list.__len__(self):
                 raise EmptyListError("list index out of range")
@@ -274,7 +274,7 @@ class TracedList(SearchedList):
         """Hold the elements in arrays, if they are alike."""
         elements = tuple(self)
         self.set_contents(())  # which leads to what has just been made
-        self.set_contents(Padded.holding(elements))
+        self.set_contents(Padded.holding(elements, self))
         self._note_places(elements, 0)
 
     def _note_places(self, elements: Sequence[Any], first: Any) -> None:
@@ -301,6 +301,8 @@ class TracedList(SearchedList):
             items[key] = value
             self._hold(items)
         else:
+            if self._held.kind.is_watched and self._elements.seen_before(self, key) is value:
+                return  # it is there, with what has been written to it
             index = self._index(key, "list assignment index out of range")
             self.moves += 1
             self.padded = self._held.replaced(index, value)
@@ -344,6 +346,12 @@ class TracedList(SearchedList):
         self._make_room_for(value)
         if self._is_padded():
             self._check_room(self._held.length + 1, self._held)
+        self._add(value)
+
+    def _add(self, value: Any) -> None:
+        """Append a value for which there is room."""
+        self._make_room_for(value)
+        if self._is_padded():
             length = self._held.length
             self.padded = self._held.appended(value)
             self._note_places([value], length)
@@ -365,8 +373,11 @@ class TracedList(SearchedList):
                 list.__setitem__(self, slice(None), (ELSEWHERE,))
                 self.peak = max(self.peak, self._size())
                 return
-        for value in list(values):
-            self.append(value)
+        new = list(values)
+        if self._is_padded() and new:  # before anything is written
+            self._check_room(self._held.length + len(new), self._held)
+        for value in new:
+            self._add(value)
 
     def insert(self, index: Any, value: Any) -> None:
         self.note_read()

@@ -83,7 +83,8 @@ class _Blocks(Protocol):
 class Elements:
     """What is known of elements in the program that this thread traces.
 
-    Attributes: writes (the marks of the elements written, in the order of the writes).
+    Attributes: writes (the marks of the elements written, in the order of the writes), views (those that a staged loop writes to
+    which were taken before it, each with the line of a write).
     """
 
     def __init__(self, mark: Callable[[Any, Hashable], None], marks_of: Callable[[int], Any], blocks: _Blocks) -> None:
@@ -92,6 +93,7 @@ class Elements:
         self._shared: dict[Hashable, str] = {}
         self._written: dict[Hashable, str] = {}
         self.writes: list[Hashable] = []
+        self.views: list[tuple[Any, str]] = []
         self._seen: dict[Hashable, _Seen] = {}
 
     def clear(self) -> None:
@@ -100,11 +102,27 @@ class Elements:
         self._shared.clear()
         self._written.clear()
         self.writes.clear()
+        self.views.clear()
         self._seen.clear()
 
     def forget(self, key: int) -> None:
         """Forget an element: the block that made it has ended."""
         self._members.pop(key, None)
+
+    def member(self, key: int) -> Any:
+        """What is known of the element with this identity; None if it is none."""
+        return self._members.get(key)
+
+    def restore(self, key: int, member: Any) -> None:
+        """Know of an element again what was known."""
+        if member is None:
+            self.forget(key)
+        else:
+            self._members[key] = member
+
+    def given_on_a_path(self, part: Any, member: Any) -> None:
+        """Note that a path of a conditional has made this an element of a list: where it is in that, the path only knew."""
+        self._members[id(part)] = _Member(GIVEN, member.root, member.line, member.is_given)
 
     def lasts(self, part: Any) -> bool:
         """Whether a block that ends leaves an element behind that was there before it."""
@@ -115,22 +133,26 @@ class Elements:
         member = self._members.get(id(part))
         return member is not None and member.is_given
 
-    def given(self, element: Any) -> None:
+    def given(self, element: Any, owner: Any = None) -> None:
         """Note that a list holds what this element holds now.
+
+        Args:
+          owner: the list, if it held the element before, one by one.
 
         Raises:
           StagingError: another place of a list may hold it too, and elements are written.
         """
+        held_before = owner is not None and not self._blocks.made_since_loop(owner)
         for mark, part in _marked_parts(element):
-            self._take_in(mark, part)
+            self._take_in(mark, part, held_before)
             self._join(mark, part, element, GIVEN)
 
-    def _take_in(self, mark: Hashable, part: Any) -> None:
-        """Note that a list comes to hold this part of an element."""
+    def _take_in(self, mark: Hashable, part: Any, held_before: bool = False) -> None:
+        """Note that a list comes to hold this part of an element, which it ``held_before`` the innermost loop if it did."""
         member = self._members.get(id(part))
         known = element_marks(self._marks_of(id(part)))
         is_first = not known or (member is not None and member.role == OWNED)
-        if not is_first or not self._blocks.made_since_loop(part):
+        if not is_first or not (held_before or self._blocks.made_since_loop(part)):
             for each in known | {mark}:
                 self.share(each)
 
@@ -240,12 +262,33 @@ class Elements:
             raise _refused(line, "the element is known only at run time")
         if member.role == GIVEN:
             raise _refused(line, f"it was appended to that list at {member.line}, and the list would not see the write")
-        if not self._blocks.made_since_loop(part):
-            raise _refused(line, "it was taken from that list before this loop")
-        if member.role == VIEW and (member.moves != member.owner.moves or member.owner.padded is None):
+        if member.role == VIEW and not _is_in_place(member):
             raise _refused(line, f"the list has been changed since it was taken from it at {member.line}")
+        if not self._blocks.made_since_loop(part):
+            if member.role != VIEW:
+                raise _refused(line, "it was taken from that list before this loop")
+            self.views.append((part, line))
         for mark in marks:
             self.note_write(mark, line)
+
+    def check_views(self, count: int) -> dict[int, int]:
+        """See that iterations leave in their places the elements, taken before the loop, that they write to: all noted after ``count``.
+
+        Returns their identities, and those of the lists that they are in.
+
+        Raises:
+          StagingError: the list is reordered.
+        """
+        found = {}
+        for part, line in self.views[count:]:
+            if not self._blocks.made_since_loop(part):
+                member = self._members[id(part)]
+                if not _is_in_place(member):
+                    raise _refused(
+                        line, "it was taken from that list before this loop, whose iterations change the list"
+                    )
+                found[id(part)] = id(member.owner)
+        return found
 
     def note_write(self, mark: Hashable, line: str) -> None:
         """Note that elements are written.
@@ -270,6 +313,11 @@ class Elements:
         if one is None or two is None:
             return True
         return one.root is not two.root and not one.role == two.role == OWNED
+
+
+def _is_in_place(member: _Member) -> bool:
+    """Whether an element is still where it was taken from."""
+    return bool(member.moves == member.owner.moves and member.owner.padded is not None)
 
 
 def element_marks(marks: Any) -> frozenset[Hashable]:

@@ -26,6 +26,7 @@ from autograph.runtime.layouts.objects import is_plain_object
 from autograph.runtime.tracing.locations import user_location
 
 Marks = frozenset[Hashable]
+Given = tuple[Any, Marks, Any]  # what a path has made an element, the marks that it got, and what else is known of it
 
 
 # Whether a container is a certain one: known, traced, or computed where it is asked for; None if nothing says so.
@@ -117,6 +118,30 @@ class Identities:
             del self._writes[key]
             self._through.pop(key, None)
         self._apart = {pair for pair in self._apart if pair <= self._known.keys()}
+
+    def elements_before(self) -> dict[int, tuple[Marks, Any]]:
+        """What is an element of a list when a path of a conditional begins."""
+        return {key: (element_marks(known.marks), self.elements.member(key)) for key, known in self._known.items()}
+
+    def take_elements(self, before: Mapping[int, tuple[Marks, Any]]) -> list[Given]:
+        """What a path has made an element of a list, of what was there before it: on the other path it is none."""
+        found = []
+        for key, known in self._known.items():
+            marks, member = before.get(key, (frozenset(), None))
+            new, now = element_marks(known.marks) - marks, self.elements.member(key)
+            if new or now is not member:
+                found.append((known.part, new, now))
+                known.when = {mark: condition for mark, condition in known.when.items() if mark not in new}
+                self.elements.restore(key, member)
+        return found
+
+    def give_elements(self, given: Iterable[Given]) -> None:
+        """Note after a conditional what its paths have made elements."""
+        for part, marks, member in given:
+            for mark in marks:
+                self._mark(part, mark)
+            if member is not None:
+                self.elements.given_on_a_path(part, member)
 
     def new_mark(self) -> Hashable:
         """A mark that nothing has."""

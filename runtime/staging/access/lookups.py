@@ -152,6 +152,9 @@ class Lookups(InTrace):
         if not isinstance(target, list | tuple) or not target or np.ndim(key):
             raise self._unsuitable(target)
         self.check_bounds(target, key)
+        if len(target) == 1 and parts_of(target[0]):  # it is that one, or there is none
+            self.list_writes.check_range(counted_from_start(key, 1), 1, "list index out of range")
+            return target[0]
         leaves, structures = zip(*map(jax.tree.flatten, target), strict=True)
         if any(structure != structures[0] for structure in structures):
             return self._chosen(target, key)

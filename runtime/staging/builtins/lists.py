@@ -16,6 +16,7 @@ import numpy as np
 from autograph.backends.base import Backend
 from autograph.runtime.containers.array_functions import array_overloads
 from autograph.runtime.containers.element_kinds import flatten_element
+from autograph.runtime.containers.element_order import order_of
 from autograph.runtime.containers.orderings import error_of_empty, is_better, nan_never_better
 from autograph.runtime.containers.padded import Padded
 from autograph.runtime.containers.padded_arrays import PaddedArray
@@ -134,6 +135,9 @@ class Lists(InTrace):
             return held.stacked().sum(0)
         if not default and self.can_raise_later():
             self.raise_unless(held.length > 0, error_of_empty(getattr(builtins, name)))
+        if not held.kind.is_array:
+            best = values.element(order_of(held, name == "max")[0])
+            return self.if_exp(held.length > 0, lambda: best, lambda: default["default"]) if default else best
         rows = held.stacked()
         if rows.ndim != 1:
             raise TypeError(f"{name} of arrays that are not scalars; apply it to the stacked array")

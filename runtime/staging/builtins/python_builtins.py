@@ -284,7 +284,11 @@ class Builtins(InTrace):
             return self.listed_rows(args[0])
         if args and isinstance(args[0], StagedItems) and any(map(is_traced_list, args[0].parts)):
             return self.reductions.listed(args[0])
-        return args[0].as_list() if args and is_array_list(args[0]) else list(*args)
+        if args and is_array_list(args[0]):
+            return args[0].as_list()
+        made = list(*args)
+        self.journal.born(made)
+        return made
 
     def _sorted(self, iterable: Any, /, *, key: Any = None, reverse: bool = False) -> Any:
         self.refuse_pending(iterable)

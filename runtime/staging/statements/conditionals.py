@@ -267,10 +267,12 @@ class Conditionals(InTrace):
         for k, place in enumerate(places):
             if k > len(variables):
                 self.journal.touch(place)  # found by its being written: the region around must know
-            self._bind(place, joined, k, leaves, where, functools.partial(parts.place, k=k))
+            owner = parts.list_of(place, k)
+            self._bind(place, joined, k, leaves, where, functools.partial(parts.place, k=k), owner)
         self.identities.refresh()
         for end in ends:
             self.journal.spread(end.unknowns)
+            self.identities.give_elements(end.given)
         return result.value
 
     def _joined_parts(
@@ -332,6 +334,7 @@ class Conditionals(InTrace):
                 if isinstance(part, CONTAINERS):
                     region.keep(part)
         region.known = known = self.identities.inside()
+        elements = self.identities.elements_before()
         in_arrays = lists_in_arrays(entry)
 
         def run() -> list[Any]:
@@ -385,6 +388,7 @@ class Conditionals(InTrace):
         finally:
             self.journal.paths.pop()
             self.identities.leave(known)
+            end.given = self.identities.take_elements(elements)
             snapshot.restore()
             living = [
                 key_of(place)
@@ -403,6 +407,7 @@ class Conditionals(InTrace):
         leaves: Sequence[Any],
         where: str,
         placed: Callable[[Any], Any],
+        owner: Any,
     ) -> None:
         joined = join.variables[k]
         if joined is None:
@@ -412,7 +417,7 @@ class Conditionals(InTrace):
         reason = f"only one branch binds it at {where}"
         is_kept = joined.span.stop > joined.span.start
         if is_kept:
-            value = placed(join.build(joined, leaves))
+            value = placed(join.build(joined, leaves, owner))
             tag = leaves[joined.span][-1]
             place.set(value if tag is True else self.marks.add(value, tag, reason))
         if joined.is_lost:

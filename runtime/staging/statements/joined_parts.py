@@ -12,6 +12,7 @@ from collections.abc import Hashable, Iterable
 from typing import Any
 
 from autograph.runtime.containers.parts import WHOLE, Path, parts_of, placed
+from autograph.runtime.heap.elements import element_marks
 from autograph.runtime.heap.holders import reached
 from autograph.runtime.heap.identities import Condition, Identities, Marks, all_of, any_of
 from autograph.runtime.heap.journal import MUTABLE_CONTAINERS, ContentsPlace, Journal
@@ -130,6 +131,13 @@ class JoinedParts:
 
         return placed(value, container_for)
 
+    def list_of(self, place: Any, k: int) -> Any:
+        """The list that the ``k``-th result is on both paths, or whose contents it is, where it was there before; None else."""
+        if isinstance(place, ContentsPlace):
+            return place.owner
+        ids = {None if end is None else end.ids.get(()) for end in self.ends[k]}
+        return self._outer.get(ids.pop() or 0) if len(ids) == 1 else None
+
     def _sides(self, ends: Ends, path: Path) -> list[Side]:
         return [
             None if end is None or path not in end.ids else (end.ids[path], self._when(end, path, side))
@@ -140,7 +148,8 @@ class JoinedParts:
         """When a container at the end of a branch is which of those that it may be; what the branch knew of that is gone."""
         key = end.ids[path]
         if key in self._outer:
-            return dict(self.identities.conditions_of(key))
+            here: When = dict.fromkeys(element_marks(end.marks[path]))
+            return here | dict(self.identities.conditions_of(key))
         known = None if end.chosen[path] else True
         return {self._settled_mark(mark, side): known for mark in end.marks[path]}
 

@@ -8,15 +8,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from autograph.backends.base import MISSING, Backend, LeafType, Traced
-from autograph.runtime.containers.padded import Padded, as_padded, chosen, emptied
+from autograph.runtime.containers.padded import Padded, as_seen, chosen, emptied
 from autograph.runtime.containers.parts import parts_of
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.errors import StagingError
+from autograph.runtime.heap.identities import Given
 from autograph.runtime.heap.journal import AttributePlace, ContentsPlace, Place, holds_list, key_of
 from autograph.runtime.heap.unknown import Unknowns
 from autograph.runtime.layouts.describe import Known, describe_variable, typed, unbound, unflatten
 from autograph.runtime.layouts.join import Joiner, injected, with_numbers
-from autograph.runtime.layouts.kinds import ABSENT, NEVER, Array, Layout, Maybe, Nothing, Static, leaves_of
+from autograph.runtime.layouts.kinds import ABSENT, NEVER, Array, Either, Layout, Maybe, Nothing, Static, leaves_of
 from autograph.runtime.layouts.mismatches import Mismatch, listed, remedy, sides, variables_of
 from autograph.runtime.layouts.statement_variables import UNBOUND, CellVariable, GlobalVariable
 from autograph.runtime.staging.statements.joined_parts import EndParts
@@ -73,6 +74,7 @@ class BranchEnd:
       written: by key, the other places that the branch writes, with the same.
       parts: the containers and objects in the values; by position, or key of a place.
       unknowns: what its writes may have changed.
+      given: what it has made an element of a list.
     """
 
     def __init__(self, backend: Backend) -> None:
@@ -84,6 +86,7 @@ class BranchEnd:
         self.parts: dict[Any, EndParts] = {}
         self.raises = False
         self.unknowns = Unknowns()
+        self.given: list[Given] = []
 
     def side(self, k: int) -> Side:
         return self._side(self.layouts[k], self.spans[k])
@@ -198,27 +201,31 @@ class Join:
         joined = self.variables[k]
         return [] if joined is None else [type for type in self.types[joined.span] if type is not None]
 
-    def build(self, variable: JoinedVariable, leaves: Sequence[Any]) -> Any:
-        """The value of a variable, from the leaves of the conditional."""
-        return unflatten(variable.layout.inner, leaves[variable.span][:-1], self._choose)
+    def build(self, variable: JoinedVariable, leaves: Sequence[Any], owner: Any = None) -> Any:
+        """The value of a variable, from the leaves of the conditional; ``owner`` is the list that it is, or holds, on both paths."""
+        owner = owner if isinstance(variable.layout.inner, Either) else None
+        return unflatten(variable.layout.inner, leaves[variable.span][:-1], functools.partial(self._choose, owner))
 
-    def _choose(self, one: Any, other: Any) -> Any:
+    def _choose(self, owner: Any, one: Any, other: Any) -> Any:
         """One list of traced length, or contents of such, by the predicate."""
         if isinstance(one, tuple | Padded):
-            return self._chosen(one, other)
+            return self._chosen(owner, one, other)
         one, other = (side if isinstance(side, TracedList) else TracedList(side) for side in (one, other))
-        made = self._chosen(one.contents(), other.contents())
+        made = self._chosen(owner, one.contents(), other.contents())
         return (other if one.checks is None else one).holding(made)
 
-    def _chosen(self, one: Any, other: Any) -> Padded | tuple[()]:
+    def _chosen(self, owner: Any, one: Any, other: Any) -> Padded | tuple[()]:
         for contents in (one, other):
             self._note_made(contents)
-        a, b = as_padded(one), as_padded(other)
+        a, b = as_seen(one), as_seen(other)
         if a is None and b is None:
             return ()
         if a is None or b is None:
             a, b = a or emptied(b), b or emptied(a)  # type: ignore[arg-type]
-        return chosen(self.predicate, a, b)
+        made = chosen(self.predicate, a, b)
+        elements = [part for contents in (one, other) if isinstance(contents, tuple) for part in contents]
+        made.note_given({id(part): part for part in elements}.values(), owner)
+        return made
 
     def _note_made(self, contents: Any) -> None:
         """Note that the elements of a list which were not there before the statement have been made anew."""

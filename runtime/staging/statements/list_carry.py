@@ -47,6 +47,7 @@ class CarriesLists:
 
     Attributes:
       growing: the lists of the first sort.
+      by_value: the lists that come to hold their elements by value.
     """
 
     backend: Backend
@@ -55,6 +56,7 @@ class CarriesLists:
     carried: list[Carried]
     found: set[int]
     growing: list[GrowingList]
+    by_value: set[ListKey]
     iterable: StagedIterable
     from_python: bool
     test: Callable[[], Any] | None
@@ -223,8 +225,9 @@ class CarriesLists:
                 without_bound = functools.partial(self._room, carried.variable.name)
                 room = room_for(entries[path], mine[path], ended, self._bound(), without_bound)
                 if room is not None:
-                    if isinstance(mine[path], tuple):
-                        room.note_given(mine[path])
+                    if isinstance(mine[path], tuple) and (id(carried.variable), path) not in self.by_value:
+                        self.by_value.add((id(carried.variable), path))
+                        room.note_given(mine[path], getattr(carried.variable, "owner", None))
                     carried.widened[path] += 1
                     wider[path] = room
         if not wider:

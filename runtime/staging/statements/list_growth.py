@@ -10,7 +10,7 @@ from typing import Any
 from autograph.backends.base import Backend, LeafType
 from autograph.runtime.containers.element_kinds import Kind, Where, flatten_element, join_kinds
 from autograph.runtime.containers.extents import UNBOUNDED, Extent, at_most, exactly
-from autograph.runtime.containers.padded import Padded, emptied
+from autograph.runtime.containers.padded import Padded, as_seen, emptied
 from autograph.runtime.containers.parts import Path, parts_of
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.errors import StagingError
@@ -126,7 +126,7 @@ def _rows_in_room(
     if not found.kind.rows():
         return {}
     none = found.kind.without_rooms()
-    before, now = (_rows_among(_seen(each), none, found.types) for each in (entry, current))
+    before, now = (_rows_among(as_seen(each), none, found.types) for each in (entry, current))
     ends = join_kinds(none, found.types, end.kind, end.types).kind.rows()
     wider = {}
     for where, row in found.kind.rows().items():
@@ -141,11 +141,6 @@ def _rows_in_room(
                 capacity, reserved = without_bound(end.given, row.capacity, "[…]" * (1 + where.count(1)))
             wider[where] = row.with_(capacity=max(capacity, now[where].capacity), reserved=reserved)
     return wider
-
-
-def _seen(contents: Any) -> Padded | None:
-    """A list's contents in arrays, for it to be seen what they are like; None if there is no element."""
-    return contents if isinstance(contents, Padded) else Padded.of(contents) if contents else None
 
 
 def _rows_among(held: Padded | None, like: Kind, types: Sequence[LeafType]) -> dict[Where, Row]:
@@ -170,7 +165,7 @@ def _room_of_list(entry: Any, current: Any, end: ListEnd, bound: Any, without_bo
         capacity, room = without_bound(end.given, before, "")
     if isinstance(current, Padded) and current.reserved and _is_at_most(capacity, current.capacity):
         return None
-    padded = _seen(entry)
+    padded = as_seen(entry)
     if isinstance(end.kind, StagingError):
         raise end.kind
     if padded is None:
@@ -187,7 +182,7 @@ def _room_of_list(entry: Any, current: Any, end: ListEnd, bound: Any, without_bo
 
 def unbounded(end: ListEnd, current: Any) -> ListEnd:
     """The same, of a list that has been found to become longer, or lists in it, in each iteration by more than can be told."""
-    held = _seen(current)
+    held = as_seen(current)
     if held is None or not isinstance(end.kind, Kind):
         return dataclasses.replace(end, extent=UNBOUNDED)
     rows = held.kind.rows()

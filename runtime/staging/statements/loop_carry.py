@@ -37,7 +37,7 @@ from autograph.runtime.staging.statements.growing_lists import (
     GrowingList,
     appended_to,
 )
-from autograph.runtime.staging.statements.list_growth import list_end
+from autograph.runtime.staging.statements.list_growth import ListKey, list_end
 from autograph.runtime.staging.statements.loop_memory import CarryMemory, Position, Positions
 from autograph.runtime.staging.statements.loop_settling import SettlesCarry
 from autograph.runtime.staging.statements.loop_state import (
@@ -103,6 +103,7 @@ class LoopTrace(SettlesCarry, CarriesParts):
         self.found: set[int] = set()
         self.opens: set[int] = set()
         self.shared: dict[int, Any] = {}
+        self.by_value: set[ListKey] = set()
         self.replaced: set[Key] = set()
         self.aliasing = BodyAliasing()
         self._made: dict[Any, Any] = {}
@@ -182,6 +183,7 @@ class LoopTrace(SettlesCarry, CarriesParts):
             self.options.step,
             self.iterable.stride,
         )
+        self.raising.identities.give_elements(traced.given)
         self._check_parts(traced)
 
     def _constants_met(self) -> int:
@@ -333,6 +335,7 @@ class LoopTrace(SettlesCarry, CarriesParts):
         region.peeled_for = self.peeled_for
         region.entry = self.snapshot
         region.known = known = self.raising.identities.inside()
+        elements = self.raising.identities.elements_before()
 
         def run(*operands: Any) -> list[Any]:
             with gathered():
@@ -405,6 +408,7 @@ class LoopTrace(SettlesCarry, CarriesParts):
             self.journal.loops.pop()
             self.installed = {}
             self.raising.identities.leave(known)
+            end.given = self.raising.identities.take_elements(elements)
             self.snapshot.restore()
             living = self.journal.close(region, (*self.snapshot.functions, *self.snapshot.reachable()))
             self.raising.identities.refresh()

@@ -12,6 +12,7 @@ from autograph.backends.base import LeafType, Traced
 from autograph.runtime.containers.iterables import StagedIterable
 from autograph.runtime.containers.parts import Path
 from autograph.runtime.errors import StagingError
+from autograph.runtime.heap.identities import Given
 from autograph.runtime.heap.journal import Place
 from autograph.runtime.heap.unknown import Unknowns
 from autograph.runtime.layouts.describe import typed, unflatten, untyped, without_known_tags
@@ -232,6 +233,8 @@ class BodyAliasing:
       kept: the places that it leaves as they are; changed: those whose stand-in it writes to, and the first line that does.
       lines: the first line that writes to each container outside of the variables.
       given, elements_written: the places whose stand-in becomes an element of a list, and the marks of the elements that it writes to.
+      views: the elements, taken from their lists before the loop, that it writes to, each with its list.
+      moved: the lists whose elements it moves.
       mistaken: the places that it leaves another container in, though a write took them to be what they were before the loop.
     """
 
@@ -246,6 +249,8 @@ class BodyAliasing:
         self.lines: dict[int, str | None] = {}
         self.mistaken: set[Key] = set()
         self.given: set[Key] = set()
+        self.views: dict[int, int] = {}
+        self.moved: set[int] = set()
         self.elements_written: set[Hashable] = set()
 
 
@@ -257,6 +262,7 @@ class BodyEnd:
       absences: the classes, and names, of errors that the program may raise since something is absent, which an iteration may
         provide for the next.
       unknowns: what its writes may have changed.
+      given: what was there before it, and it has made an element of a list.
     """
 
     def __init__(self) -> None:
@@ -276,3 +282,4 @@ class BodyEnd:
         self.absences: list[tuple[type[BaseException], str | None]] = []
         self.rebound: list[Any] = []
         self.unknowns = Unknowns()
+        self.given: list[Given] = []

@@ -42,7 +42,8 @@ class BodyContainers:
         self.aliasing = BodyAliasing()
         self._held: list[tuple[Key, Any, Any]] = []
         self._watched: list[Any] = []
-        self._writes_before = 0
+        self._moves: dict[int, int] = {}
+        self._writes_before = self._views_before = 0
 
     def add(self, key: Key, part: Any, entry: Any, is_replaced: bool) -> None:
         """Take in a stand-in, and what it stands for; ``is_replaced``: iterations put another container in its place."""
@@ -69,6 +70,8 @@ class BodyContainers:
         """Remember what each holds."""
         self._held = [(key, part, _state(part)) for key, part, _ in self._held]
         self._writes_before = len(self.identities.elements.writes)
+        self._views_before = len(self.identities.elements.views)
+        self._moves = {id(owner): owner.moves for owner in self._watched if isinstance(owner, TracedList)}
         self.identities.refresh()
 
     def end(self, key: int, value: Any) -> None:
@@ -77,6 +80,10 @@ class BodyContainers:
 
     def finish(self) -> BodyAliasing:
         """What can be known once the iteration is over."""
+        self.aliasing.views = self.identities.elements.check_views(self._views_before)
+        for owner in self._watched:
+            if self._moves.get(id(owner)) != getattr(owner, "moves", None):
+                self.aliasing.moved.add(id(owner))
         self.aliasing.elements_written = set(self.identities.elements.writes[self._writes_before :])
         for key, part, before in self._held:
             if self.identities.elements.is_given(part):
@@ -128,6 +135,7 @@ class CarriesParts:
     where: str
     spec: LoopSpec | None
     shared: dict[int, Any]
+    by_value: set[Key]
     replaced: set[Key]
     aliasing: BodyAliasing
     _raw: dict[Key, Marks]
@@ -192,16 +200,21 @@ class CarriesParts:
                 others = reached(alone, self.snapshot.reachable())
             for lonely in set(alone) - others.keys():
                 del found[lonely]
+        lists = aliasing.views.values()  # a write to an element is one to its list, whatever names that has
+        for key, entry in aliasing.entries.items():
+            if id(entry) in lists and id(entry) not in self.shared and key in aliasing.kept:
+                found[id(entry)] = entry
         self.shared |= found
         return again or bool(found)
 
     @contextmanager
     def _emptied(self) -> Iterator[None]:
-        """Take the values from before the loop out of its variables."""
+        """Take the values from before the loop out of its variables, and elements out of lists that come to hold them by value."""
         places = [v for v in self.variables if isinstance(v, CellVariable | GlobalVariable | AttributePlace)]
+        places += [v for v in self.variables if isinstance(v, ContentsPlace) and (id(v), ()) in self.by_value]
         values = [place.get() for place in places]
         for place in places:
-            place.set(UNBOUND)
+            place.set(() if isinstance(place, ContentsPlace) else UNBOUND)
         try:
             yield
         finally:
@@ -236,16 +249,23 @@ class CarriesParts:
         """
         aliasing, identities = end.aliasing, self.raising.identities
         marks = {key: element_marks(found) for key, found in self._marks.items()}
+        for key, entry in aliasing.entries.items():
+            if id(entry) in aliasing.views.values() and (id(entry) not in self.shared or key in self.replaced):
+                raise refused_write(self.where)
         for key in aliasing.given:
             for mark in marks.get(key, ()):
                 identities.elements.share(mark)
-            if key in aliasing.kept and key in aliasing.entries:  # the next iteration may append it once more
+            if key not in aliasing.entries:
+                continue
+            if key in aliasing.kept:  # the next iteration may append it once more
                 identities.elements.given_again(aliasing.entries[key])
+            else:  # the first iteration
+                identities.elements.given(aliasing.entries[key])
         for key, line in aliasing.changed.items():
             if marks.get(key) or (key in aliasing.given and key in aliasing.kept):
                 raise refused_write(line or self.where)
         for owner in owners:
-            if element_marks(identities.marks_of(id(owner))):
+            if element_marks(identities.marks_of(id(owner))) and id(owner) not in aliasing.views:
                 raise refused_write(end.aliasing.lines.get(id(owner)) or self.where)
         for key, found in marks.items():
             if found & aliasing.elements_written and key in aliasing.of:
@@ -445,7 +465,7 @@ class CarriesParts:
     def _placed(self, carried: Carried, value: Any) -> Any:
         """A variable's value after the loop, with the containers that it had where iterations leave them."""
         if isinstance(carried.variable, ContentsPlace):
-            if isinstance(carried.variable.owner, TracedList):
+            if id(carried.variable.owner) in self.aliasing.moved:
                 carried.variable.owner.moves += 1
             return value
         position, aliasing = self._position(carried.variable), self.aliasing
