@@ -307,7 +307,7 @@ class Joiner:
         parts = self._join_parts(a, left.parts(), [others[name] for name in a.names], path)
         return Object(a.kind, a.names, parts)
 
-    def _join_alternatives(self, left: _Side, right: _Side, path: Path) -> Layout:
+    def _join_alternatives(self, left: Side, right: Side, path: Path) -> Layout:
         """Objects of which at least one side may be several, or that have no attributes in common."""
         (ones, code, source), (others, other_code, other_source) = map(_as_alternatives, (left, right))
         partners: dict[int, int] = {}  # of the objects on the right, on the left
@@ -477,7 +477,7 @@ def _is_alike(a: Layout, b: Layout) -> bool:
     return one is other
 
 
-def _as_alternatives(side: _Side) -> tuple[list[_Side], Layout, Source]:
+def _as_alternatives(side: Side) -> tuple[list[Side], Layout, Source]:
     """The objects that a side may be, the number of the one that it is, and where that is."""
     layout = side.layout
     if not isinstance(layout, Alternatives):
