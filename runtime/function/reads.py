@@ -275,6 +275,9 @@ class _Walk:
         elif isinstance(value, types.FunctionType):
             if not is_library(value):
                 self._function(value, source, label)
+            elif "__wrapped__" in value.__dict__ and id(value) not in self._functions:  # a library's, around the user's
+                self._functions.add(id(value))
+                self._parts(value.__wrapped__, f"{source}.__wrapped__", label)
         elif isinstance(value, type):
             if not is_library(value) and not issubclass(value, enum.Enum):
                 self._class(value, self._bound(value, source, label), label)

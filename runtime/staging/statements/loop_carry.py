@@ -18,12 +18,14 @@ from autograph.runtime.containers.parts import Path, lists_in_arrays, unstack_li
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.effects.raising import gathered
 from autograph.runtime.errors import StagingError
+from autograph.runtime.heap.holders import within_reach
 from autograph.runtime.heap.journal import ContentsPlace, Journal, Place, Region, key_of
 from autograph.runtime.heap.unknown import Reason
 from autograph.runtime.layouts.join import with_numbers
 from autograph.runtime.layouts.kinds import constants_in, tags_in
 from autograph.runtime.layouts.statement_variables import (
     UNBOUND,
+    CellVariable,
     Marks,
     Slot,
     Snapshot,
@@ -385,6 +387,8 @@ class LoopTrace(SettlesCarry, CarriesParts):
                     end.lists[key_of(place)] = list_end(place.owner, before, (id(place), ()), self.backend)
                 if (appended := appended_to(place, before)) is not None:
                     end.growing[key_of(place)] = self._growing_list(place, appended)
+                    if self._is_held_by_variable(place.owner):  # which would be carried without what has been appended
+                        end.reads.add(id(place.owner))
             end.aliasing = stand_ins.finish()
             end.rebound = self.snapshot.rebound()
             self.raising.identities.check_unreported()
@@ -461,6 +465,12 @@ class LoopTrace(SettlesCarry, CarriesParts):
 
     def _refreshed(self) -> None:
         self.raising.identities.refresh()
+
+    def _is_held_by_variable(self, owner: Any) -> bool:
+        """Whether an object or a container leads to this one that the iteration has left in a local variable."""
+        values = (variable.get() for variable in self.variables if isinstance(variable, CellVariable))
+        holders = [value for value in values if value is not owner and value is not UNBOUND]
+        return bool(within_reach({id(owner)}, holders))
 
     # Binding.
 
