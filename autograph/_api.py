@@ -492,6 +492,8 @@ def function(
     if device is not None:
         if in_shardings is not None:
             raise TypeError("pass device or in_shardings, not both")
+        if not isinstance(device, jax.Device):
+            raise TypeError(f"device must be a jax.Device, one of jax.devices(); got {device!r}")
         in_shardings = jax.sharding.SingleDeviceSharding(device)
     made = _operators_for(experimental_autograph_options, check_bounds=check_bounds)
     options = Options(

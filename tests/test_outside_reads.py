@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import array
 import collections
-import contextlib
 import dataclasses
 import gc
 import types
@@ -475,53 +474,3 @@ def test_under_a_traced_condition_and_in_a_loop():
 
     for m.w, m.n in ((2.0, 3), (3.0, 3), (3.0, 2)):
         assert float(f(one())) == m.w**m.n
-
-
-rate = 2.0
-counted = {"n": 0}
-
-
-@ag.convert
-def times_rate(x, of=None):
-    return x * rate
-
-
-@contextlib.contextmanager
-def the_rate():
-    yield rate
-
-
-@pytest.mark.parametrize("how", ["convert", "contextmanager"])
-def test_what_a_helper_under_a_decorator_of_a_library_reads(how):
-    global rate
-
-    @ag.function
-    def f(x):
-        if how == "convert":
-            return times_rate(x)
-        with the_rate() as r:
-            return x * r
-
-    try:
-        for rate in (2.0, 5.0):
-            assert float(f(one())) == rate
-    finally:
-        rate = 2.0
-
-
-def test_what_a_converted_helper_keeps_outside_is_refused():
-    @ag.convert
-    def count(x):
-        counted["n"] = counted["n"] + 1
-        return x + counted["n"]
-
-    @ag.function
-    def f(n):
-        total = 0.0
-        for _ in ag.range(n):
-            total = total + count(1.0)
-        return total
-
-    with pytest.raises(ag.StagingError, match="The dict 'counted' would leak a tracer"):
-        f(jnp.array(3))
-    assert counted == {"n": 0}

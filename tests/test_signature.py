@@ -377,14 +377,14 @@ def test_an_argument_changed_in_place_is_refused():
         values.append(x)
         return x
 
-    with pytest.raises(ag.StagingError, match="`values` in place"):
+    with pytest.raises(ag.StagingError, match="'values' is changed in place"):
         ag.function(append)([1], jnp.ones(2))
 
     def grow(state):
         state.steps += 1
         return state.x
 
-    with pytest.raises(ag.StagingError, match="`state` in place"):
+    with pytest.raises(ag.StagingError, match="'state' is changed in place"):
         ag.function(grow)(State(jnp.ones(2), 0))
 
 

@@ -409,7 +409,9 @@ class TensorArray:
     def _filled(self) -> Any:
         if self._buffer is None:
             raise ValueError(
-                f"{user_location()}\n  Nothing has been written to this TensorArray, and it has no element_shape: give one."
+                f"{user_location()}\n  Nothing has been written to this TensorArray, so the shape of its elements is not "
+                "known.\n  `write` and its like return a new TensorArray: keep that, array = array.write(i, value). To read an array "
+                "that is never written, give element_shape."
             )
         return self._buffer
 

@@ -172,6 +172,12 @@ class Dataset:
         """
         leaves, treedef = jax.tree_util.tree_flatten(tensors, is_leaf=lambda part: isinstance(part, list))
         arrays = [leaf if isinstance(leaf, jax.Array) else np.asarray(leaf) for leaf in leaves]
+        for array in arrays:
+            if isinstance(array, np.ndarray) and array.dtype.kind in "OSUMm":
+                raise TypeError(
+                    f"from_tensor_slices takes arrays of numbers; got one of dtype {array.dtype}. Keep texts outside of the dataset, and "
+                    "their numbers in it."
+                )
         lengths = {int(array.shape[0]) if array.ndim else -1 for array in arrays}
         if not arrays or -1 in lengths or len(lengths) > 1:
             raise ValueError(

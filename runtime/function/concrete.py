@@ -20,6 +20,7 @@ from autograph.runtime.signatures.input_signature import as_input, check
 from autograph.runtime.signatures.inputs import stand_ins
 from autograph.runtime.signatures.signature import CallSignature, as_tree
 from autograph.runtime.signatures.tensor_spec import TensorSpec
+from autograph.runtime.tracing.locations import clean_traceback
 
 
 class ConcreteFunction:
@@ -118,7 +119,12 @@ class ConcreteFunction:
         return types_of(results, TensorSpec.from_array)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._run(*self._arrays(args, kwargs))
+        try:
+            arrays = self._arrays(args, kwargs)
+        except TypeError as error:
+            clean_traceback(error)
+            raise
+        return self._run(*arrays)
 
     def pretty_printed_signature(self, verbose: bool = True) -> str:
         """Return the signature as text.

@@ -15,7 +15,13 @@ from autograph.runtime.function.plain_calls import PlainCalls
 from autograph.runtime.heap.leaked_tracers import refuse_leaks, take_back_leaks
 from autograph.runtime.staging.operators import Operators
 from autograph.runtime.staging.statements.raises import in_scope
-from autograph.runtime.tracing.concretization import refuse_concretization, refuse_leaked, refuse_write_of_flax
+from autograph.runtime.tracing.concretization import (
+    method_that_takes_out,
+    name_arrays,
+    refuse_concretization,
+    refuse_leaked,
+    refuse_write_of_flax,
+)
 from autograph.runtime.tracing.locations import clean_traceback
 from autograph.runtime.tracing.recording import LOCAL
 
@@ -44,13 +50,14 @@ def boundary(
                 return _watched(made, converted, args, kwargs)
             return in_scope(lambda: made.recursion.of(converted, converted)(*args, **kwargs), made, converted)
         except BaseException as error:
-            cause = cause_of(error)
+            cause, method = cause_of(error), method_that_takes_out(error)
             clean_traceback(error if cause is None else cause)
             if cause is not None:
                 raise cause from None
             refuse_leaked(error, f.__qualname__)  # first: its text names a tracer, as do the texts of the others
-            refuse_concretization(error, made.converter.is_converted_code)
+            refuse_concretization(error, made.converter.is_converted_code, method)
             refuse_write_of_flax(error, made.converter.is_converted_code)
+            name_arrays(error)
             raise
 
     # Unused by a function of `*args, **kwargs`, and what introspection looks for.
@@ -121,4 +128,8 @@ def _watched(made: Operators, converted: types.FunctionType, args: Any, kwargs: 
             take_back_leaks(watch)
             raise
         refuse_leaks(watch)
+        if LOCAL.frame is not None:
+            LOCAL.frame.lines = {
+                id(getattr(place, "owner", None)): where for place, _, where in reversed(watch.entries())
+            }
     return result

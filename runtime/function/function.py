@@ -33,7 +33,7 @@ from autograph.runtime.function.options import Tools as Tools
 from autograph.runtime.function.pickling import Made, reduced_method
 from autograph.runtime.function.program import FirstCall, Program
 from autograph.runtime.function.reads import Reads
-from autograph.runtime.function.results import Outputs
+from autograph.runtime.function.results import Outputs, first_line
 from autograph.runtime.function.shortcuts import CALLS
 from autograph.runtime.layouts.list_room import Rooms
 from autograph.runtime.signatures.input_signature import InputSignature, is_signature_of_one
@@ -45,10 +45,12 @@ from autograph.runtime.signatures.signature import (
     CallSignature,
     as_tree,
     refuse_mutation,
+    refuse_specs,
 )
 from autograph.runtime.signatures.tensor_spec import TensorSpec
 from autograph.runtime.state.linked_state import linked
 from autograph.runtime.tracing.locations import warn
+from autograph.runtime.tracing.recording import LOCAL
 
 P = ParamSpec("P")
 Q = ParamSpec("Q")
@@ -146,7 +148,7 @@ class Function(Made, Generic[P, R]):
                 self.__name__, self._options.cache_limit, weakref.WeakMethod(referred(self._reference)._forget)
             )
             self._concrete: dict[Any, ConcreteFunction] = {}
-            self._log = TraceLog(self.__name__)
+            self._log = TraceLog(self.__name__, self._options.reduce_retracing)
             self._calls = 0
             self._rooms: dict[tuple[str, str], int] = {}
             self._is_asked = False  # whether a trace belongs to no call
@@ -323,6 +325,7 @@ class Function(Made, Generic[P, R]):
         values = self._arguments.canonical(tuple(args), kwargs)
         self._look_at_captures()
         signature, arrays, reads = self._split(values)
+        refuse_specs(self.__name__, signature, arrays)
         is_traced = self._is_traced(arrays)
         entry = self._entry(signature, False)
         entry.changed = None if reads is None else reads.changed
@@ -467,7 +470,7 @@ class Function(Made, Generic[P, R]):
                 if function is not None:
                     traced = dataclasses.replace(traced, rooms=dict(entry.program.rooms.asked))
                     function._log.add(traced, None if function._is_asked else entry.used)  # only a trace that ends
-                refuse_mutation(name, arguments, values, leaves, treedef)
+                refuse_mutation(name, arguments, values, leaves, treedef, first_line(converted), LOCAL.frame.lines)
                 entry.traced(result)
                 if shardings is not None:
                     result = constrained(result, shardings)

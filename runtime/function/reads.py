@@ -277,7 +277,7 @@ class _Walk:
                 self._function(value, source, label)
             elif "__wrapped__" in value.__dict__ and id(value) not in self._functions:  # a library's, around the user's
                 self._functions.add(id(value))
-                self._parts(value.__wrapped__, f"{source}.__wrapped__", label)
+                self._parts(value.__dict__["__wrapped__"], f"{source}.__wrapped__", label)
         elif isinstance(value, type):
             if not is_library(value) and not issubclass(value, enum.Enum):
                 self._class(value, self._bound(value, source, label), label)

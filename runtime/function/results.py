@@ -127,7 +127,7 @@ class Outputs:
     """Takes down the results of one trace of a function."""
 
     def __init__(self, name: str, function: Any) -> None:
-        self._name, self._where = name, _first_line(function)
+        self._name, self._where = name, first_line(function)
         self._numbers: dict[int, int] = {}
         self._made: list[Any] = []
         self._reached: Reached | None = None
@@ -200,7 +200,7 @@ class Outputs:
         )
 
 
-def _first_line(function: Any) -> str:
+def first_line(function: Any) -> str:
     """Where the user's function begins."""
     code = getattr(inspect.unwrap(function), "__code__", None)
     return "<unknown>" if code is None else describe_location(code.co_filename, code.co_firstlineno)

@@ -149,11 +149,16 @@ class GradientTape:
         >>> float(tape.gradient(z, w))
         3.0
         """
-        if not self._has_started:
-            raise ValueError("this tape has recorded nothing: call reset() inside or after its `with` statement")
+        self._check_started("reset")
         self._tape.forget()
         self._first.clear()
         self._is_used = False
+
+    def _check_started(self, method: str) -> None:
+        if not self._has_started:
+            raise ValueError(
+                f"this tape has recorded nothing: call {method}() inside or after its `with` statement, `with tape:`"
+            )
 
     def gradient(
         self, target: Any, sources: Any, output_gradients: Any = None, unconnected_gradients: Any = "none"
@@ -283,6 +288,7 @@ class GradientTape:
         leaves, treedef = jax.tree_util.tree_flatten(sources, is_leaf=_is_variable)
         leaves = list(map(in_place_of, leaves))
         pairs = [self._source(leaf) for leaf in leaves]
+        self._check_started("gradient")
         if self._is_used and not self._persistent:
             raise RuntimeError("this tape has computed its derivative; make it with persistent=True to compute more")
         self._is_used = True

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from autograph.runtime.errors import StagingError
+from autograph.runtime.errors import StagingError, describe_location
 from autograph.runtime.heap.cached_reads import CachedRead
 from autograph.runtime.heap.copies import Copies
 from autograph.runtime.heap.holders import within_reach
@@ -34,7 +34,7 @@ from autograph.runtime.heap.places import (
 from autograph.runtime.heap.reach import Reach, same
 from autograph.runtime.heap.unknown import Reason, Unknowns, holds_unknown, is_unknown
 from autograph.runtime.layouts.statement_variables import CellVariable, Snapshot, has_contents
-from autograph.runtime.tracing.locations import user_location
+from autograph.runtime.tracing.locations import calling_line, location_of_assignment, user_location
 from autograph.runtime.tracing.recording import JOINT
 
 __all__ = ["MUTABLE_CONTAINERS", "AttributePlace", "ContentsPlace", "Journal", "Place", "Region", "key_of"]
@@ -200,7 +200,7 @@ class Watch:
     def note(self, place: Place) -> None:
         key = key_of(place)
         if key not in self._entries:
-            self._entries[key] = (place, place.get(), user_location())
+            self._entries[key] = (place, place.get(), _where_written(place))
 
     def entries(self) -> list[tuple[Place, Any, str]]:
         return list(self._entries.values())
@@ -371,6 +371,8 @@ class Journal:
         if key not in region.own and key not in region.before and not region.made_by(getattr(place, "owner", None)):
             if isinstance(place, ContentsPlace):
                 place.entry = region.entry
+            if isinstance(place, ContentsPlace | AttributePlace) and place.line is None:
+                place.line = calling_line()
             region.before[key] = (place, region.value_at_entry(place))
 
     def outermost_around(self, place: Place) -> Any:
@@ -535,6 +537,13 @@ class Journal:
                 for place, _ in region.before.values():
                     read.check(place)
         self.cached.append(read)
+
+
+def _where_written(place: Place) -> str:
+    """The line that writes this place first, which the statement that runs now may have staged."""
+    if not isinstance(place, ContentsPlace | AttributePlace):
+        return location_of_assignment(place.name)
+    return describe_location(*(place.line or calling_line()))
 
 
 def _is_unknown(place: Place) -> bool:

@@ -109,9 +109,12 @@ class Reached:
 
     def name(self, value: Any) -> str:
         """How an object is reached: ``model.layers[0]``."""
+        return self.name_of(id(value))
+
+    def name_of(self, key: int) -> str:
+        """`name`, of the object of this identity; empty if it is not reached."""
         steps: list[str] = []
-        key = id(value)
-        while key:
+        while key in self._from:
             _, key, step = self._from[key]
             steps.append(step)
         return "".join(reversed(steps))

@@ -9,7 +9,15 @@ import functools
 import types
 from typing import Any
 
-from autograph.runtime.layouts.statement_variables import UNBOUND, CellVariable, GlobalVariable, Snapshot, has_contents
+from autograph.runtime.layouts.statement_variables import (
+    UNBOUND,
+    CellVariable,
+    GlobalVariable,
+    Snapshot,
+    has_contents,
+    name_from,
+)
+from autograph.runtime.tracing.recording import LOCAL
 
 MUTABLE_CONTAINERS = (list, dict, set, collections.deque, bytearray)
 
@@ -17,8 +25,12 @@ MUTABLE_CONTAINERS = (list, dict, set, collections.deque, bytearray)
 class AttributePlace:
     """An attribute of an object. One that the object only inherits, a class's default, reads as what it inherits.
 
-    Attributes: inherited (what the class gives it; `UNBOUND` if nothing).
+    Attributes:
+      inherited: what the class gives it; `UNBOUND` if nothing.
+      line: the user's line that first writes it in a staged block; None outside of one.
     """
+
+    line: tuple[str, int] | None = None
 
     def __init__(self, owner: Any, attribute: str) -> None:
         self.owner = owner
@@ -47,7 +59,13 @@ class AttributePlace:
 
 
 class ContentsPlace:
-    """What a list, dict, set, deque or bytearray holds."""
+    """What a list, dict, set, deque or bytearray holds.
+
+    Attributes:
+      line: as of an `AttributePlace`.
+    """
+
+    line: tuple[str, int] | None = None
 
     def __init__(self, owner: Any) -> None:
         self.owner = owner
@@ -56,8 +74,9 @@ class ContentsPlace:
 
     @property
     def name(self) -> str:
-        """What the user calls the container, where a variable of the statement leads to it."""
+        """What the user calls the container, where a variable of the statement, or one from outside, leads to it."""
         found = None if self.entry is None else self.entry.name_of(self.owner)
+        found = name_from(LOCAL.roots(), self.owner) if found is None else found
         kind = "list" if isinstance(self.owner, list) else type(self.owner).__name__
         return f"the {kind}" if found is None else found
 

@@ -35,6 +35,7 @@ class Mismatch:
     Attributes:
       is_structure: whether the two are built differently; else they are leaves.
       is_room: whether they are the buffers of an array that is filled element by element.
+      is_list: whether they are what a list holds that existed before the function ran.
       is_too_many: whether they are constants, more than a value can be one of.
       places: of two leaves, where each is among those of its side, if it is.
       lines: the user's lines that make either side, where they are known.
@@ -45,6 +46,7 @@ class Mismatch:
     right: Layout
     is_structure: bool = False
     is_room: bool = False
+    is_list: bool = False
     is_too_many: bool = False
     places: tuple[int | None, int | None] = (None, None)
     lines: tuple[str | None, str | None] = (None, None)
@@ -107,6 +109,8 @@ def _shown(layout: Layout) -> object:
 
 
 def _text(value: object) -> str:
+    if type(value) in (list, tuple, dict):
+        return str(jax.tree_util.tree_map(lambda leaf: Shown(_text(leaf)), value))
     is_array = hasattr(value, "dtype") and hasattr(value, "shape")
     if not is_array:
         return repr(value)
@@ -128,13 +132,44 @@ def sides(mismatches: Sequence[Mismatch], left: str, right: str) -> str:
 
 def remedy(mismatches: Sequence[Mismatch], otherwise: str) -> str:
     """What to do about what differs: ``otherwise``, where that is the shape or structure of arrays."""
-    if found := too_many(mismatches):
+    if found := too_many(mismatches) or _of_containers(mismatches):
         return found
     if any(
         isinstance(side, Static) and _is_no_array(side.value) for each in mismatches for side in (each.left, each.right)
     ):
         return "XLA chooses among arrays, and among constants of one class: leave a value of one kind on every path."
     return otherwise
+
+
+def _of_containers(mismatches: Sequence[Mismatch]) -> str | None:
+    """What to do about lists and dicts that differ in their length, their keys or their identity; None if that is not it."""
+    for each in mismatches:
+        left, right = _inner(each.left), _inner(each.right)
+        if each.is_list and each.is_structure:
+            return (
+                f"The function has not made this list, so its length must not depend on the path: append to a copy, list({each.name}), "
+                "and return that."
+            )
+        if isinstance(left, Tree) and isinstance(right, Tree) and left.kind is dict and right.kind is dict:
+            lacking = [
+                key for key in dict.fromkeys((*left.keys, *right.keys)) if key not in left.keys or key not in right.keys
+            ]
+            if lacking and each.name.startswith("the "):  # what is returned, which has no name
+                return f"Return a dict with the key {lacking[0]!r} on every path."
+            if lacking:
+                return (
+                    f"Set {each.name}[{lacking[0]!r}] before this statement, to a value of the type that it gets in it."
+                )
+        if any(isinstance(side, Static) and isinstance(side.value, list | dict | set) for side in (left, right)):
+            return (
+                "A list, dict or set from outside the function cannot be one of several, chosen at run time: make it inside the "
+                "function, and return it."
+            )
+    return None
+
+
+def _inner(layout: Layout) -> Layout:
+    return layout.inner if isinstance(layout, Maybe) else layout
 
 
 def too_many(mismatches: Sequence[Mismatch]) -> str | None:

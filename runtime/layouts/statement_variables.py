@@ -199,19 +199,10 @@ class Snapshot:
 
     def name_of(self, container: Any) -> str | None:
         """How a variable leads to this container: ``rows``, ``state['rows']``, ``self.rows``; None if none does, nearby."""
-        seen: set[int] = set()
         pairs = zip(self._variables, self._values, strict=True)
-        level = [(each.name, value) for each, value in pairs if isinstance(each, CellVariable | GlobalVariable)]
-        for _ in range(_NAMES_REACH):
-            following: list[tuple[str, Any]] = []
-            for name, value in level:
-                if value is container:
-                    return name
-                if id(value) not in seen and len(seen) < _NAMES_AMONG:
-                    seen.add(id(value))
-                    following += itertools.islice(_named_parts(name, value), _NAMES_AMONG)
-            level = following
-        return None
+        return name_from(
+            [(each.name, value) for each, value in pairs if isinstance(each, CellVariable | GlobalVariable)], container
+        )
 
     def rebound(self) -> list[types.CellType]:
         """The cells that hold something else now."""
@@ -222,6 +213,21 @@ class Snapshot:
         for variable, value in zip(self._variables, self._values, strict=True):
             if variable.get() is not value:
                 variable.set(value)
+
+
+def name_from(named: Iterable[tuple[str, Any]], container: Any) -> str | None:
+    """How one of some named values leads to a container: ``rows``, ``state['rows']``; None if none does, nearby."""
+    seen: set[int] = set()
+    for _ in range(_NAMES_REACH):
+        following: list[tuple[str, Any]] = []
+        for name, value in named:
+            if value is container:
+                return name
+            if id(value) not in seen and len(seen) < _NAMES_AMONG:
+                seen.add(id(value))
+                following += itertools.islice(_named_parts(name, value), _NAMES_AMONG)
+        named = following
+    return None
 
 
 def _named_parts(name: str, value: Any) -> Iterator[tuple[str, Any]]:

@@ -24,6 +24,8 @@ def spread_shardings(shardings: Any, call: CallSignature) -> tuple[Any, ...]:
     if not isinstance(shardings, list | tuple | dict):
         return (shardings,) * count
     values = call.values([_Mark()] * count)
+    if len(shardings) > len(values):
+        raise ValueError(f"in_shardings has {len(shardings)} entries, and the call has {len(values)} arguments")
     given = [*shardings, *(None for _ in values[len(shardings) :])]
     found: list[Any] = []
     for prefix, value in zip(given, values, strict=True):

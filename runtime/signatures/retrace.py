@@ -66,10 +66,14 @@ class Difference:
 
 
 class TraceLog:
-    """The traces of one function, as far back as is remembered."""
+    """The traces of one function, as far back as is remembered.
 
-    def __init__(self, name: str) -> None:
-        self._name = name
+    Args:
+      opens_sizes: whether it has ``reduce_retracing=True``.
+    """
+
+    def __init__(self, name: str, opens_sizes: bool = False) -> None:
+        self._name, self._opens_sizes = name, opens_sizes
         self._lock = threading.Lock()
         self._traces: deque[Trace] = deque(maxlen=_REMEMBERED)
         self._calls: deque[int] = deque(maxlen=MANY + 1)
@@ -120,14 +124,14 @@ class TraceLog:
     def _reasons(self, position: int) -> list[Difference]:
         """What tells a trace from the earlier one that it differs from least."""
         trace = self._traces[position]
-        earlier = [differences(self._traces[k], trace) for k in range(position - 1, -1, -1)]
+        earlier = [differences(self._traces[k], trace, self._opens_sizes) for k in range(position - 1, -1, -1)]
         found = min(earlier, key=len)
         if found:
             return found
         return [Difference("every argument", "the same", "the same", "the earlier trace had been dropped, or failed")]
 
 
-def differences(before: Trace, after: Trace) -> list[Difference]:
+def differences(before: Trace, after: Trace, opens_sizes: bool = False) -> list[Difference]:
     """What differs between two traces, argument by argument."""
     found: list[Difference] = []
     mine, other = _by_parameter(before), _by_parameter(after)
@@ -149,7 +153,7 @@ def differences(before: Trace, after: Trace) -> list[Difference]:
         for (path, _), leaf, new in zip(paths, leaves, new_leaves, strict=False):
             place = where if not path else f"argument {number + 1} `{name}{jax.tree_util.keystr(path)}`"
             if not _equal(leaf, new):
-                found.append(_leaf_difference(place, name if not path else "it", leaf, new))
+                found.append(_leaf_difference(place, name if not path else "it", leaf, new, opens_sizes))
     for name, value in after.captured.items():
         earlier = before.captured.get(name)
         if earlier is not None and earlier != value:
@@ -188,7 +192,7 @@ def _equal(leaf: Any, new: Any) -> bool:
     return (str(leaf.shape), leaf.dtype, leaf.weak_type) == (str(new.shape), new.dtype, new.weak_type)
 
 
-def _leaf_difference(where: str, name: str, leaf: Any, new: Any) -> Difference:
+def _leaf_difference(where: str, name: str, leaf: Any, new: Any, opens_sizes: bool) -> Difference:
     was, now = _leaf(leaf), _leaf(new)
     if isinstance(leaf, StaticLeaf) and isinstance(new, StaticLeaf):
         now = _shortened(was, now)
@@ -209,7 +213,8 @@ def _leaf_difference(where: str, name: str, leaf: Any, new: Any) -> Difference:
     if len(leaf.shape) != len(new.shape):
         return Difference(where, was, now, "each rank is a graph of its own; `ag.TensorSpec(None)` is one for all")
     if str(leaf.shape) != str(new.shape):
-        advice = "leave the size open: `reduce_retracing=True`, or `ag.TensorSpec` with None in an input_signature"
+        option = "" if opens_sizes else "`reduce_retracing=True`, or "
+        advice = f"leave the size open: {option}`ag.TensorSpec` with None in an input_signature"
         return Difference(where, was, now, advice)
     kind = ("weak " if leaf.weak_type else "") + was, ("weak " if new.weak_type else "") + now
     return Difference(

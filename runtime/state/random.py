@@ -29,6 +29,14 @@ from autograph.runtime.state.variables import Variable, outside_recordings
 _Shape = Sequence[int]
 
 
+def _checked(shape: _Shape) -> _Shape:
+    """The shape, which JAX does not check."""
+    for size in shape if isinstance(shape, tuple | list) else ():
+        if isinstance(size, int) and size < 0:
+            raise ValueError(f"the shape of random numbers has no negative sizes; got {shape}")
+    return shape
+
+
 class Generator(Module):
     """A stream of random numbers whose state is a Variable.
 
@@ -150,7 +158,7 @@ class Generator(Module):
         >>> Generator.from_seed(7).normal((2, 3), mean=10.0).shape
         (2, 3)
         """
-        drawn = jax.random.normal(self.key(), shape, dtype)
+        drawn = jax.random.normal(self.key(), _checked(shape), dtype)
         return drawn * jnp.asarray(plain(stddev), drawn.dtype) + jnp.asarray(plain(mean), drawn.dtype)
 
     def uniform(self, shape: _Shape = (), dtype: Any = float, minval: Any = 0, maxval: Any = None) -> Any:
@@ -175,8 +183,10 @@ class Generator(Module):
         if jnp.issubdtype(dtype, jnp.integer):
             if maxval is None:
                 raise ValueError("uniform integers need a maxval")
-            return jax.random.randint(self.key(), shape, plain(minval), plain(maxval), dtype)
-        return jax.random.uniform(self.key(), shape, dtype, plain(minval), 1.0 if maxval is None else plain(maxval))
+            return jax.random.randint(self.key(), _checked(shape), plain(minval), plain(maxval), dtype)
+        return jax.random.uniform(
+            self.key(), _checked(shape), dtype, plain(minval), 1.0 if maxval is None else plain(maxval)
+        )
 
     def bernoulli(self, p: Any = 0.5, shape: _Shape | None = None) -> Any:
         """Draw bools that are true with probability ``p``.

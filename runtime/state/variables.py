@@ -39,6 +39,7 @@ class Frame:
       rooms: the capacities of its lists; None if the function cannot run again with larger ones.
       created: the Variables that it created, each with its recorded initial value, or None if that is known.
       statements: the staged statements recorded in it.
+      lines: by the identities of the lists, dicts and objects from outside that it has written, the line that did so first.
       touched: the Variables that it read or assigned, by identity. The program needs them even if they are dropped
         later.
     """
@@ -51,6 +52,7 @@ class Frame:
         self.rooms = rooms
         self.may_create = may_create
         self.created: list[tuple[Variable, Any]] = []
+        self.lines: dict[int, str] = {}
         self.touched: dict[int, Variable] = {}
         self.place: Any = None
 
@@ -177,7 +179,12 @@ class Variable(ArrayLike, AssignedDerivatives):
         if frame is not None and not frame.may_create:
             raise self._created_too_late(frame.name)
         initial = plain(initial_value() if callable(initial_value) else initial_value)
-        traced = any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree_util.tree_leaves(initial))
+        leaves = jax.tree_util.tree_leaves(initial)
+        if initial is None or any(isinstance(leaf, str | bytes) for leaf in leaves):
+            raise TypeError(f"initial_value must be an array, a number or a nested list of numbers; got {initial!r}")
+        if not isinstance(sharding, jax.sharding.Sharding | jax.Device | None):
+            raise TypeError(f"sharding must be a jax.sharding.Sharding; got {sharding!r}")
+        traced = any(isinstance(leaf, jax.core.Tracer) for leaf in leaves)
         if traced:
             value = _strong(initial, dtype)
         else:

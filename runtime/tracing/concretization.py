@@ -10,7 +10,7 @@ from collections.abc import Callable
 import jax
 
 from autograph.runtime.errors import StagingError, describe_location
-from autograph.runtime.tracing.locations import user_code, user_position
+from autograph.runtime.tracing.locations import is_of_library, user_code, user_position
 
 _ASKED_FOR_VALUE = (
     jax.errors.ConcretizationTypeError,
@@ -18,6 +18,8 @@ _ASKED_FOR_VALUE = (
     jax.errors.TracerIntegerConversionError,
     jax.errors.NonConcreteBooleanIndexError,
 )
+_TRACER_CLASS = re.compile(r"(\w+\.)*\w*Tracer\b")
+_NO_ATTRIBUTE = re.compile(rf"^{_TRACER_CLASS.pattern} has no attribute (\w+)")
 _TRACER = re.compile(r"Tracer\b|\bTracedText\b|\bOneOf\b")  # a class that stands for values, in a text
 # Operands that no number goes with, in what Python says of an operator; but a list or a text may be repeated.
 _NO_NUMBER = "'(?:dict|set|frozenset|NoneType|function)'"
@@ -70,8 +72,13 @@ def refuse_write_of_flax(error: BaseException, is_converted: Callable[[types.Cod
     ) from error
 
 
-def refuse_concretization(error: BaseException, is_converted: Callable[[types.CodeType], bool]) -> None:
+def refuse_concretization(
+    error: BaseException, is_converted: Callable[[types.CodeType], bool], method: str | None = None
+) -> None:
     """Say of an error about a traced value that had to be a Python value which line of the user's it is at, and what to do.
+
+    Args:
+      method: `method_that_takes_out`, asked before the traceback was cleaned.
 
     Raises:
       StagingError: it is such an error: one of JAX's, or of Python's own about a tracer.
@@ -79,9 +86,12 @@ def refuse_concretization(error: BaseException, is_converted: Callable[[types.Co
     is_of_jax = isinstance(error, _ASKED_FOR_VALUE)
     if not is_of_jax and (not _is_about_a_tracer(error) or _is_of_operands(error)):
         return
-    position = user_position(error.__traceback__)
-    where = describe_location(*position[:2]) if position is not None else "an unknown line"
     code = user_code(error.__traceback__)
+    position = user_position(
+        error.__traceback__, lambda code: is_converted(code) or not is_of_library(code.co_filename)
+    )
+    where = describe_location(*position[:2]) if position is not None else "an unknown line"
+    unconverted = None if code is None or is_converted(code) else code
     if isinstance(error, jax.errors.NonConcreteBooleanIndexError):
         said = (
             "How many elements this mask takes is only known when the program runs, and XLA "
@@ -89,9 +99,20 @@ def refuse_concretization(error: BaseException, is_converted: Callable[[types.Co
             "where=mask), x = jnp.where(mask, new, x); "
             "or take a fixed number: x[jnp.nonzero(mask, size=…)]."
         )
-    elif is_of_jax and code is not None and not is_converted(code):
+    elif is_of_jax and method is not None:
         said = (
-            f"{code.co_qualname} runs as it is written, unconverted: Python calls it by itself (for an operator, an "
+            f"`{method}()` takes the value out of a traced array, which is known only at run time.\n  Leave the call out: operators, "
+            "`if` and loops take the array itself."
+        )
+    elif is_of_jax and unconverted is not None and is_of_library(unconverted.co_filename):
+        said = (
+            "The library function that is called here needs the value of a traced array, which is known only at run time.\n  Pass a Python "
+            "number (each then has a program of its own), use the function of jax.numpy that takes arrays, or call it through "
+            "autograph.py_function."
+        )
+    elif is_of_jax and unconverted is not None:
+        said = (
+            f"{unconverted.co_qualname} runs as it is written, unconverted: Python calls it by itself (for an operator, an "
             "attribute, a protocol), or a library does.\n  Call it by its name from converted code, or define its class in the module "
             "of the function that uses it, and before that function; decorate it with autograph.convert; or choose with jnp.where "
             "instead of branching."
@@ -99,8 +120,8 @@ def refuse_concretization(error: BaseException, is_converted: Callable[[types.Co
     elif "unhashable" in str(error):
         said = (
             "A traced value is a key of a dict, an element of a set or an argument of a cache here, which need its value; it is known "
-            "only at run time.\n  Use an array or a list in the place of the dict, with the value as index; or compare the value with "
-            "each of the keys (if/elif, match)."
+            "only at run time.\n  In the place of a dict, use an array or a list with the value as index, or compare the value with each "
+            "of the keys (if/elif, match); in the place of a set, a list and `in`."
         )
     elif isinstance(error, AttributeError):
         said = (
@@ -114,6 +135,30 @@ def refuse_concretization(error: BaseException, is_converted: Callable[[types.Co
             "own), use the function of jax.numpy that takes arrays, or call this through autograph.py_function."
         )
     raise StagingError(f"{where}\n  {said}") from error
+
+
+def of_arrays(error: BaseException) -> str | None:
+    """What Python says of a traced value that lacks an attribute or an operation, in terms of arrays; None of other errors."""
+    text = str(error)
+    if not isinstance(error, TypeError | AttributeError) or isinstance(error, StagingError) or len(error.args) != 1:
+        return None
+    said = _TRACER_CLASS.sub("jax.Array", _NO_ATTRIBUTE.sub(r"'jax.Array' object has no attribute '\2'", text))
+    return said if said != text else None
+
+
+def name_arrays(error: BaseException) -> None:
+    """Let Python's error about a traced value speak of an array, as it does outside of a trace."""
+    said = of_arrays(error)
+    if said is not None:
+        error.args = (said,)
+        error.__cause__, error.__suppress_context__ = None, True
+
+
+def method_that_takes_out(error: BaseException) -> str | None:
+    """The name of the method of arrays that was asked for the value as a Python number or list, if one was."""
+    calls = [frame.f_code for frame, _ in traceback.walk_tb(error.__traceback__)][-3:]
+    names = {"_item": "item", "item": "item", "tolist": "tolist"}
+    return next((names[code.co_name] for code in calls if code.co_name in names), None)
 
 
 def _is_of_operands(error: BaseException) -> bool:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import collections
+import dis
 import os
 import re
 import sys
 import types
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import jax
 
+from autograph.runtime.code.code_names import codes_in
 from autograph.runtime.errors import StagingWarning, cell_of, describe_location
 from autograph.runtime.tracing.statements import Remark, take_down
 
@@ -62,13 +65,40 @@ def is_of_package(filename: str) -> bool:
 
 def is_of_library(filename: str) -> bool:
     """Whether a frame of this file is an installed package's, or the standard library's."""
-    return filename.startswith(_STANDARD) or is_of_package(filename)
+    return filename.startswith(_STANDARD) or is_of_package(filename) or filename.endswith(".pyx")
 
 
 def user_location() -> str:
     """``file:line: text`` of the innermost line of the user's that is running."""
     frame = _user_frame()
     return "<unknown>" if frame is None else describe_location(frame.f_code.co_filename, frame.f_lineno)
+
+
+def calling_line() -> tuple[str, int]:
+    """`user_line`, but where a library runs, the line that called it."""
+    frame = _user_frame()
+    while frame is not None and (
+        is_internal(name := frame.f_code.co_filename) or is_of_jax(name) or is_of_library(name)
+    ):
+        frame = frame.f_back
+    return user_line() if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+
+
+def location_of_assignment(name: str) -> str:
+    """`user_location`, or that of the line further down in this function that first assigns a variable from outside."""
+    frame = _user_frame()
+    if frame is None:
+        return "<unknown>"
+    lines = [
+        instruction.positions.lineno
+        for code in codes_in(frame.f_code)
+        for instruction in dis.get_instructions(code)
+        if instruction.opname in ("STORE_GLOBAL", "STORE_DEREF")
+        and instruction.argval == name
+        and instruction.positions
+    ]
+    found = min((line for line in lines if line is not None), default=frame.f_lineno)
+    return describe_location(frame.f_code.co_filename, found)
 
 
 def user_line() -> tuple[str, int]:
@@ -104,15 +134,23 @@ def user_code(traceback: types.TracebackType | None) -> types.CodeType | None:
     return found
 
 
-def user_position(traceback: types.TracebackType | None) -> tuple[str, int, str] | None:
-    """File, line and function of the user's where the exception of this traceback was raised, if in user code."""
-    found = None
+def user_position(
+    traceback: types.TracebackType | None, prefer: Callable[[types.CodeType], bool] | None = None
+) -> tuple[str, int, str] | None:
+    """File, line and function of the user's where the exception of this traceback was raised, if in user code.
+
+    Args:
+      prefer: tells the code that is asked for, if there is such, from other code that is neither ours nor JAX's.
+    """
+    found = preferred = None
     while traceback is not None:
         code = traceback.tb_frame.f_code
         if not is_internal(code.co_filename) and not code.co_filename.startswith(_JAX):
             found = _position(code, traceback.tb_lineno)
+            if prefer is not None and prefer(code):
+                preferred = found
         traceback = traceback.tb_next
-    return found
+    return preferred or found
 
 
 def raised_in(traceback: types.TracebackType | None) -> str:

@@ -10,7 +10,9 @@ from __future__ import annotations
 import linecache
 import os
 import re
+import sys
 import tempfile
+import types
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,17 +69,21 @@ def says(program: str) -> str:
     linecache.cache.pop(
         "<string>", None
     )  # from Python 3.13 on the source of `python -c`, which pytest's workers run by
-    scope = {"ag": ag, "jax": jax, "jnp": jnp, "np": np, "__name__": "example"}
+    module = types.ModuleType("example")  # in which dataclasses look for their names
+    scope = vars(module)
+    scope |= {"ag": ag, "jax": jax, "jnp": jnp, "np": np}
     before = Path.cwd()
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         os.chdir(folder)
+        sys.modules["example"] = module
         try:
             exec(compile(source, name, "exec"), scope)
         except Exception as error:
             return f"{_public_name(type(error))}: {error}".replace(name, "example.py").replace(folder + os.sep, "")
         finally:
             os.chdir(before)
+            del sys.modules["example"]
     found = [
         f"{one.category.__name__}: {one.message}" for one in caught if one.category.__module__.startswith("autograph")
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -149,7 +150,11 @@ class Join:
                 f"{self.where}\n  Only one path through this statement sets {place.name!r}, which has no value before it, and "
                 "its test is traced.\n  Set it before the statement, or on every path."
             )
+        found = self._joiner.mismatches
+        count = len(found)
         self.add(place.name, on_true, on_false)
+        if isinstance(place, ContentsPlace) and isinstance(place.owner, list):
+            found[count:] = [dataclasses.replace(each, is_list=each.name == place.name) for each in found[count:]]
 
     def add(self, name: str, on_true: Side, on_false: Side) -> None:
         found = self._joiner.mismatches

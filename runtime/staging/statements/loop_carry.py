@@ -385,7 +385,7 @@ class LoopTrace(SettlesCarry, CarriesParts):
                     end.types[key_of(place)] = layout, [self.backend.type_of(leaf) for leaf in leaves]
                 if isinstance(place, ContentsPlace) and isinstance(place.owner, TracedList):
                     end.lists[key_of(place)] = list_end(place.owner, before, (id(place), ()), self.backend)
-                if (appended := appended_to(place, before)) is not None:
+                if isinstance(place, ContentsPlace) and (appended := appended_to(place, before)) is not None:
                     end.growing[key_of(place)] = self._growing_list(place, appended)
                     if self._is_held_by_variable(place.owner):  # which would be carried without what has been appended
                         end.reads.add(id(place.owner))

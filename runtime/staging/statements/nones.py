@@ -132,7 +132,7 @@ class Nones(InTrace):
                 f"{user_location()}\n  A value is used here that may be None: one path of a traced condition sets it, another does not.\n"
                 "  Test `is None` first, or give it a value of the same type on every path."
             )
-        self.raise_unless(present, TypeError("None was used where a value is needed"))
+        self.raise_unless(present, TypeError("None was used where a value is needed: test `is None` first"))
 
     def truth_of_optional(self, value: Optional) -> Any:
         """Whether an `Optional` is true: it is not None, and the value is true."""

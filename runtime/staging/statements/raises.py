@@ -39,6 +39,7 @@ from autograph.runtime.layouts.list_room import OutOfRoom
 from autograph.runtime.layouts.one_of import each_purely, is_one_of
 from autograph.runtime.layouts.statement_variables import NO_SNAPSHOT
 from autograph.runtime.state.array_like import plain
+from autograph.runtime.tracing.concretization import of_arrays
 from autograph.runtime.tracing.locations import (
     is_call,
     is_internal,
@@ -59,7 +60,6 @@ _PYTHONS = (*ABSENCES, ArithmeticError, TypeError, ValueError, StopIteration)
 _STAGING_PACKAGES = ("autograph", "jax", "jaxlib")
 # What Python says of any number, traced or not, beside a text, say.
 _OPERANDS = re.compile(r"unsupported operand type|'.{1,2}' not supported between instances|can only concatenate")
-_TRACER, _ARRAY = re.compile(r"(\w+\.)*\w*Tracer\b"), "jax.Array"
 _STAND_INS = re.compile(r"Tracer\b|Staged(Range|Items)|(Traced|Counted)List")
 
 
@@ -282,8 +282,8 @@ class Raising(InTrace):
         recipe = made[1] if made is not None and made[0] is error else Recipe.of(error)
         if isinstance(error, EmptyListError):
             recipe.kind = IndexError
-        if isinstance(error, TypeError) and _OPERANDS.match(str(error)):
-            recipe = Recipe.of(TypeError(_TRACER.sub(_ARRAY, str(error))))
+        if (said := of_arrays(error)) is not None:
+            recipe = Recipe.of((AttributeError if isinstance(error, AttributeError) else TypeError)(said))
         values = Site.values(recipe.content)
         related = [remade(error.__cause__), remade(error.__context__)]
         site = Site(recipe, error, user_position(error.__traceback__) or user_position_now(), related)
