@@ -31,9 +31,23 @@ def test_every_text_of_the_sources_is_listed():
     texts = {kind: [_plain(text) for text in found] for kind, found in messages.messages().items()}
     for kind, found in texts.items():
         section = listed.partition(f"## {kind}\n")[2].partition("\n## ")[0]
-        lines = [_plain(re.sub(r" \(\[example\].*", "", line[2:])) for line in section.splitlines() if line[:2] == "- "]
+        lines = [
+            _plain(re.sub(r" \(\[section\]\(errors.md#.*", "", line[2:]))
+            for line in section.splitlines()
+            if line[:2] == "- "
+        ]
         assert lines == found, "write it anew: python -m tests.errors.page"
     assert sum(map(len, texts.values())) > 300
+
+
+def test_every_text_has_a_section():
+    texts = {text for found in messages.messages().values() for text in found}
+    others = [text for example in examples() for text in example.others]
+    assert sorted(texts - messages.sections(examples()).keys()) == [], (
+        "show it in tests/errors/examples.txt, or list it there"
+    )
+    assert sorted(set(others) - texts) == [], "no source has it any more"
+    assert len(others) == len(set(others)), "it is listed twice"
 
 
 def _plain(text):

@@ -92,6 +92,7 @@ class _Rewriter:
         self.context = context
         self.local_names = local_names
         self.prelude: list[gast.AST] = []
+        self._hoisted_names: set[str] = set()
 
     def block(self, statements: Sequence[gast.AST]) -> list[gast.AST]:
         return [part for statement in statements for part in self.statement(statement)]
@@ -243,8 +244,9 @@ class _Rewriter:
         return [gast.Expr(self._in_place(new, place))]
 
     def _in_place(self, new: gast.AST, place: gast.AST) -> gast.AST:
-        name = place.id if isinstance(place, gast.Name) else None
-        return self.context.call("written_in_place", new, copied(place) if name else constant(None), constant(name))
+        is_name = isinstance(place, gast.Name)
+        name = place.id if is_name and place.id not in self._hoisted_names else None  # which is the user's
+        return self.context.call("written_in_place", new, copied(place) if is_name else constant(None), constant(name))
 
     def _simple(self, node: gast.AST) -> gast.AST:
         """An expression that may be evaluated twice: names, attributes and items of such.
@@ -282,6 +284,7 @@ class _Rewriter:
 
     def _hoisted(self, base: str, node: gast.AST) -> gast.AST:
         name = self.context.names.new(base)
+        self._hoisted_names.add(name)
         self.prelude.append(assign(name, node))
         return load(name)
 

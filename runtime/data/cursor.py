@@ -16,6 +16,7 @@ import numpy as np
 from autograph.runtime.data.pipeline import Node, Reading
 from autograph.runtime.errors import StagingError
 from autograph.runtime.staging.policy.loop_options import make_options
+from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import JOINT
 
 END, NOT_YET = np.int32(0), np.int32(-1)
@@ -93,8 +94,8 @@ class Cursor:
     def known_sizes(self, what: str) -> tuple[int, ...]:
         if self.sizes is None:
             raise StagingError(
-                f"{what} receives batches, the last of which may have any number of rows up to {self.width}: too many for a program for "
-                "each.\n  Give batch(..., drop_remainder=True), or put this step before batch."
+                f"{user_location()}\n  {what} receives batches, the last of which may have any number of rows up to {self.width}: "
+                "too many for a program for each.\n  Give batch(..., drop_remainder=True), or put this step before batch."
             )
         return self.sizes
 
@@ -155,6 +156,6 @@ def same_types(one: Any, other: Any) -> bool:
 
 def uneven(name: str) -> StagingError:
     return StagingError(
-        f"{name} receives batches, one of which may be smaller than the others.\n  Give batch(..., drop_remainder=True), or put "
-        f"{name} before batch."
+        f"{user_location()}\n  {name} receives batches, one of which may be smaller than the others.\n  Give "
+        f"batch(..., drop_remainder=True), or put {name} before batch."
     )

@@ -13,6 +13,7 @@ from autograph.runtime.data.cursor_steps import StepCursor
 from autograph.runtime.data.pipeline import Node, Reading, all_arrays, asks_python, begin, shuffles, with_arrays
 from autograph.runtime.data.sequences import Interleave
 from autograph.runtime.errors import StagingError
+from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import JOINT, effects_recorded
 
 
@@ -35,8 +36,8 @@ class InterleaveCursor(StepCursor):
         assert inner is not None
         if effects_recorded() != before:
             raise StagingError(
-                "The function of flat_map or interleave runs again for each element of the dataset that it returns: it "
-                "may not print, draw random numbers, write Variables or call Python.\n  Do that in map, before or after."
+                f"{user_location()}\n  The function of flat_map or interleave runs again for each element of the dataset that it "
+                "returns: it may not print, draw random numbers, write Variables or call Python.\n  Do that in map, before or after."
             )
         cursor: Cursor = inner.cursor
         self.width, self.sizes = cursor.width, cursor.sizes
@@ -107,8 +108,8 @@ class _Inner:
         node = node_made(made)
         if asks_python(node):
             raise StagingError(
-                "The function of flat_map or interleave returns a dataset of a generator, which Python would have to start for "
-                "each element.\n  Write one generator that yields the elements of all."
+                f"{user_location()}\n  The function of flat_map or interleave returns a dataset of a generator, which Python would have to "
+                "start for each element.\n  Write one generator that yields the elements of all."
             )
         held = all_arrays(node)
         if arrays is None:

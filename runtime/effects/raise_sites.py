@@ -50,7 +50,7 @@ class ErrorText(DeferredText):
 
     def _refused(self, *_: Any) -> Any:
         raise StagingError(
-            "The text of an exception is read while tracing, and it contains traced values.\n  Print it, raise it "
+            f"{user_location()}\n  The text of an exception is read while tracing, and it contains traced values.\n  Print it, raise it "
             "in another exception, or use the values that the exception holds (e.args, its attributes)."
         )
 

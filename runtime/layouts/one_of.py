@@ -107,7 +107,7 @@ class OneOf:
         code, *objects = parts
         if getattr(code, "dtype", CODE) != CODE:
             raise StagingError(
-                f"A function of arrays was mapped over a value that is one of {listed(candidates.values)}, chosen "
+                f"{user_location()}\n  A function of arrays was mapped over a value that is one of {listed(candidates.values)}, chosen "
                 "at run time.\n  Leave it out of the tree that is mapped over."
             )
         left = iter(objects)

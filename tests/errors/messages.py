@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
-from tests.errors.page import Example, says
+from tests.errors.page import Example, escaped, says
 from tests.rooms import ROOT, modules
 
 DOCUMENT = ROOT / "docs" / "messages.md"
@@ -17,10 +18,23 @@ CLASSES = {
     "StagingError": "Raised while a function is traced.",
     "InvalidArgumentError": "Raised by a concrete or a loaded function that is called with other arguments than its own.",
     "TargetError": "Raised where a program is lowered or compiled ahead of time.",
+    "LoadError": "Raised by `load`, of a directory that is no saved model, or a damaged one.",
     "TypeError": "Raised by a call with a wrong argument.",
     "ValueError": "Raised by a call with a wrong argument.",
     "RuntimeError": "Raised by a call at the wrong time.",
+    "IndexError": "Raised at run time, or while tracing where the index is known.",
+    "AttributeError": "Raised by reading or writing an attribute.",
+    "OverflowError": "Raised while tracing.",
+    "ImportError": "Raised where a package is needed that is not installed.",
+    "FileExistsError": "Raised by `save`.",
     "StagingWarning": "Issued while a function is traced or called.",
+}
+
+_KINDS = {
+    "warn": "StagingWarning",
+    "warn_once": "StagingWarning",
+    "OutOfRoom": "IndexError",
+    "TooLargeIntError": "OverflowError",
 }
 
 _HEAD = """# All messages
@@ -36,30 +50,60 @@ def messages() -> dict[str, list[str]]:
     found: dict[str, dict[str, None]] = {name: {} for name in CLASSES}
     for name, path in modules().items():
         if not name.startswith("autograph.tools"):
-            for kind, text in _calls(ast.parse(path.read_text(encoding="utf-8"))):
+            for kind, text in _calls(ast.parse(path.read_text(encoding="utf-8")), {}):
                 if re.search(r"[a-z]{3} \w", text):
                     found[kind][text] = None
     return {kind: sorted(texts, key=str.lower) for kind, texts in found.items()}
 
 
-def _calls(tree: ast.AST) -> Iterator[tuple[str, str]]:
-    for node in ast.walk(tree):
+def _calls(tree: ast.AST, known: Mapping[str, Sequence[ast.expr]]) -> Iterator[tuple[str, str]]:
+    """The texts that classes and warnings are called with; ``known`` are the texts that a function's names are assigned."""
+    for node in ast.iter_child_nodes(tree):
+        yield from _calls(node, _assigned(node) if isinstance(node, ast.FunctionDef) else known)
         if isinstance(node, ast.Call) and node.args:
             called = ast.unparse(node.func).rpartition(".")[2]
-            kind = "StagingWarning" if called in ("warn", "warn_once") else called
+            kind = _KINDS.get(called, called)
             if kind in CLASSES:
-                yield kind, _without_place(_text(node.args[0]))
+                for text in _texts(node.args[0], known):
+                    yield kind, _without_place(text)
 
 
-def _text(node: ast.expr) -> str:
-    """A text as far as it is written in the source."""
+def _assigned(function: ast.FunctionDef) -> dict[str, list[ast.expr]]:
+    """The texts that the names of a function are assigned, of those that are assigned nothing else."""
+    found: dict[str, list[ast.expr]] = {}
+    for node in ast.walk(function):
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                names = [target] if isinstance(target, ast.Name) else []
+                for name in names:
+                    found.setdefault(name.id, []).append(node.value)
+    return {name: values for name, values in found.items() if all(map(_is_sentence, values))}
+
+
+def _is_sentence(node: ast.expr) -> bool:
+    is_text = isinstance(node, ast.Constant | ast.JoinedStr | ast.BinOp | ast.IfExp)
+    return is_text and any(re.search(r"[a-z]{3} \w", text) for text in _texts(node, {}))
+
+
+def _texts(node: ast.expr, known: Mapping[str, Sequence[ast.expr]]) -> list[str]:
+    """The texts that an expression may be, as far as they are written in the source."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        return node.value
+        return [node.value]
     if isinstance(node, ast.JoinedStr):
-        return "".join(map(_text, node.values))
+        return _joined([_texts(part, known) for part in node.values])
+    if isinstance(node, ast.FormattedValue) and node.conversion < 0:
+        return _texts(node.value, known)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-        return _text(node.left) + _text(node.right)
-    return "…"
+        return _joined([_texts(node.left, known), _texts(node.right, known)])
+    if isinstance(node, ast.IfExp):
+        return [text for part in (node.body, node.orelse) for text in _texts(part, known)]
+    if isinstance(node, ast.Name) and node.id in known and node.id != "where":  # which is no part of the text
+        return [text for value in known[node.id] for text in _texts(value, {})]
+    return ["…"]
+
+
+def _joined(parts: Sequence[Sequence[str]]) -> list[str]:
+    return ["".join(each) for each in itertools.product(*parts)]
 
 
 def _without_place(text: str) -> str:
@@ -68,26 +112,24 @@ def _without_place(text: str) -> str:
     return re.sub(r"\s*\n\s*", " ", re.sub(r"…+", "…", text)).strip()
 
 
-def _escaped(text: str) -> str:
-    """Text as Markdown in which nothing but `code` is marked up."""
-    parts = text.split("`")
-    if len(parts) % 2 == 0:
-        return re.sub(r"([\\`*_\[\]<>|{}])", r"\\\1", text)
-    return "`".join(part if k % 2 else re.sub(r"([\\*_\[\]<>|{}])", r"\\\1", part) for k, part in enumerate(parts))
-
-
-def document(shown: list[Example]) -> str:
-    """The text of docs/messages.md; messages that an example shows lead to it."""
+def sections(shown: Sequence[Example]) -> dict[str, Example]:
+    """For each text the example that says it, else the one that lists it."""
     said = [(example, re.sub(r"\s+", " ", says(example.program))) for example in shown]
-    parts = [_HEAD]
+    found = {text: example for example in shown for text in example.others}
+    for text in {text for texts in messages().values() for text in texts} - found.keys():
+        pattern = re.compile(".*".join(re.escape(part) for part in text.split("…")))
+        example = next((each for each, whole in said if pattern.search(whole)), None)
+        if example is not None:
+            found[text] = example
+    return found
+
+
+def document(shown: Sequence[Example]) -> str:
+    """The text of docs/messages.md; each message leads to its section in docs/errors.md."""
+    parts, section = [_HEAD], sections(shown)
     for kind, texts in messages().items():
         parts.append(f"## {kind}\n\n{CLASSES[kind]}\n")
-        lines = []
-        for text in texts:
-            pattern = re.compile(".*".join(re.escape(part) for part in text.split("…")))
-            example = next((each for each, whole in said if pattern.search(whole)), None)
-            link = "" if example is None else f" ([example](errors.md#{_anchor(example.title)}))"
-            lines.append(f"- {_escaped(text)}{link}")
+        lines = [f"- {escaped(text)} ([section](errors.md#{_anchor(section[text].title)}))" for text in texts]
         parts.append("\n".join(lines) + "\n")
     return "\n".join(parts)
 

@@ -2,11 +2,14 @@
 
 It writes docs/messages.md, too: the texts of all errors and warnings (`tests.errors.messages`).
 
-In `examples.txt` a program stands before ``->``, the fix in one sentence behind it, and the program as mended below.
+In `examples.txt` a program stands before ``->``, the fix in one sentence behind it, and the program as mended below. Lines
+that begin with ``~`` are other texts to which the section applies, as `messages` collects them.
 """
 
 from __future__ import annotations
 
+import functools
+import importlib
 import linecache
 import os
 import re
@@ -29,7 +32,8 @@ DOCUMENT = ROOT / "docs" / "errors.md"
 _HEAD = """# Error messages
 
 Each kind of error and warning, with a program that meets it, the whole message, and the program as mended. The tests run
-both. A message says what happened and where, to which variable, what was found on each side, and what to do.
+both. A message says what happened and where, to which variable, what was found on each side, and what to do. Each text of the
+package has its section; those that differ in a detail share one, which lists them.
 
 `ConversionError` is raised while a function is converted, `StagingError` while it is traced. Exceptions of your program, such
 as `ValueError` under a traced condition, are raised by the call that meets them, at run time. [All messages](messages.md)
@@ -46,6 +50,7 @@ class Example:
     program: str
     fix: str
     mended: str
+    others: tuple[str, ...]
 
 
 def examples() -> list[Example]:
@@ -57,10 +62,14 @@ def examples() -> list[Example]:
         for one in rest:
             title, _, body = one.partition("\n")
             program, fix, mended = re.fullmatch(r"(.*)^-> (.*?)$\n(.*)", body, re.DOTALL | re.MULTILINE).groups()
-            found.append(Example(section.strip(), title, program.strip(), fix, mended.strip()))
+            lines = mended.splitlines()
+            others = tuple(line[2:] for line in lines if line.startswith("~ "))
+            mended = "\n".join(line for line in lines if not line.startswith("~ "))
+            found.append(Example(section.strip(), title, program.strip(), fix, mended.strip(), others))
     return found
 
 
+@functools.cache
 def says(program: str) -> str:
     """What a program's error or first warning says, as `Class: text`; an empty string if it has none."""
     name = f"<{program[:40]!r}>"
@@ -76,6 +85,7 @@ def says(program: str) -> str:
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         os.chdir(folder)
+        importlib.invalidate_caches()  # of the folder that was the present one
         sys.modules["example"] = module
         try:
             exec(compile(source, name, "exec"), scope)
@@ -96,10 +106,20 @@ def _public_name(kind: type[Exception]) -> str:
 
 def shown(example: Example) -> str:
     """The part of docs/errors.md about an example, made by running it."""
+    others = "".join(f"- {escaped(text)}\n" for text in example.others)
     return (
         f"### {example.title}\n\n```python\n{example.program}\n```\n\n```text\n{says(example.program)}\n```\n\n"
         f"{example.fix}\n\n```python\n{example.mended}\n```\n"
+        + (f"\nOther texts of this kind:\n\n{others}" if others else "")
     )
+
+
+def escaped(text: str) -> str:
+    """Text as Markdown in which nothing but `code` is marked up."""
+    parts = text.split("`")
+    if len(parts) % 2 == 0:
+        return re.sub(r"([\\`*_\[\]<>|{}])", r"\\\1", text)
+    return "`".join(part if k % 2 else re.sub(r"([\\*_\[\]<>|{}])", r"\\\1", part) for k, part in enumerate(parts))
 
 
 def document() -> str:

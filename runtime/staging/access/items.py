@@ -266,12 +266,14 @@ class Items(Lookups):
         """Refuse an item write that made a new array where nothing can be rebound to it."""
         if not self.backend.is_array(new) or new is target:
             return
-        subject = f"{name!r}, which is not a local variable of the function" if name else "the result of an expression"
-        raise StagingError(
-            f"{user_location()}\n  This writes into an array that is {subject}. JAX arrays are immutable, so the write makes a "
-            "new array, and there is no variable here to hold it.\n  Pass the array in and return it, or declare the name "
-            "nonlocal or global."
+        said = (
+            f"{name!r} is an array, and not a local variable of the function: JAX arrays are immutable, so this write makes a new array, "
+            "and there is no variable here to hold it.\n  Pass the array in and return it, or declare the name nonlocal or global."
+            if name
+            else "This writes into an array that is the result of an expression: JAX arrays are immutable, so the write makes a new array, "
+            "and there is no variable here to hold it.\n  Give the array a name first, and write to that."
         )
+        raise StagingError(f"{user_location()}\n  {said}")
 
     def _set(self, array: Any, key: Any, value: Any) -> Any:
         """``array`` with ``value`` at ``key``, in the array's dtype, as NumPy assigns."""
