@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -166,6 +167,25 @@ def _of_containers(mismatches: Sequence[Mismatch]) -> str | None:
                 "function, and return it."
             )
     return None
+
+
+def sizes_that_change(mismatches: Sequence[Mismatch]) -> str:
+    """What to do about an array of which each iteration of a loop may change the size; empty if that is not all that differs."""
+    found = ""
+    for each in mismatches:
+        left, right = _inner(each.left), _inner(each.right)
+        if each.is_room or not isinstance(left, Array) or not isinstance(right, Array):
+            return ""
+        before, after = left.type.shape, right.type.shape
+        if len(before) != len(after) or before == after or not all(isinstance(size, int) for size in (*before, *after)):
+            return ""
+        grows = math.prod(after) > math.prod(before)
+        found = (
+            "\n  If each iteration makes it longer, append the parts to a list, and join them after the loop (jnp.stack, jnp.concatenate)."
+            if grows
+            else "\n  If each iteration makes it shorter, keep it whole, and carry the place where it begins or ends."
+        )
+    return found
 
 
 def _inner(layout: Layout) -> Layout:

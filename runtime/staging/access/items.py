@@ -299,5 +299,5 @@ class Items(Lookups):
 def _traced_key(what: str) -> StagingError:
     return StagingError(
         f"{user_location()}\n  {what}: which item that is, is known only at run time.\n"
-        "  Compare the key with each of them (if/elif, or match), or keep the values in an array."
+        "  Compare the key with each of them (if/elif, or match), or keep the values in an array, with the key as index."
     )

@@ -228,7 +228,7 @@ class Lookups(InTrace):
     def _unsuitable(self, target: Any) -> StagingError:
         kind = type(target).__name__
         remedy = (
-            "Compare the key with each of them (if/elif, or match)"
+            "Compare the key with each of them (if/elif, or match), or keep the values in an array, with the key as index"
             if isinstance(target, dict)
             else "Choose with if/elif or match, or give all items one shape and dtype"
         )

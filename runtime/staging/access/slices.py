@@ -144,9 +144,13 @@ class Slices:
             return target
         if isinstance(target, np.ndarray) or hasattr(target, "__jax_array__"):
             return jnp.asarray(target)
+        remedy = (
+            "Compare the bound with each that there is (if/elif, or match)."
+            if isinstance(target, str | bytes)
+            else "Make it an array (jnp.stack, jnp.asarray)."
+        )
         raise StagingError(
-            f"{user_location()}\n  A {type(target).__name__} cannot be sliced at a traced bound ([{_first_span(key)}]).\n"
-            "  Make it an array (jnp.stack, jnp.asarray)."
+            f"{user_location()}\n  A {type(target).__name__} cannot be sliced at a traced bound ([{_first_span(key)}]).\n  {remedy}"
         )
 
     def _unknown_size(self, part: Span, array: Any) -> StagingError:

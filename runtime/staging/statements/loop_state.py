@@ -17,7 +17,7 @@ from autograph.runtime.heap.journal import Place
 from autograph.runtime.heap.unknown import Unknowns
 from autograph.runtime.layouts.describe import typed, unflatten, untyped, without_known_tags
 from autograph.runtime.layouts.kinds import LEAF, NOTHING, Array, Layout, Maybe, Static, leaves_of
-from autograph.runtime.layouts.mismatches import Mismatch, listed, sides, too_many
+from autograph.runtime.layouts.mismatches import Mismatch, listed, sides, sizes_that_change, too_many
 from autograph.runtime.layouts.statement_variables import Variable, find_variables
 from autograph.runtime.staging.policy.loop_options import NO_OPTIONS, LoopOptions
 from autograph.runtime.staging.statements.growing_lists import GrowingList
@@ -109,7 +109,7 @@ def carry_changes(where: str, mismatches: Sequence[Mismatch], has_invariants: bo
     same = f"Give {them} the same shape and structure before the loop as its iterations leave {'them' if verb == 'change' else 'it'} with."
     message = (
         f"{where}\n  {names} {verb} type in this staged loop.\n{sides(mismatches, 'before the loop', 'after one iteration')}\n"
-        f"  {too_many(mismatches) or same}"
+        f"  {too_many(mismatches) or same + sizes_that_change(mismatches)}"
     )
     if any(each.is_room for each in mismatches):
         message += "\n  A TensorArray has to have room for all that this loop writes: give it a max_size."

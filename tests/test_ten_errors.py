@@ -1,0 +1,179 @@
+"""Ten errors that beginners meet: a program, what its message advises, and the program after that, which does what Python does."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import autograph as ag
+from tests.errors.page import says
+
+TEN = {
+    "shapes that differ by branch": (
+        """
+@ag.function
+def scaled(x):
+    if x.sum() > 1:
+        y = x / x.sum()
+    else:
+        y = 0.0
+    return y
+r = scaled(jnp.array([0.25, 0.25]))
+""",
+        ["'y'", "example.py:4", "jnp.zeros_like"],
+        ("y = 0.0", "y = jnp.zeros_like(x)"),
+    ),
+    "an array that grows in a loop": (
+        """
+@ag.function
+def squares(n):
+    y = jnp.array([])
+    for i in range(n):
+        y = jnp.append(y, 1.0 * i * i)
+    return y
+r = squares(jnp.array(4))
+""",
+        ["'y'", "example.py:5", "append the parts to a list, and join them after the loop (jnp.stack"],
+        ("y = jnp.array([])", "y = []"),
+        ("y = jnp.append(y, 1.0 * i * i)", "y.append(1.0 * i * i)"),
+        ("return y", "return jnp.stack(y)"),
+    ),
+    "None on one path": (
+        """
+@ag.function
+def first_positive(xs):
+    found = None
+    for x in xs:
+        if x > 0:
+            found = x
+            break
+    return found * 2
+r = first_positive(jnp.array([-1.0, -2.0]))
+""",
+        ["None was used where a value is needed", "test `is None` first"],
+        ("return found * 2", "return -1.0 if found is None else found * 2"),
+    ),
+    "an argument that is changed": (
+        """
+@ag.function
+def step(state):
+    state["count"] = state["count"] + 1
+    return state
+r = step({"count": jnp.array(0)})
+""",
+        ["'state'", "example.py:3", "Change a copy, and return it: state = dict(state)."],
+        ("    state[", "    state = dict(state)\n    state["),
+    ),
+    "the value of an array": (
+        """
+@ag.function
+def halved(x):
+    while x.item() > 1:
+        x = x / 2
+    return x
+r = halved(jnp.array(10.0))
+""",
+        ["`item()`", "example.py:3", "Leave the call out"],
+        ("x.item()", "x"),
+    ),
+    "a test of many elements": (
+        """
+@ag.function
+def clipped(x):
+    if x > 1:
+        return jnp.ones_like(x)
+    return x
+r = clipped(jnp.array([0.5, 2.0]))
+""",
+        ["more than one element", "Use a.any() or a.all()"],
+        ("if x > 1:", "if (x > 1).any():"),
+    ),
+    "a global that counts": (
+        """
+count = 0
+@ag.function
+def add(x):
+    global count
+    if x > 0:
+        count = count + 1
+    return x
+add(jnp.array(1.0)), add(jnp.array(-1.0))
+r = count
+""",
+        ["'count'", "example.py:6", "Make it an autograph.Variable and assign to it"],
+        ("count = 0", "count = ag.Variable(0)"),
+        ("    global count\n", ""),
+        ("count = count + 1", "count.assign(count + 1)"),
+        ("r = count", "r = count.value"),
+    ),
+    "a Variable that is created on each call": (
+        """
+@ag.function
+def total(x):
+    v = ag.Variable(0.0)
+    v.assign_add(x)
+    return v.value
+total(jnp.array(1.0))
+r = total(jnp.array(2.0))
+""",
+        ["A Variable", "example.py:3", "Create it outside"],
+        ("    v = ag.Variable(0.0)\n", ""),
+        ("@ag.function\n", "v = ag.Variable(0.0)\n@ag.function\n"),
+    ),
+    "a set of traced values": (
+        """
+@ag.function
+def distinct(xs):
+    seen = set()
+    for x in xs:
+        if x not in seen:
+            seen.add(x)
+    return len(seen)
+r = distinct(jnp.array([3, 1, 3]))
+""",
+        ["example.py:6", "in the place of a set, a list and `in`"],
+        ("seen = set()", "seen = []"),
+        ("seen.add(x)", "seen.append(x)"),
+    ),
+    "a key that one branch sets": (
+        """
+@ag.function
+def summary(x):
+    found = {"mean": x.mean()}
+    if x.max() > 1:
+        found["peak"] = x.max()
+    return found
+r = summary(jnp.array([0.5, 2.0]))
+""",
+        ["'found'", "example.py:4", "Set found['peak'] before this statement"],
+        ('found = {"mean": x.mean()}', 'found = {"mean": x.mean(), "peak": 0.0}'),
+    ),
+}
+
+
+def result_of(program, eagerly):
+    scope = {"ag": ag, "jax": jax, "jnp": jnp}
+    ag.run_functions_eagerly(eagerly)
+    try:
+        exec(compile(program, "example.py", "exec"), scope)
+    finally:
+        ag.run_functions_eagerly(False)
+    return scope["r"]
+
+
+@pytest.mark.parametrize("name", TEN)
+def test_the_message_alone_is_enough(name, monkeypatch, tmp_path):
+    program, wanted, *changes = TEN[name]
+    said = says(program.strip())
+    assert [part for part in wanted if part not in said] == [], said
+    for old, new in changes:
+        assert old in program
+        program = program.replace(old, new)
+    (tmp_path / "example.py").write_text(program)  # where its source is read
+    monkeypatch.chdir(tmp_path)
+    found, expected = result_of(program, False), result_of(program, True)
+    assert jax.tree.structure(found) == jax.tree.structure(expected)
+    for a, b in zip(jax.tree.leaves(found), jax.tree.leaves(expected), strict=True):
+        np.testing.assert_allclose(a, b)
