@@ -14,7 +14,7 @@ import jax
 
 import autograph.backends
 import autograph.runtime
-from autograph._convert import Converter
+from autograph._convert import Classes, Converter
 from autograph._listing import Listing
 from autograph._source import SourceFiles
 from autograph.backends.xla import jax_compat
@@ -46,7 +46,7 @@ from autograph.runtime.staging.calls.calls import is_plain, mark_unconverted
 from autograph.runtime.staging.context import present_context
 from autograph.runtime.staging.operators import Operators
 from autograph.runtime.staging.policy.loop_options import set_loop_options
-from autograph.runtime.staging.policy.user_classes import operator_methods, writes_unseen
+from autograph.runtime.staging.policy.user_classes import classes_around, operator_methods, writes_unseen
 from autograph.runtime.state.variables import accept_variables
 from autograph.runtime.tracing.locations import is_internal
 from autograph.runtime.tracing.recording import use_data, use_staging
@@ -68,16 +68,12 @@ def _make_operators(
     recursive: bool, backend: Any, writes_at_run_time: bool = False, check_bounds: bool = False
 ) -> Operators:
     made = Operators(backend, present_context, recursive, writes_at_run_time, check_bounds)
-    is_never_changed, special_methods = is_plain, operator_methods
-    if check_bounds:
-        is_never_changed, special_methods = _is_plain_unchecked, _with_items
     made.converter = Converter(
         made,
-        is_never_changed,
+        _is_plain_unchecked if check_bounds else is_plain,
         _SOURCES,
         set_loop_options,
-        special_methods,
-        writes_unseen,
+        functools.partial(_classes_around, check_bounds),
         _shows_texts,
         _imports(recursive, writes_at_run_time),
     )
@@ -103,9 +99,11 @@ def _is_plain_unchecked(called: Any) -> bool:
     return is_plain(called) and not takes_positions(called)
 
 
-def _with_items(function: types.FunctionType) -> frozenset[str]:
-    """As `operator_methods`; items are read by the operator at constant indices too."""
-    return operator_methods(function) | {"__getitem__"}
+def _classes_around(check_bounds: bool, function: types.FunctionType) -> Classes:
+    around = classes_around(function)
+    methods = operator_methods(function, around)
+    # Where bounds are checked, items are read by the operator at constant indices too.
+    return Classes(methods | {"__getitem__"} if check_bounds else methods, writes_unseen(around))
 
 
 @functools.cache

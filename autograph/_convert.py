@@ -24,7 +24,7 @@ from typing import TypeVar
 import gast
 
 from autograph._analysis.python_only import python_only
-from autograph._analysis.scopes import bound_anywhere, names_in
+from autograph._analysis.scopes import bound_anywhere, names_in, walk
 from autograph._elifs import flatten_elifs
 from autograph._listing import Listing, lines_with_origins
 from autograph._load import compile_function, rebuild_function
@@ -64,6 +64,20 @@ class Output:
     writes_unseen: bool
 
 
+@dataclass(frozen=True)
+class Classes:
+    """What is known of the users' classes around a function.
+
+    Attributes:
+      special_methods: the names of their methods that the function's operators and attributes may lead to, and that should be
+        called converted.
+      writes_unseen: whether methods of theirs write to something, and are called by nothing in the program.
+    """
+
+    special_methods: frozenset[str] = frozenset()
+    writes_unseen: bool = False
+
+
 class Converter:
     """Rewrites functions for one set of operators.
 
@@ -71,10 +85,8 @@ class Converter:
       operators: what the name ``ag__`` means in rewritten code.
       is_plain: tells of an object whether calling it needs no help from the operators, whatever its arguments.
       loop_directive: the function whose call, first in a loop's body, gives the loop its options.
-      writes_unseen: whether methods around a function write to something, and are called by nothing in the program.
+      classes_around: tells of the users' classes around a function what its conversion has to know.
       is_logging: whether an attribute of a module or object is a function that logs or warns.
-      special_methods: the names of methods around a function that its operators and attributes may lead to, and that
-        should be called converted.
       imports: the lines with which the text of rewritten code begins. They bind ``ag__``.
     """
 
@@ -84,8 +96,7 @@ class Converter:
         is_plain: Callable[[object], bool],
         sources: SourceFiles,
         loop_directive: object = None,
-        special_methods: Callable[[types.FunctionType], frozenset[str]] = lambda function: frozenset(),
-        writes_unseen: Callable[[types.FunctionType], bool] = lambda function: False,
+        classes_around: Callable[[types.FunctionType], Classes] = lambda function: Classes(),
         is_logging: Callable[[object, str], bool] = lambda owner, name: False,
         imports: str = "from autograph import operators as ag__",
     ) -> None:
@@ -93,8 +104,7 @@ class Converter:
         self._cell = types.CellType(operators)
         self._is_plain = is_plain
         self._loop_directive = loop_directive
-        self._special_methods = special_methods
-        self._writes_unseen = writes_unseen
+        self._classes_around = classes_around
         self._is_logging = is_logging
         self._sources = sources
         self._codes: dict[tuple[int, bool], tuple[weakref.ref[types.CodeType], ConvertedCode]] = {}
@@ -246,8 +256,8 @@ class Converter:
 
     def _rewritten(
         self, function: types.FunctionType, source: FunctionSource, stops: bool = False
-    ) -> tuple[FunctionNode, str | None]:
-        """The tree of the rewritten function, and what in it shows whether a number is Python's or traced."""
+    ) -> tuple[FunctionNode, Output]:
+        """The tree of the rewritten function, and what is known of its code."""
         # gast's translation copies, so the file's own tree stays as it was parsed.
         flat, made = flatten_elifs(source.node)
         node = gast.ast_to_gast(flat)
@@ -258,15 +268,15 @@ class Converter:
         is_plain_call = functools.partial(self._is_plain_call, own_names, function)
         imports = _imports_anywhere(node)
         is_directive = functools.partial(self._is_loop_directive, own_names, imports, function)
-        seen = python_only([node])
+        classes = self._classes_around(function)
+        output = Output(python_only([node]), classes.writes_unseen)
         is_logging = functools.partial(self._logs, own_names, imports, function)
-        special = self._special_methods(function)
-        own = own_names.__contains__
+        own, special = own_names.__contains__, classes.special_methods
         node = _rewrite(node, source, is_plain_call, own, is_directive, is_logging, special, made, stops)
-        return gast.gast_to_ast(node), seen
+        return gast.gast_to_ast(node), output
 
     def _converted(self, function: types.FunctionType, source: FunctionSource, stops: bool) -> ConvertedCode:
-        tree, seen = self._rewritten(function, source, stops)
+        tree, output = self._rewritten(function, source, stops)
         text = ast.unparse(tree)
         if f"{_OPERATORS}." in text:
             text = f"{self._imports}\n\n{text}"
@@ -277,7 +287,7 @@ class Converter:
             class_name=source.class_name,
             compiler_flags=source.compiler_flags,
         )
-        return ConvertedCode(code, text, Output(seen, self._writes_unseen(function)))
+        return ConvertedCode(code, text, output)
 
     def _is_plain_call(self, own_names: frozenset[str], function: types.FunctionType, node: gast.AST) -> bool:
         """Whether the called expression is a module's function (or a builtin) that needs no help, as things stand."""
@@ -345,7 +355,7 @@ def _rewrite(
     context = Context(
         _OPERATORS, names, is_plain_call, is_own_name, is_loop_directive, is_logging, source.class_name, special, stops
     )
-    kinds = {type(part) for part in gast.walk(node)}
+    kinds = {type(part) for part in walk(node)}
     for make_pass in PASSES:
         if make_pass.applies_to is None or kinds & make_pass.applies_to:
             node = make_pass(context)(node)
@@ -356,7 +366,7 @@ def _rewrite(
 def _imports_anywhere(node: gast.AST) -> dict[str, object]:
     """What ``import`` statements inside the definition bind, as far as it is loaded already."""
     found: dict[str, object] = {}
-    for part in gast.walk(node):
+    for part in walk(node):
         if isinstance(part, gast.Import):
             for alias in part.names:
                 name = alias.name if alias.asname else alias.name.partition(".")[0]

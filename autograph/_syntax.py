@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gast
 
+from autograph._analysis.scopes import walk
 from autograph.runtime.errors import ConversionError, describe_location
 
 _STATEMENTS = """
@@ -23,7 +24,7 @@ def check_syntax(node: gast.AST, filename: str) -> None:
     Raises:
       ConversionError: names the file, the line and the construct.
     """
-    for part in gast.walk(node):
+    for part in walk(node):
         if isinstance(part, gast.stmt | gast.expr) and type(part) not in _SUPPORTED:
             place = describe_location(filename, part.lineno)
             raise ConversionError(

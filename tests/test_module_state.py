@@ -52,6 +52,7 @@ PROCESS = {
     "autograph.runtime.summary.event_files:_NUMBERS": "in the names of files: two of a process differ",
     # What is known of objects that others made, for as long as they live.
     "autograph.runtime.state.variables:_ORDER": "which Variable is older",
+    "autograph.runtime.code.defined_classes:CLASSES": "which classes have been defined, by module",
     "autograph.runtime.layouts.objects:_KINDS": "what is known of users' classes",
     "autograph.runtime.state.linked_state:_LINKED": "what stands for variables of libraries that functions have met",
     # What is to go into contexts and arguments: no line is added here.

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 
 import gast
 
+from autograph._analysis.scopes import walk
+
 _BUILTINS = frozenset(
     {
         "str",
@@ -112,7 +114,7 @@ def _reason(node: gast.AST) -> str | None:
     if isinstance(called, gast.Attribute) and called.attr in _TEXT_METHODS:
         return f"str.{called.attr}"
     if isinstance(called, gast.Name) and called.id in ("isinstance", "issubclass") and len(node.args) == 2:
-        named = {getattr(part, "id", getattr(part, "attr", None)) for part in gast.walk(node.args[1])}
+        named = {getattr(part, "id", getattr(part, "attr", None)) for part in walk(node.args[1])}
         return called.id if named & _NUMBER_TYPES else None
     if isinstance(called, gast.Name) and called.id in ("hasattr", "getattr") and len(node.args) > 1:
         return None if _is_text(node.args[1]) else called.id

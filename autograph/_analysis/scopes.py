@@ -96,6 +96,18 @@ def parameter_names(arguments: gast.arguments) -> list[str]:
     return [argument.id for argument in every if argument is not None]
 
 
+def walk(node: gast.AST) -> list[gast.AST]:
+    """The node and all in it, level by level, but for operators and contexts."""
+    found = [node]
+    for part in found:
+        kind = type(part)
+        if kind is gast.Name:  # half of all nodes; only a parameter is annotated
+            found += [] if part.annotation is None else [part.annotation]
+        elif kind not in _LEAVES:
+            found += _children(part, kind)
+    return found
+
+
 def walk_scope(nodes: Iterable[gast.AST]) -> Iterator[gast.AST]:
     """Yield the nodes that run in this scope, nested scopes' own nodes themselves but not their bodies.
 
@@ -122,6 +134,10 @@ def _children_in_scope(node: gast.AST) -> list[gast.AST]:
         return [*node.bases, *(keyword.value for keyword in node.keywords), *node.decorator_list]
     if kind in COMPREHENSIONS:
         return [node.generators[0].iter]
+    return _children(node, kind)
+
+
+def _children(node: gast.AST, kind: type) -> list[gast.AST]:
     children = []
     for field in _FIELDS[kind]:
         value = getattr(node, field, None)
@@ -202,7 +218,7 @@ def free_names(node: gast.AST) -> set[str]:
 def names_in(node: gast.AST) -> frozenset[str]:
     """Every identifier that the definition binds, reads or declares, at any depth."""
     names: set[str] = set()
-    for part in gast.walk(node):
+    for part in walk(node):
         if isinstance(part, gast.Name):
             names.add(part.id)
         elif isinstance(part, gast.FunctionDef | gast.AsyncFunctionDef | gast.ClassDef):
@@ -219,7 +235,7 @@ def bound_anywhere(node: gast.AST) -> frozenset[str]:
     meant.
     """
     names: set[str] = set()
-    for part in gast.walk(node):
+    for part in walk(node):
         if isinstance(part, gast.Name) and not isinstance(part.ctx, gast.Load):
             names.add(part.id)
         elif isinstance(part, gast.FunctionDef | gast.AsyncFunctionDef | gast.ClassDef | gast.Lambda):

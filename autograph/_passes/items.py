@@ -7,7 +7,15 @@ from types import MappingProxyType
 
 import gast
 
-from autograph._analysis.scopes import COMPREHENSIONS, FUNCTIONS, definitions_in, parameter_names, scope_of, walk_scope
+from autograph._analysis.scopes import (
+    COMPREHENSIONS,
+    FUNCTIONS,
+    definitions_in,
+    parameter_names,
+    scope_of,
+    walk,
+    walk_scope,
+)
 from autograph._passes.nodes import Context, assign, constant, copied, load, placed, store, thunk
 
 _OPERATORS = MappingProxyType(
@@ -64,7 +72,7 @@ class LowerAssignments:
     def __call__(self, node: gast.AST) -> gast.AST:
         if not isinstance(node, gast.Lambda):
             scope = scope_of(node)
-            shared = {name for part in gast.walk(node) if isinstance(part, gast.Nonlocal) for name in part.names}
+            shared = {name for part in walk(node) if isinstance(part, gast.Nonlocal) for name in part.names}
             outer = scope.nonlocal_names | scope.global_names
             rewriter = _Rewriter(self.context, scope.bound | outer, _bound_with_values(node), scope.bound - shared)
             node.body = rewriter.block(node.body) or [placed(gast.Pass(), node)]
@@ -221,12 +229,12 @@ class _Rewriter:
         if _has_call(target):  # which may change what the value reads
             is_steady = isinstance(value, gast.Name) and value.id in self.steady_names
             return not is_steady and not isinstance(value, gast.Constant)
-        names = {part.id for part in gast.walk(target) if isinstance(part, gast.Name)}
+        names = {part.id for part in walk(target) if isinstance(part, gast.Name)}
         return not isinstance(value, gast.Name | gast.Constant) and not all(map(self.context.is_own_name, names))
 
     def _is_steady(self, target: gast.AST) -> bool:
         """Whether the target is the same place before and after any call."""
-        parts = (part for part in gast.walk(target) if part is not target)
+        parts = (part for part in walk(target) if part is not target)
         return all(
             part.id in self.steady_names if isinstance(part, gast.Name) else isinstance(part, _STEADY) for part in parts
         )
@@ -271,7 +279,7 @@ class _Rewriter:
 
     def _may_write(self, node: gast.AST) -> bool:
         """Whether evaluating this may run code of the user's, and so write to anything."""
-        for part in gast.walk(node):
+        for part in walk(node):
             if isinstance(part, gast.Call) and not self.context.is_plain_call(part.func):
                 return True
             if isinstance(part, gast.NamedExpr | gast.Await | gast.Yield | gast.YieldFrom):
@@ -318,12 +326,12 @@ def _after_declarations(function: gast.AST) -> int:
 
 
 def _only_names(target: gast.AST) -> bool:
-    return not any(isinstance(part, gast.Subscript | gast.Attribute) for part in gast.walk(target))
+    return not any(isinstance(part, gast.Subscript | gast.Attribute) for part in walk(target))
 
 
 def _has_call(node: gast.AST) -> bool:
     kinds = (gast.Call, gast.NamedExpr, gast.Await, gast.Yield, gast.YieldFrom, *COMPREHENSIONS, *FUNCTIONS)
-    return any(isinstance(part, kinds) for part in gast.walk(node))
+    return any(isinstance(part, kinds) for part in walk(node))
 
 
 def _has_slice(node: gast.AST) -> bool:

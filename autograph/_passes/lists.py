@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import gast
 
-from autograph._analysis.scopes import COMPREHENSIONS
+from autograph._analysis.scopes import COMPREHENSIONS, walk
 from autograph._passes.nodes import Context, placed
 
 GROWING_METHODS = frozenset({"append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse"})
@@ -156,7 +156,7 @@ class LowerLists(gast.NodeTransformer):
 def _grown(node: gast.AST, name_of: Callable[[gast.AST], str | None]) -> set[str]:
     """The names, as ``name_of`` has them, of what growing methods are called of."""
     names: set[str | None] = set()
-    for part in gast.walk(node):
+    for part in walk(node):
         if isinstance(part, gast.Attribute) and part.attr in _METHODS:
             names.update(name_of(chosen) for chosen in _chosen(part.value))
         elif isinstance(part, gast.AugAssign) and isinstance(part.op, gast.Add):
@@ -172,7 +172,7 @@ def _with_sources(names: set[str], node: gast.AST) -> set[str]:
     """The names, and those of what is bound to them: ``a`` and ``b`` for ``names = a if c else b``."""
     bindings = [
         (name, source)
-        for part in gast.walk(node)
+        for part in walk(node)
         for target, value in _assigned(part)
         for name, inner in _bound(target, value)
         for chosen in _chosen(inner)
@@ -208,7 +208,7 @@ def _written(node: gast.AST) -> set[str]:
     """The names and attributes that are written at computed indices."""
     return {
         name
-        for part in gast.walk(node)
+        for part in walk(node)
         if isinstance(part, gast.Subscript)
         and isinstance(part.ctx, gast.Store)
         and not isinstance(part.slice, gast.Constant | gast.Slice)

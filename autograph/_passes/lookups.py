@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gast
 
+from autograph._analysis.scopes import walk
 from autograph._passes.lists import GROWING_METHODS
 from autograph._passes.nodes import Context, placed
 
@@ -33,7 +34,7 @@ class LowerLookups(gast.NodeTransformer):
         self.written: set[str] = set()
 
     def __call__(self, node: gast.AST) -> gast.AST:
-        for part in gast.walk(node):
+        for part in walk(node):
             if isinstance(part, gast.Attribute) and part.attr in GROWING_METHODS and isinstance(part.value, gast.Name):
                 if not self.context.is_own_name(part.value.id):
                     self.written.add(part.value.id)

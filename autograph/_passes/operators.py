@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 import gast
 
+from autograph._analysis.scopes import walk
 from autograph._passes.nodes import Context, constant, load, placed, store
 
 _BINARY: Mapping[type, tuple[str, str]] = MappingProxyType(
@@ -94,7 +95,7 @@ class LowerOperators(gast.NodeTransformer):
         self.truths: set[str] = set()
 
     def __call__(self, node: gast.AST) -> gast.AST:
-        parts = list(gast.walk(node))
+        parts = list(walk(node))
         augmented = [part for part in parts if isinstance(part, gast.AugAssign) and _may_extend(part)]
         names = {part.target.id for part in augmented}
         self.shared = names - _numbers(parts, names, self.context.is_plain_call) if names else set()

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 import gast
 
-from autograph._analysis.scopes import scope_of, walk_scope
+from autograph._analysis.scopes import scope_of, walk, walk_scope
 from autograph._passes.evaluation import Steps
 from autograph._passes.nodes import Context, assign, copied, load, placed, store
 
@@ -70,7 +70,7 @@ class StopAtRaises:
         self._fixed: frozenset[str] = frozenset()  # names that no call binds, of the function that is being rewritten
 
     def __call__(self, node: gast.AST) -> gast.AST:
-        has_try = any(isinstance(part, gast.Try) for part in gast.walk(node))
+        has_try = any(isinstance(part, gast.Try) for part in walk(node))
         if not isinstance(node, gast.Lambda) and (has_try or self.context.managed or self.context.stops):
             self._fixed = _fixed_names(node)
             node.body = self._block(node.body, self.context.stops)
@@ -189,4 +189,4 @@ def _is_simple(statement: gast.AST) -> bool:
         return True
     if not isinstance(statement, gast.Return):
         return False
-    return all(isinstance(part, _SIMPLE) for part in gast.walk(statement) if part is not statement)
+    return all(isinstance(part, _SIMPLE) for part in walk(statement) if part is not statement)

@@ -17,6 +17,7 @@ class Trace(Protocol):
     identities: Identities
     marks: Marks
     facts: Any
+    call_graph: Any
 
 
 class InTrace:
@@ -30,6 +31,7 @@ class InTrace:
       identities: which containers may alias.
       marks: which values are placeholders.
       facts: what traced tests say about what is None.
+      call_graph: which functions may call themselves.
     """
 
     def __init__(self, trace: Callable[[], Trace]) -> None:
@@ -50,3 +52,7 @@ class InTrace:
     @property
     def facts(self) -> Any:
         return self.trace().facts
+
+    @property
+    def call_graph(self) -> Any:
+        return self.trace().call_graph

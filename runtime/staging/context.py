@@ -6,6 +6,7 @@ from autograph.runtime.heap.identities import Identities
 from autograph.runtime.heap.journal import Journal
 from autograph.runtime.layouts.statement_variables import Marks
 from autograph.runtime.staging.calls.calls_under_way import CallsUnderWay
+from autograph.runtime.staging.policy.recursive_code import CallGraph
 from autograph.runtime.staging.statements.nones import TestFacts
 from autograph.runtime.tracing.recording import LOCAL
 
@@ -24,6 +25,7 @@ class Context:
       marks: which values are placeholders.
       facts: what traced tests say about what is None.
       calls: the functions that are being traced and may call themselves.
+      call_graph: which may.
     """
 
     def __init__(self) -> None:
@@ -32,6 +34,7 @@ class Context:
         self.marks = Marks()
         self.facts = TestFacts()
         self.calls = CallsUnderWay()
+        self.call_graph = CallGraph()
 
 
 def present_context() -> Context:

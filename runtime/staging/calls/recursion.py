@@ -47,7 +47,7 @@ from autograph.runtime.staging.calls.calls_under_way import (
 from autograph.runtime.staging.calls.function_traces import Checks, FunctionTraces
 from autograph.runtime.staging.calls.recursive_state import CarriedState
 from autograph.runtime.staging.policy.recursion_limit import limit_of
-from autograph.runtime.staging.policy.recursive_code import function_in, is_internal_class, may_call_itself, place_of
+from autograph.runtime.staging.policy.recursive_code import function_in, is_internal_class, place_of
 from autograph.runtime.tracing.locations import is_internal, user_location
 from autograph.runtime.tracing.recording import LOCAL
 from autograph.runtime.tracing.statements import Remark, take_down
@@ -91,7 +91,7 @@ class Recursion(InTraceOfCalls):
             return found
         found = self._active_function(called) or found
         function, bound = self._function(found)
-        if function is None or not may_call_itself(function, bound[0] if bound else None):
+        if function is None or not self.call_graph.may_call_itself(function, bound[0] if bound else None):
             return found
 
         @functools.wraps(found, updated=())  # libraries ask for its signature

@@ -2,47 +2,117 @@
 
 from __future__ import annotations
 
+import contextlib
 import dis
 import functools
+import graphlib
 import types
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from autograph.runtime.code.code_names import codes_in
 from autograph.runtime.code.library_table import is_library
 from autograph.runtime.tracing.locations import is_internal
 
-_LOOKED_AT = 200  # functions
+Place = tuple[str, int, str]
+_LOOKED_AT = 1000  # functions
 
 
-def may_call_itself(function: types.FunctionType, owner: Any) -> bool:
-    """Whether the names in a function, and in the functions of the user's that these lead to, lead back to it."""
-    wanted = function.__name__
-    seen: set[types.CodeType] = set()
-    pending: list[Any] = [function]
-    while pending and len(seen) < _LOOKED_AT:
-        each = pending.pop()
-        if each.__code__ in seen:
-            continue
-        seen.add(each.__code__)
-        if wanted == "__call__" and _calls_first_argument(each.__code__):
+class CallGraph:
+    """Which functions may call themselves in one trace.
+
+    What a search finds of the functions that it meets is kept, so that all the functions of a program together take one.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[Place, type], tuple[types.FunctionType, set[types.FunctionType]]] = {}
+
+    def clear(self) -> None:
+        """Keep nothing: the trace has ended."""
+        self._known.clear()
+
+    def may_call_itself(self, function: types.FunctionType, owner: Any) -> bool:
+        """Whether the names in a function, and in the functions of the user's that these lead to, lead back to it."""
+        known = self._known.get((place_of(function), type(owner)))
+        if known is not None:
+            met, functions = known
+            if _closes_over_same(function, met) and _functions(_called(met, owner)) == functions:
+                return False
+        found = _search(function, owner)
+        if found is None:
             return True
-        variables, attributes = _names(each.__code__)
-        values = [(name, _variable(each, name)) for name in variables]
-        values += [(name, getattr(type(owner), name, None)) for name in attributes]
-        for name, value in values:
-            found = function_in(value)
+        self._known |= {(place_of(met), type(owner)): (met, functions) for met, functions in found}
+        return False
+
+
+def _search(
+    function: types.FunctionType, owner: Any
+) -> list[tuple[types.FunctionType, set[types.FunctionType]]] | None:
+    """The functions met that do not call themselves, with those that their names lead to; None if this one may."""
+    wanted, sought = function.__name__, place_of(function)
+    met: dict[Place, tuple[types.FunctionType, set[types.FunctionType]]] = {}
+    named: defaultdict[str, set[Place | None]] = defaultdict(set)
+    pending = [function]
+    while pending and len(met) < _LOOKED_AT:
+        each = pending.pop()
+        if place_of(each) in met:
+            continue
+        if wanted == "__call__" and _calls_first_argument(each.__code__):
+            return None
+        called = _called(each, owner)
+        for name, found in called:
             # A decorator may have put another function in its place, of its name.
             if name == wanted and (found is None or found.__qualname__ == function.__qualname__):
-                return True
-            if found is not None and place_of(found) == place_of(function):
-                return True
-            if found is not None and not is_library(found):
-                pending.append(found)
-    return False
+                return None
+            if found is not None and place_of(found) == sought:
+                return None
+            named[name].add(None if found is None else place_of(found))
+        functions = _functions(called)
+        met[place_of(each)] = each, functions
+        pending += functions
+    if pending:
+        return []
+    edges = {place: set(map(place_of, functions)) for place, (_, functions) in met.items()}
+    apart = _without_cycle(edges) | _without_cycle(_reversed(edges))
+    # A name that leads elsewhere as well may stand for the function under a decorator.
+    return [met[place] for place in apart if place[2] != "__call__" and named[place[2]] <= {place}]
 
 
-def place_of(function: types.FunctionType) -> tuple[str, int, str]:
+def _without_cycle(edges: Mapping[Place, set[Place]]) -> set[Place]:
+    """The nodes from which no cycle can be reached."""
+    sorter = graphlib.TopologicalSorter(edges)
+    with contextlib.suppress(graphlib.CycleError):  # all that is before the cycles can be had nevertheless
+        sorter.prepare()
+    found: set[Place] = set()
+    while sorter.is_active():
+        ready = sorter.get_ready()
+        found.update(ready)
+        sorter.done(*ready)
+    return found
+
+
+def _reversed(edges: Mapping[Place, set[Place]]) -> dict[Place, set[Place]]:
+    found: dict[Place, set[Place]] = {place: set() for place in edges}
+    for place, others in edges.items():
+        for other in others:
+            found[other].add(place)
+    return found
+
+
+def _called(function: types.FunctionType, owner: Any) -> list[tuple[str, types.FunctionType | None]]:
+    """The names that a function looks up, each with the function of the user's that it leads to, if it does."""
+    variables, attributes = _names(function.__code__)
+    values = [(name, _variable(function, name)) for name in variables]
+    values += [(name, getattr(type(owner), name, None)) for name in attributes]
+    return [(name, function_in(value)) for name, value in values]
+
+
+def _functions(called: Iterable[tuple[str, types.FunctionType | None]]) -> set[types.FunctionType]:
+    return {found for _, found in called if found is not None and not is_library(found)}
+
+
+def place_of(function: types.FunctionType) -> Place:
     """What a function and its converted form have in common."""
     code = function.__code__
     return code.co_filename, code.co_firstlineno, code.co_name
@@ -66,7 +136,8 @@ def _names(code: types.CodeType) -> tuple[frozenset[str], frozenset[str]]:
                 if instruction.opname.startswith(("LOAD_GLOBAL", "LOAD_NAME")):
                     variables.add(instruction.argval)
             elif before is not None and before.opname.startswith("LOAD") and not before.opname.startswith(_ATTRIBUTE):
-                if not before.opname.startswith("LOAD_FAST") or _last(before.argval) in owner:
+                of = _last(before.argval)
+                if of in owner or not (before.opname.startswith("LOAD_FAST") or of == _OPERATORS):
                     attributes.add(instruction.argval)
             before = instruction
     return frozenset(variables), frozenset(attributes)
@@ -87,11 +158,18 @@ def _calls_first_argument(code: types.CodeType) -> bool:
 
 
 _ATTRIBUTE = ("LOAD_ATTR", "LOAD_METHOD")
+_OPERATORS = "ag__"  # what converted code calls the operators by
 
 
 def _last(name: Any) -> Any:
     """What an instruction loads last: one that loads two variables names both."""
     return name[-1] if isinstance(name, tuple) and name else name
+
+
+def _closes_over_same(one: types.FunctionType, other: types.FunctionType) -> bool:
+    """Whether a function and its converted form have the variables around them in common."""
+    cells = dict(cells_of(one))
+    return all(cells.get(name) is cell for name, cell in cells_of(other))
 
 
 def _variable(function: types.FunctionType, name: str) -> Any:

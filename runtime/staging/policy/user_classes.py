@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from autograph.runtime.code.code_names import codes_in
+from autograph.runtime.code.defined_classes import CLASSES
 from autograph.runtime.code.library_table import is_library
 from autograph.runtime.heap.reach import augments
 from autograph.runtime.layouts.statement_variables import contents_of_cells
@@ -84,14 +85,31 @@ _CALLED = frozenset(
 )
 
 
-def operator_methods(function: types.FunctionType) -> frozenset[str]:
+def classes_around(function: types.FunctionType) -> list[type]:
+    """The classes of a function's module and of those that it uses, those inside functions included, as far as they derive
+    from `object` or from a class that is found."""
+    modules = _modules(function)
+    pending = CLASSES.of(modules)
+    for name in modules:
+        members = list(vars(sys.modules.get(name, types)).values()) if name in sys.modules else []
+        pending += [kind for kind in members if isinstance(kind, type) and kind.__module__ in modules]
+    found: dict[int, type] = {}
+    while pending:
+        kind = pending.pop()
+        if id(kind) not in found:
+            found[id(kind)] = kind
+            pending += type.__subclasses__(kind)
+    return list(found.values())
+
+
+def operator_methods(function: types.FunctionType, classes: Iterable[type]) -> frozenset[str]:
     """Names of the special methods and properties of the users' classes around ``function`` that conversion changes.
 
     Those with control flow, those that write to something, and those that call what may do either.
     """
     if function.__globals__.get("__name__") in sys.stdlib_module_names:
         return SPECIAL  # it meets objects of any class
-    members = dict(_members(_classes(_modules(function))))
+    members = dict(_members(classes))
     needed = {key for key, method in members.items() if _is_cached(key) or _is_changed(method.__code__)}
     applied = {key: _applied(method.__code__) for key, method in members.items() if key not in needed} if needed else {}
     found = {name for _, name in needed}
@@ -101,10 +119,10 @@ def operator_methods(function: types.FunctionType) -> frozenset[str]:
     return frozenset(found)
 
 
-def writes_unseen(function: types.FunctionType) -> bool:
-    """Whether a class around ``function`` has a special method that writes to something, and that Python calls by itself:
-    to show an object, to hash or compare it in a container, to find an attribute."""
-    for kind in _classes(_modules(function)):
+def writes_unseen(classes: Iterable[type]) -> bool:
+    """Whether a class has a special method that writes to something, and that Python calls by itself: to show an object, to
+    hash or compare it in a container, to find an attribute."""
+    for kind in classes:
         for name, method in vars(kind).items():
             is_special = name.startswith("__") and name.endswith("__") and name not in _CALLED
             if is_special and type(method) is types.FunctionType and not is_library(method):
@@ -154,30 +172,16 @@ def _modules(function: types.FunctionType) -> frozenset[str]:
     """The names of the function's module, and of those that its globals and its closure come from."""
     found = {function.__globals__.get("__name__")}
     for value in (*function.__globals__.values(), *contents_of_cells(function.__closure__)):
-        if isinstance(value, types.ModuleType):
+        kind = type(value)
+        if kind is types.FunctionType:
+            found.add(value.__module__)
+        elif isinstance(value, types.ModuleType):
             found.add(value.__name__)
         else:
-            kind = value if isinstance(value, type | types.FunctionType) else type(value)
-            found.add(kind.__module__)
+            found.add(value.__module__ if isinstance(value, type) else kind.__module__)
     return frozenset(
         name for name in found if isinstance(name, str) and not is_library(types.SimpleNamespace(__module__=name))
     )
-
-
-def _classes(modules: frozenset[str]) -> Iterator[type]:
-    """The classes defined in these modules, those inside functions included, as far as they derive from `object` or from
-    a class that is found."""
-    pending = [kind for kind in type.__subclasses__(object) if kind.__module__ in modules]
-    for name in modules:
-        members = list(vars(sys.modules.get(name, types)).values()) if name in sys.modules else []
-        pending += [kind for kind in members if isinstance(kind, type) and kind.__module__ in modules]
-    seen = set()
-    while pending:
-        kind = pending.pop()
-        if id(kind) not in seen:
-            seen.add(id(kind))
-            pending += type.__subclasses__(kind)
-            yield kind
 
 
 def _members(classes: Iterable[type]) -> Iterator[tuple[tuple[type, str], types.FunctionType]]:

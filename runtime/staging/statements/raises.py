@@ -497,6 +497,7 @@ def in_scope(call: Callable[[], Any], operators: Raising, function: Any) -> Any:
             operators.journal.pending.clear()
             operators.journal.cached.clear()
             operators.identities.clear()
+            operators.call_graph.clear()
             operators.journal.unknowns.undo()
             operators.journal.unknowns.made.clear()
             operators.journal.selected.clear()
