@@ -153,6 +153,12 @@ class Backend(Recursions, Protocol):
     ) -> Traced:
         """Run ``block`` once on stand-ins of these types. Leaves that are ``unchanged``, to which it may add, stay the same."""
 
+    def is_small(self, array: Any) -> bool:
+        """Whether an operation on this array costs less than choosing whether to run it."""
+
+    def untraced(self, leaves: Sequence[Any]) -> Traced:
+        """A block that computes nothing, and has these leaves."""
+
     def with_results(
         self, traced: Traced, more: Sequence[tuple[Output, Callable[[Any], Any]]]
     ) -> tuple[Traced, list[Output]]:

@@ -47,6 +47,12 @@ class PythonBackend:
     ) -> Traced:
         return _unreachable()
 
+    def is_small(self, array: Any) -> bool:
+        return _unreachable()
+
+    def untraced(self, leaves: Sequence[Any]) -> Traced:
+        return _unreachable()
+
     def with_results(
         self, traced: Traced, more: Sequence[tuple[Output, Callable[[Any], Any]]]
     ) -> tuple[Traced, list[Output]]:

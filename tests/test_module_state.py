@@ -79,6 +79,7 @@ CACHES = {
     "autograph.backends.xla.jax_compat:_ref_classes",
     "autograph.backends.xla.jax_compat:running_trace",
     "autograph.backends.xla.optimize.strength:_text",
+    "autograph.backends.xla.statements:_known_literal",
     "autograph.runtime.code.code_names:names_in",
     "autograph.runtime.code.code_names:names_of",
     "autograph.runtime.code.pure_python:_namespace",

@@ -60,7 +60,7 @@ def cond(
 
     ``stays``: whether it must not become a select.
     """
-    closed = close_all([(lambda: on_false(), ()), (lambda: on_true(), ())])
+    closed = close_all([(on_false, ()), (on_true, ())])
     if closed is None:
         return list(jax.lax.cond(predicate, varying_everywhere(on_true), varying_everywhere(on_false)))
     (false_branch, true_branch), operands = closed

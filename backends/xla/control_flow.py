@@ -29,9 +29,11 @@ from autograph.backends.xla import (
 from autograph.backends.xla.jax_compat import Kind, replay
 from autograph.backends.xla.leaf_types import as_struct, cast
 from autograph.backends.xla.optimize.passes import emitted, optimized_block, optimized_loop
+from autograph.backends.xla.optimize.selects import size_of
 from autograph.backends.xla.optimize.unused import used_by
+from autograph.backends.xla.platforms import EVERYWHERE
 from autograph.backends.xla.scans import scan
-from autograph.backends.xla.statements import Conditional, Loop, values_of
+from autograph.backends.xla.statements import Conditional, Given, Loop, Replayed, Tested, values_of
 from autograph.backends.xla.tracing import trace
 from autograph.backends.xla.while_ad.reverse import while_loop
 
@@ -103,6 +105,12 @@ class XlaBackend:
         run.__wrapped__ = block  # type: ignore[attr-defined] # JAX's errors name the code that is traced
         program = jax_compat.unaware(jax_compat.recorded(run, list(map(as_struct, operand_types))))
         return Traced(optimized_block(program), tuple(leaves))
+
+    def is_small(self, array: Any) -> bool:
+        return size_of(array.shape) <= EVERYWHERE.elements
+
+    def untraced(self, leaves: Sequence[Any]) -> Traced:
+        return Traced(jax_compat.program_of((), (), (), {}), tuple(leaves))
 
     def with_results(
         self, traced: Traced, more: Sequence[tuple[Output, Callable[[Any], Any]]]
@@ -223,7 +231,7 @@ class _Emission:
         spec = self._spec
         start = [cast(*spec.carry[k]) for k in self._loop.order]
         if spec.length is None:
-            last = while_loop(self._goes_on, lambda carry: self._step(carry, 0, ()), start, slots=spec.checkpoints)
+            last = while_loop(self._test(), self._iteration(), start, slots=spec.checkpoints)
         elif self._loop.is_mapped:
             return self._map(start)
         elif self._loop.is_scan:
@@ -250,10 +258,20 @@ class _Emission:
             index = jax.lax.convert_element_type(index, wanted)
         return replay(spec.body.program, *self._whole(carry)[: spec.inputs], index, *slices)
 
-    def _goes_on(self, carry: Sequence[Any]) -> Any:
+    def _operands(self) -> list[Any]:
+        """What iterations and the test take, of what is carried and of what does not change."""
+        return self._whole(list(map(Given, range(len(self._loop.order)))))[: self._spec.inputs]
+
+    def _iteration(self) -> Replayed:
+        """The body of a loop that does not count, as a function of what is carried."""
+        results = [self._spec.results[k] for k in self._loop.order]
+        return Replayed(self._spec.body.program, [*self._operands(), 0], results, self._types)
+
+    def _test(self) -> Tested:
+        """The test, as a function of what is carried."""
         test = self._spec.test
         assert test is not None
-        return values_of(test.leaves, replay(test.program, *self._whole(carry)[: self._spec.inputs]), [_BOOL])[0]
+        return Tested(test.program, self._operands(), test.leaves, [_BOOL])
 
     def _scan(self, start: list[Any]) -> list[Any]:
         spec = self._spec
@@ -305,10 +323,12 @@ class _Emission:
         first, stride = (jnp.zeros((), bound.dtype), 1) if counter is None else counter
         end = None if counter is None else first + jnp.maximum(jnp.asarray(bound, jnp.int32), 0) * stride
 
+        goes_on = None if spec.test is None else self._test()
+
         def test(carry: Sequence[Any]) -> Any:
             index, *values = carry
             within = index < bound if end is None else index != end
-            return within if spec.test is None else within & self._goes_on(values)
+            return within if goes_on is None else within & goes_on(values)
 
         def body(carry: Sequence[Any]) -> list[Any]:
             index, *values = carry

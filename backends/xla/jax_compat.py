@@ -84,6 +84,11 @@ def is_dropped(variable: Any) -> bool:
     return isinstance(variable, DropVar)
 
 
+def variable(aval: Any) -> Any:
+    """A variable of this type that is in no program yet."""
+    return Var(aval)
+
+
 def literal(value: Any, aval: Any) -> Any:
     """A constant in the text of a program."""
     return Literal(value, aval)
@@ -1023,7 +1028,9 @@ def unchecked() -> AbstractContextManager[Any]:
 
 
 def varying_axes(values: Iterable[Any]) -> frozenset[Any]:
-    """The axes along which any of the values, or types, varies."""
+    """The axes along which any of the values, or types, varies: of those that `jax.shard_map` has made manual."""
+    if not jax.sharding.get_abstract_mesh().manual_axes:
+        return frozenset()
     types = (value if isinstance(value, jax.core.AbstractValue) else jax.typeof(value) for value in values)
     return frozenset().union(*(_axes_of(each) for each in types))
 

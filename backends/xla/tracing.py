@@ -20,14 +20,30 @@ def trace(function: Callable[..., Sequence[Any]], avals: Sequence[Any]) -> Close
         return jax_compat.unaware(jax_compat.recorded(function, list(map(jax_compat.everywhere, avals))))
 
 
+class Composed:
+    """A function of a list of arrays, put together of programs: what `trace` makes of it is known without evaluating it."""
+
+    def __call__(self, given: Sequence[Any] = ()) -> Any:
+        """What it gives for these."""
+        raise NotImplementedError
+
+    def listed(self, *given: Any) -> list[Any]:
+        """The same as a list, for operands one by one."""
+        raise NotImplementedError
+
+    def program_of(self, avals: Sequence[Any]) -> ClosedJaxpr | None:
+        """The program of it for operands of these types; None if it is to be traced."""
+        raise NotImplementedError
+
+
 def close_all(
     functions: Sequence[tuple[Callable[..., Sequence[Any]], Sequence[Any]]],
 ) -> tuple[list[ClosedJaxpr], list[Any]] | None:
-    """Functions, each with its types, as programs that take what any of them closes over as first operands.
+    """Functions of operands, each with its types, as programs that take what any of them closes over as first operands.
 
     None if one has effects.
     """
-    programs = [trace(function, avals) for function, avals in functions]
+    programs = [_program(function, avals) for function, avals in functions]
     if any(map(jax_compat.has_side_effects, programs)):
         return None
     found = {
@@ -38,10 +54,17 @@ def close_all(
 
     def closed(program: ClosedJaxpr) -> ClosedJaxpr:
         own = {id(v): var for v, var in zip(program.consts, program.jaxpr.constvars, strict=True)}
-        outer = [own.get(key, variable) for key, (_, variable) in found.items()]
+        outer = [own.get(key) or jax_compat.variable(variable.aval) for key, (_, variable) in found.items()]
         return jax_compat.closed_over_nothing(program, outer)
 
     return list(map(closed, programs)), [value for value, _ in found.values()]
+
+
+def _program(function: Callable[..., Sequence[Any]], avals: Sequence[Any]) -> ClosedJaxpr:
+    if not isinstance(function, Composed):
+        return trace(function, avals)
+    known = None if jax_compat.checks_varying() else function.program_of(avals)
+    return trace(function.listed, avals) if known is None else known
 
 
 # Functions of operands, some of which are marked.

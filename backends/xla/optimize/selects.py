@@ -112,7 +112,7 @@ def why_one(programs: Sequence[ClosedJaxpr], limits: Limits) -> str | None:
         return "a branch has effects"
     if any(jnp.issubdtype(aval.dtype, jax.dtypes.prng_key) for aval in results):
         return "a branch gives a random key"
-    most = max((_size(getattr(aval, "shape", (np.inf,))) for aval in results), default=0)
+    most = max((size_of(getattr(aval, "shape", (np.inf,))) for aval in results), default=0)
     if most > limits.elements:
         size = f"{most:,.0f}" if np.isfinite(most) else "an open number of"
         return f"a branch gives {size} elements; both run for at most {limits.elements:,}"
@@ -140,7 +140,7 @@ def equation_cost(equation: Any, limits: Limits = EVERYWHERE) -> float:
         *equation.outvars,
         *(equation.invars if name.startswith("reduce_") else ()),
     ]  # which goes over all that it is given
-    sizes = (_size(getattr(atom.aval, "shape", (np.inf,))) for atom in atoms)
+    sizes = (size_of(getattr(atom.aval, "shape", (np.inf,))) for atom in atoms)
     if equation.effects or any(size > limits.elements for size in sizes):
         return np.inf
     if kind in (Kind.CALL, Kind.RULED):
@@ -157,10 +157,11 @@ def operation_cost(name: str) -> float:
 
 
 def _is_small(leaf: Any) -> bool:
-    return not isinstance(leaf, Output) or _size(leaf.type.shape) <= EVERYWHERE.elements
+    return not isinstance(leaf, Output) or size_of(leaf.type.shape) <= EVERYWHERE.elements
 
 
-def _size(shape: tuple[Any, ...]) -> float:
+def size_of(shape: tuple[Any, ...]) -> float:
+    """The number of elements; infinite where it is known only at run time."""
     return float(np.prod(shape)) if all(isinstance(n, int) for n in shape) else np.inf
 
 
@@ -169,7 +170,7 @@ def _smooth_cost(jaxpr: Any) -> float:
     total = 0.0
     for equation in jaxpr.eqns:
         name = jax_compat.name_of(equation)
-        if any(_size(getattr(atom.aval, "shape", (np.inf,))) > EVERYWHERE.elements for atom in equation.invars):
+        if any(size_of(getattr(atom.aval, "shape", (np.inf,))) > EVERYWHERE.elements for atom in equation.invars):
             return np.inf
         if jax_compat.kind(equation) is Kind.CALL:
             total += sum(map(_smooth_cost, jax_compat.inner_programs(equation)))

@@ -19,6 +19,7 @@ from autograph.backends.xla.jax_compat import ClosedJaxpr, replay, strong
 from autograph.backends.xla.optimize.writes_in_branches import write_in_branches
 from autograph.backends.xla.platforms import choices_on
 from autograph.backends.xla.tracing import (
+    Composed,
     anything,
     choose,
     close_all,
@@ -305,7 +306,9 @@ def close(
 ) -> tuple[LoopProgram, list[Any]] | None:
     """A loop as a program, and its consts: all that the functions close over. None for one with effects."""
     avals = [jax.typeof(value) for value in start]
-    closed = close_all([(lambda *carry: step(list(carry)), avals), (lambda *carry: [goes_on(list(carry))], avals)])
+    one_by_one = step if isinstance(step, Composed) else lambda *carry: step(list(carry))
+    test = goes_on if isinstance(goes_on, Composed) else lambda *carry: [goes_on(list(carry))]
+    closed = close_all([(one_by_one, avals), (test, avals)])
     if closed is None:
         return None
     (body, test), consts = closed

@@ -7,6 +7,7 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import jax.numpy as jnp
@@ -40,6 +41,13 @@ from autograph.runtime.staging.statements.statement_records import record_branch
 from autograph.runtime.tracing.locations import most_called, user_location
 
 Thunk = Callable[[], Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Kept:
+    """A block that gives a value which is there already."""
+
+    value: Any
 
 
 class Conditionals(InTrace):
@@ -128,7 +136,7 @@ class Conditionals(InTrace):
             learnt.append(self.facts.of(value)[0])
             return value
 
-        result = self.staged_if(test, rest, lambda: kept, variables, Snapshot((operand,), variables))
+        result = self.staged_if(test, rest, Kept(kept), variables, Snapshot((operand,), variables))
         self.facts.note(result, self.facts.of(test)[0] + sum(learnt, ()), ())
         return result
 
@@ -146,7 +154,7 @@ class Conditionals(InTrace):
             return value
 
         present = held_in(kept) if isinstance(kept, Optional) else kept  # what is true is not None
-        result = self.staged_if(test, lambda: present, rest, variables, Snapshot((operand,), variables))
+        result = self.staged_if(test, Kept(present), rest, variables, Snapshot((operand,), variables))
         self.facts.note(result, (), self.facts.of(test)[1] + sum(learnt, ()))
         return result
 
@@ -155,7 +163,7 @@ class Conditionals(InTrace):
 
         As a branch it would be traced to a program of its own. Unless only the truth is asked for, both are truth values.
         """
-        if not is_plain_arithmetic(operand) or not (is_test or self._is_truth(kept)):
+        if not is_plain_arithmetic(operand, self.backend.is_small) or not (is_test or self._is_truth(kept)):
             return None
         try:
             with knowing([IN_PLACE]):
@@ -224,8 +232,8 @@ class Conditionals(InTrace):
     def staged_if(
         self,
         test: Any,
-        body: Thunk | None,
-        orelse: Thunk | None,
+        body: Thunk | Kept | None,
+        orelse: Thunk | Kept | None,
         variables: Sequence[Variable],
         snapshot: Snapshot,
         result_name: str | None = None,
@@ -310,7 +318,7 @@ class Conditionals(InTrace):
 
     def _trace_branch(
         self,
-        block: Thunk | None,
+        block: Thunk | Kept | None,
         variables: Sequence[Variable],
         snapshot: Snapshot,
         path: tuple[Any, bool],
@@ -320,11 +328,12 @@ class Conditionals(InTrace):
             return self._trace_block(block, variables, snapshot, path)
 
     def _trace_block(
-        self, block: Thunk | None, variables: Sequence[Variable], snapshot: Snapshot, path: tuple[Any, bool]
+        self, block: Thunk | Kept | None, variables: Sequence[Variable], snapshot: Snapshot, path: tuple[Any, bool]
     ) -> BranchEnd:
         entry = [variable.get() for variable in variables]
         unchanged = [leaf for value in entry if value is not UNBOUND for leaf in flatten(value)[0]]
         end = BranchEnd(self.backend)
+        kept = Kept(None) if block is None else block if isinstance(block, Kept) else None
 
         region = self.journal.open(variables, self.tries())
         if isinstance(snapshot, Snapshot):
@@ -343,7 +352,7 @@ class Conditionals(InTrace):
 
         def traced() -> list[Any]:
             try:
-                returned = values_in(self.opaque.block(block)()) if block is not None else None
+                returned = values_in(kept.value if kept is not None else self.opaque.block(block)())
             except BaseException as error:
                 if not self.is_raised_by(region, error):
                     self.ended_by(error)
@@ -379,12 +388,11 @@ class Conditionals(InTrace):
             region.roll_back()
             return flat
 
-        if block is not None:
-            run.__wrapped__ = block  # type: ignore[attr-defined]
+        run.__wrapped__ = block  # type: ignore[attr-defined]
         living: list[Any] = []
         self.journal.paths.append(path)
         try:
-            end.traced = self.backend.trace(run, (), unchanged)
+            end.traced = self.backend.untraced(run()) if kept is not None else self.backend.trace(run, (), unchanged)
         finally:
             self.journal.paths.pop()
             self.identities.leave(known)
