@@ -25,7 +25,8 @@ class _Thread(threading.local):
       outside: what an object from outside the function traced now is called there; None for any other.
       roots: what leads to the objects from outside that function, by name.
       written: by id, the containers outside the function traced now that its program writes when it runs.
-      facts: what the branches being traced know: for each ``present`` of an `Optional`, by identity, whether it is true there.
+      facts: what the branches being traced know: for each ``present`` of an `Optional`, by identity, whether it is true there;
+        for the number of a `OneOf`, which candidates it may be.
       counts: by id, the lengths and masks of arrays of traced length; see `PaddedArray`.
       summary_default: the writer and the step of summaries, as an array.
       summary_step: the Variable that this thread made the default step last.
@@ -42,7 +43,7 @@ class _Thread(threading.local):
     def __init__(self) -> None:
         self.receivers: list[Any] = []
         self.written: dict[int, Any] = {}
-        self.facts: list[tuple[Any, bool]] = []
+        self.facts: list[tuple[Any, Any]] = []
         self.counts: dict[int, Any] = {}
         self.summary_default: Any = None
         self.summary_step: Any = None

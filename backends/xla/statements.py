@@ -163,7 +163,8 @@ def _literal(value: Any, type: LeafType) -> Any:
     """A Python number as a constant in the text of a program; None for anything else."""
     if type.shape or value.__class__ not in (bool, int, float, complex):
         return None
-    atom = _known_literal(value.__class__, repr(value), type)
+    kind: Any = value.__class__
+    atom = _known_literal(kind, repr(value), type)
     return atom and jax_compat.literal(atom.val, atom.aval)  # a new one: its value may be replaced
 
 

@@ -77,4 +77,4 @@ def _left(kind: str) -> Iterator[Any]:
         f"{user_location()}\n  An iterator ({kind}) is used here that a staged loop has used, which may have left it before its end: how "
         "far it has come is known only at run time.\n  Make another iterator, or loop over a list of the items."
     )
-    yield
+    yield  # type: ignore[unreachable]  # so that it raises when it is advanced

@@ -66,7 +66,7 @@ class TracedDeque(TracedList):
     def __eq__(self, other: object) -> bool:
         return self is other or (isinstance(other, collections.deque | TracedDeque) and list(self) == list(other))
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]
 
     def __ne__(self, other: object) -> bool:
         return not self == other

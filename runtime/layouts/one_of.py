@@ -313,11 +313,11 @@ def is_among(value: OneOf, numbers: Sequence[int]) -> Fact:
 
 def possible_candidates(value: OneOf) -> list[int]:
     """The numbers of the candidates that a value can be in the code that is being traced."""
-    possible = range(len(candidates_of(value)))
+    possible = list(range(len(candidates_of(value))))
     for fact, numbers in LOCAL.facts:
         if fact is code_of(value) and isinstance(numbers, frozenset):
             possible = [k for k in possible if k in numbers]
-    return list(possible)
+    return possible
 
 
 def merged(value: OneOf, results: Sequence[Any]) -> Any:

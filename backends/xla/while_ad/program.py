@@ -311,8 +311,8 @@ def close(
     closed = close_all([(one_by_one, avals), (test, avals)])
     if closed is None:
         return None
-    (body, test), consts = closed
-    return LoopProgram(body, test, len(consts), bound, slots), consts
+    (body, condition), consts = closed
+    return LoopProgram(body, condition, len(consts), bound, slots), consts
 
 
 class Tangents:

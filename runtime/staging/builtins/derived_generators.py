@@ -67,7 +67,7 @@ class DerivedGenerators:
             itertools.chain: self._chain,
             itertools.count: self._count,
         }
-        others = {made: made for made in _OTHERS if made not in derived}
+        others: dict[Any, Any] = {made: made for made in _OTHERS if made not in derived}
         return {plain: self._known(plain.__name__, overload) for plain, overload in {**others, **derived}.items()}
 
     def _known(self, kind: str, overload: Callable[..., Any]) -> Callable[..., Any]:

@@ -286,7 +286,7 @@ class Builtins(InTrace):
             return self.reductions.listed(args[0])
         if args and is_array_list(args[0]):
             return args[0].as_list()
-        made = list(*args)
+        made: list[Any] = list(*args)
         self.journal.born(made)
         return made
 

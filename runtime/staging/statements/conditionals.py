@@ -333,7 +333,8 @@ class Conditionals(InTrace):
         entry = [variable.get() for variable in variables]
         unchanged = [leaf for value in entry if value is not UNBOUND for leaf in flatten(value)[0]]
         end = BranchEnd(self.backend)
-        kept = Kept(None) if block is None else block if isinstance(block, Kept) else None
+        statements = None if isinstance(block, Kept) else block
+        present = block.value if isinstance(block, Kept) else None  # without statements
 
         region = self.journal.open(variables, self.tries())
         if isinstance(snapshot, Snapshot):
@@ -352,7 +353,7 @@ class Conditionals(InTrace):
 
         def traced() -> list[Any]:
             try:
-                returned = values_in(kept.value if kept is not None else self.opaque.block(block)())
+                returned = values_in(present if statements is None else self.opaque.block(statements)())
             except BaseException as error:
                 if not self.is_raised_by(region, error):
                     self.ended_by(error)
@@ -392,7 +393,7 @@ class Conditionals(InTrace):
         living: list[Any] = []
         self.journal.paths.append(path)
         try:
-            end.traced = self.backend.untraced(run()) if kept is not None else self.backend.trace(run, (), unchanged)
+            end.traced = self.backend.untraced(run()) if statements is None else self.backend.trace(run, (), unchanged)
         finally:
             self.journal.paths.pop()
             self.identities.leave(known)
