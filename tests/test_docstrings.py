@@ -35,7 +35,6 @@ AVOIDED = {
     r"\bgives?\b": "returns, yields",
     r"\bgave\b": "returned",
     r"\bby hand\b": "explicit, hand-written",
-    r"\bby (itself|themselves)\b": "automatically, separately",
     r"\bturns? out\b": "is, becomes",
     r"\bmake-believe\b": "placeholder",
     r"\banew\b": "again",
