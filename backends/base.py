@@ -125,7 +125,7 @@ class Backend(Recursions, Protocol):
         """Whether ``value`` has no concrete value now, so that a statement on it must be staged."""
 
     def is_eager(self) -> bool:
-        """Whether this is outside of all transforms, so that every value is known."""
+        """Whether no transform is active, so that every value is concrete."""
 
     def around_another(self, called: Any, replace: Callable[[Any], Any], begun: Callable[[Any], object]) -> Any:
         """What a transform of JAX's has made, such as ``jax.jit(f)``, made of what ``replace`` returns for its functions.

@@ -81,7 +81,7 @@ def can_call_back(node: gast.AST) -> bool:
         return False
     augmented = (part.target for part in walk_scope(node.body) if isinstance(part, gast.AugAssign) and _yield_of(part))
     if any(target.id not in scope.bound or target.id in scope.captured for target in augmented):
-        return False  # read before the `yield`, which may bind it anew
+        return False  # read before the `yield`, which may rebind it
     return len(yields) == 1 or not any(_sees_exceptions(part) for part in walk_scope(node.body))
 
 

@@ -20,7 +20,7 @@ from autograph.backends.xla.tracing import anything
 
 
 class Name:
-    """A value that blocks compute or hand on. Names are ordered as they were made."""
+    """A value that blocks compute or pass on. Names are ordered as they were made."""
 
     _numbers = itertools.count()
 

@@ -1,4 +1,4 @@
-"""The forms that were chosen for loops and conditionals, in words: one line for each, with the user's line and the reason."""
+"""The forms chosen for loops and conditionals, as text: one line for each, with the user's line and the reason."""
 
 from __future__ import annotations
 

@@ -290,7 +290,7 @@ def run(spec: RecursionSpec) -> tuple[list[Any], Any]:
 
 
 def _same_in_all(cutter: Cutter, function: Any) -> set[int]:
-    """The operands that every call of a function in itself hands on as they are."""
+    """The operands that every recursive call passes on unchanged."""
     same = set(range(len(cutter.parameters)))
     for block in cutter.blocks:
         for end in last_steps(block.code):

@@ -98,7 +98,7 @@ class TapeTrace(jax_compat.RecordingTrace):
 
 
 def _memory(array: np.ndarray) -> tuple[Any, ...]:
-    """What two views of the same numbers have in common. JAX hands on views of NumPy's arrays, not these."""
+    """The identity that two views of the same data share. JAX passes on views of NumPy arrays, not the arrays themselves."""
     return array.__array_interface__["data"][0], array.shape, array.strides, array.dtype
 
 

@@ -169,7 +169,7 @@ def placed(value: Any, container_for: Callable[[Path, Any], tuple[Any, bool]], p
 
 
 def _fill(target: Any, value: Any, built: list[tuple[Any, Any]]) -> None:
-    """Give a list or dict the contents of ``value``, with the parts built anew."""
+    """Give a list or dict the contents of ``value``, with new parts."""
     if has_contents(value):
         contents = value.contents()
         new: Any = tuple(part for _, part in built) if isinstance(contents, tuple) else contents

@@ -69,7 +69,7 @@ class Node:
       odd_is_last: whether the odd element is the last one and the only one.
       is_positional: whether the element at any position can be had at once.
       is_stream: whether elements are had in order from Python, which runs all steps that do not compute.
-      repeats: whether it begins anew after its last element, without end.
+      repeats: whether it restarts after its last element, forever.
     """
 
     @property
@@ -178,7 +178,7 @@ class Stream(Node):
     """What an iterator gives, one after the other.
 
     Attributes:
-      make: makes the iterator, for each iteration anew.
+      make: creates the iterator for each iteration.
       spec: the type of an element: of an array whose size differs from element to element, a `TensorSpec` with None.
       length: how many there are, if the user said so.
     """

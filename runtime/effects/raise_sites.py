@@ -127,7 +127,7 @@ def as_number(value: Any) -> Any:
 
 
 class _Code:
-    """A function, told apart from others by its code: one made anew for each trace is the same."""
+    """A function, identified by its code: a function that each trace defines again is the same."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function

@@ -169,7 +169,7 @@ class PlainCode:
         return self._add(value, f"{self._name(cell)}.cell_contents")
 
     def _add(self, value: Any, source: str) -> bool:
-        """Take in what a variable holds: a function, a class or a module for good, anything else anew at each call."""
+        """Take in what a variable holds: a function, a class or a module once, anything else again at each call."""
         if isinstance(value, types.FunctionType | type | types.ModuleType | types.BuiltinFunctionType):
             self._tests.append(f"{source} is not {self._name(value)}")
             if isinstance(value, types.ModuleType):

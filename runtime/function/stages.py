@@ -226,7 +226,7 @@ class _Inputs:
 
 
 def _listed(count: int, names: Iterable[str]) -> str:
-    """Arguments in words: ``2 arguments by position and `k` by name``."""
+    """A description of arguments: ``2 arguments by position and `k` by name``."""
     text = f"{count} argument{'' if count == 1 else 's'} by position"
     named = ", ".join(f"`{name}`" for name in sorted(names))
     return f"{text} and {named} by name" if named else text

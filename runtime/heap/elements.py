@@ -296,7 +296,7 @@ class Elements:
         Raises:
           StagingError: they are in several places.
         """
-        self._seen.clear()  # of those that may have been written, others are made anew
+        self._seen.clear()  # of those that may have been written, others are created again
         self._written.setdefault(mark, line)
         self.writes.append(mark)
         if mark in self._shared:

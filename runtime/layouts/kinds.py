@@ -11,7 +11,7 @@ Layout     A value                                  Its leaves
 `ABSENT`   None                                     none
 `Constants` one of several constants, likewise     a number: which of them it is
 `Alternatives` one of several objects, likewise    those of each object, and that number
-`Maybe`    a value or nothing, as the run decides   those of the value, and the tag
+`Maybe`    a value or nothing, known at run time    those of the value, and the tag
 `Tree`     a tuple, list, dict, registered pytree   those of its parts
 `Seq`      a list or array with a traced length     those of its parts
 `Row`      a list in an element of such a list      its length, and those of its items

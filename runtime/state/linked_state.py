@@ -238,7 +238,7 @@ def linked(objects: Iterable[Any]) -> Iterator[None]:
     finally:
         with _SWAPPING:
             for node, before in states.values():
-                node._pytree__state._trace_state = before  # of the node, whose state the library may have made anew
+                node._pytree__state._trace_state = before  # of the node, whose state the library may have replaced
             for each in found:
                 each._recordings -= 1
                 if not each._recordings:

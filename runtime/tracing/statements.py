@@ -38,7 +38,7 @@ class StagedLoop:
     Attributes:
       carried: what it carries.
       fixed: the variables that it reads and no iteration changes.
-      trips: how often it runs, in words.
+      trips: the trip count, as text.
     """
 
     place: Place

@@ -328,7 +328,7 @@ class Blocks(ListState):
             self.line(f'print("p{self.count}", {self._operand(INT)} + mark)')
 
     def container(self) -> None:
-        """Tuples and named tuples made anew, lists and dicts changed."""
+        """Tuples and named tuples that are replaced, lists and dicts that are changed."""
         texts = []
         types = self.scope.types
         if "pair[0]" in types:

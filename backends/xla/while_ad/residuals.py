@@ -83,7 +83,7 @@ class Residuals:
         if any(jax_compat.name_of(equation) not in _PLAIN for equation in emit.jaxpr.eqns):
             return None
         if any(jax_compat.name_of(equation) == "pad" for equation in back.jaxpr.eqns):
-            return None  # XLA on CPU would take the rows apart anew for each element of the padded array
+            return None  # XLA on CPU would slice the rows again for each element of the padded array
         return cls(emit, back)
 
 

@@ -177,7 +177,7 @@ class Builtins(InTrace):
         return len(value)
 
     def _iter(self, *args: Any) -> Any:
-        """``iter``; of a dataset, an iterator that the program begins anew on each execution."""
+        """``iter``; of a dataset, an iterator that the program restarts on each execution."""
         staged = getattr(type(args[0]), "staged_iter", None) if len(args) == 1 and self.backend.is_tracing() else None
         return self._iterated("iter", iter(*args)) if staged is None else staged(*args)
 

@@ -161,8 +161,8 @@ class Reductions:
     def list_of(
         self, element: Callable[..., Any], items: Any, *, unpack: int | None = None, python_only: str | None = None
     ) -> list[Any]:
-        """A list comprehension: a loop that appends, if it is over a long range or a generator, or as long as only the run
-        knows."""
+        """A list comprehension: a loop that appends, if it is over a long range or a generator, or if its length is
+        known only at run time."""
         if unpack is not None:
             of_parts, count = element, unpack
             element = lambda item: of_parts(*unpacked(item, count))  # noqa: E731

@@ -350,7 +350,7 @@ class Recursion(InTraceOfCalls):
         return found
 
     def _refuse_own_closure(self, call: Call, signature: Signature) -> None:
-        """Refuse a function that another one defines anew each time that it is traced: the next trace would not know it."""
+        """Refuse a function that another function defines again in each trace: the next trace would not recognize it."""
         code, *_ = signature.function
         if any(other.function[0] is code and other.function != signature.function for other, _ in self.calls.found):
             raise StagingError(

@@ -100,7 +100,7 @@ class Transformed(InTrace):
         if known is not None:
             return known
         if _is_method(called):
-            return self._method(called)  # made anew each time that it is looked up, and so is this
+            return self._method(called)  # created again at each lookup, and so is this
         if not hasattr(called, "__wrapped__") and not _is_partial(called):
             return called
         if not memory.keep(called, called):  # which what it wraps may refer to

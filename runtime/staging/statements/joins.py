@@ -233,7 +233,7 @@ class Join:
         return made
 
     def _note_made(self, contents: Any) -> None:
-        """Note that the elements of a list which were not there before the statement have been made anew."""
+        """Note that the elements of a list which were not there before the statement have been created again."""
         for element in contents if isinstance(contents, tuple) else ():
             for part in parts_of(element).values():
                 if not self._is_known(part):

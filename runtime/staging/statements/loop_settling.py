@@ -409,7 +409,7 @@ class SettlesCarry(CarriesLists):
         return False
 
     def _check_functions(self, carried: Carried, leaves: Sequence[Any], end: BodyEnd) -> None:
-        """See that a function which each iteration makes anew finds the variables that it closes over after the loop."""
+        """Ensure that a function which each iteration defines again finds its closure variables after the loop."""
         own = {id(variable.cell) for variable in self.variables if isinstance(variable, CellVariable)}
         dropped = {id(cell) for cell in end.rebound} - own
         for leaf in leaves if dropped else ():

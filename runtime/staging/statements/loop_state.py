@@ -158,7 +158,7 @@ class Carried:
       start: its leaves before the loop (`MISSING` where unbound), the last one whether it is bound.
       types: their types; None for a leaf that is no array and must stay what it is.
       entry: the value before the loop.
-      is_input: whether iterations see it; a variable that each iteration binds anew need only come out.
+      is_input: whether iterations see it; a variable that each iteration rebinds is only an output.
       lists: what an iteration makes of the lists in it, by the way that leads to each.
       widened: how often the lists in it have got more room.
       before: its layout when the loop began, typed.
@@ -258,7 +258,7 @@ class BodyEnd:
     """A traced body: its program and each variable's end, None where unbound.
 
     Attributes:
-      rebound: the cells that an iteration binds anew.
+      rebound: the cells that an iteration rebinds.
       absences: the classes, and names, of errors that the program may raise since something is absent, which an iteration may
         provide for the next.
       unknowns: what its writes may have changed.

@@ -77,7 +77,7 @@ class Loops(Raising):
         watch = Watch(self.backend, self.traced_leaves, (test, body))
         reason, copies = None, self.journal.copies
         bound = options.bound
-        # Of all transforms: then it is plain Python, and is to cost little more.
+        # No transform is active: the loop is plain Python, and should cost little more.
         is_outside = tried and not surely and JOINT.staging.is_outside()
         for done in itertools.count():
             before = None if is_outside else (cell_values(test), effects_recorded())
@@ -115,7 +115,7 @@ class Loops(Raising):
                 body()
 
     def _staged_by_its_test(self, loop: WhileLoop) -> tuple[bool, bool]:
-        """Stage a ``while`` whose test, asked once with the state traced, turns out to be traced.
+        """Stage a ``while`` whose test, evaluated once with the state traced, is traced.
 
         Else nothing has happened. The second result says whether the test writes, in what it calls say.
         """
@@ -417,7 +417,7 @@ class Loops(Raising):
         self.staged_if(go_on, run_rest, None, variables, Snapshot(loop.functions, variables), loop.result)
 
     def _tried_for(self, iterable: range | StagedRange, loop: ForLoop, python_only: str | None) -> Trial:
-        """Stage a loop over a Python range if it turns out to end by a traced test, or to be large."""
+        """Stage a loop over a Python range if a traced test ends it, or if it is large."""
         staged = as_staged(to_be_staged(iterable), self.backend, force=True)
         assert staged is not None
         staged = staged.at_most(loop.options.maximum_iterations)
@@ -474,7 +474,7 @@ class Loops(Raising):
             try:
                 trace = settled()
                 is_static = trace.test_is_static()
-            except GrowthUnknown:  # which it may turn out to be, where Python can run it
+            except GrowthUnknown:  # it may be static: then Python can run the loop
                 is_static = True
             except Exception as error:
                 undo()  # what Python can run and staging cannot; if it is an error, Python will raise it

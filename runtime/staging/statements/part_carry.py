@@ -434,7 +434,7 @@ class CarriesParts:
         return refused(described(part), line or self.where, self.where, f"{other!r} refers to", name)
 
     def _read_variables(self, end: BodyEnd) -> set[int]:
-        """The variables whose values an iteration, or the test, looks at or hands on to others."""
+        """The variables whose values an iteration, or the test, reads, or passes on to others."""
         assert self.spec is not None
         used, passed = self.backend.operands_used(end.traced)
         if self.spec.test is not None:

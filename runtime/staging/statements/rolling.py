@@ -2,8 +2,7 @@
 
 Whether it does is found by a trial: the body is traced once, as that of a staged loop, with a traced index and traced
 numbers, and what it wrote is undone. The trial is abandoned if the body does anything that would not happen once for
-each iteration, or that tells a traced number from Python's. If the loop turns out to be small, Python runs it after
-all.
+each iteration, or that tells a traced number from Python's. If the loop is small, Python runs it.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ def timed(call: Callable[[], Any]) -> tuple[float, Any]:
 
 
 def retrain(model: Any, images: Any, labels: Any) -> None:
-    """Forget the weights, and learn them anew by derivatives of the loaded program."""
+    """Reset the weights, and train them again with derivatives of the loaded program."""
     generator = np.random.default_rng(3)
     for variable in model.trainable_variables:
         variable.assign(jnp.asarray(generator.normal(0, 0.1, variable.shape), jnp.float32))
