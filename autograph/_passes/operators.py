@@ -41,6 +41,8 @@ _UNARY: Mapping[type, tuple[str, str]] = MappingProxyType(
     {gast.USub: ("-", "neg"), gast.UAdd: ("+", "pos"), gast.Invert: ("~", "invert")}
 )
 _OF_BITS = (gast.BitAnd, gast.BitOr, gast.BitXor, gast.MatMult)  # of truth values they are truth values in Python, too
+_DIVISIONS = (gast.Div, gast.FloorDiv, gast.Mod)
+_ERRORS_OF_DIVISIONS = frozenset(["ZeroDivisionError", "ArithmeticError", "Exception", "BaseException"])
 # What gives a truth value, in the user's code and in what the passes before this have made of it.
 _TRUTHS = frozenset(
     [
@@ -93,6 +95,7 @@ class LowerOperators(gast.NodeTransformer):
         self.shared: set[str] = set()
         self.displays: set[str] = set()
         self.truths: set[str] = set()
+        self.divisions: set[gast.AST] = set()
 
     def __call__(self, node: gast.AST) -> gast.AST:
         parts = list(walk(node))
@@ -104,7 +107,8 @@ class LowerOperators(gast.NodeTransformer):
             target.id for target, value in bindings if isinstance(target, gast.Name) and _is_display(value)
         }
         self.truths = self._bound_to_truths(bindings)
-        asked = (self._may_be_of_containers, self._counts_truths, _is_class)
+        self.divisions = self._handled_divisions(parts)
+        asked = (self._may_be_of_containers, self._counts_truths, _is_class, self.divisions.__contains__)
         if self.context.special_methods or any(ask(part) for part in parts for ask in asked):
             return self.visit(node)
         for part in parts if self.shared else ():
@@ -138,7 +142,7 @@ class LowerOperators(gast.NodeTransformer):
     visit_AsyncFunctionDef = visit_FunctionDef
 
     def visit_BinOp(self, node: gast.AST) -> gast.AST:
-        counts = self._counts_truths(node)
+        counts = self._counts_truths(node) or node in self.divisions
         self.generic_visit(node)
         symbol, name = _BINARY[type(node.op)]
         if not counts and not self._has(name, f"r{name}"):
@@ -170,6 +174,7 @@ class LowerOperators(gast.NodeTransformer):
         if not isinstance(node.target, gast.Name):
             return node
         extends = (node.target.id in self.shared and _may_extend(node)) or self._counts_truths(node)
+        extends = extends or node in self.divisions
         if not extends and not self._has(name, f"r{name}", f"i{name}"):
             return node
         new = self._operation(f"{symbol}=", node.value, load(node.target.id), node.value)
@@ -229,6 +234,23 @@ class LowerOperators(gast.NodeTransformer):
     def _gives_truth(self, node: gast.AST) -> bool:
         return isinstance(node, gast.Lambda) and self._may_be_truth(node.body)
 
+    def _handled_divisions(self, parts: Collection[gast.AST]) -> set[gast.AST]:
+        """The divisions in functions that stand for bodies of ``try`` statements with handlers for what those by zero raise."""
+        bodies = set()
+        for part in parts:
+            is_try = (
+                isinstance(part, gast.Call) and isinstance(part.func, gast.Attribute) and part.func.attr == "try_stmt"
+            )
+            if is_try and isinstance(part.args[0], gast.Name) and any(map(_handles_divisions, gast.walk(part.args[1]))):
+                bodies.add(part.args[0].id)
+        functions = [part for part in parts if isinstance(part, gast.FunctionDef) and part.name in bodies]
+        return {
+            each
+            for function in functions
+            for each in gast.walk(function)
+            if isinstance(each, gast.BinOp | gast.AugAssign) and isinstance(each.op, _DIVISIONS)
+        }
+
     def _bound_to_truths(self, bindings: Collection[tuple[gast.AST, gast.AST]]) -> set[str]:
         """The names that may be bound to truth values, as far as expressions tell."""
         self.truths = set()
@@ -247,6 +269,13 @@ class LowerOperators(gast.NodeTransformer):
         if all(isinstance(operand, gast.Constant) for operand in operands):
             return like
         return placed(self.context.call("operate", constant(symbol), *operands), like)
+
+
+def _handles_divisions(node: gast.AST) -> bool:
+    """Whether this names what divisions by zero raise, or stands for a handler that names nothing."""
+    if isinstance(node, gast.Lambda):
+        return isinstance(node.body, gast.Constant)
+    return isinstance(node, gast.Name) and node.id in _ERRORS_OF_DIVISIONS
 
 
 def _is_truth_constant(node: gast.AST) -> bool:

@@ -86,10 +86,11 @@ class Operators(Conditionals, Loops, Items, Calls, Builtins, Lists):
             convert=lambda function: self.converter.convert(function),
             checks=self,
         )
-        self.bounds = Bounds(backend, self) if check_bounds else None
+        self.checked_bounds = Bounds(backend, self)
+        self.bounds = self.checked_bounds if check_bounds else None
         self.iteration = Iteration(backend, trace, self.call)
         self.aliased = AliasedWrites(backend, trace, self.if_exp, self.staged_if)
-        operations = Operations(backend, self.aliased, trace, self.call)
+        operations = Operations(backend, self.aliased, trace, self.call, self.raise_unless)
         self.operate, self.in_place, self.asked = operations.operate, operations.in_place, operations.asked
         self.get_attr, self.equals = operations.get_attr, operations.equals
         nones = Nones(backend, trace, self.can_raise_later, self.raise_unless, self.aliased.are_one)

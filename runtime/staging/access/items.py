@@ -85,8 +85,8 @@ class Items(Lookups):
         if isinstance(target, np.ndarray) and (self._any_traced(value) or self._any_traced(key)):
             return self._set(jnp.asarray(target), key, value)
         if isinstance(target, MUTABLE_CONTAINERS):
-            if self.bounds is not None and type(target) is list:
-                self.bounds.check(target, key, is_write=True)
+            if type(target) is list:
+                self.check_bounds(target, key, is_write=True)
             with self.aliased.writing(target):
                 self._set_in_container(target, key, value)
             return target

@@ -20,6 +20,7 @@ from autograph.runtime.containers.padded_gathers import gathered
 from autograph.runtime.containers.padded_rules import as_padded_array
 from autograph.runtime.containers.parts import parts_of
 from autograph.runtime.containers.traced_lists import TracedList
+from autograph.runtime.effects.raising import catching
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.in_trace import InTrace
 from autograph.runtime.layouts.one_of import CODE, MOST_CANDIDATES, OneOf, each, each_purely, holds_objects
@@ -47,6 +48,7 @@ class Lookups(InTrace):
     exception: Callable[..., Any]
     if_exp: Callable[..., Any]
     bounds: Bounds | None
+    checked_bounds: Bounds
     slices: Slices
     masks: Masks
     list_writes: ListWrites
@@ -137,10 +139,10 @@ class Lookups(InTrace):
                 error = IndexError("index is out of bounds for an array of traced length")
                 self.raise_unless((first < target.length) & (first >= -target.length), error)
 
-    def check_bounds(self, target: Any, key: Any) -> None:
-        """With that option: raise `IndexError` where there is no ``target[key]``."""
-        if self.bounds is not None:
-            self.bounds.check(target, key)
+    def check_bounds(self, target: Any, key: Any, is_write: bool = False) -> None:
+        """With that option, or where a handler waits for it: raise `IndexError` where there is no ``target[key]``."""
+        if self.bounds is not None or catching(IndexError) is not None:
+            self.checked_bounds.check(target, key, is_write)
 
     def _looked_up(self, target: Any, key: Any) -> Any:
         if isinstance(target, dict) and target:

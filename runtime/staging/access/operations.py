@@ -16,6 +16,7 @@ from autograph.backends.base import Backend
 from autograph.runtime.code.library_table import is_library
 from autograph.runtime.containers.orderings import all_scalars_some_traced, compared_fields, is_better, values_of
 from autograph.runtime.containers.traced_lists import TracedList, is_traced_list
+from autograph.runtime.effects.raising import catching
 from autograph.runtime.heap.cached_reads import CachedRead, cached_refusal
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.heap.places import MUTABLE_CONTAINERS, ContentsPlace
@@ -65,6 +66,7 @@ _IN_PLACE: Mapping[str, Callable[[Any, Any], Any]] = types.MappingProxyType(
     {f"{symbol}=": getattr(operator, f"i{name}") for symbol, (name, _) in _OPERATIONS.items()}
 )
 _COUNTING = frozenset(["+", "-", "*", "/", "//", "%", "**", "<<", ">>"])
+_DIVISIONS = types.MappingProxyType({symbol: _OPERATIONS[symbol][1] for symbol in ("/", "//", "%")})
 _ITSELF = object()
 _LISTS = (list, TracedList)
 # What answers an operand that it does not know with NotImplemented, as written; sequences do not always.
@@ -108,15 +110,22 @@ class Operations(InTrace):
 
     Args:
       call: what to call in place of a function.
+      raise_unless: of `Raising`.
     """
 
     def __init__(
-        self, backend: Backend, aliased: AliasedWrites, trace: Callable[[], Trace], call: Callable[[Any], Any]
+        self,
+        backend: Backend,
+        aliased: AliasedWrites,
+        trace: Callable[[], Trace],
+        call: Callable[[Any], Any],
+        raise_unless: Callable[[Any, Exception], None],
     ) -> None:
         self.backend = backend
         self.aliased = aliased
         super().__init__(trace)
         self.call = call
+        self.raise_unless = raise_unless
 
     def operate(self, symbol: str, *operands: Any) -> Any:
         """``a + b``, ``-a``, ``a < b`` and their like: ``operate("+", a, b)``."""
@@ -126,6 +135,8 @@ class Operations(InTrace):
                 return each(operand, lambda one: self.operate(symbol, *rest[0], one, *rest[1]))  # noqa: B023 (called at once)
         if symbol in _COUNTING and all(map(self._is_truth, operands)) and any(map(self.backend.is_traced, operands)):
             operands = tuple(operand * 1 for operand in operands)
+        if symbol in _DIVISIONS and catching(ZeroDivisionError) is not None:
+            operands = operands[0], self._checked_divisor(_DIVISIONS[symbol], *operands)
         if len(operands) == 1:
             name, plain = _UNARY[symbol]
             method = user_method(type(operands[0]), name)
@@ -136,6 +147,19 @@ class Operations(InTrace):
             return self._compared(symbol, *operands)
         name, plain = _OPERATIONS[symbol]
         return self._dispatched(symbol, f"__{name}__", f"__r{name}__", plain, *operands)
+
+    def _checked_divisor(self, divide: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
+        """The divisor; raises, when the program runs, what Python raises where it is zero. Arrays give inf or nan, as NumPy's."""
+        numbers = (each for each in (left, right) if isinstance(each, _ARITHMETIC) and np.ndim(each) == 0)
+        kinds = [np.dtype(jnp.result_type(each)).kind for each in numbers]
+        if len(kinds) < 2 or not self.backend.is_traced(right):
+            return right
+        one = 1j if "c" in kinds else 1.0 if "f" in kinds else 1
+        try:
+            divide(one, one * 0)
+        except (ZeroDivisionError, TypeError) as error:
+            self.raise_unless(right != 0, type(error)(*error.args))
+        return jnp.where(right != 0, right, 1)  # where it has raised, the derivative of what follows is to be finite
 
     def _is_truth(self, value: Any) -> bool:
         """Whether this is a bool, which is a number in Python: a traced one counts as Python's."""
