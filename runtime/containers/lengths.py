@@ -110,7 +110,7 @@ def check(condition: Any, error: BaseException | Callable[[], BaseException], is
             raise error if isinstance(error, BaseException) else error()
         return
     operators = JOINT.operators
-    if operators.can_raise_later():
+    if operators.can_raise_later(type(error) if isinstance(error, BaseException) else ValueError):
         operators.raise_unless(condition, error, is_check=not is_needed)
     elif is_needed:
         raise StagingError(

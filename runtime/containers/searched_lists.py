@@ -105,7 +105,7 @@ class SearchedList(list[Any]):
         if bounds:
             raise self._refused("`index` between bounds")
         found = jnp.array(same) if searched is None else equal_to(searched, value)
-        if self.checks is not None and self.checks.can_raise_later():
+        if self.checks is not None and self.checks.can_raise_later(ValueError):
             self.checks.raise_unless(jnp.any(found), ValueError("the value is not in list"))
         return jnp.argmax(found)
 

@@ -352,7 +352,7 @@ class TensorArray:
         if isinstance(count, int):
             if count > room:
                 raise IndexError(text)
-        elif isinstance(count, jax.core.Tracer) and JOINT.operators.can_raise_later():
+        elif isinstance(count, jax.core.Tracer) and JOINT.operators.can_raise_later(IndexError):
             JOINT.operators.raise_unless(count <= room, IndexError(text), is_check=True)
 
     def _known_room(self) -> Any:

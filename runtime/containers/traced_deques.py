@@ -170,5 +170,5 @@ class TracedDeque(TracedList):
         if isinstance(condition, bool):
             if not condition:
                 raise error
-        elif self.checks is not None and self.checks.can_raise_later():
+        elif self.checks is not None and self.checks.can_raise_later(type(error)):
             self.checks.raise_unless(condition, error, is_check=True)

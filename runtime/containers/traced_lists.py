@@ -209,7 +209,7 @@ class TracedList(SearchedList):
 
     def _index(self, key: Any, message: str) -> Any:
         length = self.size()
-        if self.checks is not None and self.checks.can_raise_later():
+        if self.checks is not None and self.checks.can_raise_later(IndexError):
             self.checks.raise_unless((key < length) & (key >= -length), IndexError(message), is_check=True)
         return key + jnp.where(key < 0, length, 0)
 

@@ -31,7 +31,7 @@ class ListWrites(InTrace):
         backend: Backend,
         trace: Callable[[], Trace],
         if_exp: Callable[..., Any],
-        can_raise_later: Callable[[], bool],
+        can_raise_later: Callable[..., bool],
         raise_unless: Callable[..., None],
     ) -> None:
         self.backend = backend
@@ -73,7 +73,7 @@ class ListWrites(InTrace):
 
     def check_range(self, place: Any, count: int, message: str) -> None:
         """Raise `IndexError` where a number is none of ``count`` items, counted from the start."""
-        if self.can_raise_later():
+        if self.can_raise_later(IndexError):
             self.raise_unless((place >= 0) & (place < count), IndexError(message), is_check=True)
 
     def _either(self, condition: Any, new: Any, old: Any) -> Any:

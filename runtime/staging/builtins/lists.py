@@ -36,7 +36,7 @@ class Lists(InTrace):
     backend: Backend
     refuse_pending: Callable[[Any], None]
     raise_unless: Callable[..., None]
-    can_raise_later: Callable[[], bool]
+    can_raise_later: Callable[..., bool]
     with_converted_functions: Callable[[Any], Any]
     call: Callable[[Any], Any]
     for_stmt: Callable[..., None]
@@ -133,7 +133,7 @@ class Lists(InTrace):
             return jnp.all(held.stacked(1).astype(bool))
         if name == "sum":
             return held.stacked().sum(0)
-        if not default and self.can_raise_later():
+        if not default and self.can_raise_later(ValueError):
             self.raise_unless(held.length > 0, error_of_empty(getattr(builtins, name)))
         if not held.kind.is_array:
             best = values.element(order_of(held, name == "max")[0])
@@ -168,7 +168,7 @@ class Lists(InTrace):
             wins = self.or_(is_first, lambda: is_better(its_key, best_key, compare), is_test=True)
             self.if_stmt(wins, keep, None, ("best", "best_key"))
 
-        if not default and self.can_raise_later():
+        if not default and self.can_raise_later(ValueError):
             self.raise_unless(values.contents().length > 0, error_of_empty(getattr(builtins, name)))
         self.for_stmt(values, body, ("best", "best_key"))
         if default:

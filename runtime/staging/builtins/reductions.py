@@ -118,7 +118,7 @@ class Reductions:
         backend: Backend,
         *,
         call: Callable[[Any], Any],
-        can_raise_later: Callable[[], bool],
+        can_raise_later: Callable[..., bool],
         raise_unless: Callable[..., None],
         python_test: Callable[[Any, str], Any],
         truth: Callable[[Any], Any],
@@ -293,7 +293,8 @@ class Reductions:
         if not isinstance(best, Optional):
             return best
         if not default:
-            if self.can_raise_later():
-                self.raise_unless(present_in(best), error_of_empty(function))
+            error = error_of_empty(function)
+            if self.can_raise_later(type(error)):
+                self.raise_unless(present_in(best), error)
             return held_in(best)
         return best if default[0] is None else self.if_exp(present_in(best), lambda: held_in(best), lambda: default[0])

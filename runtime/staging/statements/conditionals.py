@@ -64,7 +64,7 @@ class Conditionals(InTrace):
     is_raised_by: Callable[[Any, BaseException], bool]
     end_block: Callable[[], None]
     tries: Callable[[], int]
-    can_raise_later: Callable[[], bool]
+    can_raise_later: Callable[..., bool]
     raise_unless: Callable[..., None]
 
     def if_stmt(
@@ -209,7 +209,7 @@ class Conditionals(InTrace):
             raise self._unbound(name, cell, is_free)
         mark = self.marks.find(value)
         if mark is not None:
-            if not self.can_raise_later():
+            if not self.can_raise_later(UnboundLocalError):
                 raise StagingError(
                     f"{user_location()}\n  {name!r} may be undefined here: {mark[1]}\n"
                     f"  Give {name!r} a value before that statement."

@@ -62,7 +62,7 @@ class Nones(InTrace):
         self,
         backend: Backend,
         trace: Callable[[], Trace],
-        can_raise_later: Callable[[], bool],
+        can_raise_later: Callable[..., bool],
         raise_unless: Callable[..., None],
         are_one: Callable[[Any, Any], Any],
     ) -> None:
@@ -127,7 +127,7 @@ class Nones(InTrace):
         Raises:
           StagingError: the program cannot raise at run time.
         """
-        if not self.can_raise_later():
+        if not self.can_raise_later(TypeError):
             raise StagingError(
                 f"{user_location()}\n  A value is used here that may be None: one path of a traced condition sets it, another does not.\n"
                 "  Test `is None` first, or give it a value of the same type on every path."

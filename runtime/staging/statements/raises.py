@@ -138,9 +138,9 @@ class Raising(InTrace):
         """Raise `AssertionError` with ``data`` unless all of ``condition`` is true, at run time if need be."""
         self.assert_stmt(jnp.all(jnp.asarray(plain(condition))), lambda: self.text(_shown, *data))
 
-    def can_raise_later(self) -> bool:
-        """Whether an error that depends on a traced condition has a way to the caller from here."""
-        if LOCAL.frame is not None or current().has_receiver or catching(Exception) is not None:
+    def can_raise_later(self, kind: type[BaseException] = Exception) -> bool:
+        """Whether an error of this class that depends on a traced condition has a way to the caller, or to a handler, from here."""
+        if LOCAL.frame is not None or current().has_receiver or catching(kind) is not None:
             return True
         regions = self.journal.regions
         outermost = regions[0].place if regions else JOINT.staging.place()
