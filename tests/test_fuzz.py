@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import collections
+import re
 import subprocess
 import sys
 
@@ -48,6 +49,54 @@ def test_programs_hold_every_construct():
         "Yield", "YieldFrom",
     }  # fmt: skip
     assert {name for name in wanted if counts[name] < 3} == set()
+
+
+KINDS_OF_STATE = {
+    "deque": (r"= deque\(", r"\.popleft\(\)", r"\.rotate\(", "maxlen="),
+    "heapq": (r"heapq\.heappush\(", r"heapq\.heappop\(", r"heapq\.heapreplace\(", r", at\d+ = heapq"),
+    "bisect": (r"bisect\.insort\(", r"bisect\.bisect_left\("),
+    "Counter": (r"= Counter\(", r"\.subtract\("),
+    "defaultdict": (r"defaultdict\(int",),
+    "set": (r"\.add\(\w+ % 4\)", r"\.discard\("),
+    "dicts at traced keys": (r"d\d+\[\w+ % 3\] \+=", r"\w+ % 3 in d\d+", r"d\d+\.get\(\w+", r"d\d+\[\w+ % 3\] = "),
+    "lists in a dict at traced keys": (r"d\d+\[\w+ % 3\]\.append\(",),
+    "choices between containers": (r"c\d+ = a\d+ if .* else b\d+", r"c\d+\[0\] \+=", r"a\d+\[1\] =", r"c\d+\.items\.append",
+    r"e\d+ = c\d+"),
+    "identity": (r"if c\d+ is a\d+", r"if c\d+ is not b\d+", r"if e\d+ is c\d+", r"is far|far\d+ is"),
+    "objects four attributes deep": (r"\.following\.following\.following\.value \+=",
+    r"insort\(r\d+\.following\.following\.following\.items"),
+    "None and containers": (r"o\d+ is None", r"o\d+ = \[", r"o\d+ = \{", r"o\d+ = Cell\(", r"o\d+ = None"),
+    "possibly undefined containers": (r"    u\d+ = \[", r"u\d+\.append\(", r"u\d+\[0\] \+="),
+    "strings by path": (r'if s\d+ == "busy"', r's\d+ = "busy"', r"s\d+\.upper\(\)", r"len\(s\d+\)"),
+    "enums by path": (r"if s\d+ == Mode\.BUSY", r"s\d+\.value", r"case Mode\.BUSY"),
+    "None by path": (r"s\d+ = None",),
+    "rows": (r"t\d+\.append\(\[", r"t\d+\.append\(\{", r"t\d+\.append\(Cell\(", r"t\d+\.append\(\(", r"t\d+\[-1\]\[0\] \+="),
+    "generator expressions": (r"sum\(e for e in x\d+ if", r"max\(\(e - .* for e in", r"any\(e > ", r"sum\(e\.value for e in t\d+\)"),
+    "user generators": (r"def made\d+\(", r"yield ", r"yield from"),
+    "slices of lists that grow": (r"x\d+\[-\(\w+ % 3 \+ 1\):\]", r"x\d+\[1:\]", r"x\d+\[::-1\]", r"y\d+\[-2:\]", r"x\d+\[:\w+\]"),
+    "negative indices of lists that grow": (r"x\d+\[-2\]", r"x\d+\[-\(\w+ % len\(x\d+\)\) - 1\]"),
+    "exceptions of lists and dicts": (r"except IndexError", r"except KeyError", r"except StopIteration", r"suppress\(LookupError\)",
+    r"\.remove\("),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def many_programs():
+    return [make_program(seed).source for seed in range(2000)]
+
+
+@pytest.mark.parametrize("kind", KINDS_OF_STATE)
+def test_programs_hold_every_kind_of_state(kind, many_programs):
+    counts = {
+        pattern: sum(re.search(pattern, source) is not None for source in many_programs)
+        for pattern in KINDS_OF_STATE[kind]
+    }
+    assert min(counts.values()) >= 3, counts
+
+
+def test_what_containers_hold_is_of_floats_where_gradients_are_compared():
+    sources = [make_program(seed, smooth=True).source for seed in range(300)]
+    assert sum(re.search(r"\.append\(\(i\d+ \* 0\.5\)|\.append\(r\d+\)", source) is not None for source in sources) > 20
 
 
 def test_inputs_that_grow_or_never_end_are_left_out():

@@ -6,6 +6,7 @@ import argparse
 import collections
 import contextlib
 import os
+import signal
 import sys
 import time
 from collections.abc import Iterable
@@ -28,6 +29,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--break", dest="breakage", help="break the compiler so, and stop when that is found")
     options = parser.parse_args(arguments)
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     start = time.monotonic()
     totals: dict[str, Counts[str]] = collections.defaultdict(collections.Counter)
     seeds = range(options.seed, options.seed + options.count)

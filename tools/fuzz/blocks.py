@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from autograph.tools.fuzz.container_state import ContainerState
 from autograph.tools.fuzz.expressions import BOOL, FLOAT, FLOATS, INT, INTS, NUMBER, OPTION, WIDE
-from autograph.tools.fuzz.list_state import ListState
 from autograph.tools.fuzz.statements import Maker
 
 
-class Blocks(ListState):
+class Blocks(ContainerState):
     """Needs of a program's ``f``: ``span``, a context manager, if ``with`` is among the features."""
 
     def simple_statements(self, depth: int) -> list[tuple[int, Maker]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,8 @@ import autograph as ag
 _OPERATORS: Any = type(ag.operators)
 _BACKEND: Any = type(ag.operators.backend)
 _JOURNAL: Any = type(ag.operators.journal)
+# The join of layouts, which no public name leads to: see `runtime/layouts/README.md`.
+_JOIN: Any = importlib.import_module("autograph.runtime.layouts.join")
 
 
 def _breaks_ignored() -> None:
@@ -80,6 +83,58 @@ def _prints_dropped() -> None:
     overloads[print] = show
 
 
+# Of the join of layouts.
+
+
+def _none_is_a_value() -> None:
+    """Where one path has None, or has not bound a variable, it counts as a value."""
+    _JOIN._FALSE = _JOIN._TRUE
+
+
+def _constants_keep_their_numbers() -> None:
+    """The number that says which constant a value is stays what it was on its side, where the join numbers them anew."""
+    whole = _JOIN._code_of
+
+    def code_of(side: Any, candidates: Any) -> Any:
+        code, source = whole(side, candidates)
+        return code, side.start if isinstance(source, _JOIN.Renumbered) else source
+
+    _JOIN._code_of = code_of
+
+
+def _left_type_wins() -> None:
+    """A number has the type that it has on the left side, no matter what it is on the right."""
+    whole = _JOIN.Joiner._join_leaves
+
+    def join_leaves(self: Any, a: Any, left: Any, b: Any, right: Any, path: Any) -> Any:
+        joined = whole(self, a, left, b, right, path)
+        is_wider = isinstance(joined, _JOIN.Array) and not joined.type.shape and isinstance(a, _JOIN.Array)
+        return a if is_wider else joined
+
+    _JOIN.Joiner._join_leaves = join_leaves
+
+
+def _left_constant_wins() -> None:
+    """A Python number that differs is the one of the left side."""
+    _JOIN.is_one_value = lambda one, other: type(one) is type(other) and isinstance(one, bool | int | float)
+
+
+def _left_bounds_win() -> None:
+    """A list may be as long as on the left side."""
+    _JOIN.with_joined_bounds = lambda one, other: one
+
+
+def _left_object_wins() -> None:
+    """Of two objects of one class, it is the one of the left side."""
+    whole = _JOIN.Joiner._join_objects
+
+    def join_objects(self: Any, left: Any, right: Any, path: Any) -> Any:
+        both = left.layout.whole is not None and right.layout.whole is not None
+        return self._itself(left.layout) if both else whole(self, left, right, path)
+
+    _JOIN.Joiner._join_objects = join_objects
+
+
 BREAKAGES: dict[str, Callable[[], None]] = {
     made.__name__.strip("_").replace("_", "-"): made
     for made in (
@@ -90,5 +145,11 @@ BREAKAGES: dict[str, Callable[[], None]] = {
         _branch_writes_stay,
         _item_writes_lost,
         _prints_dropped,
+        _none_is_a_value,
+        _constants_keep_their_numbers,
+        _left_type_wins,
+        _left_constant_wins,
+        _left_bounds_win,
+        _left_object_wins,
     )
 }

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from autograph.tools.fuzz.blocks import Blocks
+from autograph.tools.fuzz.container_state import CONTAINER_FEATURES, PREAMBLE
 from autograph.tools.fuzz.expressions import (
     BOOL,
     FLOAT,
@@ -35,6 +36,10 @@ FEATURES = (
     "widening", "comprehensions", "operators", "global", "defaults", "property", "aliases", "keywords",
     "list state", "dict state",
 )  # fmt: skip
+# Further ones, and in how many. Each is drawn by a seed of its own, so that the programs without it are what they were.
+_DRAWN_APART = {"generators": 0.17, "recursion": 0.1, "handlers": 0.17, "masks": 0.17} | dict.fromkeys(
+    CONTAINER_FEATURES, 0.08
+)
 
 
 @dataclass(frozen=True)
@@ -51,11 +56,9 @@ def make_program(seed: int, smooth: bool = False) -> Program:
     numbers = random.Random(seed)
     writer = _ProgramWriter(numbers)
     writer.smooth = smooth
-    # Drawn apart, so that the programs without them are what they were.
-    writer.has_generators = random.Random(seed + 2).random() < 0.17
-    writer.has_recursion = random.Random(seed + 3).random() < 0.1
-    writer.has_handlers = random.Random(seed + 4).random() < 0.17
-    writer.has_masks = random.Random(seed + 5).random() < 0.17
+    writer.apart = frozenset(
+        name for k, (name, share) in enumerate(_DRAWN_APART.items(), 2) if random.Random(seed + k).random() < share
+    )
     names = [name for name in _PARAMETERS if name in ("n", "x") or numbers.random() < 0.4]
     source = writer.module(tuple(names))
     values = random.Random(seed + 1)
@@ -125,27 +128,22 @@ def f({0}):
 class _ProgramWriter(Blocks):
     """Writes a module: perhaps classes and helper functions, and ``f``.
 
-    Attributes: smooth (whether it is for its gradients), has_generators (whether there may be generators in it),
-    has_recursion (whether a helper calls itself), has_handlers (whether handlers catch what it raises), has_masks (whether it
-    reads by masks and computed slices, whose lengths are known only at run time).
+    Attributes: smooth (whether it is for its gradients), apart (its features of those that are `_DRAWN_APART`).
     """
 
     smooth = False
-    has_generators = False
-    has_recursion = False
-    has_handlers = False
-    has_masks = False
+    apart: frozenset[str] = frozenset()
 
     def module(self, parameters: tuple[str, ...]) -> str:
         self.features = frozenset(name for name in FEATURES if self.chance(0.17))
-        self.features |= {"generators"} if self.has_generators else set()
-        self.features |= {"handlers"} if self.has_handlers else set()
-        self.features |= {"masks"} if self.has_masks else set()
+        self.features |= self.apart
         self.raises = self.chance(0.1)
         if self.smooth:
             self.features = self.features - {"prints", "global", "handlers"} | {"smooth"}
             self.raises = False
         self.budget = self.random.choice((6, 10, 14, 20))
+        if self.features & set(CONTAINER_FEATURES):
+            self.lines += PREAMBLE.splitlines()
         has_box = self.chance(0.3) or bool(self.features & {"property", "aliases"})
         if has_box:
             self._box_class()
@@ -158,7 +156,7 @@ class _ProgramWriter(Blocks):
             callees.append(self._global())
         for number in range(self.random.choice((0, 0, 1, 1, 2))):
             callees.append(self._helper(f"h{number}", callees))
-        if self.has_recursion:
+        if "recursion" in self.features:
             callees.append(self._recursive(callees))
         self._main(parameters, callees, has_box)
         if "global" in self.features:
