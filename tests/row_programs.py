@@ -609,3 +609,144 @@ OF_XS = [
     pairs_with_texts,
     texts_in_both_branches,
 ]
+
+
+# What only the run would know.
+
+
+def buffer_written_by_its_first_name(n):
+    buf = []
+    first = buf
+    groups = []
+    for i in range(n):
+        buf.append(i)
+        if i % 3 == 2:
+            groups.append(buf)
+            buf = []
+    first.append(100)
+    return groups, buf
+
+
+def buffer_kept_after_it_was_appended(n):
+    buf = []
+    groups = []
+    for i in range(n):
+        buf.append(i)
+        if i % 3 == 2:
+            groups.append(buf)
+    return groups, buf
+
+
+def buffer_rebound_by_a_second_condition(n):
+    buf = []
+    groups = []
+    for i in range(n):
+        buf.append(i)
+        if i % 3 == 2:
+            groups.append(buf)
+        if i % 3 == 2:
+            buf = []
+    return groups, buf
+
+
+def first_group_returned(n):
+    first = []
+    groups = [first]
+    for i in range(n):
+        if i % 3 == 2:
+            groups.append([])
+        groups[-1].append(i)
+    return first
+
+
+def row_read_after_iterations_wrote(n):
+    rows = []
+    for i in range(n):
+        rows.append([i])
+    r = rows[1]
+    for i in range(n):
+        rows[i].append(i)
+    return r, rows
+
+
+def row_written_in_a_copy(n):
+    rows = []
+    for i in range(n):
+        rows.append([i])
+    c = rows[:]
+    c.append([4])
+    rows[0].append(9)
+    return c
+
+
+def row_written_while_iterations_reverse(n):
+    rows = rows_to(n)
+    r = rows[1]
+    for i in range(n):
+        r.append(i)
+        rows.reverse()
+    return rows
+
+
+def row_at_a_traced_index_read(n):
+    ps = points_to(n)
+    p = ps[2]
+    q = ps[n - 3]
+    for i in range(n):
+        p.x += i
+    return q.x
+
+
+def row_replaced_by_iterations(n):
+    rows = rows_to(n)
+    r = rows[0]
+    for i in range(n):
+        r.append(i)
+        if i == 2:
+            rows[0] = [7]
+    return rows, r
+
+
+def list_rebound_by_iterations(n):
+    rows = rows_to(n)
+    r = rows[0]
+    for i in range(n):
+        r.append(i)
+        if i == 2:
+            rows = rows_to(n)
+    return rows, r
+
+
+def lists_exchanged_by_iterations(n):
+    rows = rows_to(n)
+    rows2 = rows_to(n)
+    r = rows[1]
+    for i in range(n):
+        r.append(i)
+        rows, rows2 = rows2, rows
+    return rows, rows2
+
+
+def list_copied_by_iterations(n):
+    rows = rows_to(n)
+    r = rows[1]
+    for i in range(n):
+        r.append(i)
+        rows = rows[:]
+    return rows
+
+
+REFUSED = [
+    buffer_written_by_its_first_name,
+    buffer_kept_after_it_was_appended,
+    buffer_rebound_by_a_second_condition,
+    first_group_returned,
+    row_read_after_iterations_wrote,
+    row_written_in_a_copy,
+    row_written_while_iterations_reverse,
+    row_at_a_traced_index_read,
+    row_replaced_by_iterations,
+    list_rebound_by_iterations,
+    lists_exchanged_by_iterations,
+    list_copied_by_iterations,
+]

@@ -19,6 +19,7 @@ LONG: dict[str, str] = {
     "runtime/data/pipeline.py": "the steps of datasets, a few lines each, and questions to all of them, which name each",
     "tests/generator_programs.py": "programs to run, one after the other",
     "tests/handled_programs.py": "programs to run, one after the other",
+    "tests/row_programs.py": "programs to run, one after the other",
     "tests/test_jax_compat.py": "a test for each of its functions",
 }
 

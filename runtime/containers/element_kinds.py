@@ -22,9 +22,22 @@ from autograph.runtime.containers.extents import Bound, Extent, exactly
 from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.describe import anonymous, describe, unflatten, with_leaves
 from autograph.runtime.layouts.join import Given, Joined, Joiner, Path, Renumbered, Side, Source
-from autograph.runtime.layouts.kinds import LEAF, NOTHING, Array, Layout, Object, Row, Static, Tree, leaves_of
+from autograph.runtime.layouts.kinds import (
+    ABSENT,
+    LEAF,
+    NOTHING,
+    Array,
+    Constants,
+    Layout,
+    Maybe,
+    Object,
+    Row,
+    Static,
+    Tree,
+    leaves_of,
+)
 from autograph.runtime.layouts.objects import is_frozen_kind, is_plain_object
-from autograph.runtime.layouts.one_of import renumbered
+from autograph.runtime.layouts.one_of import listed, renumbered
 from autograph.runtime.layouts.statement_variables import has_contents
 from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import JOINT
@@ -167,15 +180,26 @@ def _with_statics(layout: Layout, statics: Sequence[Any]) -> Layout:
 def _shown(layout: Layout, leaves: Iterator[str]) -> str:
     if layout is LEAF:
         return next(leaves)
+    if layout is ABSENT or layout is NOTHING:
+        return "None" if layout is ABSENT else ""
+    parts = [_shown(part, leaves) for part in layout.parts]
+    if isinstance(layout, Constants):
+        return listed(layout.candidates)
+    if isinstance(layout, Maybe):
+        return f"{parts[0]} or None" if parts[0] else "None"
     if isinstance(layout, Row):
-        next(leaves)
-        return f"[{'' if layout.item is NOTHING else _shown(layout.item, leaves)}, …]".replace("[, ", "[")
+        return f"[{parts[1]}, …]" if parts[1] else "[…]"
     if isinstance(layout, Object):
-        return f"{layout.kind.__name__}({', '.join(f'{n}={_shown(p, leaves)}' for n, p in zip(layout.names, layout.parts, strict=True))})"
-    if isinstance(layout, Tree) and layout.kind in (list, tuple):
-        inner = ", ".join(_shown(part, leaves) for part in layout.parts)
-        return f"[{inner}]" if layout.kind is list else f"({inner},)" if len(layout.parts) == 1 else f"({inner})"
-    return str(unflatten(layout, [_Text(next(leaves)) for _ in leaves_of(layout)]))
+        return (
+            f"{layout.kind.__name__}({', '.join(f'{n}={part}' for n, part in zip(layout.names, parts, strict=True))})"
+        )
+    assert isinstance(layout, Tree)
+    texts = list(map(_Text, parts))
+    if layout.kind in (list, tuple):
+        return str(layout.kind(texts))
+    if layout.kind is dict:
+        return str(dict(zip(layout.keys, texts, strict=True)))
+    return str(jax.tree_util.tree_unflatten(layout.kind, texts))
 
 
 class _Text(str):

@@ -11,7 +11,7 @@ import itertools
 import types
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -168,6 +168,12 @@ class Snapshot:
         """Take one more place into the snapshot, with what it holds now."""
         self._variables.append(variable)
         self._values.append(variable.get())
+
+    def drop(self, owners: Collection[int]) -> None:
+        """Take the places in these containers and objects, by identity, out of the snapshot."""
+        pairs = zip(self._variables, self._values, strict=True)
+        kept = [(each, value) for each, value in pairs if id(getattr(each, "owner", None)) not in owners]
+        self._variables, self._values = [each for each, _ in kept], [value for _, value in kept]
 
     def places(self) -> list[Variable]:
         """What the snapshot is of."""

@@ -12,7 +12,7 @@ from autograph.runtime.containers.element_kinds import Kind
 from autograph.runtime.containers.extents import Extent
 from autograph.runtime.containers.iterables import UNROLLED_AT_MOST, StagedIterable
 from autograph.runtime.containers.padded import Padded, has_mutable
-from autograph.runtime.containers.parts import Path
+from autograph.runtime.containers.parts import Path, parts_of
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.journal import ContentsPlace, Place, key_of
@@ -82,6 +82,22 @@ class CarriesLists:
         carried = self._start(place)
         self._widen_lists(carried, {(): ended})
         self.carried.append(carried)
+
+    def _drop_elements(self) -> None:
+        """Carry no longer by itself what is an element of a list that holds its elements by value from now on."""
+        elements = {
+            id(part)
+            for carried in self.carried
+            for path, contents in self._entry_contents(carried).items()
+            if (id(carried.variable), path) in self.by_value and isinstance(contents, tuple)
+            for element in contents
+            for part in parts_of(element).values()
+        }
+        if elements:
+            self.variables[:] = [each for each in self.variables if id(getattr(each, "owner", None)) not in elements]
+            self.snapshot.drop(elements)
+            known = set(map(id, self.variables))
+            self.carried[:] = [carried for carried in self.carried if id(carried.variable) in known]
 
     def _refuse_plain_lists(self, end: BodyEnd) -> None:
         """Refuse to lengthen lists that unconverted code made, whose reads cannot be seen.

@@ -154,6 +154,7 @@ class SettlesCarry(CarriesLists):
                 raise refuse_growth(self.where, place.name)
             else:
                 self._carry_place(place, end.types.get(key_of(place)))
+        self._drop_elements()
         return bool(end.discovered)
 
     def _widen_further_out(self, carried: Carried, joined: Joined) -> None:

@@ -210,8 +210,11 @@ class CarriesParts:
     @contextmanager
     def _emptied(self) -> Iterator[None]:
         """Take the values from before the loop out of its variables, and elements out of lists that come to hold them by value."""
-        places: list[Any] = [v for v in self.variables if isinstance(v, CellVariable | GlobalVariable | AttributePlace)]
-        places += [v for v in self.variables if isinstance(v, ContentsPlace) and (id(v), ()) in self.by_value]
+        places = [
+            v
+            for v in self.variables
+            if (id(v), ()) in self.by_value or isinstance(v, CellVariable | GlobalVariable | AttributePlace)
+        ]
         values = [place.get() for place in places]
         for place in places:
             place.set(() if isinstance(place, ContentsPlace) else UNBOUND)
