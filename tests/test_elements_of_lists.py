@@ -99,6 +99,106 @@ def test_a_bound_under_jit():
     assert jax.grad(lambda x: ag.convert(f)(x)[0])(1.0) == 1.0
 
 
+def table_with_a_bound(n):
+    table = []
+    for i in range(n):
+        ag.set_loop_options(maximum_length=8)
+        row = []
+        for j in range(i):
+            ag.set_loop_options(maximum_length=8)
+            row.append(i * j)
+        table.append(row)
+    return table, table[-1][-1], len(table[1])
+
+
+def weighted_groups(xs):
+    groups, buffer = [], []
+    for x in xs:
+        buffer.append(x * x)
+        if x > 2:
+            groups.append(buffer)
+            buffer = []
+    total, weight = 0.0, 1.0
+    for group in groups:
+        for v in group:
+            total += weight * v
+        weight += 1
+    return total
+
+
+def test_rows_under_jit_and_vmap():
+    table, *rest = jax.jit(ag.convert(table_with_a_bound))(N)
+    assert [[int(v) for v in row] for row in table] == table_with_a_bound(4)[0]
+    assert shape_of(rest) == shape_of(list(table_with_a_bound(4)[1:]))
+    last, lengths = jax.vmap(ag.convert(table_with_a_bound))(jnp.array([3, 5]))[1:]
+    assert (last.tolist(), lengths.tolist()) == ([2, 12], [1, 1])
+
+
+@pytest.mark.parametrize("convert", [ag.convert, ag.function])
+def test_rows_have_derivatives(convert):
+    xs = jnp.array([1.0, 3.0, 2.0, 5.0])
+    assert jax.grad(convert(weighted_groups))(xs).tolist() == [2.0, 6.0, 8.0, 20.0]
+    found = jax.vmap(jax.grad(convert(weighted_groups)))(jnp.stack([xs, xs[::-1]]))
+    assert found.tolist() == [[2.0, 6.0, 8.0, 20.0], [10.0, 8.0, 12.0, 0.0]]
+
+
+def test_rows_get_more_room():
+    def f(n):
+        table = [[], []]
+        for i in range(n):
+            if i % 2 == 0:
+                table.append([])
+            table[0].append(i)
+        return table[0], len(table)
+
+    run = ag.function(f)
+    for n in (5, 300):
+        assert shape_of(run(jnp.int32(n))) == shape_of(f(n))
+
+
+def test_rows_without_a_bound_and_beyond_it():
+    def unbounded(n):
+        table = [[]]
+        for i in range(n):
+            table[-1].append(i)
+            if i % 2 == 0:
+                table.append([])
+        return table
+
+    with pytest.raises(ag.StagingError, match="maximum_length"):
+        jax.jit(ag.convert(unbounded))(N)
+
+    def bounded(n):
+        table = [[]]
+        for i in range(n):
+            ag.set_loop_options(maximum_length=3)
+            table[0].append(i)
+            if i > 8:
+                table.append([i])
+        return table
+
+    assert shape_of(ag.function(bounded)(jnp.int32(3))) == shape_of(bounded(3))
+    with pytest.raises(IndexError, match="gets more than 3 elements"):
+        ag.function(bounded)(N)
+
+
+def test_rows_are_saved(tmp_path):
+    def f(n):
+        out = []
+        for i in range(n):
+            row = [k for k in range(i)]
+            out.append((row, "even" if i % 2 == 0 else "odd", {"n": None if i < 2 else i}))
+        return out
+
+    run = ag.function(f)
+    run(N)
+    assert (
+        "([array, …], 'even' or 'odd', {'n': array or None})" in run.get_concrete_function(N).pretty_printed_signature()
+    )
+    ag.save(run, tmp_path / "rows")
+    assert shape_of(ag.load(tmp_path / "rows")(N)) == shape_of(f(4))
+
+
 # What only the run would know.
 
 
