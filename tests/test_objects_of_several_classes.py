@@ -249,6 +249,17 @@ def may_be_none(x):
             return s if kind else 0.0
 
 
+def uses_bound_methods(x):
+    shape = Circle(x) if x > 0 else Square(x)
+    area, kind = shape.area, Circle if x > 0 else Square
+    scaled = lambda by: by * area()  # noqa: E731
+    return (
+        [scaled(by) for by in (1.0, 2.0)],
+        isinstance(shape, kind),
+        sorted([2.0, 1.0], key=lambda v: v * shape.area()),
+    )
+
+
 def returned(x):
     shape = Circle(x) if x > 0 else Square(x)
     return [shape, shape], shape
@@ -270,6 +281,7 @@ def returned(x):
         (best_of_a_loop, [(XS,), (-XS,), (YS,)]),
         (indexed, [(XS,), (YS,)]),
         (inherits, [(XS,), (YS,), (-XS,)]),
+        (uses_bound_methods, [(2.0,), (-1.0,)]),
         (may_be_none, [(2.0,), (0.5,), (-1.0,)]),
     ],
 )
@@ -314,3 +326,105 @@ def test_gradients():
     gradient = jax.grad(ag.convert(area))
     assert gradient(1.0) == pytest.approx(6 * 5.0)
     assert gradient(-1.0) == pytest.approx(2 * -16.0)
+
+
+class Player:
+    def __init__(self, name, score=0.0):
+        self.name, self.score = name, score
+
+    def add(self, v):
+        self.score += v
+
+
+def takes_turns(xs):
+    one, two = Player("one"), Player("two")
+    now = one
+    for v in xs:
+        now.score += v
+        now = two if now is one else one
+    return one.score, two.score, now.name, now is one
+
+
+def takes_turns_where_it_wins(xs):
+    one, two = Player("one"), Player("two")
+    now, other = one, two
+    for v in xs:
+        now.add(v)
+        other.score -= 1
+        if v > 0:
+            now, other = other, now
+    return one.score, two.score, now.name, other.score
+
+
+def takes_turns_in_a_list(xs):
+    players = [Player("one"), Player("two"), Player("three")]
+    now = players[0]
+    for v in xs:
+        now.add(v)
+        if now is players[0]:
+            now = players[1]
+        elif now is players[1]:
+            now = players[2]
+        else:
+            now = players[0]
+    return [player.score for player in players], now.name
+
+
+class Game:
+    def __init__(self):
+        self.white, self.black = Player("white"), Player("black")
+        self.current = self.white
+
+    def move(self, v):
+        self.current.add(v)
+        if v > 1:
+            self.current = self.black if self.current is self.white else self.white
+
+    def play(self, xs):
+        for v in xs:
+            self.move(v)
+        return self.white.score, self.black.score, self.current.name
+
+
+def plays(xs):
+    return Game().play(xs)
+
+
+@pytest.mark.parametrize("function", [takes_turns, takes_turns_where_it_wins, takes_turns_in_a_list, plays])
+def test_loops_write_to_objects_that_they_choose(function):
+    agrees_when_compiled(function, (XS,), (YS,), (-XS,))
+
+
+def test_gradients_through_turns():
+    gradient = jax.grad(lambda xs: ag.convert(takes_turns)(xs)[0])
+    assert list(gradient(jnp.asarray(XS))) == [1.0, 0.0, 1.0]
+
+
+def test_a_pattern_that_python_must_match_is_refused():
+    class Path:
+        def __init__(self, points):
+            self.points = points
+
+    def first(x):
+        shape = Path([x, 2.0]) if x > 0 else Square(x)
+        match shape:
+            case Path(points=[one, _]):
+                return one
+            case _:
+                return 0.0
+
+    with pytest.raises(ag.StagingError, match="one of the classes Path, Square"):
+        ag.function(first)(jnp.float32(1.0))
+
+
+def test_a_dict_that_gets_its_keys_in_different_orders_is_refused():
+    def ordered(x):
+        held = {}
+        if x > 0:
+            held["b"], held["a"] = x, 2 * x
+        else:
+            held["a"], held["b"] = x, 3 * x
+        return [value for value in held.values()]
+
+    with pytest.raises(ag.StagingError, match=r"'held' its keys in different orders.*\n.*one order"):
+        ag.function(ordered)(jnp.float32(1.0))

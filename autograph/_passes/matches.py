@@ -53,6 +53,8 @@ class LowerMatch(gast.NodeTransformer):
 
     def visit_Match(self, node: gast.AST) -> gast.AST | list[gast.AST]:
         self.generic_visit(node)
+        if any(_asks_plainly(case.pattern) for case in node.cases):
+            node.subject = placed(self.context.call("known_class", node.subject), node.subject)
         if not any(case.guard is not None or _is_tested(case.pattern) for case in node.cases):
             return node
         subject = self.context.names.new("subject")
@@ -206,6 +208,12 @@ def _fits(item: gast.AST, value: gast.AST) -> gast.AST:
 def _is_tested(pattern: gast.AST) -> bool:
     """Whether something in a pattern is to be taken out: a value, or a class whose attributes have such patterns."""
     return any(isinstance(part, (*_VALUES, gast.MatchClass)) and _is_expression(part) for part in gast.walk(pattern))
+
+
+def _asks_plainly(pattern: gast.AST) -> bool:
+    """Whether Python asks for a class of the user's: in a pattern that cannot be written as a test."""
+    classes = (part for part in gast.walk(pattern) if isinstance(part, gast.MatchClass))
+    return any(getattr(part.cls, "id", None) not in _BUILTIN_CLASSES and not _is_expression(part) for part in classes)
 
 
 def _is_expression(pattern: gast.AST) -> bool:

@@ -47,7 +47,7 @@ def describe(
     value: Any,
     keeps_containers: bool = False,
     is_contents: bool = False,
-    opens: bool = True,
+    opens: Callable[[Any], bool] | bool = True,
     known: Known | None = None,
     opened: Callable[[Any], Any] | None = None,
 ) -> tuple[Layout, list[Any]]:
@@ -57,7 +57,7 @@ def describe(
       value: any pytree.
       keeps_containers: let lists and dicts inside be leaves: other names may hold them.
       is_contents: the value is what a list that may have a traced length holds.
-      opens: take instances of the user's classes apart into their attributes; else they are leaves.
+      opens: take instances of the user's classes apart into their attributes, or those for which it holds; else they are leaves.
       known: what an attribute of an object (by its name), or a list or dict (None), holds other than it seems to; None for all
         that holds what it seems to.
       opened: what a list counts as: another list, or its layout and leaves.
@@ -75,7 +75,9 @@ def describe(
 class _Description:
     """A value being taken apart. Attributes: leaves (those found so far)."""
 
-    def __init__(self, opens: bool, known: Known | None, opened: Callable[[Any], Any] | None) -> None:
+    def __init__(
+        self, opens: Callable[[Any], bool] | bool, known: Known | None, opened: Callable[[Any], Any] | None
+    ) -> None:
         self.leaves: list[Any] = []
         self._opens = opens
         self._known = known
@@ -179,6 +181,8 @@ class _Description:
 
     def _object(self, value: Any) -> Layout | None:
         if not self._opens or not is_plain_object(value) or any(value is each for each in self._around):
+            return None
+        if self._opens is not True and not self._opens(value):
             return None
         self._around.append(value)
         attributes = attributes_of(value)

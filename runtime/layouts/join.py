@@ -28,7 +28,11 @@ from autograph.runtime.layouts.kinds import (
     Seq,
     Static,
     Tree,
+    is_attribute_wise,
+    is_object,
+    is_one_object,
     is_one_value,
+    whole_of,
 )
 from autograph.runtime.layouts.mismatches import Mismatch
 from autograph.runtime.layouts.objects import is_plain_object
@@ -141,12 +145,25 @@ class Joiner:
     Attributes: mismatches (what differs, and must not).
     """
 
-    def __init__(self, types: Types, is_known: Callable[[Any], bool] = lambda _: False, chooses: bool = False) -> None:
-        """``is_known`` tells objects that were there before the statement; ``chooses``: whether lists join to `Either`."""
+    def __init__(
+        self,
+        types: Types,
+        is_known: Callable[[Any], bool] = lambda _: False,
+        chooses: bool = False,
+        refers: bool = False,
+    ) -> None:
+        """Begin.
+
+        Args:
+          is_known: tells objects that were there before the statement.
+          chooses: whether lists join to `Either`.
+          refers: whether two such objects are never chosen attribute by attribute.
+        """
         self.types = types
         self.mismatches: list[Mismatch] = []
         self._is_known = is_known
         self._chooses = chooses
+        self._refers = refers
         self._sources: tuple[list[Source], list[Source]] = ([], [])
         self._whole: tuple[str, Layout, Layout] = ("", NOTHING, NOTHING)
         self._differs = False
@@ -184,10 +201,11 @@ class Joiner:
             return self._join_constants(constants, left, right, path)
         if _is_rows(a) or _is_rows(b):
             return self._join_rows(left, right, path)
-        if isinstance(a, Object) and isinstance(b, Object) and _is_attribute_wise(a, b):
-            return self._join_objects(left, right, path)
-        if _is_object(a) and _is_object(b) and not (isinstance(a, Static) and a == b):
-            return self._join_alternatives(left, right, path)
+        if isinstance(a, Object) and isinstance(b, Object) and is_attribute_wise(a, b):
+            return self._join_alike(left, right, path)
+        if is_object(a) and is_object(b) and not (isinstance(a, Static) and a == b):
+            is_cyclic = Static in (type(a), type(b)) and not isinstance(path, str)  # an object that leads to itself
+            return self._differ() if is_cyclic else self._join_alternatives(left, right, path)
         if isinstance(a, Array | Static) and isinstance(b, Array | Static):
             return self._join_leaves(a, left.start, b, right.start, path)
         if isinstance(a, Tree) and isinstance(b, Tree):
@@ -298,6 +316,20 @@ class Joiner:
             inner = self._join(one, other, path)
         return Maybe(inner, self._join_leaves(tag, source, other_tag, other_source, path), absence)
 
+    def _join_alike(self, left: Side, right: Side, path: Path) -> Layout:
+        """Two objects of one class, attribute by attribute; where that cannot be, and both are from before, one of both."""
+        wholes = [side.layout.whole for side in (left, right)]  # type: ignore[attr-defined]
+        may_refer = all(whole is not None and self._is_known(whole) for whole in wholes)
+        if wholes[0] is not wholes[1] and may_refer and self._refers:
+            return self._join_alternatives(left, right, path)
+        count, noted, differed = len(self._sources[0]), len(self.mismatches), self._differs
+        found = self._join_objects(left, right, path)
+        if len(self.mismatches) == noted or not may_refer:
+            return found
+        self._differs = differed
+        del self.mismatches[noted:], self._sources[0][count:], self._sources[1][count:]
+        return self._join_alternatives(left, right, path, by_identity=True)
+
     def _join_objects(self, left: Side, right: Side, path: Path) -> Layout:
         a, b = left.layout, right.layout
         assert isinstance(a, Object) and isinstance(b, Object)
@@ -307,20 +339,30 @@ class Joiner:
         parts = self._join_parts(a, left.parts(), [others[name] for name in a.names], path)
         return Object(a.kind, a.names, parts)
 
-    def _join_alternatives(self, left: Side, right: Side, path: Path) -> Layout:
-        """Objects of which at least one side may be several, or that have no attributes in common."""
+    def _join_alternatives(self, left: Side, right: Side, path: Path, by_identity: bool = False) -> Layout:
+        """Objects of which at least one side may be several, or that have no attributes in common.
+
+        ``by_identity``: two from before are never chosen attribute by attribute.
+        """
         (ones, code, source), (others, other_code, other_source) = map(_as_alternatives, (left, right))
         partners: dict[int, int] = {}  # of the objects on the right, on the left
-        for k, other in enumerate(others):
-            alike = [
-                j for j, one in enumerate(ones) if j not in partners.values() and _is_alike(one.layout, other.layout)
-            ]
-            if alike:
-                partners[k] = alike[0]
+        by_identity = by_identity or self._refers
+        for is_one in (is_one_object, functools.partial(self._is_alike, by_identity)):
+            for k, other in enumerate(others):
+                left_over = (j for j in range(len(ones)) if k not in partners and j not in partners.values())
+                found = next((j for j in left_over if is_one(ones[j].layout, other.layout)), None)
+                if found is not None:
+                    partners[k] = found
         objects: list[Layout] = []
         for j, one in enumerate(ones):
             partner = next((others[k] for k, found in partners.items() if found == j), None)
-            objects.append(self._only(one, 0, False) if partner is None else self._join(one, partner, path))
+            if partner is None:
+                objects.append(self._only(one, 0, False))
+            elif (whole := whole_of(one.layout)) is not None and whole is whole_of(partner.layout):
+                self._add(Given(whole), Given(whole))
+                objects.append(Static(whole))
+            else:
+                objects.append(self._join(one, partner, path))
         table = []
         for k, other in enumerate(others):
             table.append(partners.get(k, len(objects)))
@@ -338,6 +380,12 @@ class Joiner:
         if code == other_code and isinstance(code, Static):
             return Alternatives(objects, code)
         return Alternatives(objects, Array(self._type_of_code(code, other_code)))
+
+    def _is_alike(self, by_identity: bool, a: Layout, b: Layout) -> bool:
+        """Whether two of several objects, which are not one, join attribute by attribute."""
+        if not isinstance(a, Object) or not isinstance(b, Object) or not is_attribute_wise(a, b):
+            return False
+        return not by_identity or not all(each.whole is not None and self._is_known(each.whole) for each in (a, b))
 
     def _type_of_code(self, *codes: Layout) -> LeafType:
         """The type of a number that says which constant, or object, a value is."""
@@ -457,24 +505,6 @@ def _code_of(side: Side, candidates: Sequence[Any]) -> tuple[Layout, Source]:
     table = tuple(place_of(candidate, candidates) or 0 for candidate in layout.candidates)
     is_same = table == tuple(range(len(table)))
     return layout.code, side.start if is_same else Renumbered(side.start, table)
-
-
-def _is_object(layout: Layout) -> bool:
-    """Whether a value of this layout is an object of the user's, or one of several."""
-    return isinstance(layout, Object | Alternatives) or (isinstance(layout, Static) and is_plain_object(layout.value))
-
-
-def _is_attribute_wise(a: Object, b: Object) -> bool:
-    """Whether two objects join to one: they are one, or of one class with the same attributes."""
-    return (a.whole is not None and a.whole is b.whole) or (a.kind is b.kind and set(a.names) == set(b.names))
-
-
-def _is_alike(a: Layout, b: Layout) -> bool:
-    """Whether two of several objects are one of those of their join."""
-    if isinstance(a, Object) and isinstance(b, Object):
-        return _is_attribute_wise(a, b)
-    one, other = (each.whole if isinstance(each, Object) else each.value for each in (a, b))  # type: ignore[attr-defined]
-    return one is other
 
 
 def _as_alternatives(side: Side) -> tuple[list[Side], Layout, Source]:

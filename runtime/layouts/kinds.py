@@ -29,6 +29,7 @@ from typing import Any
 
 from autograph.backends.base import LeafType, Output
 from autograph.runtime.layouts.functions import is_same_function
+from autograph.runtime.layouts.objects import is_plain_object
 from autograph.runtime.layouts.one_of import is_same_constant
 
 
@@ -380,6 +381,29 @@ class Either(Layout):
         return self.left, self.right
 
 
+def is_object(layout: Layout) -> bool:
+    """Whether a value of this layout is an object of the user's, or one of several."""
+    return isinstance(layout, Object | Alternatives) or (isinstance(layout, Static) and is_plain_object(layout.value))
+
+
+def is_attribute_wise(a: Object, b: Object) -> bool:
+    """Whether two objects join to one: they are one, or of one class with the same attributes."""
+    return (a.whole is not None and a.whole is b.whole) or (a.kind is b.kind and set(a.names) == set(b.names))
+
+
+def is_one_object(a: Layout, b: Layout) -> bool:
+    """Whether these are one object, from before."""
+    whole = whole_of(a)
+    return whole is not None and whole is whole_of(b)
+
+
+def whole_of(layout: Layout) -> Any:
+    """The object from before that this is; None if it is none."""
+    if isinstance(layout, Object):
+        return layout.whole
+    return layout.value if isinstance(layout, Static) else None
+
+
 def is_one_value(a: Any, b: Any) -> bool:
     """Whether two leaves are one Python value, so that nothing need be staged for it."""
     if a is b:
@@ -417,6 +441,11 @@ def constants_in(layout: Layout) -> int:
     own = len(layout.candidates) if isinstance(layout, Constants) else 0
     own += len(layout.objects) if isinstance(layout, Alternatives) else 0
     return own + sum(map(constants_in, layout.parts))
+
+
+def holds_attributes(layout: Layout) -> bool:
+    """Whether an object is described by its attributes."""
+    return isinstance(layout, Object) or any(map(holds_attributes, layout.parts))
 
 
 def depth(layout: Layout) -> int:

@@ -15,7 +15,7 @@ import numpy as np
 
 from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.functions import is_same_function
-from autograph.runtime.layouts.objects import is_plain_object
+from autograph.runtime.layouts.objects import attributes_of, is_plain_object
 from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import JOINT, LOCAL
 
@@ -117,7 +117,7 @@ class OneOf:
     def __class__(self) -> type:
         """That of all candidates, where it is one: what `isinstance` and class patterns ask."""
         kinds = {candidate.__class__ for candidate in self._candidates}
-        return kinds.pop() if len(kinds) == 1 else type(self)
+        return kinds.pop() if len(kinds) == 1 and kinds != {types.MethodType} else type(self)
 
     def resolve(self) -> Any:
         """Return the constant.
@@ -147,6 +147,8 @@ class OneOf:
         is_of_class = name in _OF_CLASSES and all(isinstance(each, type) for each in candidates_of(self))
         if (name.startswith("__") and not is_of_class) or not hasattr(self, "_code"):
             raise AttributeError(name)
+        if not any(_may_have(candidate, name) for candidate in candidates_of(self)):  # any code may ask for any name
+            getattr(self._candidates[0], name)
         if holds_objects(self):
             return each(self, lambda candidate: JOINT.operators.get_attr(candidate, name), _may_ask(self, name))
         return each_purely(self, operator.attrgetter(name))
@@ -256,6 +258,14 @@ def _may_ask(value: OneOf, name: str) -> bool:
     return not any(_is_computed(type(each), name) for each in candidates_of(value))
 
 
+def _may_have(candidate: Any, name: str) -> bool:
+    if is_plain_object(candidate):
+        kind = type(candidate)
+        in_class = any(name in vars(each) for each in kind.__mro__) or hasattr(kind, "__getattr__")
+        return in_class or name in attributes_of(candidate)
+    return hasattr(candidate, name)
+
+
 def _is_computed(kind: type, name: str) -> bool:
     if "__getattribute__" in vars(kind) or hasattr(kind, "__getattr__"):
         return True
@@ -288,11 +298,17 @@ def listed(candidates: Sequence[Any]) -> str:
     >>> listed(("a", "b", "c"))
     "'a', 'b' or 'c'"
     """
-    names = [getattr(each, "__qualname__", None) or repr(each) for each in candidates]
+    names = [_name_of(each) for each in candidates]
     if len(names) > _LISTED:
         names[_LISTED - 1 :] = [f"{len(names) - _LISTED + 1} others"]
     *most, last = names
     return f"{', '.join(most)} or {last}" if most else last
+
+
+def _name_of(candidate: Any) -> str:
+    if is_plain_object(candidate):
+        return f"a {type(candidate).__qualname__}"
+    return getattr(candidate, "__qualname__", None) or repr(candidate)
 
 
 def each(value: OneOf, function: Callable[[Any], Any], is_pure: bool = False) -> Any:
@@ -360,10 +376,13 @@ def _any(value: OneOf, wanted: Sequence[bool]) -> Any:
 
 
 def _needs_the_constant(value: OneOf, what: str) -> StagingError:
+    if holds_objects(value):
+        needed, remedy = "object", "Ask which it is first: if isinstance(value, …): …, or match."
+    else:
+        needed, remedy = "constant", 'Compare it first: if value == "a": …, or match.'
     return StagingError(
         f"{user_location()}\n  A value is one of {listed(value._candidates)} here, chosen at run time. {what} "
-        "needs the "
-        'constant.\n  Compare it first: if value == "a": …, or match.'
+        f"needs the {needed}.\n  {remedy}"
     )
 
 

@@ -97,7 +97,11 @@ class Operators(Conditionals, Loops, Items, Calls, Builtins, Lists):
         self.is_, self.is_none, self.is_bool = nones.is_, nones.is_none, nones.is_bool
         self.check_present, self.truth_of_optional = nones.check_present, nones.truth_of_optional
         classes = ClassTests(backend, trace)
-        self.matches_class, self.positional = classes.matches_class, classes.positional
+        self.matches_class, self.positional, self.known_class = (
+            classes.matches_class,
+            classes.positional,
+            classes.known_class,
+        )
         self.python_test = PythonTests(backend, self.asked).python_test
         self.slices, self.masks = Slices(backend), Masks(backend, self.raise_unless)
         self.span = self.slices.span

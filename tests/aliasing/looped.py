@@ -34,7 +34,7 @@ def dict_bound_in_one_iteration(n):
     return e["k"], d["k"]
 
 
-@hazard("'q' refers to")
+@program
 def object_bound_in_one_iteration(n):
     o = Box()
     o.v = 0

@@ -12,11 +12,13 @@ import jax.numpy as jnp
 from autograph.backends.base import Backend
 from autograph.runtime.containers.padded_arrays import PaddedArray
 from autograph.runtime.containers.traced_deques import TracedDeque
+from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.heap.unknown import check_known
-from autograph.runtime.layouts.objects import is_plain_object
+from autograph.runtime.layouts.objects import attributes_of, is_plain_object
 from autograph.runtime.layouts.one_of import CODE, OneOf, candidates_of, code_of, each_purely, holds_objects
 from autograph.runtime.layouts.optional import Optional, held_in, is_known, present_in
+from autograph.runtime.tracing.locations import user_location
 
 _SELF_MATCHING = (bool, bytearray, bytes, dict, float, frozenset, int, list, set, str, tuple)
 
@@ -30,12 +32,17 @@ class ClassTests(InTrace):
 
     def overloads(self) -> Mapping[Any, Callable[..., Any]]:
         return {
-            builtins.isinstance: lambda value, kinds: self._asked(value, lambda one: _is_instance(one, kinds)),
+            builtins.isinstance: self._isinstance,
             builtins.hasattr: lambda value, name: self._asked(value, lambda one: hasattr(one, name)),
             builtins.issubclass: lambda kind, kinds: self._asked(kind, lambda one: issubclass(one, kinds)),
             builtins.callable: lambda value: self._asked(value, callable),
             builtins.type: self._type,
         }
+
+    def _isinstance(self, value: Any, kinds: Any) -> Any:
+        if type(kinds) is OneOf:
+            return each_purely(kinds, lambda kind: self._isinstance(value, kind))
+        return self._asked(value, lambda one: _is_instance(one, kinds))
 
     def matches_class(self, value: Any, kind: Any, names: Sequence[int | str]) -> Any:
         """Whether a value is what ``case kind(…)`` matches.
@@ -52,6 +59,25 @@ class ClassTests(InTrace):
             )
 
         return self._asked(value, fits)
+
+    def known_class(self, value: Any) -> Any:
+        """A subject whose patterns Python matches: it, and what it holds, is of a class that is known."""
+        seen: set[int] = set()
+        pending = [value]
+        while pending:
+            part = pending.pop()
+            if type(part) is OneOf and holds_objects(part):
+                kinds = sorted({type(one).__name__ for one in candidates_of(part)})
+                raise StagingError(
+                    f"{user_location()}\n  A subject of this match is of one of the classes {', '.join(kinds)}, chosen at run time, "
+                    "and a class pattern has a sequence or mapping in it.\n  Ask isinstance first, and match what the object holds."
+                )
+            if id(part) not in seen:
+                seen.add(id(part))
+                pending += attributes_of(part).values() if is_plain_object(part) else ()
+                pending += part if isinstance(part, list | tuple) else ()
+                pending += part.values() if isinstance(part, dict) else ()
+        return value
 
     def positional(self, value: Any, kind: type, number: int) -> Any:
         """What the positional pattern of this number, in ``case kind(…)``, is matched against."""

@@ -266,6 +266,8 @@ class Conditionals(InTrace):
             is_result = (place.name == result_name and k > 0) or getattr(place, "is_result", False)
             if is_result and any(side.is_bound for side in sides):
                 sides = [side.surely_bound() for side in sides]
+            if parts.is_kept(k):
+                joined.check_order(place.name, *sides)
             joined.add(place.name, *sides)
         for place in written.values():
             places.append(place)

@@ -29,6 +29,9 @@ from autograph.runtime.layouts.optional import knowing
 from autograph.runtime.layouts.statement_variables import Snapshot
 from autograph.runtime.tracing.recording import LOCAL
 
+_FUNCTIONS = (types.FunctionType, types.MethodType, types.BuiltinFunctionType)
+# What calls its arguments.
+_CALLING = (map, filter, sorted, max, min, functools.reduce)
 # What says what its argument is, by itself.
 _ASKING = (isinstance, issubclass, type, callable, hasattr)
 # What puts a value into a container, whichever it is.
@@ -80,6 +83,11 @@ class ConstantChoices:
         """What to call in place of a function that is one of several."""
         return lambda *args, **kwargs: each(value, lambda candidate: self._call(candidate)(*args, **kwargs))
 
+    def _callable(self, value: Any) -> Any:
+        """A function that is one of several as one that calls that."""
+        is_function = is_one_of(value) and all(isinstance(each, _FUNCTIONS) for each in candidates_of(value))
+        return self.called(value) if is_function else value
+
     def taking_constants(self, called: Any, made: Any) -> Any:
         """``made``, which is called in place of ``called``, so that it is given constants: it is called for each candidate."""
         if any(called is asking for asking in _ASKING):
@@ -89,7 +97,12 @@ class ConstantChoices:
         if made is not called and _is_of_user(called) or _keeps_its_arguments(called):
             return made
 
+        is_calling = any(called is each for each in _CALLING)
+
         def call(*args: Any, **kwargs: Any) -> Any:
+            if is_calling:
+                args = tuple(map(self._callable, args))
+                kwargs = {name: self._callable(value) for name, value in kwargs.items()}
             value = next(filter(None, map(_chosen_in, itertools.chain(args, kwargs.values()))), None)
             if value is None:
                 return made(*args, **kwargs)

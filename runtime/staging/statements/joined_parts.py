@@ -75,6 +75,11 @@ class JoinedParts:
         """Whether a container or object in a result was there before the statement."""
         return id(part) in self._outer
 
+    def is_kept(self, k: int) -> bool:
+        """Whether a result is, on both paths, one container from before."""
+        keys = {None if end is None else end.ids.get(()) for end in self.ends[k]}
+        return len(keys) == 1 and bool(keys & self._outer.keys())
+
     def kept(self, count: int) -> set[int]:
         """The containers from before that are in one place on both paths, among the first results, and come with them.
 
@@ -115,7 +120,9 @@ class JoinedParts:
                 if self.identities.marks_of(id(target)) is not None:
                     self._set_apart(target, self._sides(sides, path))
                 return target, target is not part
-            if self._outer.get(id(part)) is part:  # one of several objects, there before the statement
+            if (
+                is_plain_object(part) and self._outer.get(id(part)) is part
+            ):  # one of several, there before the statement
                 return part, False
             names = [key if key is None or key in self._outer else (side, key) for side, key in enumerate(keys)]
             pair = tuple(names)

@@ -18,7 +18,7 @@ from autograph.runtime.heap.journal import AttributePlace, ContentsPlace, Place,
 from autograph.runtime.heap.unknown import Unknowns
 from autograph.runtime.layouts.describe import Known, describe_variable, typed, unbound, unflatten
 from autograph.runtime.layouts.join import Joiner, injected, with_numbers
-from autograph.runtime.layouts.kinds import ABSENT, NEVER, Array, Either, Layout, Maybe, Nothing, Static, leaves_of
+from autograph.runtime.layouts.kinds import ABSENT, NEVER, Array, Either, Layout, Maybe, Nothing, Static, Tree, leaves_of
 from autograph.runtime.layouts.mismatches import Mismatch, listed, remedy, sides, variables_of
 from autograph.runtime.layouts.statement_variables import UNBOUND, CellVariable, GlobalVariable
 from autograph.runtime.staging.statements.joined_parts import EndParts
@@ -54,6 +54,12 @@ class Side:
 
 
 RAISES = Side(NEVER, ())
+
+
+def _keys(layout: Layout) -> tuple[Any, ...]:
+    """The keys of a dict, which a place holds, in their order."""
+    contents = layout.inner if isinstance(layout, Maybe) else layout
+    return contents.keys if isinstance(contents, Tree) and contents.kind is dict else ()
 
 
 def side_of(value: Any, defined: Any, place: Any = None, known: Known | None = None) -> tuple[Maybe, list[Any]]:
@@ -141,7 +147,8 @@ class Join:
         self.pairs: list[tuple[Any, Any]] = []
         self.types: list[LeafType | None] = []
         self.variables: list[JoinedVariable | None] = []
-        self._joiner = Joiner(backend, is_known, chooses=True)
+        refers = any(loop.refers for loop in JOINT.operators.journal.loops)
+        self._joiner = Joiner(backend, is_known, chooses=True, refers=refers)
 
     def add_written(self, place: Place, on_true: Side, on_false: Side) -> None:
         """Join what the branches leave in a place that at least one of them writes."""
@@ -150,11 +157,22 @@ class Join:
                 f"{self.where}\n  Only one path through this statement sets {place.name!r}, which has no value before it, and "
                 "its test is traced.\n  Set it before the statement, or on every path."
             )
+        if isinstance(place, ContentsPlace) and type(place.owner) is dict:
+            self.check_order(place.name, on_true, on_false)
         found = self._joiner.mismatches
         count = len(found)
         self.add(place.name, on_true, on_false)
         if isinstance(place, ContentsPlace) and isinstance(place.owner, list):
             found[count:] = [dataclasses.replace(each, is_list=each.name == place.name) for each in found[count:]]
+
+    def check_order(self, name: str, on_true: Side, on_false: Side) -> None:
+        """Refuse a dict that has the same keys on both paths in different orders: it would have one of them on both."""
+        orders = [_keys(side.layout) for side in (on_true, on_false)]
+        if orders[0] != orders[1] and set(orders[0]) == set(orders[1]):
+            raise StagingError(
+                f"{self.where}\n  The branches of this statement give {name!r} its keys in different orders, and its test is traced: "
+                f"{list(orders[0])} if true, {list(orders[1])} if false.\n  Set the keys in one order on both paths."
+            )
 
     def add(self, name: str, on_true: Side, on_false: Side) -> None:
         found = self._joiner.mismatches

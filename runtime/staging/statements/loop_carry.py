@@ -58,6 +58,7 @@ from autograph.runtime.staging.statements.statement_records import record_loop
 from autograph.runtime.tracing.recording import effects_recorded
 
 _MAX_ROUNDS = 12
+_MOST_ROUNDS = 100
 _NUMBERS = (bool, int, float, complex)
 
 
@@ -104,6 +105,8 @@ class LoopTrace(SettlesCarry, CarriesParts):
         self.growing: list[GrowingList] = []
         self.found: set[int] = set()
         self.opens: set[int] = set()
+        self.refers: set[int] = set()
+        self.conflict: StagingError | None = None
         self.shared: dict[int, Any] = {}
         self.by_value: set[ListKey] = set()
         self.replaced: set[Key] = set()
@@ -132,7 +135,7 @@ class LoopTrace(SettlesCarry, CarriesParts):
         """
         self.may_peel = may_peel
         try:
-            self._settle()
+            self._settle_somehow()
         except CarryChanges as change:
             if may_peel:
                 raise
@@ -145,6 +148,34 @@ class LoopTrace(SettlesCarry, CarriesParts):
             raise
         finally:
             self.snapshot.restore()
+
+    def _settle_somehow(self) -> None:
+        """Settle with objects chosen attribute by attribute; by which they are, where a write to one must be seen in others."""
+        refusal: StagingError | None = None
+        try:
+            self._settle()
+        except StagingError as error:
+            refusal = error
+        if self.growing or not self.opens or not (self._unknown if refusal is None else self._may_refer(refusal)):
+            if refusal is not None:
+                raise refusal
+            return
+        self.refers = set(self.opens)
+        try:
+            self._settle_again()
+        except StagingError:
+            if refusal is not None:
+                raise refusal from None
+            self.refers = set()
+            self._settle_again()
+
+    def _may_refer(self, refusal: StagingError) -> bool:
+        return isinstance(refusal, CarryChanges) or refusal is self.conflict
+
+    def _settle_again(self) -> None:
+        self.region, self.shared, self.replaced, self._unknown = None, {}, set(), []
+        self.snapshot.restore()
+        self._settle()
 
     def _settle(self) -> None:
         self.raising.identities.check_unreported()
@@ -186,11 +217,15 @@ class LoopTrace(SettlesCarry, CarriesParts):
             self.iterable.stride,
         )
         self.raising.identities.give_elements(traced.given)
-        self._check_parts(traced)
+        try:
+            self._check_parts(traced)
+        except StagingError as conflict:
+            self.conflict = conflict
+            raise
 
     def _constants_met(self) -> int:
         """How many constants the variables may be: each iteration may come upon one more."""
-        return sum(constants_in(carried.layout) for carried in self.carried)
+        return min(sum(constants_in(carried.layout) for carried in self.carried), _MOST_ROUNDS)
 
     def test_is_traced(self) -> bool:
         """Trace the test alone, on the state as it starts; False if it may be plain Python's affair, or writes."""

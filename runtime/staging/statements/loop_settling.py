@@ -15,7 +15,19 @@ from autograph.runtime.heap.holders import reached
 from autograph.runtime.heap.journal import AttributePlace, ContentsPlace, Journal, Place, holds_list, key_of
 from autograph.runtime.layouts.describe import anonymous, describe, typed, untyped
 from autograph.runtime.layouts.join import Joined, Joiner, injected
-from autograph.runtime.layouts.kinds import ABSENT, FILLED, Array, Layout, Maybe, Seq, Static, depth, leaves_of
+from autograph.runtime.layouts.kinds import (
+    ABSENT,
+    FILLED,
+    Array,
+    Layout,
+    Maybe,
+    Seq,
+    Static,
+    constants_in,
+    depth,
+    holds_attributes,
+    leaves_of,
+)
 from autograph.runtime.layouts.list_room import refuse_growth
 from autograph.runtime.layouts.mismatches import Mismatch, variables_of
 from autograph.runtime.layouts.objects import is_plain_object
@@ -35,6 +47,7 @@ from autograph.runtime.staging.statements.loop_state import (
 )
 from autograph.runtime.staging.statements.raises import is_absence_of
 
+_MAY_BE = 128  # constants and objects, in all
 _MAY_DEEPEN = 3  # times: None, then a value, then a value in which None has become one
 
 
@@ -45,6 +58,8 @@ class SettlesCarry(CarriesLists):
       may_peel: whether the loop's first iteration may be run by itself, if that makes None a value.
       found_none: whether what is None before the loop is a value after an iteration.
       opens: the variables, by identity, whose objects are taken apart into their attributes.
+      refers: those of them that, of the objects from before the loop, say which one they hold.
+      conflict: the refusal of objects that are chosen attribute by attribute.
       position: where it is among the loops that are being traced; memory: what those inside of the outermost have carried.
       learnt: by the code of a loop's body, what it was seen to write of what was there before this loop.
     """
@@ -57,6 +72,9 @@ class SettlesCarry(CarriesLists):
     found_none: bool
     peeled_for: Sequence[str] | None
     opens: set[int]
+    refers: set[int]
+    conflict: StagingError | None
+    region: Any
     learnt: dict[Any, dict[Any, tuple[Place, Any]]]
     position: Position
     memory: CarryMemory
@@ -71,9 +89,17 @@ class SettlesCarry(CarriesLists):
     def _described(self, variable: Variable, value: Any) -> tuple[Layout, list[Any]]:
         """The layout and leaves of a variable's value, its objects taken apart if that was found necessary."""
         is_list = isinstance(variable, ContentsPlace) and holds_list(variable, value)
-        opens = id(variable) in self.opens
+        opens: Any = id(variable) in self.opens
+        if opens and id(variable) in self.refers:
+            opens = self._is_made_in_iterations
         layout, leaves = describe(value, isinstance(variable, ContentsPlace), is_list, opens)
         return anonymous(layout) if opens else layout, leaves
+
+    def _is_made_in_iterations(self, value: Any) -> bool:
+        """Whether an object was not there before the loop."""
+        if self.region is not None and self.region.made_by(value):
+            return True
+        return id(value) not in reached({id(value)}, self.snapshot.reachable_before())
 
     def _widened(self, end: BodyEnd) -> bool:
         """Join the state after an iteration with that before; True if the body must be traced again.
@@ -378,7 +404,7 @@ class SettlesCarry(CarriesLists):
         """Take a variable's objects apart from now on, if an iteration leaves others than it finds."""
         before, after = ([leaf for leaf in each[:-1] if is_plain_object(leaf)] for each in (carried.start, leaves))
         same = len(before) == len(after) and all(a is b for a, b in zip(before, after, strict=True))
-        if same or id(carried.variable) in self.opens:
+        if same or id(carried.variable) in self.opens | self.refers:
             return False
         self._open(carried.variable)
         self._start_again(carried)
@@ -388,6 +414,10 @@ class SettlesCarry(CarriesLists):
         """Carry a variable by the join of what it is before and after an iteration; True if that is new."""
         if self._opens_objects(carried, leaves):
             return True
+        if id(carried.variable) in self.refers and holds_attributes(last.layout):
+            raise refuse_nesting(
+                self.where, [carried]
+            )  # an object that iterations make: it is chosen attribute by attribute
         carried.lists = last.lists
         if last.lists and self._widen_lists(carried, last.lists):
             return True
@@ -446,10 +476,13 @@ class SettlesCarry(CarriesLists):
         Raises:
           StagingError: it does.
         """
+        if constants_in(layout) > _MAY_BE and constants_in(layout) > constants_in(carried.layout):
+            raise refuse_nesting(self.where, [carried])
         if depth(layout) > depth(carried.typed()):
             carried.deepened.append(layout)
             if len(carried.deepened) > _MAY_DEEPEN:
-                raise refuse_nesting(self.where, [carried])
+                self.conflict = refuse_nesting(self.where, [carried])
+                raise self.conflict
 
     def _before_loop(self, mismatch: Mismatch) -> Mismatch:
         """The same with what a variable of another structure was before the loop, whatever iterations have made of it."""

@@ -171,8 +171,11 @@ class CarriesParts:
 
         if self.shared:
             value = placed(value, container_for)
+        references = _references(carried)
         for path, part in parts_of(value).items():
             entry = entries.get(path)
+            if id(part) in references and part is not entry:
+                continue
             if part is not entry:
                 region.add_made(part)
             if part is not entry or id(part) in self.shared or isinstance(part, WHOLE):
@@ -474,9 +477,13 @@ class CarriesParts:
         position, aliasing = self._position(carried.variable), self.aliasing
         ends = aliasing.ends.get(position)
 
+        references = _references(carried)
+
         def container_for(path: Path, part: Any) -> tuple[Any, bool]:
             key = (position, path)
             entry = aliasing.entries.get(key)
+            if id(part) in references:
+                return part, False
             if key in aliasing.kept and entry is not None:
                 if part is not entry and isinstance(entry, list | dict):
                     self.journal.touch(ContentsPlace(entry))
@@ -507,6 +514,11 @@ class CarriesParts:
             if made is not part and frozenset([key, other]) not in self._pairs:
                 self.raising.identities.set_apart(id(part), id(made))
         self._new[key] = part
+
+
+def _references(carried: Carried) -> set[int]:
+    """The identities of objects from before the loop, of which a variable holds one of several."""
+    return {id(leaf) for leaf in carried.start if is_plain_object(leaf)}
 
 
 def _state(part: Any) -> Any:
