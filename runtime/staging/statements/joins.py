@@ -18,7 +18,18 @@ from autograph.runtime.heap.journal import AttributePlace, ContentsPlace, Place,
 from autograph.runtime.heap.unknown import Unknowns
 from autograph.runtime.layouts.describe import Known, describe_variable, typed, unbound, unflatten
 from autograph.runtime.layouts.join import Joiner, injected, with_numbers
-from autograph.runtime.layouts.kinds import ABSENT, NEVER, Array, Either, Layout, Maybe, Nothing, Static, Tree, leaves_of
+from autograph.runtime.layouts.kinds import (
+    ABSENT,
+    NEVER,
+    Array,
+    Either,
+    Layout,
+    Maybe,
+    Nothing,
+    Static,
+    Tree,
+    leaves_of,
+)
 from autograph.runtime.layouts.mismatches import Mismatch, listed, remedy, sides, variables_of
 from autograph.runtime.layouts.statement_variables import UNBOUND, CellVariable, GlobalVariable
 from autograph.runtime.staging.statements.joined_parts import EndParts
