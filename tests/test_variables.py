@@ -106,7 +106,7 @@ def test_python_values_take_the_dtype():
     v = ag.Variable([1.0, 2.0], dtype=jnp.bfloat16)
     assert v.assign([3, 4]).dtype == jnp.bfloat16
     same(v.assign_add(1), [4, 5])
-    with pytest.raises(ValueError, match="the Variable of .*test_variables.py"):
+    with pytest.raises(ValueError, match="The Variable of .*test_variables.py"):
         ag.Variable(1).assign_add(0.5)
 
 

@@ -57,3 +57,27 @@ def test_what_a_converted_helper_keeps_outside_is_refused():
     with pytest.raises(ag.StagingError, match="The dict 'counted' would leak a tracer"):
         f(jnp.array(3))
     assert counted == {"n": 0}
+
+
+factor = 1
+
+
+def test_what_functions_of_a_dataset_read():
+    global factor
+    kept = ag.Dataset.range(4).filter(lambda x: x >= factor)
+    pairs = ag.Dataset.zip(kept, ag.Dataset.range(4).map(lambda x: x * factor))
+
+    @ag.function
+    def f():
+        total = 0
+        for x, y in pairs:
+            total += x * y
+        return total
+
+    try:
+        for factor in (1, 2):
+            expected = sum(x * y for x, y in zip(range(factor, 4), [factor * k for k in range(4)], strict=False))
+            assert int(f()) == expected
+            assert sum(int(x) * int(y) for x, y in pairs) == expected
+    finally:
+        factor = 1

@@ -175,8 +175,8 @@ class Dataset:
         for array in arrays:
             if isinstance(array, np.ndarray) and array.dtype.kind in "OSUMm":
                 raise TypeError(
-                    f"from_tensor_slices takes arrays of numbers; got one of dtype {array.dtype}. Keep texts outside of the dataset, and "
-                    "their numbers in it."
+                    f"from_tensor_slices takes arrays of numbers, in tuples or dicts; got one of dtype {array.dtype}. For records, pass a "
+                    "dict of arrays; for texts, pass their numbers in a list that is kept outside"
                 )
         lengths = {int(array.shape[0]) if array.ndim else -1 for array in arrays}
         if not arrays or -1 in lengths or len(lengths) > 1:
@@ -1155,8 +1155,7 @@ class Dataset:
             types = tuple((array.shape, array.dtype) for part in arrays for array in part)
             return functools.partial(_shared_element(bare, types), self)
 
-        def computed(raw: Any) -> Any:
-            return streams.computed(node, JOINT.operators, raw)
+        computed = functools.partial(_computed, node)  # in which it is found what the node's functions read
 
         if streams.is_open(node):  # a program for each shape would cost more than it saves
             return computed
@@ -1205,6 +1204,11 @@ class DatasetSpec:
 
 
 _WITHOUT_FUNCTIONS = (Slices, Numbers, Take, Skip, Shard, Repeat, Batch, Enumerate)
+
+
+def _computed(node: Node, raw: Any) -> Any:
+    """The element of a stream that came as ``raw``."""
+    return streams.computed(node, JOINT.operators, raw)
 
 
 def _at(node: Node, position: Any, depths: Any, words: Any, odd: bool) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import functools
 import itertools
 import threading
 from collections.abc import Iterator
@@ -338,18 +339,22 @@ class CompiledElements:
         base, functions = before_last_maps(node)
         self._width, self._has_rows = 1, None  # known once `advance` is traced
 
-        def elements(keys: Any, words: Any) -> Elements:
+        # The steps are arguments, in which a compiled function looks for what their functions read.
+        def elements(base: Node, keys: Any, words: Any) -> Elements:
             return Elements(base, dict(zip(keys, words, strict=True)))
 
-        def advance(keys: Any, words: Any, state: Any) -> Any:
-            found = elements(keys, words)
+        def start(base: Node, keys: Any, words: Any) -> Any:
+            return elements(base, keys, words).start()
+
+        def advance(base: Node, keys: Any, words: Any, state: Any) -> Any:
+            found = elements(base, keys, words)
             self._width, self._has_rows = found.width, found.cursor.has_rows
             rows, arrays, state = found.next(state, True)
             return rows, found.cursor.element(arrays, found.width), state
 
-        self.start = JOINT.compiled(lambda keys, words: elements(keys, words).start())
-        self._advance = JOINT.compiled(advance)
-        self._computed = JOINT.compiled(lambda element: mapped(functions, element)) if functions else None
+        self.start = JOINT.compiled(functools.partial(start, base))
+        self._advance = JOINT.compiled(functools.partial(advance, base))
+        self._computed = JOINT.compiled(functools.partial(mapped, functions)) if functions else None
 
     def next(self, keys: Any, words: Any, state: Any) -> tuple[bool, Any, Any]:
         """Whether there is another element, the element, and the next state."""

@@ -560,6 +560,14 @@ def parts_of(node: Node) -> tuple[Node, ...]:
     return node.parts if isinstance(node, Several) else ()
 
 
+def functions_of(node: Node) -> list[Callable[..., Any]]:
+    """The functions of the user's that the steps call."""
+    found = [getattr(step, name, None) for step in steps(node) for name in ("function", "predicate")]
+    return [each for each in found if callable(each)] + [
+        each for part in parts_of(steps(node)[0]) for each in functions_of(part)
+    ]
+
+
 def arrays_of(node: Node) -> tuple[HeldArrays, ...]:
     """What a step holds of its own."""
     held = getattr(node, "arrays", None)

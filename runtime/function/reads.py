@@ -28,6 +28,7 @@ from autograph.runtime.code.code_names import Readers
 from autograph.runtime.code.generated import Check
 from autograph.runtime.code.library_table import is_library, is_library_name
 from autograph.runtime.data.dataset import Dataset
+from autograph.runtime.data.pipeline import Node, functions_of
 from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.static_values import IdentityKey, StaticLeaf, static_leaf, weak_reference
 from autograph.runtime.state.linked_state import is_nnx_object, is_variable, may_hold_variables
@@ -233,6 +234,11 @@ class _Walk:
             self._identity(value, source, label)
         elif is_variable(value) or _is_atom(value):
             self._leaf(value, f"{source} is not {self._known(value)}", label)
+            if isinstance(value, Dataset):
+                self._functions_of(functions_of(value._node), label)
+        elif isinstance(value, Node):
+            self._identity(value, source, label)
+            self._functions_of(functions_of(value), label)
         elif isinstance(value, types.ModuleType):
             self._parts(value, source, label)
         elif isinstance(value, np.ndarray):
@@ -258,6 +264,11 @@ class _Walk:
             self._identity(value, source, label)
             if callable(value):
                 self._parts(value, source, label)
+
+    def _functions_of(self, functions: Iterable[Any], label: str) -> None:
+        """Take in what the functions of a dataset's steps read, which are always the same."""
+        for function in functions:
+            self._parts(function, self._known(function), label)
 
     def _parts(self, value: Any, source: str, label: str) -> None:
         """Take in what an object leads to, whichever object it is."""

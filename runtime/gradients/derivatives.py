@@ -173,7 +173,7 @@ class _Differentiation:
             value = self.f(*given, **kwargs)
             if self.has_aux and not (isinstance(value, tuple) and len(value) == 2):
                 raise TypeError(
-                    f"{self.name} must return a pair (value, aux) with has_aux=True; got {type(value).__name__}"
+                    f"{self.name} must return a pair (value, aux) with has_aux=True; got {_described(value)}"
                 )
             loss, aux = value if self.has_aux else (value, None)
             results, tree = jax.tree_util.tree_flatten(jax.tree_util.tree_map(as_leaf, (jnp.asarray(plain(loss)), aux)))
@@ -299,3 +299,7 @@ def from_leaf(leaf: Any) -> Any:
 def is_static(leaf: Any) -> bool:
     """Whether `as_leaf` kept this beside the program."""
     return isinstance(leaf, StaticOutput)
+
+
+def _described(value: Any) -> str:
+    return "an array" if isinstance(value, jax.Array) else type(value).__name__

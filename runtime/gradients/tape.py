@@ -295,6 +295,11 @@ class GradientTape:
         found = [
             k for k, (source, value) in enumerate(pairs) if value is not None and self._tape.reaches(targets, source)
         ]
+        for source, _ in (pairs[k] for k in found):
+            if not jnp.issubdtype(source.dtype, jnp.inexact):
+                raise TypeError(
+                    f"a source holds floating-point numbers; got {source.dtype}{list(source.shape)}, which has no gradient"
+                )
         made = derivatives([pairs[k][0] for k in found], [pairs[k][1] for k in found]) if found else []
         results: list[Any] = [None if unconnected == "none" else zeros(jnp.asarray(plain(leaf))) for leaf in leaves]
         for k, derivative in zip(found, made, strict=True):

@@ -153,7 +153,7 @@ def differences(before: Trace, after: Trace, opens_sizes: bool = False) -> list[
         for (path, _), leaf, new in zip(paths, leaves, new_leaves, strict=False):
             place = where if not path else f"argument {number + 1} `{name}{jax.tree_util.keystr(path)}`"
             if not _equal(leaf, new):
-                found.append(_leaf_difference(place, name if not path else "it", leaf, new, opens_sizes))
+                found.append(_leaf_difference(place, name + jax.tree_util.keystr(path), leaf, new, opens_sizes))
     for name, value in after.captured.items():
         earlier = before.captured.get(name)
         if earlier is not None and earlier != value:

@@ -15,13 +15,18 @@ class VariableErrors:
     _position: tuple[str, int]
 
     def _label(self) -> str:
-        return f"Variable {self._name!r}" if self._name else f"the Variable of {describe_location(*self._position)}"
+        return f"Variable {self._name!r}" if self._name else f"The Variable of {describe_location(*self._position)}"
 
     def _not_ours(self, done: str) -> StagingError:
+        why = (
+            "the compiled program would bake in its present value"
+            if done == "read"
+            else "the write would happen once, while tracing"
+        )
         return StagingError(
             f"{user_location()}\n  {self._label()} is {done} inside a JAX trace that autograph does not own (jax.jit, lax.scan …): "
-            "the compiled program would bake in its present value.\n  Wrap the outermost function in autograph.function instead of "
-            "jax.jit, or pass the value in as an argument and return the new one."
+            f"{why}.\n  Wrap the outermost function in autograph.function instead of jax.jit, or pass the value in as an argument and "
+            "return the new one."
         )
 
     def _out_of_order(self, done: str) -> StagingError:
