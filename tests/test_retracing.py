@@ -86,12 +86,12 @@ def test_other_differences(first, second, text):
 
 def test_within_a_structure():
     assert reasons(lambda t: 0, ({"a": [X, 1], "b": X},), ({"a": [X, 2], "b": jnp.ones(3)},)) == [
-        "argument 1 `t['a'][1]`: Python int 1 → 2; pass it as an array, `jnp.asarray(it)`",
+        "argument 1 `t['a'][1]`: Python int 1 → 2; pass it as an array, `jnp.asarray(t['a'][1])`",
         "argument 1 `t['b']`: float32[2] → float32[3]; leave the size open: `reduce_retracing=True`, or "
         "`ag.TensorSpec` with None in an input_signature",
     ]
     assert reasons(lambda c: 0, (Config(0.1, [1]),), (Config(0.2, [1]),)) == [
-        "argument 1 `c.rate`: Python float 0.1 → 0.2; pass it as an array, `jnp.asarray(it)`"
+        "argument 1 `c.rate`: Python float 0.1 → 0.2; pass it as an array, `jnp.asarray(c.rate)`"
     ]
 
 
