@@ -10,6 +10,7 @@ runs.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import itertools
 import math
@@ -25,6 +26,7 @@ import numpy as np
 
 from autograph.backends.base import LoopSpec, NotRollable, Output, RolledLoop, Traced
 from autograph.backends.xla import jax_compat
+from autograph.backends.xla.even_numbers import Even, Uneven
 from autograph.backends.xla.jax_compat import Kind, is_literal
 from autograph.backends.xla.tracing import trace
 
@@ -202,16 +204,24 @@ def _without(spec: LoopSpec, split: _Split, needed: Sequence[Any], arrays: Seque
     return Traced(trace(run, [*types, *slices]), spec.body.leaves)
 
 
-def _table(values: Sequence[Any], dtype: Any) -> Any:
+def _table(values: Sequence[Any] | Even, dtype: Any) -> Any:
     """One value for each iteration, as an array; evenly spaced ints are computed rather than held."""
     if (progression := _progression(values, dtype)) is not None:
         first, step = progression
-        return jnp.arange(len(values), dtype=dtype) * step + first
+        return jnp.arange(_length(values), dtype=dtype) * step + first
+    if isinstance(values, Even):
+        values = range(values.first, values.last + values.step, values.step)
     return jnp.asarray(np.asarray(values, dtype))
 
 
-def _progression(values: Sequence[Any], dtype: Any) -> tuple[int, int] | None:
+def _length(values: Sequence[Any] | Even) -> int:
+    return values.length if isinstance(values, Even) else len(values)
+
+
+def _progression(values: Sequence[Any] | Even, dtype: Any) -> tuple[int, int] | None:
     """First item and difference of evenly spaced ints."""
+    if isinstance(values, Even):
+        return (values.first, values.step) if jnp.issubdtype(dtype, jnp.integer) else None
     if not values or not jnp.issubdtype(dtype, jnp.integer):
         return None
     first, step = values[0], (values[1] - values[0] if len(values) > 1 else 0)
@@ -293,7 +303,7 @@ class _Numbers:
         places[var] = self._slot(None)
         self.operations.append((_OPERATIONS[jax_compat.name_of(equation)](equation), operands, places[var], var.aval))
 
-    def run(self, needed: Sequence[Any]) -> tuple[int, list[list[Any]], dict[int, Any]]:
+    def run(self, needed: Sequence[Any]) -> tuple[int, list[Any], dict[int, Any]]:
         """How often the loop runs, for each needed variable its values, and for each leaf that changes its last.
 
         Raises:
@@ -302,10 +312,13 @@ class _Numbers:
         wanted = [self.places[var] for var in needed]
         operations = self._useful(self.operations, {*wanted, *(after for _, _, after in self.carry)})
         test = self._useful(self.test, set() if self.truth is None else {self.truth})
+        checks = [(slot, _range_of(var.aval.dtype)) for slot, var in zip(wanted, needed, strict=True)]
+        if self.length and self.truth is None:
+            with contextlib.suppress(Uneven, ArithmeticError, ValueError, TypeError):  # the iterations one by one tell
+                return self._at_once(operations, checks)
         most = _MOST_OPERATIONS // max(len(operations) + len(test), 1)
         if self.length is not None and self.length > most and operations:
             raise NotRollable(_TOO_MUCH)
-        checks = [(slot, _range_of(var.aval.dtype)) for slot, var in zip(wanted, needed, strict=True)]
         tables: list[list[Any]] = [[] for _ in wanted]
         slots, last = self.slots, {}
         count = 0
@@ -335,6 +348,39 @@ class _Numbers:
             count += 1
         return count, tables, last
 
+    def _at_once(
+        self, operations: Sequence[Any], checks: Sequence[tuple[int, tuple[int, int] | None]]
+    ) -> tuple[int, list[Any], dict[int, Any]]:
+        """What `run` returns where all numbers are the same in each iteration, or go by a step.
+
+        Raises:
+          Uneven: they do not, or not all fit their types.
+        """
+        length, slots = self.length, list(self.slots)
+
+        def iteration(index: Any) -> None:
+            slots[self.index] = index
+            for function, operands, result in operations:
+                slots[result] = function(*[slots[k] for k in operands])
+
+        read = [(place, after, slots[place]) for _, place, after in self.carry if place is not None]
+        if read:  # each is taken to go by what the first iteration adds to it
+            iteration(0)
+            steps = [slots[after] - start for _, after, start in read]
+            for (place, _, start), step in zip(read, steps, strict=True):
+                slots[place] = start if step == 0 else Even(start, step, length)
+        iteration(Even(0, 1, length))
+        for place, after, start in read:
+            wanted = slots[place] if slots[place] is start else slots[place] + slots[place].step
+            if type(slots[after]) is not type(wanted) or slots[after] != wanted:
+                raise Uneven
+        tables = [slots[slot] for slot, _ in checks]
+        for values, (_, limits) in zip(tables, checks, strict=True):
+            if limits is not None and not limits[0] <= values <= limits[1]:
+                raise Uneven
+        found = [values if isinstance(values, Even) else [values] * length for values in tables]
+        return length, found, {k: _last(slots[after]) for k, _, after in self.carry}
+
     def _is_always_true(self, test: Sequence[Any]) -> bool:
         """Whether the test is a number that no iteration changes, and holds: what ends the loop is not known here."""
         if test or self.truth is None or any(place == self.truth for _, place, _ in self.carry):
@@ -351,6 +397,10 @@ class _Numbers:
                 wanted.update(operands)
                 kept.append((_checked(function, aval), operands, result))
         return kept[::-1]
+
+
+def _last(number: Any) -> Any:
+    return number.last if isinstance(number, Even) else number
 
 
 def _checked(function: Callable[..., Any], aval: Any) -> Callable[..., Any]:
@@ -415,7 +465,12 @@ def _sign(a: Any) -> Any:
 
 def _cast(equation: Any) -> Callable[[Any], Any]:
     kind = np.dtype(jax_compat.cast_to(equation)).kind
-    return {"b": bool, "i": int, "u": int, "f": float}[kind]
+    casts: dict[str, Callable[[Any], Any]] = {"b": bool, "i": _as_int, "u": _as_int, "f": float}
+    return casts[kind]
+
+
+def _as_int(number: Any) -> Any:
+    return number if isinstance(number, Even) else int(number)
 
 
 def _rounded(equation: Any) -> Callable[[Any], Any]:

@@ -36,7 +36,7 @@ def scan(body: Callable[[Any, Any], tuple[Any, Any]], first: Any, arrays: Any, *
         structures.append(structure)
         return leaves
 
-    program = jax.make_jaxpr(run)()
+    program = jax_compat.recorded(run, ())
     equations = [_replaced(equation) if unroll == 1 else equation for equation in program.jaxpr.eqns]
     return jax.tree.unflatten(structures[0], jax_compat.replay_here(jax_compat.with_equations(program, equations)))
 

@@ -70,7 +70,7 @@ class _Rewriting:
         arrays = [self._rows_of(var, block) for var, block in keys]
         types = [jax.ShapeDtypeStruct(var.aval.shape, var.aval.dtype, weak_type=var.aval.weak_type) for var in invars]
         rows = [jax.ShapeDtypeStruct(array.shape[1:], array.dtype) for array in arrays]
-        program = without_unused(jax.make_jaxpr(body)(*types, *rows))
+        program = without_unused(jax_compat.recorded(body, [*types, *rows]))
         read = used_by(program)
         first = spec.inputs + 1  # the slices follow the carry and the index
         kept = [k for k, var in enumerate(program.jaxpr.invars[first:]) if var in read]
