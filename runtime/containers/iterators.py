@@ -50,7 +50,7 @@ class Iterated:
     def use_up(self, may_be_left: bool) -> None:
         """Take the items for used: a staged loop runs over them, and ``may_be_left`` before their end."""
         self.check_here()
-        self._iterator = _left(self.kind) if may_be_left else iter(())
+        self._iterator = _Left(self.kind) if may_be_left else iter(())
 
     def __iter__(self) -> Iterator[Any]:
         return self
@@ -71,10 +71,17 @@ def used_elsewhere(kind: str) -> StagingError:
     )
 
 
-def _left(kind: str) -> Iterator[Any]:
+class _Left:
     """The rest of the items when a staged loop may have left them."""
-    raise StagingError(
-        f"{user_location()}\n  An iterator ({kind}) is used here that a staged loop has used, which may have left it before its end: how "
-        "far it has come is known only at run time.\n  Make another iterator, or loop over a list of the items."
-    )
-    yield  # type: ignore[unreachable]  # so that it raises when it is advanced
+
+    def __init__(self, kind: str) -> None:
+        self._kind = kind
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        raise StagingError(
+            f"{user_location()}\n  An iterator ({self._kind}) is used here that a staged loop has used, which may have left it before its "
+            "end: how far it has come is known only at run time.\n  Make another iterator, or loop over a list of the items."
+        )

@@ -52,7 +52,7 @@ class DerivedGenerators:
 
     def overloads(self) -> Mapping[Any, Callable[..., Any]]:
         """For each such function, one that takes a generator apart."""
-        derived = {
+        derived: dict[Any, Callable[..., Any]] = {
             builtins.enumerate: self._enumerate,
             builtins.zip: self._zip,
             builtins.map: self._map,
@@ -67,8 +67,8 @@ class DerivedGenerators:
             itertools.chain: self._chain,
             itertools.count: self._count,
         }
-        others: dict[Any, Any] = {made: made for made in _OTHERS if made not in derived}
-        return {plain: self._known(plain.__name__, overload) for plain, overload in {**others, **derived}.items()}
+        others: dict[Any, Callable[..., Any]] = {made: made for made in _OTHERS}
+        return {plain: self._known(plain.__name__, overload) for plain, overload in (others | derived).items()}
 
     def _known(self, kind: str, overload: Callable[..., Any]) -> Callable[..., Any]:
         """The overload, such that an iterator of Python's that it gives knows where it is advanced."""
