@@ -229,12 +229,12 @@ def as_staged(iterable: Any, backend: Backend, force: bool = False) -> StagedIte
         held = iterable.contents()
         if held.kind.is_mutable:  # each is an element of the list as it is then
             return StagedIterable(held.length, (), lambda index, _: iterable.element(index), limit=held.capacity)
-        return StagedIterable(
-            held.length,
-            held.buffers,
-            lambda index, slices: iterable.seen(held.kind.build(slices), index, index),
-            limit=held.capacity,
-        )
+
+        def item(index: Any, slices: Sequence[Any]) -> Any:
+            element, elements = held.kind.build(slices), JOINT.operators.identities.elements
+            return elements.seen(element, iterable, index, index) if held.kind.is_watched else element
+
+        return StagedIterable(held.length, held.buffers, item, limit=held.capacity)
     if is_open_array(iterable):
         rows = iterable.values
         return StagedIterable(iterable.length, (rows,), lambda index, slices: slices[0], limit=rows.shape[0])

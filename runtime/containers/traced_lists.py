@@ -136,11 +136,7 @@ class TracedList(SearchedList):
             return self._held.element(index)
         key = index if key is None else key
         found = self._elements.seen_before(self, key)
-        return self.seen(self._held.element(index), index, key) if found is None else found
-
-    def seen(self, element: Any, index: Any, key: Any) -> Any:
-        """The element at an index, asked for by this key, whose leaves these are."""
-        return self._elements.seen(element, self, index, key) if self._held.kind.is_watched else element
+        return self._elements.seen(self._held.element(index), self, index, key) if found is None else found
 
     def put_back(self, index: Any, element: Any) -> None:
         """Hold what an element has become."""
