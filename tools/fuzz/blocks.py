@@ -17,7 +17,7 @@ class Blocks(ContainerState):
         own: dict[str, tuple[int, Maker]] = {
             "lists": (2, self.list_that_grows),
             "unpacking": (3, self.unpacking),
-            "promotion": (2, self.number),
+            "promotion": (4, self.number),
             "none": (3, self.option),
             "del": (1, self.deletion),
             "prints": (4, self.print_),
@@ -277,18 +277,32 @@ class Blocks(ContainerState):
         """A variable that is an int on one path and a float on another."""
         if not self.scope.readable(NUMBER):
             name = self.new_name(NUMBER)
-            self.line(f"{name} = {self.expression(self.random.choice((INT, FLOAT)))}")
+            kinds = self.random.sample((INT, FLOAT), 2)
+            self.line(f"{name} = {self.expression(kinds[0])}")
+            self.line(f"if {self.condition()}:")
+            with self.indented():
+                self.line(f"{name} = {self.expression(kinds[1])}")
             self.scope.types[name] = NUMBER
+            self.note(f"int({name} * 4)")
             return
         name = self.random.choice(self.scope.readable(NUMBER))
         if name in self.scope.fixed:
             return
         if self.chance(0.5):
+            self.line(f"if {self.condition()}:")
+            with self.indented():
+                self.line(f"{name} = {self.expression(self.random.choice((INT, FLOAT)))}")
+            if self.chance(0.5):
+                self.line("else:")
+                with self.indented():
+                    self.line(f"{name} = {self.expression(self.random.choice((INT, FLOAT)))}")
+        elif self.chance(0.5):
             self.line(f"{name} = {self.expression(self.random.choice((INT, FLOAT)))}")
         else:
             self.line(
                 f"{name} {self.random.choice(('+=', '-='))} {self.expression(self.random.choice((INT, FLOAT)), 1)}"
             )
+        self.note(f"int({name} * 4)")
 
     def option(self) -> None:
         """A variable that is None at first, as the best so far of a search."""
@@ -311,6 +325,7 @@ class Blocks(ContainerState):
         self.line(form)
         with self.indented():
             self.line(f"{name} = {value}")
+        self.note(f"(5 if {name} is None else {name})")
 
     def deletion(self) -> None:
         """Delete a variable that was made here; nothing reads it after."""

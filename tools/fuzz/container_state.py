@@ -155,7 +155,12 @@ class ContainerState(ListState):
     def _end(self, number: str, total: str, uses: Sequence[str]) -> None:
         """What is read of it all after the loop."""
         for text in self.random.sample(list(uses), min(2, len(uses))):
-            self.assign_new(self._kind, f"{text.replace('#', number).replace('@', total)} + {self._zero}")
+            self._keep(f"{text.replace('#', number).replace('@', total)} + {self._zero}")
+
+    def _keep(self, text: str) -> None:
+        self.assign_new(self._kind, text)
+        name = self.lines[-1].split()[0]
+        self.note(f"int({name} * 4)" if self._kind == FLOAT else name)
 
     @property
     def _zero(self) -> str:
@@ -333,7 +338,7 @@ class ContainerState(ListState):
         ]  # fmt: skip
         self._loop(number, total, steps)
         self._end(number, total, [f"(7 if o# is None else {read})", "@"])
-        self.assign_new(self._kind, f"(sum(u{number}) if {flag} else 9) + {self._zero}")
+        self._keep(f"(sum(u{number}) if {flag} else 9) + {self._zero}")
 
     def _machine(self) -> None:
         names = self.random.choice(
@@ -347,6 +352,7 @@ class ContainerState(ListState):
         number, total = self._begin(f"s# = {start}", f"p# = {first}", *counted)
         steps: list[Step] = [
             (f"if s# == {first}:", f"s# = {second}", f"elif s# == {second}:", "@ += &", "else:", f"s# = {first}"),
+            (f"if s# == {first}:", f"s# = {second}", f"elif s# == {second}:", f"s# = {third}", "else:", f"s# = {first}"),
             (f"if s# == {second} and ?:", f"s# = {third}"), ("if ?:", f"s# = {second}"), f"s# = {first} if ? else s#",
             f"@ += {table}[s#]", f"@ += ^ if s# in ({first}, {third}) else 1", "p# = s#",
             ("if p# != s#:", "@ += &"), "p#, s# = s#, p#", (f"if s# == {first}:", "@ -= 1"), (f"while s# != {third} and @ < 4:",

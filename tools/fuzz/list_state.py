@@ -44,6 +44,7 @@ class ListState(Statements):
         uses = [f"len({one})", f"sum({one})", f"({one}[-1] if {one} else -7)", f"sum({other}[-2:])", f"len({other})"]
         for text in self.random.sample(uses, 2):
             self.assign_new(INT, text)
+            self.note(self.lines[-1].split()[0])
 
     def _loop_line(self) -> str:
         """The head of a loop that runs a known number of times; what it gives each iteration."""
@@ -149,3 +150,4 @@ class ListState(Statements):
         for text in (f'{name}["n"]', f'len({name}["xs"])', f'{name}["last"]', f'sum({name}["xs"])'):
             if self.chance(0.6):
                 self.assign_new(INT, text)
+                self.note(self.lines[-1].split()[0])

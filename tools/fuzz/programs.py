@@ -284,7 +284,10 @@ class _ProgramWriter(Blocks):
         returns += [kind for kind in (FLOATS, INTS, MATRIX) if scope.readable(kind)]
         shown = [place for place in scope.types if "." in place or "[" in place or place == "total"]
         self.always_returned = (*scope.writable(INT)[-1:], *shown)
-        self.body(scope, tuple(returns), self.random.randint(2, 6), depth=4)
+        if self.features & {*CONTAINER_FEATURES, "list state", "dict state", "promotion", "none"}:
+            self.notes = True
+            self.always_returned += ("noted",)
+        self.body(scope, tuple(returns), self.random.randint(2, 6), depth=4, first=["noted = 0"] if self.notes else ())
 
     def _objects(self, scope: Scope, has_box: bool) -> None:
         """What ``f`` has beside variables, under names that statements know."""

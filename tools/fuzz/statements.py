@@ -41,7 +41,7 @@ class _Loop:
 
 class Statements(Expressions):
     """Attributes: lines (the text so far), loops (those around), returns (the types the function returns),
-    budget (how many more statements before blocks become short and flat)."""
+    budget (how many more statements before blocks become short and flat), notes (whether the variable ``noted`` is the function's)."""
 
     def __init__(self, numbers: random.Random) -> None:
         super().__init__(numbers)
@@ -56,6 +56,7 @@ class Statements(Expressions):
         self.may_jump = True
         self.before_finally = 0  # how many `finally` blocks are still to run
         self.budget = 10**6
+        self.notes = False
 
     def line(self, text: str) -> None:
         self.lines.append("    " * self.level + text if text else "")
@@ -130,6 +131,11 @@ class Statements(Expressions):
             (4, lambda: self.for_(depth)),
             (3, lambda: self.while_(depth)),
         ]
+
+    def note(self, number: str) -> None:
+        """Have the program return what comes of this number, too, of which few are among its results otherwise."""
+        if self.notes:
+            self.line(f"noted = (noted * 3 + {number}) % 997")
 
     # Simple statements.
 
