@@ -400,6 +400,29 @@ def test_gradients_through_turns():
     assert list(gradient(jnp.asarray(XS))) == [1.0, 0.0, 1.0]
 
 
+def test_a_write_in_a_loop_that_another_name_must_see_is_refused():
+    class Counted:
+        def __init__(self):
+            self.count = 0
+
+    class Other(Counted):
+        def __init__(self):
+            super().__init__()
+            self.extra = 1.0
+
+    def counts(xs):
+        now = Counted()
+        first = now
+        for v in xs:
+            now.count += 1
+            if v > 2:
+                now = Other()
+        return now.count, first.count
+
+    with pytest.raises(ag.StagingError, match="may be the one that the function returns"):
+        ag.function(counts)(jnp.asarray(XS))
+
+
 def test_a_pattern_that_python_must_match_is_refused():
     class Path:
         def __init__(self, points):

@@ -24,6 +24,8 @@ from autograph.runtime.heap.journal import MUTABLE_CONTAINERS, AttributePlace, C
 from autograph.runtime.heap.reach import CONTAINERS, contents
 from autograph.runtime.heap.unknown import Reason, is_unknown
 from autograph.runtime.layouts.objects import attributes_of, is_plain_object
+from autograph.runtime.layouts.one_of import is_one_of
+from autograph.runtime.layouts.optional import Optional, held_in
 from autograph.runtime.layouts.statement_variables import UNBOUND, CellVariable, GlobalVariable, Snapshot, Variable
 from autograph.runtime.staging.statements.joined_parts import EndParts
 from autograph.runtime.staging.statements.loop_state import BodyAliasing, BodyEnd, Carried, Key
@@ -44,6 +46,7 @@ class BodyContainers:
         self._watched: list[Any] = []
         self._moves: dict[int, int] = {}
         self._writes_before = self._views_before = 0
+        self._chosen: set[int] = set()  # the variables that an iteration leaves one of several objects in
 
     def add(self, key: Key, part: Any, entry: Any, is_replaced: bool) -> None:
         """Take in a stand-in, and what it stands for; ``is_replaced``: iterations put another container in its place."""
@@ -77,6 +80,8 @@ class BodyContainers:
     def end(self, key: int, value: Any) -> None:
         """Take in what an iteration leaves in a variable."""
         self.aliasing.ends[key] = EndParts(value, self.identities)
+        if is_one_of(held_in(value) if isinstance(value, Optional) else value):
+            self._chosen.add(key)
 
     def finish(self) -> BodyAliasing:
         """What can be known once the iteration is over."""
@@ -91,7 +96,8 @@ class BodyContainers:
             through = self.identities.line_of_write_through(part)
             if through is not None or not _same_state(_state(part), before):
                 self.aliasing.changed[key] = self.identities.line_of_write(part) or through
-            if self.aliasing.ends.get(key[0]) is not None and self.aliasing.ends[key[0]].ids.get(key[1]) == id(part):
+            ends = None if key[0] in self._chosen else self.aliasing.ends.get(key[0])
+            if ends is not None and ends.ids.get(key[1]) == id(part):
                 self.aliasing.kept.add(key)
             elif self.identities.has_decided(part):
                 self.aliasing.mistaken.add(key)
