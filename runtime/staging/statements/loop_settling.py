@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from types import FunctionType
 from typing import Any
 
@@ -74,6 +75,7 @@ class SettlesCarry(CarriesLists):
     opens: set[int]
     refers: set[int]
     conflict: StagingError | None
+    _emptied: Callable[[], AbstractContextManager[None]]
     region: Any
     learnt: dict[Any, dict[Any, tuple[Place, Any]]]
     position: Position
@@ -97,9 +99,13 @@ class SettlesCarry(CarriesLists):
 
     def _is_made_in_iterations(self, value: Any) -> bool:
         """Whether an object was not there before the loop."""
-        if self.region is not None and self.region.made_by(value):
+        if self.region is None:
+            return False
+        if self.region.made_by(value):
             return True
-        return id(value) not in reached({id(value)}, self.snapshot.reachable_before())
+        with self._emptied():  # they hold what an iteration has left in them
+            entries = [carried.entry for carried in self.carried]
+            return id(value) not in reached({id(value)}, [*entries, *self.snapshot.reachable_before()])
 
     def _widened(self, end: BodyEnd) -> bool:
         """Join the state after an iteration with that before; True if the body must be traced again.
