@@ -76,7 +76,12 @@ def sessions(times, gap):
     return found, longest, [s[-1] - s[0] for s in found]
 
 
-@program((np.array([7, 1, 5, 2, 6, 3, 4]),), (np.array([1, 2, 3, 4, 5, 6, 7]),), (np.array([4, 4, 3, 3, 9, 1, 1]),))
+@program(
+    (np.array([7, 1, 5, 2, 6, 3, 4]),),
+    (np.array([1, 2, 3, 4, 5, 6, 7]),),
+    (np.array([4, 4, 3, 3, 9, 1, 1]),),
+    bare=GROWS,
+)
 def patience(cards):
     """Piles of falling cards: there are as many as the longest rising subsequence is long."""
     piles = []
@@ -270,7 +275,7 @@ def signs(values):
     return names, names.count("rising"), "flat" in names, roots, sum(known)
 
 
-@program((np.array([62, 64, 65, 0, 67, 67, 0, 0, 69]),), (np.array([0, 60, 61, 62, 0, 0, 63, 64, 65]),))
+@program((np.array([62, 64, 65, 0, 67, 67, 0, 0, 69]),), (np.array([0, 60, 61, 62, 0, 0, 63, 64, 65]),), bare=GROWS)
 def phrases(notes):
     """Notes between rests; the highest phrase by its first note."""
     melody = []
@@ -349,7 +354,7 @@ def farey_rows(order):
     return [len(row) for row in rows], rows[-1]
 
 
-@program((np.array([3, 3, 3, 1, 2, 2, 7]),), (np.array([1, 1, 1, 1, 1, 1, 1]),))
+@program((np.array([3, 3, 3, 1, 2, 2, 7]),), (np.array([1, 1, 1, 1, 1, 1, 1]),), bare=GROWS)
 def run_lengths(symbols):
     runs = []
     for s in symbols:
