@@ -77,7 +77,7 @@ class ChosenArguments:
         parameters = list(signature.parameters.values())
         positional = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
         takes_more = any(p.kind is p.VAR_POSITIONAL for p in parameters)
-        known = {p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
+        known = [p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
         takes_keywords = any(p.kind is p.VAR_KEYWORD for p in parameters)
         chosen, more = set(), set()
         for number in numbers:

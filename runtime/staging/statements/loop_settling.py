@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Sequence
 from types import FunctionType
 from typing import Any
 
@@ -75,7 +74,7 @@ class SettlesCarry(CarriesLists):
     opens: set[int]
     refers: set[int]
     conflict: StagingError | None
-    _emptied: Callable[[], AbstractContextManager[None]]
+    _emptied: Any  # a context manager of `CarriesParts`
     region: Any
     learnt: dict[Any, dict[Any, tuple[Place, Any]]]
     position: Position
