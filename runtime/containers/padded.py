@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import jax
@@ -39,7 +40,8 @@ class _Elsewhere:
 ELSEWHERE: Any = _Elsewhere()
 
 
-_SCALARS = {"i": int, "f": float, "c": complex}  # as which numbers are promoted whose type is weak
+# As which numbers are promoted whose type is weak.
+_SCALARS: Mapping[str, type] = MappingProxyType({"i": int, "f": float, "c": complex})
 
 
 def has_mutable(element: Any) -> bool:

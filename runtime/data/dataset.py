@@ -165,6 +165,7 @@ class Dataset:
           A `Dataset`; an element has the structure of ``tensors``, without the first axes.
 
         Raises:
+          TypeError: the elements of an array are neither numbers nor truth values.
           ValueError: an array is a scalar, or the first axes have different lengths.
 
         >>> [int(x) for x in Dataset.from_tensor_slices([5, 6])]

@@ -6,7 +6,8 @@ import enum
 import functools
 import operator
 import types
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import jax
@@ -205,6 +206,8 @@ class OneOf:
 class _Object:
     """In the place of an object among candidates."""
 
+    __slots__ = ()
+
 
 _OBJECT = _Object()
 
@@ -400,10 +403,21 @@ def _operation(symbol: str, function: Callable[..., Any], is_reflected: bool = F
     return operate
 
 
-_ARITHMETIC = {
-    **{"add": "+", "sub": "-", "mul": "*", "matmul": "@", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**"},
-    **{"and_": "&", "or_": "|", "xor": "^", "lshift": "<<", "rshift": ">>"},
-}
+_ARITHMETIC: Mapping[str, str] = MappingProxyType(
+    {
+        **{
+            "add": "+",
+            "sub": "-",
+            "mul": "*",
+            "matmul": "@",
+            "truediv": "/",
+            "floordiv": "//",
+            "mod": "%",
+            "pow": "**",
+        },
+        **{"and_": "&", "or_": "|", "xor": "^", "lshift": "<<", "rshift": ">>"},
+    }
+)
 for _name, _symbol in _ARITHMETIC.items():
     _plain = _name.rstrip("_")
     setattr(OneOf, f"__{_plain}__", _operation(_symbol, getattr(operator, _name)))

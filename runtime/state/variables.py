@@ -128,6 +128,7 @@ class Variable(ArrayLike, AssignedDerivatives):
       sharding: a `jax.sharding.Sharding` that its value is kept in.
 
     Raises:
+      TypeError: ``initial_value`` or ``sharding`` is of another type.
       ValueError: it is created inside a `Function` after the first call.
       StagingError: it is created from a traced value in a staged statement or under a transform.
 
