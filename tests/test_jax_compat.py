@@ -991,6 +991,12 @@ def test_products_are_counted():
     assert jax_compat.multiply_adds(only_equation(jnp.sin, 1.0)) is None
 
 
+def test_variables_are_made_for_a_type():
+    aval = jax.typeof(jnp.ones(3))
+    one, other = jax_compat.variable(aval), jax_compat.variable(aval)
+    assert one.aval == aval and one is not other and one != other
+
+
 def test_each_assumption_has_a_test():
     compat = ast.parse((ROOT / "backends/xla/jax_compat.py").read_text(encoding="utf-8"))
     names = {node.name for node in compat.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}

@@ -43,6 +43,7 @@ PLAIN_OPERATIONS = {
     "`in`, `not in`",
     "`isinstance`",
     "unpacking rows of an array",
+    "truth values as numbers",
     "chained comparisons",
     "lists that grow, `pop`, `len`, indexing, `jnp.stack`",
     "strings of traced values: f-strings, `str`, `format`, `%`, stored, joined and returned",

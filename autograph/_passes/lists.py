@@ -121,8 +121,7 @@ class LowerLists(gast.NodeTransformer):
     def _added(self, node: gast.AST) -> gast.AST:
         """What becomes an item of a list: that it was made here is told, and it may come to grow, as may the lists in it."""
         self._hold(node)
-        is_display = (isinstance(node, gast.List) and node.elts) or _is_repeated(node)
-        return self._new(node) if is_display else node
+        return self._new(node) if isinstance(node, gast.List) and node.elts else node
 
     def _hold(self, node: gast.AST) -> None:
         """Let the displays in this one be of lists that may come to grow."""

@@ -225,7 +225,7 @@ class _CustomCall:
         found = [v for v in frame.touched.values() if v.trainable and jnp.issubdtype(v.dtype, jnp.inexact)]
         if found and not _takes_variables(rule):
             raise TypeError(
-                f"{self.name} reads {found[0]._label()}: its gradient function must take `variables`, a list of the trainable "
+                f"{self.name} reads {found[0]._label(article='the')}: its gradient function must take `variables`, a list of the trainable "
                 "Variables read, and return a pair: the gradients for the arguments, and a list of the gradients for the Variables"
             )
         return sorted(found, key=lambda variable: variable._order)

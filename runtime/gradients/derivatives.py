@@ -219,7 +219,9 @@ class _Differentiation:
 
     def _check_argument(self, leaf: Any) -> None:
         if isinstance(leaf, Variable):
-            raise TypeError(f"argnums names an argument that holds {leaf._label()}: give it as one of the `variables`")
+            raise TypeError(
+                f"argnums names an argument that holds {leaf._label(article='the')}: give it as one of the `variables`"
+            )
         if not isinstance(leaf, float | complex) and not jnp.issubdtype(
             getattr(leaf, "dtype", type(leaf)), jnp.inexact
         ):

@@ -460,6 +460,7 @@ class Marks:
         if not self._marks:
             return None
         try:
+            jax.tree_util.tree_leaves(value)  # with `is_leaf`, Python does not recover from a list that holds itself
             leaves = list(_leaves_in(value))
         except (TypeError, ValueError, RecursionError, SystemError):
             return None  # not a pytree (keys without an order, a list that holds itself): no branch joined it

@@ -14,8 +14,10 @@ class VariableErrors:
     _name: str | None
     _position: tuple[str, int]
 
-    def _label(self) -> str:
-        return f"Variable {self._name!r}" if self._name else f"The Variable of {describe_location(*self._position)}"
+    def _label(self, *, article: str = "The") -> str:
+        return (
+            f"Variable {self._name!r}" if self._name else f"{article} Variable of {describe_location(*self._position)}"
+        )
 
     def _not_ours(self, done: str) -> StagingError:
         why = (
