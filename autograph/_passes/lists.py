@@ -27,8 +27,8 @@ class LowerLists(gast.NodeTransformer):
     what is written at a traced one is carried as one array then.
 
     So are displays given to a parameter of such a name (``Stack(items=[1])``), and those in a display whose items' methods are called
-    (``rows[0].append``), or that become items: ``rows.append([1])``, and what a
-    comprehension gives.
+    (``rows[0].append``), or that become items: ``rows.append([1])``.
+    So are the items of comprehensions, where items' methods are called.
 
     Attributes: growing (names and attributes whose growing methods are called), tables (those whose items are written), holders
     (those whose items' growing methods are called).
@@ -90,7 +90,7 @@ class LowerLists(gast.NodeTransformer):
         return self._new(node) if isinstance(node.ctx, gast.Load) and not node.elts else node
 
     def visit_ListComp(self, node: gast.AST) -> gast.AST:
-        node.elt = self._added(node.elt)
+        node.elt = self._given(node.elt)
         self.generic_visit(node)
         return node
 
@@ -100,7 +100,7 @@ class LowerLists(gast.NodeTransformer):
             and node.func.attr == "list_of"
             and isinstance(node.args[0], gast.Lambda)
         ):
-            node.args[0].body = self._added(node.args[0].body)  # of a comprehension
+            node.args[0].body = self._given(node.args[0].body)
         if not self.context.is_plain_call(node.func):
             if isinstance(node.func, gast.Attribute) and node.func.attr in _ADDING:
                 node.args = list(map(self._added, node.args))
@@ -116,6 +116,13 @@ class LowerLists(gast.NodeTransformer):
     def visit_ClassDef(self, node: gast.AST) -> gast.AST:
         """What a class body binds is the class's for good: only its methods are rewritten."""
         node.body = [self.visit(part) if isinstance(part, gast.FunctionDef) else part for part in node.body]
+        return node
+
+    def _given(self, node: gast.AST) -> gast.AST:
+        """What a comprehension gives: the rows of a table stay as they are where no item's growing method is called."""
+        if self.holders:
+            return self._added(node)
+        self._hold(node)
         return node
 
     def _added(self, node: gast.AST) -> gast.AST:

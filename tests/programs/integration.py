@@ -68,7 +68,7 @@ def adaptive_simpson_by_recursion(a, b):
     return result, sign
 
 
-@program((0.0, 1.0), (1.0, 2.5), refused="rows of a length of their own, appended under a traced condition")
+@program((0.0, 1.0), (1.0, 2.5))
 def romberg(a, b):
     f = lambda x: math.exp(x) / (1 + x * x)
     levels = 6
