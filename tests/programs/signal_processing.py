@@ -32,7 +32,6 @@ def median_of_three(signal):
 @program(
     ([0.1, 0.6, 0.8, 0.4, 0.2, 0.7, 0.9, 0.1],),
     ([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0],),
-    refused="elements with a text of their own, appended under a traced condition",
 )
 def schmitt_trigger(signal):
     state = "low"
