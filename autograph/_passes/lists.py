@@ -27,8 +27,7 @@ class LowerLists(gast.NodeTransformer):
     what is written at a traced one is carried as one array then.
 
     So are displays given to a parameter of such a name (``Stack(items=[1])``), and those in a display whose items' methods are called
-    (``rows[0].append``), or that become items: ``rows.append([1])``.
-    So are the items of comprehensions, where items' methods are called.
+    (``rows[0].append``), the items of a comprehension among them, or that become items: ``rows.append([1])``.
 
     Attributes: growing (names and attributes whose growing methods are called), tables (those whose items are written), holders
     (those whose items' growing methods are called).
@@ -89,18 +88,7 @@ class LowerLists(gast.NodeTransformer):
         self.generic_visit(node)
         return self._new(node) if isinstance(node.ctx, gast.Load) and not node.elts else node
 
-    def visit_ListComp(self, node: gast.AST) -> gast.AST:
-        node.elt = self._given(node.elt)
-        self.generic_visit(node)
-        return node
-
     def visit_Call(self, node: gast.AST) -> gast.AST:
-        if (
-            isinstance(node.func, gast.Attribute)
-            and node.func.attr == "list_of"
-            and isinstance(node.args[0], gast.Lambda)
-        ):
-            node.args[0].body = self._given(node.args[0].body)
         if not self.context.is_plain_call(node.func):
             if isinstance(node.func, gast.Attribute) and node.func.attr in _ADDING:
                 node.args = list(map(self._added, node.args))
@@ -118,13 +106,6 @@ class LowerLists(gast.NodeTransformer):
         node.body = [self.visit(part) if isinstance(part, gast.FunctionDef) else part for part in node.body]
         return node
 
-    def _given(self, node: gast.AST) -> gast.AST:
-        """What a comprehension gives: the rows of a table stay as they are where no item's growing method is called."""
-        if self.holders:
-            return self._added(node)
-        self._hold(node)
-        return node
-
     def _added(self, node: gast.AST) -> gast.AST:
         """What becomes an item of a list: that it was made here is told, and it may come to grow, as may the lists in it."""
         self._hold(node)
@@ -138,6 +119,10 @@ class LowerLists(gast.NodeTransformer):
             node.values = [
                 self._new(part) if isinstance(part, gast.List) and part.elts else part for part in node.values
             ]
+        elif isinstance(node, gast.ListComp):
+            node.elt = self._added(node.elt)
+        elif isinstance(node, gast.Call) and _is_comprehension(node):
+            node.args[0].body = self._added(node.args[0].body)
 
     def _may_hold(self, target: gast.AST, value: gast.AST) -> bool:
         """Whether a variable or attribute is to hold a list that `_new` makes of the value.
@@ -221,6 +206,13 @@ def _written(node: gast.AST) -> set[str]:
         and not isinstance(part.slice, gast.Constant | gast.Slice)
         and (name := _name(part.value)) is not None
     }
+
+
+def _is_comprehension(call: gast.AST) -> bool:
+    """Whether this is what a comprehension of one clause has become: ``ag__.list_of(lambda v: element, items)``."""
+    return (
+        isinstance(call.func, gast.Attribute) and call.func.attr == "list_of" and isinstance(call.args[0], gast.Lambda)
+    )
 
 
 def _is_repeated(node: gast.AST) -> bool:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import builtins
-import copy
 
 import gast
 
-from autograph._passes.nodes import Context, assign, constant, load, placed
+from autograph._analysis.scopes import walk
+from autograph._passes.nodes import Context, assign, constant, copied, load, placed
 
 _VALUES = (gast.MatchValue, gast.MatchSingleton)
 _BUILTIN_CLASSES = frozenset(name for name, value in vars(builtins).items() if isinstance(value, type))
@@ -95,7 +95,7 @@ class LowerMatch(gast.NodeTransformer):
         return self.context.truth(tests[0] if len(tests) == 1 else gast.BoolOp(gast.And(), tests))
 
     def _bound(self, pattern: _ValuesTakenOut) -> list[gast.AST]:
-        return [assign(name, copy.deepcopy(item)) for name, item in pattern.captures]
+        return [assign(name, copied(item)) for name, item in pattern.captures]
 
 
 class _Renamed(gast.NodeTransformer):
@@ -105,7 +105,7 @@ class _Renamed(gast.NodeTransformer):
         self.names = names
 
     def visit_Name(self, node: gast.AST) -> gast.AST:
-        return placed(copy.deepcopy(self.names[node.id]), node) if node.id in self.names else node
+        return placed(copied(self.names[node.id]), node) if node.id in self.names else node
 
 
 class _ValuesTakenOut:
@@ -167,12 +167,12 @@ class _ValuesTakenOut:
             return tests
         names = [*range(len(pattern.patterns)), *pattern.kwd_attrs]
         asked = gast.Tuple([constant(name) for name in names], gast.Load())
-        tests = [self.context.call("matches_class", copy.deepcopy(item), copy.deepcopy(pattern.cls), asked)]
+        tests = [self.context.call("matches_class", copied(item), copied(pattern.cls), asked)]
         for name, part in zip(names, [*pattern.patterns, *pattern.kwd_patterns], strict=True):
             if isinstance(name, int):
-                held = self.context.call("positional", copy.deepcopy(item), copy.deepcopy(pattern.cls), constant(name))
+                held = self.context.call("positional", copied(item), copied(pattern.cls), constant(name))
             else:
-                held = gast.Attribute(copy.deepcopy(item), name, gast.Load())
+                held = gast.Attribute(copied(item), name, gast.Load())
             tests += self._tests_of(part, held)
         return tests
 
@@ -186,7 +186,7 @@ class _ValuesTakenOut:
             del self.captures[known:]
         for name, value in bound[-1].items():
             for fits, others in zip(reversed(choices[:-1]), reversed(bound[:-1]), strict=True):
-                value = gast.IfExp(copy.deepcopy(fits), others[name], value)
+                value = gast.IfExp(copied(fits), others[name], value)
             self.captures.append((name, value))
         return [gast.BoolOp(gast.Or(), choices)]
 
@@ -199,7 +199,7 @@ def _all_of(tests: list[gast.AST]) -> gast.AST:
 
 def _fits(item: gast.AST, value: gast.AST) -> gast.AST:
     """The test of an item against a value pattern: ``==``, and for None, True and False identity."""
-    item = copy.deepcopy(item)
+    item = copied(item)
     if isinstance(value, gast.MatchSingleton):
         return gast.Compare(item, [gast.Is()], [constant(value.value)])
     return gast.Compare(item, [gast.Eq()], [value.value])
@@ -207,12 +207,12 @@ def _fits(item: gast.AST, value: gast.AST) -> gast.AST:
 
 def _is_tested(pattern: gast.AST) -> bool:
     """Whether something in a pattern is to be taken out: a value, or a class whose attributes have such patterns."""
-    return any(isinstance(part, (*_VALUES, gast.MatchClass)) and _is_expression(part) for part in gast.walk(pattern))
+    return any(isinstance(part, (*_VALUES, gast.MatchClass)) and _is_expression(part) for part in walk(pattern))
 
 
 def _asks_plainly(pattern: gast.AST) -> bool:
     """Whether Python asks for a class of the user's: in a pattern that cannot be written as a test."""
-    classes = (part for part in gast.walk(pattern) if isinstance(part, gast.MatchClass))
+    classes = (part for part in walk(pattern) if isinstance(part, gast.MatchClass))
     return any(getattr(part.cls, "id", None) not in _BUILTIN_CLASSES and not _is_expression(part) for part in classes)
 
 
@@ -232,7 +232,7 @@ def _is_capture(pattern: gast.AST) -> bool:
 
 
 def _captures(pattern: gast.AST) -> bool:
-    return any(getattr(part, "name", None) or getattr(part, "rest", None) for part in gast.walk(pattern))
+    return any(getattr(part, "name", None) or getattr(part, "rest", None) for part in walk(pattern))
 
 
 def _is_irrefutable(pattern: gast.AST) -> bool:

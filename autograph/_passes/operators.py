@@ -241,13 +241,13 @@ class LowerOperators(gast.NodeTransformer):
             is_try = (
                 isinstance(part, gast.Call) and isinstance(part.func, gast.Attribute) and part.func.attr == "try_stmt"
             )
-            if is_try and isinstance(part.args[0], gast.Name) and any(map(_handles_divisions, gast.walk(part.args[1]))):
+            if is_try and isinstance(part.args[0], gast.Name) and any(map(_handles_divisions, walk(part.args[1]))):
                 bodies.add(part.args[0].id)
         functions = [part for part in parts if isinstance(part, gast.FunctionDef) and part.name in bodies]
         return {
             each
             for function in functions
-            for each in gast.walk(function)
+            for each in walk(function)
             if isinstance(each, gast.BinOp | gast.AugAssign) and isinstance(each.op, _DIVISIONS)
         }
 

@@ -159,7 +159,7 @@ class StopAtRaises:
 
 def _fixed_names(function: gast.AST) -> frozenset[str]:
     """The names of a function that nothing else binds, as nested functions may by ``nonlocal``."""
-    inner = {name for part in gast.walk(function) if isinstance(part, gast.Nonlocal) for name in part.names}
+    inner = {name for part in walk(function) if isinstance(part, gast.Nonlocal) for name in part.names}
     return scope_of(function).bound - inner
 
 
