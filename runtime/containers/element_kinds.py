@@ -67,8 +67,8 @@ class Kind:
     def __init__(self, layout: Layout, statics: tuple[Any, ...]) -> None:
         self.layout = _with_statics(layout, statics)
         self.statics = statics
-        self.is_mutable = _is_mutable(layout)
-        self.holds_objects = _holds_objects(layout)
+        self.is_mutable = any(map(_is_mutable, _within(layout)))
+        self.holds_objects = any(map(_is_object, _within(layout)))
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -207,16 +207,18 @@ class _Text(str):
     __repr__ = str.__str__
 
 
+def _within(layout: Layout) -> Iterator[Layout]:
+    yield layout
+    for part in layout.parts:
+        yield from _within(part)
+
+
+def _is_object(layout: Layout) -> bool:
+    return isinstance(layout, Object | Row) or (isinstance(layout, Tree) and layout.kind in (list, dict))
+
+
 def _is_mutable(layout: Layout) -> bool:
-    if isinstance(layout, Object):
-        return not is_frozen_kind(layout.kind) or any(map(_is_mutable, layout.parts))
-    is_own = isinstance(layout, Row) or (isinstance(layout, Tree) and layout.kind in (list, dict))
-    return is_own or any(map(_is_mutable, layout.parts))
-
-
-def _holds_objects(layout: Layout) -> bool:
-    is_own = isinstance(layout, Object | Row) or (isinstance(layout, Tree) and layout.kind in (list, dict))
-    return is_own or any(map(_holds_objects, layout.parts))
+    return _is_object(layout) and not (isinstance(layout, Object) and is_frozen_kind(layout.kind))
 
 
 def flatten_element(element: Any, is_array: Callable[[Any], bool]) -> tuple[Kind, list[Any]]:
@@ -303,7 +305,7 @@ class _KindJoiner(Joiner):
         extents = [
             s.layout.extent if isinstance(s.layout, Row) else exactly(c) for s, c in zip(sides, capacities, strict=True)
         ]
-        like = rows[0] if rows else _plain_row()
+        like: Row = rows[0] if rows else JOINT.operators.new_row()
         return like.with_(
             capacity=capacity,
             reserved=next((row.reserved for row in rows if row.reserved), False),
@@ -352,16 +354,10 @@ def _length(side: Side) -> tuple[Layout, Source]:
     return Array(JOINT.staging.type_of(np.int32(count))), Given(np.int32(count))
 
 
-def _plain_row() -> Row:
-    return JOINT.operators.new_row()
-
-
 def _shifted(source: Any, start: int) -> Any:
     if isinstance(source, int):
         return source + start
-    if isinstance(source, Renumbered):
-        return replace(source, of=_shifted(source.of, start))
-    if isinstance(source, _InRoom):
+    if isinstance(source, Renumbered | _InRoom):
         return replace(source, of=_shifted(source.of, start))
     if isinstance(source, _Stacked):
         return replace(source, of=tuple(_shifted(each, start) for each in source.of))

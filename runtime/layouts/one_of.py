@@ -6,8 +6,7 @@ import enum
 import functools
 import operator
 import types
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import jax
@@ -403,22 +402,10 @@ def _operation(symbol: str, function: Callable[..., Any], is_reflected: bool = F
     return operate
 
 
-_ARITHMETIC: Mapping[str, str] = MappingProxyType(
-    {
-        **{
-            "add": "+",
-            "sub": "-",
-            "mul": "*",
-            "matmul": "@",
-            "truediv": "/",
-            "floordiv": "//",
-            "mod": "%",
-            "pow": "**",
-        },
-        **{"and_": "&", "or_": "|", "xor": "^", "lshift": "<<", "rshift": ">>"},
-    }
-)
-for _name, _symbol in _ARITHMETIC.items():
+for _name, _symbol in {
+    **{"add": "+", "sub": "-", "mul": "*", "matmul": "@", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**"},
+    **{"and_": "&", "or_": "|", "xor": "^", "lshift": "<<", "rshift": ">>"},
+}.items():
     _plain = _name.rstrip("_")
     setattr(OneOf, f"__{_plain}__", _operation(_symbol, getattr(operator, _name)))
     setattr(OneOf, f"__r{_plain}__", _operation(_symbol, getattr(operator, _name), is_reflected=True))
