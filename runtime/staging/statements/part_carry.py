@@ -87,7 +87,7 @@ class BodyContainers:
         """What can be known once the iteration is over."""
         self.aliasing.views = self.identities.elements.check_views(self._views_before)
         for owner in self._watched:
-            if self._moves.get(id(owner)) != getattr(owner, "moves", None):
+            if isinstance(owner, TracedList) and self._moves.get(id(owner)) != owner.moves:
                 self.aliasing.moved.add(id(owner))
         self.aliasing.elements_written = set(self.identities.elements.writes[self._writes_before :])
         for key, part, before in self._held:
