@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 
 import autograph as ag
@@ -90,9 +91,19 @@ def left_as_it_is(x):
         return -1.0
 
 
+def one_of_two_kinds(x):
+    items, after = np.array([10.0, 20.0, 30.0], np.float32), np.float32(0)
+    try:
+        after = items[int(x)]
+        1 // 0  # noqa: B018
+    except (LookupError, ArithmeticError):
+        after += np.float32(1)
+    return after
+
+
 PROGRAMS = [
     *(an_item, items_in_a_loop, an_item_written, an_item_in_a_function, a_quotient, integers, augmented),
-    left_as_it_is,
+    *(left_as_it_is, one_of_two_kinds),
 ]
 VALUES = (0.0, 1.0, 2.0, 3.0, 5.0)
 

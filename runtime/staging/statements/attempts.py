@@ -410,8 +410,10 @@ class _Statement:
         site = sites[numbers[0] - 1].site
         values = [received.payloads[numbers[0] - 1][k] for k in range(len(site.types))]
         for each in numbers[1:]:
-            others = received.payloads[each - 1]
-            values = [jnp.where(received.code == each, new, old) for new, old in zip(others, values, strict=False)]
+            # A handler that does not ask for the exception takes several kinds, whose values have nothing in common.
+            if sites[each - 1].site == site:
+                others = received.payloads[each - 1][: len(values)]
+                values = [jnp.where(received.code == each, new, old) for new, old in zip(others, values, strict=True)]
         handled = site.stand_ins(values)
         current().handled += handled
         error = handled[0][0]
