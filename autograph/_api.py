@@ -7,7 +7,7 @@ import inspect
 import os
 import sys
 import types
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ParamSpec, TypeVar, overload
 
 import jax
@@ -50,6 +50,7 @@ from autograph.runtime.staging.policy.user_classes import classes_around, operat
 from autograph.runtime.state.variables import accept_variables
 from autograph.runtime.tracing.locations import is_internal
 from autograph.runtime.tracing.recording import use_data, use_staging
+from autograph.runtime.typing import ArrayLike, PyTree
 
 F = TypeVar("F", bound=Callable[..., Any])
 P = ParamSpec("P")
@@ -117,16 +118,21 @@ operators = _xla_operators(True, False, False)
 
 
 @overload
-def convert(f: F, *, recursive: bool = True, optional_features: Iterable[Feature] = ()) -> F: ...
+def convert(f: F, *, recursive: bool = True, optional_features: Feature | Iterable[Feature] = ()) -> F: ...
 
 
 @overload
 def convert(
-    f: None = None, *, recursive: bool = True, optional_features: Iterable[Feature] = ()
+    f: None = None, *, recursive: bool = True, optional_features: Feature | Iterable[Feature] = ()
 ) -> Callable[[F], F]: ...
 
 
-def convert(f: Any = None, *, recursive: bool = True, optional_features: Any = ()) -> Any:
+def convert(
+    f: Callable[..., PyTree] | None = None,
+    *,
+    recursive: bool = True,
+    optional_features: Feature | Iterable[Feature] = (),
+) -> Callable[..., PyTree]:
     """Return ``f`` rewritten so that control flow on traced values is staged.
 
     The result behaves as ``f`` does in plain Python and composes with every JAX transform: in
@@ -225,7 +231,9 @@ def is_converted(f: Any) -> bool:
     return code is not None and (operators.converter.is_converted(f) or is_internal(code.co_filename))
 
 
-def to_code(f: Any, *, recursive: bool = True, optional_features: Any = ()) -> str:
+def to_code(
+    f: Callable[..., PyTree], *, recursive: bool = True, optional_features: Feature | Iterable[Feature] = ()
+) -> str:
     """Return the converted source of ``f`` as text: valid Python that begins with the import of its operators.
 
     The text runs where the globals and closure variables of ``f`` exist, and defines the function that `convert` returns.
@@ -299,7 +307,7 @@ def do_not_convert(f: F) -> F: ...
 def do_not_convert(f: None = None) -> Callable[[F], F]: ...
 
 
-def do_not_convert(f: Any = None) -> Any:
+def do_not_convert(f: Callable[..., PyTree] | None = None) -> Callable[..., PyTree]:
     """Mark ``f`` so that ``f``, and the functions that it calls, run unconverted when converted code calls ``f``.
 
     In a staged statement, writes of ``f`` to its arguments are part of the program (see `register_library`). Writes
@@ -331,7 +339,7 @@ def do_not_convert(f: Any = None) -> Any:
     return unconverted
 
 
-def range(*args: Any) -> Any:
+def range(*args: int | ArrayLike) -> Iterable[PyTree]:
     """Return an iterable like ``range``; inside a trace, the loop over it is always staged and its index is traced.
 
     Outside of a trace it is Python's ``range``.
@@ -362,24 +370,24 @@ def range(*args: Any) -> Any:
 @overload
 def function(
     func: Callable[P, R],
-    input_signature: Any = ...,
+    input_signature: Sequence[PyTree] | None = ...,
     autograph: bool = ...,
     jit_compile: bool | None = ...,
     reduce_retracing: bool = ...,
-    experimental_implements: Any = ...,
-    experimental_autograph_options: Any = ...,
+    experimental_implements: str | None = ...,
+    experimental_autograph_options: Feature | Iterable[Feature] | None = ...,
     experimental_relax_shapes: bool | None = ...,
     experimental_compile: bool | None = ...,
     *,
-    in_shardings: Any = ...,
-    out_shardings: Any = ...,
+    in_shardings: PyTree = ...,
+    out_shardings: PyTree = ...,
     donate_variables: bool = ...,
-    device: Any = ...,
-    compiler_options: dict[str, Any] | None = ...,
+    device: jax.Device | None = ...,
+    compiler_options: Mapping[str, str | bool | int | float] | None = ...,
     cache_limit: int = ...,
-    static_argnums: Any = ...,
-    static_argnames: Any = ...,
-    donate_argnums: Any = ...,
+    static_argnums: int | Sequence[int] = ...,
+    static_argnames: str | Iterable[str] = ...,
+    donate_argnums: int | Sequence[int] = ...,
     check_bounds: bool = ...,
 ) -> Function[P, R]: ...
 
@@ -387,50 +395,50 @@ def function(
 @overload
 def function(
     func: None = None,
-    input_signature: Any = ...,
+    input_signature: Sequence[PyTree] | None = ...,
     autograph: bool = ...,
     jit_compile: bool | None = ...,
     reduce_retracing: bool = ...,
-    experimental_implements: Any = ...,
-    experimental_autograph_options: Any = ...,
+    experimental_implements: str | None = ...,
+    experimental_autograph_options: Feature | Iterable[Feature] | None = ...,
     experimental_relax_shapes: bool | None = ...,
     experimental_compile: bool | None = ...,
     *,
-    in_shardings: Any = ...,
-    out_shardings: Any = ...,
+    in_shardings: PyTree = ...,
+    out_shardings: PyTree = ...,
     donate_variables: bool = ...,
-    device: Any = ...,
-    compiler_options: dict[str, Any] | None = ...,
+    device: jax.Device | None = ...,
+    compiler_options: Mapping[str, str | bool | int | float] | None = ...,
     cache_limit: int = ...,
-    static_argnums: Any = ...,
-    static_argnames: Any = ...,
-    donate_argnums: Any = ...,
+    static_argnums: int | Sequence[int] = ...,
+    static_argnames: str | Iterable[str] = ...,
+    donate_argnums: int | Sequence[int] = ...,
     check_bounds: bool = ...,
 ) -> Callable[[Callable[P, R]], Function[P, R]]: ...
 
 
 def function(
-    func: Any = None,
-    input_signature: Any = None,
+    func: Callable[..., PyTree] | None = None,
+    input_signature: Sequence[PyTree] | None = None,
     autograph: bool = True,
     jit_compile: bool | None = True,
     reduce_retracing: bool = False,
-    experimental_implements: Any = None,
-    experimental_autograph_options: Any = None,
+    experimental_implements: str | None = None,
+    experimental_autograph_options: Feature | Iterable[Feature] | None = None,
     experimental_relax_shapes: bool | None = None,
     experimental_compile: bool | None = None,
     *,
-    in_shardings: Any = None,
-    out_shardings: Any = None,
+    in_shardings: PyTree = None,
+    out_shardings: PyTree = None,
     donate_variables: bool = False,
-    device: Any = None,
-    compiler_options: dict[str, Any] | None = None,
+    device: jax.Device | None = None,
+    compiler_options: Mapping[str, str | bool | int | float] | None = None,
     cache_limit: int = 256,
-    static_argnums: Any = (),
-    static_argnames: Any = (),
-    donate_argnums: Any = (),
+    static_argnums: int | Sequence[int] = (),
+    static_argnames: str | Iterable[str] = (),
+    donate_argnums: int | Sequence[int] = (),
     check_bounds: bool = False,
-) -> Any:
+) -> Callable[..., PyTree]:
     """Return ``func`` as a `Function`, which is traced once per signature and runs as a compiled XLA program.
 
     Args:
@@ -583,8 +591,8 @@ use_data(XlaData(), operators, _compiled, loop_of)
 
 
 def value_and_grad(
-    f: Callable[P, Any], variables: Any = None, has_aux: bool = False, argnums: int | Sequence[int] | None = None
-) -> Callable[P, tuple[Any, Any]]:
+    f: Callable[P, PyTree], variables: PyTree = None, has_aux: bool = False, argnums: int | Sequence[int] | None = None
+) -> Callable[P, tuple[PyTree, PyTree]]:
     """Return a function that computes the value of ``f`` and its gradient.
 
     The gradient is taken with respect to Variables, arguments, or both.
@@ -621,8 +629,8 @@ def value_and_grad(
 
 
 def grad(
-    f: Callable[P, Any], variables: Any = None, has_aux: bool = False, argnums: int | Sequence[int] | None = None
-) -> Callable[P, Any]:
+    f: Callable[P, PyTree], variables: PyTree = None, has_aux: bool = False, argnums: int | Sequence[int] | None = None
+) -> Callable[P, PyTree]:
     """Return a function that computes the gradient of ``f``: `value_and_grad` without the value.
 
     Args:
@@ -646,7 +654,7 @@ def grad(
     return derivatives.grad(_differentiable(f), variables, has_aux, argnums)
 
 
-def Assert(condition: Any, data: Any = ()) -> None:  # noqa: N802  the name is the contract's
+def Assert(condition: ArrayLike, data: PyTree = ()) -> None:  # noqa: N802  the name is the contract's
     """Raise `AssertionError` unless every element of ``condition`` is true; at run time if ``condition`` is traced.
 
     Args:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from typing import Any
 
 _LOGGER = logging.getLogger("autograph")
 _VARIABLE = "AUTOGRAPH_VERBOSITY"
@@ -75,7 +74,7 @@ def log(level: int, message: str) -> None:
         print(message)
 
 
-def trace(*args: Any) -> None:
+def trace(*args: object) -> None:
     """Print the arguments at trace time. A traced value prints as a tracer; a compiled call prints nothing.
 
     Args:

@@ -6,6 +6,7 @@ import ast
 import builtins
 import importlib.metadata
 import inspect
+import re
 import types
 
 import pytest
@@ -103,3 +104,36 @@ def test_the_face_only_re_exports():
 
 def test_the_version_is_that_of_the_distribution():
     assert importlib.metadata.version("autograph-xla") == ag.__version__
+
+
+# What has no type: JAX's own classes for these are private, and a shell of IPython, which need not be installed.
+WITHOUT_A_TYPE = {"Graph.jaxpr", "Graph.memory_analysis", "load_ipython_extension"}
+MADE_BY_US = {"ConcreteFunction", "Function", "Graph"}  # users do not call these classes
+
+
+def signatures():
+    """Each public function and method, by its name."""
+    modules = {name: getattr(ag, name) for name in ("checkpoints", "optim", "random", "summary")}
+    for name in ag.__all__:
+        value = getattr(ag, name)
+        if isinstance(value, types.ModuleType):
+            modules[name] = value
+        elif inspect.isclass(value):
+            for key, member in vars(value).items():
+                if not key.startswith("_") or (key in ("__init__", "__call__") and name not in MADE_BY_US):
+                    yield f"{name}.{key}", member
+        elif inspect.isfunction(value):
+            yield name, value
+    for name, module in modules.items():
+        for key, value in vars(module).items():
+            if inspect.isfunction(value) and not key.startswith("_") and value.__module__ == module.__name__:
+                yield f"{name}.{key}", value
+
+
+def test_the_public_interface_is_typed():
+    untyped = set()
+    for name, member in signatures():
+        function = getattr(member, "fget", None) or getattr(member, "__func__", member)
+        if any(re.search(r"\bAny\b", str(each)) for each in getattr(function, "__annotations__", {}).values()):
+            untyped.add(name)
+    assert untyped == WITHOUT_A_TYPE

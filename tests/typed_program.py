@@ -62,6 +62,14 @@ assert_type(Counter().add(2), jax.Array)
 assert_type(ag.recompute_grad(sign)(x), jax.Array)
 assert_type(ag.value_and_grad(sign, argnums=0)(x), tuple[Any, Any])
 assert_type(ag.to_code(sign), str)
+v = ag.Variable([1.0, 2.0], dtype=jnp.float32)
+assert_type(v.value, jax.Array)
+assert_type(v.assign_add(v), ag.Variable)
+assert_type(ag.TensorArray("int32", size=2).write(0, 5).stack(), jax.Array)
+assert_type(ag.random.normal((2,)), jax.Array)
+assert_type(ag.stop_gradient(x), jax.Array)
+assert_type(scaled.get_concrete_function(x).variables, list[ag.Variable])
+assert_type(ag.Dataset.from_tensor_slices([1, 2]).map(lambda a: a + 1).batch(2), ag.Dataset)
 function: Callable[[jax.Array, float], jax.Array] = scaled
 
 if TYPE_CHECKING:

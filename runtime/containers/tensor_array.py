@@ -7,7 +7,7 @@ must be there before the loop: `before_loop` makes it, from the loop's bound.
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import jax
@@ -19,6 +19,7 @@ from autograph.runtime.errors import StagingError
 from autograph.runtime.state.array_like import plain
 from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import JOINT
+from autograph.runtime.typing import ArrayLike, DTypeLike, PyTree, TensorLike
 
 
 class TensorArray:
@@ -56,8 +57,8 @@ class TensorArray:
 
     def __init__(
         self,
-        dtype: Any,
-        size: Any = None,
+        dtype: DTypeLike,
+        size: int | None = None,
         dynamic_size: bool = False,
         clear_after_read: bool = True,
         element_shape: Sequence[int] | None = None,
@@ -66,8 +67,8 @@ class TensorArray:
         del clear_after_read
         if size is None and not dynamic_size:
             raise ValueError("a TensorArray that does not grow needs a size; give size=, or dynamic_size=True")
-        size = 0 if size is None else size
-        if isinstance(size, jax.core.Tracer):
+        count: Any = 0 if size is None else size
+        if isinstance(count, jax.core.Tracer):
             raise StagingError(
                 f"{user_location()}\n  The size of a TensorArray is a traced value, and XLA needs a known one. Give an int, or "
                 "dynamic_size=True and max_size=."
@@ -76,14 +77,14 @@ class TensorArray:
         self._dynamic = bool(dynamic_size)
         self._max_size = None if max_size is None else operator.index(max_size)
         self._room: Any = None  # in a staged loop; None: as much as is needed
-        self._count: Any = size if _is_symbolic(size) else operator.index(size)
+        self._count: Any = count if _is_symbolic(count) else operator.index(count)
         self._buffer: Any = None
         self._element_shape = None if element_shape is None else tuple(element_shape)
         if self._element_shape is not None:
             self._buffer = self._zeros(self._least_room(), self._element_shape)
 
     @property
-    def dtype(self) -> Any:
+    def dtype(self) -> jnp.dtype:
         """The dtype of the elements."""
         return self._dtype
 
@@ -97,7 +98,7 @@ class TensorArray:
         """Whether a write past the end makes the array longer."""
         return self._dynamic
 
-    def size(self) -> Any:
+    def size(self) -> int | jax.Array:
         """Return the number of elements.
 
         Returns:
@@ -111,7 +112,7 @@ class TensorArray:
     def __len__(self) -> int:
         return operator.index(self._count)
 
-    def write(self, index: Any, value: Any) -> TensorArray:
+    def write(self, index: ArrayLike, value: TensorLike) -> TensorArray:
         """Return a new array with ``value`` at ``index``.
 
         Args:
@@ -130,18 +131,18 @@ class TensorArray:
         [5, 6]
         """
         element = self._element(value)
-        index = _index(index)
-        if isinstance(index, jax.Array) or isinstance(self._count, jax.Array):
+        place = _index(index)
+        if isinstance(place, jax.Array) or isinstance(self._count, jax.Array):
             self._check_room()
         after = self._with_elements(element.shape)
-        after = after._grown_to(index) if isinstance(index, int) else after._with_room(after._known_room())
+        after = after._grown_to(place) if isinstance(place, int) else after._with_room(after._known_room())
         buffer = (
-            JOINT.staging.in_rows_of(after._buffer, JOINT.staging.type_of(element)).at[index].set(element, mode="drop")
+            JOINT.staging.in_rows_of(after._buffer, JOINT.staging.type_of(element)).at[place].set(element, mode="drop")
         )
-        count = _larger(after._count, index + 1) if after._dynamic else after._count
+        count = _larger(after._count, place + 1) if after._dynamic else after._count
         return after._replaced(buffer, count)
 
-    def read(self, index: Any) -> Any:
+    def read(self, index: ArrayLike) -> jax.Array:
         """Return the element at ``index``.
 
         Args:
@@ -161,7 +162,7 @@ class TensorArray:
             raise IndexError(f"read at index {index} of a TensorArray with {self._count} elements")
         return self._filled()[index]
 
-    def stack(self) -> Any:
+    def stack(self) -> jax.Array:
         """Return all elements as one array, stacked along a new first axis.
 
         Returns:
@@ -173,16 +174,17 @@ class TensorArray:
         """
         buffer = self._filled()
         self._check_written()
-        count = self._count
+        count: Any = self._count
         if isinstance(count, jax.Array) and not isinstance(count, jax.core.Tracer):
             count = int(count)
         if count is buffer.shape[0]:
             return buffer
         if isinstance(count, jax.core.Tracer):
-            return PaddedArray.of(buffer, count)
+            padded: Any = PaddedArray.of(buffer, count)
+            return padded
         return buffer if _same_size(count, buffer.shape[0]) else buffer[:count]
 
-    def unstack(self, value: Any) -> TensorArray:
+    def unstack(self, value: TensorLike) -> TensorArray:
         """Return a new array whose elements are the slices of ``value`` along its first axis.
 
         Args:
@@ -197,13 +199,13 @@ class TensorArray:
         >>> TensorArray("int32", size=2).unstack([[1, 2], [3, 4]]).read(1).tolist()
         [3, 4]
         """
-        value = self._cast(value)
-        if not self._dynamic and isinstance(self._count, int) and value.shape[0] != self._count:
-            raise ValueError(f"unstack of {value.shape[0]} elements into a TensorArray of {self._count}")
-        after = self._with_elements(tuple(value.shape[1:]))
-        return after._replaced(value, value.shape[0])
+        elements = self._cast(value)
+        if not self._dynamic and isinstance(self._count, int) and elements.shape[0] != self._count:
+            raise ValueError(f"unstack of {elements.shape[0]} elements into a TensorArray of {self._count}")
+        after = self._with_elements(tuple(elements.shape[1:]))
+        return after._replaced(elements, elements.shape[0])
 
-    def gather(self, indices: Any) -> Any:
+    def gather(self, indices: TensorLike) -> jax.Array:
         """Return the elements at ``indices``, stacked.
 
         Args:
@@ -217,7 +219,7 @@ class TensorArray:
         """
         return self._filled()[jnp.asarray(plain(indices))]
 
-    def scatter(self, indices: Any, value: Any) -> TensorArray:
+    def scatter(self, indices: TensorLike, value: TensorLike) -> TensorArray:
         """Return a new array with the slices of ``value`` along its first axis at ``indices``.
 
         Args:
@@ -230,24 +232,24 @@ class TensorArray:
         >>> TensorArray("int32", size=3).scatter([2, 0], [7, 5]).stack().tolist()
         [5, 0, 7]
         """
-        value = self._cast(value)
-        indices = plain(indices)
-        if isinstance(indices, jax.core.Tracer) or isinstance(self._count, jax.Array):
+        elements = self._cast(value)
+        where: Any = plain(indices)
+        if isinstance(where, jax.core.Tracer) or isinstance(self._count, jax.Array):
             self._check_room()
-        after = self._with_elements(tuple(value.shape[1:]))
-        if isinstance(indices, jax.core.Tracer):
+        after = self._with_elements(tuple(elements.shape[1:]))
+        if isinstance(where, jax.core.Tracer):
             after = after._with_room(after._known_room())
-            last: Any = jnp.max(indices, initial=-1) + 1
+            last: Any = jnp.max(where, initial=-1) + 1
         else:
-            places = [operator.index(i) for i in np.asarray(indices).tolist()]
+            places = [operator.index(i) for i in np.asarray(where).tolist()]
             for place in sorted(places):
                 after = after._grown_to(place)
             last = max(places, default=-1) + 1
-        row = JOINT.staging.row_type(JOINT.staging.type_of(value))
-        buffer = JOINT.staging.in_rows_of(after._buffer, row).at[jnp.asarray(indices)].set(value, mode="drop")
+        row = JOINT.staging.row_type(JOINT.staging.type_of(elements))
+        buffer = JOINT.staging.in_rows_of(after._buffer, row).at[jnp.asarray(where)].set(elements, mode="drop")
         return after._replaced(buffer, _larger(after._count, last) if after._dynamic else after._count)
 
-    def concat(self) -> Any:
+    def concat(self) -> jax.Array:
         """Return all elements as one array, concatenated along their first axis.
 
         Returns:
@@ -259,15 +261,16 @@ class TensorArray:
         >>> TensorArray("int32", size=2).unstack([[1, 2], [3, 4]]).concat().tolist()
         [1, 2, 3, 4]
         """
-        stacked = self.stack()
+        stacked: Any = self.stack()
         if stacked.ndim < 2:
             raise ValueError("concat needs elements with a first axis; stack joins scalars")
         if isinstance(stacked, PaddedArray):
             flat = stacked.values.reshape(-1, *stacked.values.shape[2:])
-            return PaddedArray.of(flat, stacked.length * stacked.values.shape[1])
+            joined: Any = PaddedArray.of(flat, stacked.length * stacked.values.shape[1])
+            return joined
         return stacked.reshape(-1, *stacked.shape[2:])
 
-    def split(self, value: Any, lengths: Sequence[int]) -> TensorArray:
+    def split(self, value: TensorLike, lengths: Sequence[int]) -> TensorArray:
         """Return a new array whose elements are consecutive pieces of ``value``.
 
         Args:
@@ -283,21 +286,21 @@ class TensorArray:
         >>> TensorArray("int32", size=2).split([1, 2, 3, 4], [2, 2]).read(1).tolist()
         [3, 4]
         """
-        value = self._cast(value)
+        elements = self._cast(value)
         sizes = {operator.index(length) for length in np.asarray(lengths).tolist()}
         if len(sizes) != 1:
             raise ValueError(f"a TensorArray holds elements of one shape; split into lengths {sorted(sizes)}")
         (size,) = sizes
-        if size * len(lengths) != value.shape[0]:
-            raise ValueError(f"lengths sum to {size * len(lengths)}, and the value has {value.shape[0]} rows")
-        return self.unstack(value.reshape(len(lengths), size, *value.shape[1:]))
+        if size * len(lengths) != elements.shape[0]:
+            raise ValueError(f"lengths sum to {size * len(lengths)}, and the value has {elements.shape[0]} rows")
+        return self.unstack(elements.reshape(len(lengths), size, *elements.shape[1:]))
 
     def __repr__(self) -> str:
         return f"<ag.TensorArray {self._dtype}, {self._count} elements of shape {self.element_shape}>"
 
     # As a pytree.
 
-    def tree_flatten(self) -> tuple[tuple[Any, ...], Any]:
+    def tree_flatten(self) -> tuple[tuple[PyTree, ...], Hashable]:
         # How many elements there are is part of the structure, unless it may change.
         fixed = None if self._dynamic else self._count
         how = self._dtype, self._dynamic, self._max_size, self._room, self._element_shape, fixed
@@ -305,14 +308,14 @@ class TensorArray:
         return (*children, self._count) if self._dynamic else children, how
 
     @classmethod
-    def tree_unflatten(cls, how: Any, children: tuple[Any, ...]) -> TensorArray:
+    def tree_unflatten(cls, how: PyTree, children: tuple[PyTree, ...]) -> TensorArray:
         made = cls.__new__(cls)
         made._dtype, made._dynamic, made._max_size, made._room, made._element_shape, fixed = how
         made._count = children[-1] if made._dynamic else fixed
         made._buffer = children[0] if len(children) > made._dynamic else None
         return made
 
-    def before_loop(self, bound: Any) -> TensorArray:
+    def before_loop(self, bound: ArrayLike) -> TensorArray:
         """Return the same elements with capacity for ``bound`` more writes in a staged loop.
 
         None: the bound is not known.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,6 +65,7 @@ from autograph.runtime.state.processes import is_one_of_several
 from autograph.runtime.state.variables import current_frame, outside_recordings
 from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import JOINT, is_recording
+from autograph.runtime.typing import ArrayLike, PyTree, RandomAccess, TensorLike
 
 _PROGRAMS_SHARED = 256  # of the last datasets, by their steps, whose elements Python asked for
 _ON_DEVICE_AT_MOST = 2**30  # bytes; a larger set of arrays stays in the host's memory
@@ -104,7 +105,7 @@ class Dataset:
     30.0
     """
 
-    def __init__(self, source: Any) -> None:
+    def __init__(self, source: RandomAccess) -> None:
         if not hasattr(type(source), "__len__") or not hasattr(type(source), "__getitem__"):
             raise TypeError(f"a Dataset is made of an object with a length and items; got {type(source).__name__}")
         length = len(source)
@@ -130,7 +131,7 @@ class Dataset:
     # Sources.
 
     @classmethod
-    def from_tensors(cls, tensors: Any) -> Dataset:
+    def from_tensors(cls, tensors: PyTree) -> Dataset:
         """Return a dataset of one element.
 
         Args:
@@ -152,7 +153,7 @@ class Dataset:
         return cls.from_tensor_slices(jax.tree_util.tree_unflatten(treedef, [array[None] for array in arrays]))
 
     @classmethod
-    def from_tensor_slices(cls, tensors: Any) -> Dataset:
+    def from_tensor_slices(cls, tensors: PyTree) -> Dataset:
         """Return a dataset of the slices of arrays along their first axis.
 
         Arrays of up to 1 GiB in total are kept on the device. Larger ones stay in host memory, and a loop on the
@@ -195,12 +196,12 @@ class Dataset:
     @classmethod
     def from_generator(
         cls,
-        make: Callable[..., Any],
-        spec: Any = None,
+        make: Callable[..., Iterable[PyTree]],
+        spec: PyTree = None,
         length: int | None = None,
         *,
-        args: Sequence[Any] = (),
-        output_signature: Any = None,
+        args: Sequence[PyTree] = (),
+        output_signature: PyTree = None,
     ) -> Dataset:
         """Return a dataset of the elements that ``make(*args)`` yields.
 
@@ -240,7 +241,7 @@ class Dataset:
         return cls._of(Stream(make, types, None if length is None else _count("length", length)))
 
     @classmethod
-    def from_iterable(cls, iterable: Any, length: int | None = None) -> Dataset:
+    def from_iterable(cls, iterable: Iterable[PyTree], length: int | None = None) -> Dataset:
         """Return a dataset of the elements of an object that can be iterated repeatedly, such as a data loader.
 
         The types of the elements are those of the first element, for which the object is iterated once. A loop on the
@@ -322,7 +323,7 @@ class Dataset:
     def sample_from_datasets(
         cls,
         datasets: Sequence[Dataset],
-        weights: Any = None,
+        weights: TensorLike | None = None,
         seed: int | None = None,
         stop_on_empty_dataset: bool = False,
         rerandomize_each_iteration: bool = True,
@@ -422,7 +423,7 @@ class Dataset:
         return Dataset._of(made)
 
     def padded_batch(
-        self, batch_size: int, padded_shapes: Any = None, padding_values: Any = None, drop_remainder: bool = False
+        self, batch_size: int, padded_shapes: PyTree = None, padding_values: PyTree = None, drop_remainder: bool = False
     ) -> Dataset:
         """Return batches of elements that differ in shape, each array padded at its end.
 
@@ -624,7 +625,7 @@ class Dataset:
         """
         return self
 
-    def with_options(self, options: Any) -> Dataset:
+    def with_options(self, options: object) -> Dataset:
         """Return this dataset.
 
         It exists for compatibility with ``tf.data``, whose options configure the threads that compute elements. Here,
@@ -663,7 +664,7 @@ class Dataset:
 
     def map(
         self,
-        function: Callable[..., Any],
+        function: Callable[..., PyTree],
         num_parallel_calls: int | None = None,
         deterministic: bool | None = None,
     ) -> Dataset:
@@ -705,7 +706,7 @@ class Dataset:
         return Dataset._of(Enumerate(self._node, int(start)))
 
     @staticmethod
-    def zip(*datasets: Any) -> Dataset:
+    def zip(*datasets: PyTree) -> Dataset:
         """Return a dataset that combines the elements of several datasets, and ends with the shortest.
 
         Args:
@@ -762,7 +763,7 @@ class Dataset:
                 f"{name} takes datasets with elements of the same type; got {self.element_spec} and {dataset.element_spec}"
             )
 
-    def filter(self, predicate: Callable[..., Any]) -> Dataset:
+    def filter(self, predicate: Callable[..., ArrayLike]) -> Dataset:
         """Return the elements for which ``predicate`` is true.
 
         Args:
@@ -776,7 +777,7 @@ class Dataset:
         """
         return Dataset._of(Filter(self._node, _function("filter", predicate)))
 
-    def take_while(self, predicate: Callable[..., Any]) -> Dataset:
+    def take_while(self, predicate: Callable[..., ArrayLike]) -> Dataset:
         """Return the elements before the first one for which ``predicate`` is false.
 
         Args:
@@ -790,7 +791,7 @@ class Dataset:
         """
         return Dataset._of(TakeWhile(self._node, _function("take_while", predicate)))
 
-    def scan(self, initial_state: Any, scan_func: Callable[[Any, Any], Any]) -> Dataset:
+    def scan(self, initial_state: PyTree, scan_func: Callable[[PyTree, PyTree], tuple[PyTree, PyTree]]) -> Dataset:
         """Return a dataset whose elements ``scan_func`` computes from a state and each element.
 
         Args:
@@ -807,7 +808,11 @@ class Dataset:
         return Dataset._of(Scan(self._node, _function("scan", scan_func), initial_state))
 
     def rejection_resample(
-        self, class_func: Callable[..., Any], target_dist: Any, initial_dist: Any = None, seed: int | None = None
+        self,
+        class_func: Callable[..., ArrayLike],
+        target_dist: TensorLike,
+        initial_dist: TensorLike | None = None,
+        seed: int | None = None,
     ) -> Dataset:
         """Return ``(class, element)`` pairs, dropping elements at random so that classes follow a distribution.
 
@@ -838,7 +843,7 @@ class Dataset:
         drawn = Dataset.zip(self, Dataset.range(DRAWS).shuffle(seed=seed).repeat())
         return drawn.scan(np.ones(len(target), np.float32), classified).filter(is_kept).map(with_class)
 
-    def flat_map(self, map_func: Callable[..., Any]) -> Dataset:
+    def flat_map(self, map_func: Callable[..., Dataset]) -> Dataset:
         """Return the elements of the datasets that ``map_func`` returns, one dataset after the other.
 
         Args:
@@ -856,7 +861,7 @@ class Dataset:
 
     def interleave(
         self,
-        map_func: Callable[..., Any],
+        map_func: Callable[..., Dataset],
         cycle_length: int = 4,
         block_length: int = 1,
         num_parallel_calls: int | None = None,
@@ -933,7 +938,7 @@ class Dataset:
 
     # Use.
 
-    def reduce(self, initial_state: Any, reduce_func: Callable[[Any, Any], Any]) -> Any:
+    def reduce(self, initial_state: PyTree, reduce_func: Callable[[PyTree, PyTree], PyTree]) -> PyTree:
         """Return the final state after ``reduce_func(state, element)`` has been applied to each element.
 
         Args:
@@ -969,7 +974,7 @@ class Dataset:
 
         return reduced(initial_state) if is_recording() else JOINT.compiled(reduced)(initial_state)
 
-    def get_single_element(self) -> Any:
+    def get_single_element(self) -> PyTree:
         """Return the element of a dataset that has exactly one.
 
         Returns:
@@ -993,7 +998,7 @@ class Dataset:
             raise ValueError(f"get_single_element takes a dataset of one element; this one has {count or 'none'}")
         return found[0]
 
-    def as_numpy_iterator(self) -> Iterator[Any]:
+    def as_numpy_iterator(self) -> Iterator[PyTree]:
         """Return an iterator over the elements as NumPy arrays and NumPy scalars.
 
         Returns:
@@ -1039,7 +1044,7 @@ class Dataset:
         return self._node
 
     @property
-    def element_spec(self) -> Any:
+    def element_spec(self) -> PyTree:
         """The type of an element: a `TensorSpec` for each array, in the structure of an element.
 
         A size is None if it differs between batches. A window, which is a dataset itself, has a `DatasetSpec`.
@@ -1103,7 +1108,7 @@ class Dataset:
             raise TypeError(f"this dataset {what}")
         return known
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[PyTree]:
         known = self._known()
         if known is not self:
             return iter(known)
@@ -1120,7 +1125,7 @@ class Dataset:
             )
         return self._unrolled(words)
 
-    def staged_iter(self) -> Iterator[Any]:
+    def staged_iter(self) -> Iterator[PyTree]:
         """Return ``iter(self)`` as an operation of the program being recorded: each execution starts a new iteration."""
         node = self._node
         if current_frame() is None or node.is_stream:
@@ -1183,13 +1188,13 @@ class Dataset:
 
     # As a container of its arrays, and as what a loop runs over.
 
-    def tree_flatten(self) -> tuple[Sequence[Any], Any]:
+    def tree_flatten(self) -> tuple[Sequence[PyTree], Node]:
         held = all_arrays(self._node)
         arrays = tuple(tuple(part.arrays) for part in held)
         return arrays, with_arrays(self._node, iter([type(part)([]) for part in held]))
 
     @classmethod
-    def tree_unflatten(cls, node: Any, arrays: Any) -> Dataset:
+    def tree_unflatten(cls, node: Node, arrays: Sequence[PyTree]) -> Dataset:
         return cls._of(with_arrays(node, iter([HeldArrays(list(part)) for part in arrays])))
 
 

@@ -227,7 +227,8 @@ class DatasetIterator:
         node, position = self.node, self.position()
         if node.has_odd:
             raise _uneven()
-        present, here = True, position.value
+        present: Any = True
+        here = position.value
         if node.size is not None:
             present = here < node.size
             here = jnp.minimum(here, max(node.size - 1, 0))

@@ -16,6 +16,7 @@ from autograph.runtime.effects.failed_calls import FailedCall, in_callback, with
 from autograph.runtime.effects.raising import check_finally, leave, remade
 from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import JOINT, LOCAL, count_effect, is_recording
+from autograph.runtime.typing import PyTree
 
 
 def print(  # noqa: A001  the name is the contract's
@@ -112,7 +113,9 @@ def _write(args: Sequence[Any], sep: str, end: str, stream: Any, summarize: int 
         builtins.print(text + end, end="", file=stream)  # in one piece: several devices may print at once
 
 
-def py_function(func: Callable[..., Any] | None = None, inp: Sequence[Any] | None = None, Tout: Any = None) -> Any:
+def py_function(
+    func: Callable[..., PyTree] | None = None, inp: Sequence[PyTree] | None = None, Tout: PyTree = None
+) -> PyTree:
     """Call a Python function at run time, on every execution, in program order.
 
     Without ``func`` it returns a decorator, as in ``@ag.py_function(Tout=jnp.float32)``: each call of the decorated
@@ -145,7 +148,9 @@ def py_function(func: Callable[..., Any] | None = None, inp: Sequence[Any] | Non
     return _called_or_decorator(func, inp, Tout, jnp.asarray, "py_function")
 
 
-def numpy_function(func: Callable[..., Any] | None = None, inp: Sequence[Any] | None = None, Tout: Any = None) -> Any:
+def numpy_function(
+    func: Callable[..., PyTree] | None = None, inp: Sequence[PyTree] | None = None, Tout: PyTree = None
+) -> PyTree:
     """Call a Python function of NumPy arrays at run time, on every execution, in program order.
 
     Args:

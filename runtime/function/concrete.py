@@ -20,7 +20,9 @@ from autograph.runtime.signatures.input_signature import as_input, check
 from autograph.runtime.signatures.inputs import stand_ins
 from autograph.runtime.signatures.signature import CallSignature, as_tree
 from autograph.runtime.signatures.tensor_spec import TensorSpec
+from autograph.runtime.state.variables import Variable
 from autograph.runtime.tracing.locations import clean_traceback
+from autograph.runtime.typing import PyTree
 
 
 class ConcreteFunction:
@@ -57,11 +59,11 @@ class ConcreteFunction:
         name: str,
         signature: CallSignature,
         specs: Sequence[TensorSpec],
-        run: Callable[..., Any],
+        run: Callable[..., PyTree],
         inspect: Callable[[], Any],
-        variables: Callable[[], Sequence[Any]],
+        variables: Callable[[], Sequence[Variable]],
         has_state: Callable[[], bool],
-        trace: Callable[[], Any],
+        trace: Callable[[], PyTree],
         view: View,
         implements: str | None = None,
     ) -> None:
@@ -86,14 +88,14 @@ class ConcreteFunction:
         return self._made_graph
 
     @property
-    def variables(self) -> list[Any]:
-        """The Variables that the program reads or assigns, a tuple."""
+    def variables(self) -> list[Variable]:
+        """The Variables that the program reads or assigns."""
         self._inspected()
         return list(self._variables())
 
     @property
-    def trainable_variables(self) -> list[Any]:
-        """The trainable Variables among `variables`, a tuple."""
+    def trainable_variables(self) -> list[Variable]:
+        """The trainable Variables among `variables`."""
         return [variable for variable in self.variables if variable.trainable]
 
     @property
@@ -103,12 +105,12 @@ class ConcreteFunction:
         return [TensorSpec(s.shape, s.dtype, s.name or n) for s, n in zip(self._specs, labels, strict=True)]
 
     @property
-    def structured_input_signature(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    def structured_input_signature(self) -> tuple[tuple[PyTree, ...], dict[str, PyTree]]:
         """The pair of positional and keyword arguments, with a `TensorSpec` in place of each array."""
         return self._signature.arguments(self.inputs)
 
     @property
-    def structured_outputs(self) -> Any:
+    def structured_outputs(self) -> PyTree:
         """The structure of the results, with a `TensorSpec` in place of each array."""
         results = self._inspected().out_info
         if self._has_state():  # new values of Variables come with the results
@@ -118,7 +120,7 @@ class ConcreteFunction:
 
         return types_of(results, TensorSpec.from_array)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: PyTree, **kwargs: PyTree) -> PyTree:
         try:
             arrays = self._arrays(args, kwargs)
         except TypeError as error:

@@ -51,6 +51,7 @@ from autograph.runtime.signatures.tensor_spec import TensorSpec
 from autograph.runtime.state.linked_state import linked
 from autograph.runtime.tracing.locations import warn
 from autograph.runtime.tracing.recording import LOCAL
+from autograph.runtime.typing import PyTree
 
 P = ParamSpec("P")
 Q = ParamSpec("Q")
@@ -126,7 +127,7 @@ class Function(Made, Generic[P, R]):
         return self._function if self._instance is None else types.MethodType(self._function, self._instance())
 
     @property
-    def input_signature(self) -> Any:
+    def input_signature(self) -> Sequence[PyTree] | None:
         """The ``input_signature`` option of the function, or None."""
         return self._options.input_signature
 
@@ -210,7 +211,7 @@ class Function(Made, Generic[P, R]):
         """
         return self._log.explain()
 
-    def get_concrete_function(self, *args: Any, **kwargs: Any) -> ConcreteFunction:
+    def get_concrete_function(self, *args: PyTree, **kwargs: PyTree) -> ConcreteFunction:
         """Return the `ConcreteFunction` for the signature of these arguments, tracing it if necessary.
 
         Args:
@@ -282,7 +283,7 @@ class Function(Made, Generic[P, R]):
         blocks = [concrete.pretty_printed_signature(verbose) for concrete in self.concrete_functions()]
         return ("\n\n" if verbose else "\n").join(blocks)
 
-    def experimental_get_compiler_ir(self, *args: Any, **kwargs: Any) -> Callable[..., str]:
+    def experimental_get_compiler_ir(self, *args: PyTree, **kwargs: PyTree) -> Callable[..., str]:
         """Return a function of ``stage`` that returns the program for these arguments as text.
 
         Args:

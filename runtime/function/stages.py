@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 
@@ -18,9 +18,15 @@ from autograph.runtime.signatures.placement import placed, placed_types, spread_
 from autograph.runtime.signatures.signature import Arguments, as_tree, is_array_leaf, is_array_like, is_record
 from autograph.runtime.signatures.tensor_spec import TensorSpec
 from autograph.runtime.tracing.recording import JOINT
+from autograph.runtime.typing import PyTree
+
+if TYPE_CHECKING:
+    from autograph.runtime.function.function import Function
 
 
-def lower(function: Any, *args: Any, platforms: Sequence[str] | None = None, **kwargs: Any) -> Any:
+def lower(
+    function: Function[..., PyTree], *args: PyTree, platforms: Sequence[str] | None = None, **kwargs: PyTree
+) -> Lowered:
     """Trace and lower the function for these arguments, as `jax.jit`'s ``lower`` does.
 
     Args:
@@ -84,11 +90,11 @@ class Compiled:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._compiled, name)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: PyTree, **kwargs: PyTree) -> PyTree:
         return self._call(self._compiled, args, kwargs)
 
 
-def trace(function: Any, *args: Any, **kwargs: Any) -> Any:
+def trace(function: Function[..., PyTree], *args: PyTree, **kwargs: PyTree) -> jax.stages.Traced:
     """Trace the function for these arguments, as `jax.jit`'s ``trace`` does.
 
     `jax.export.export` calls it. Variables that the function reads become constants. Python values are part of the
@@ -119,7 +125,7 @@ def trace(function: Any, *args: Any, **kwargs: Any) -> Any:
     return _traced(function, args, kwargs, may_write=False)
 
 
-def eval_shape(function: Any, *args: Any, **kwargs: Any) -> Any:
+def eval_shape(function: Function[..., PyTree], *args: PyTree, **kwargs: PyTree) -> PyTree:
     """Return the shapes and dtypes of the results for these arguments, as `jax.eval_shape` does.
 
     Nothing is computed, and Variables keep their values.

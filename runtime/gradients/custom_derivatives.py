@@ -18,12 +18,14 @@ from autograph.runtime.state.array_like import plain
 from autograph.runtime.state.variables import Variable, current_frame, staging, touched_by
 from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import JOINT
+from autograph.runtime.typing import PyTree
 
 P = ParamSpec("P")
 R = TypeVar("R")
+T = TypeVar("T")
 
 
-def stop_gradient(value: Any) -> Any:
+def stop_gradient(value: T) -> T:
     """Return ``value`` as a constant for derivatives.
 
     Args:
@@ -39,7 +41,7 @@ def stop_gradient(value: Any) -> Any:
     return jax.tree_util.tree_map(lambda leaf: staging().without_derivative(plain(leaf)), value, is_leaf=_is_variable)
 
 
-def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
+def custom_gradient(f: Callable[P, tuple[R, Callable[..., PyTree]]]) -> Callable[P, R]:
     """Decorate a function that returns its value together with a function that computes its gradient.
 
     Args:

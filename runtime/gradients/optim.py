@@ -32,12 +32,13 @@ from autograph.runtime.state.module import Module
 from autograph.runtime.state.variables import Variable, current_frame, outside_recordings
 from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import JOINT
+from autograph.runtime.typing import ArrayLike, GradientTransformation, PyTree
 
 _NUMBERS = (jax.Array, np.ndarray, np.generic, bool, int, float, complex)
 _RATE = "learning_rate"
 
 
-def from_optax(tx: Any, name: str | None = None) -> Optimizer:
+def from_optax(tx: GradientTransformation, name: str | None = None) -> Optimizer:
     """Return an `Optimizer` that updates Variables with a gradient transformation of optax.
 
     Args:
@@ -125,7 +126,7 @@ class Optimizer(Module):
         )
 
     @learning_rate.setter
-    def learning_rate(self, value: Any) -> None:
+    def learning_rate(self, value: ArrayLike) -> None:
         self.learning_rate.assign(value)
 
     def build(self, variables: Iterable[Variable]) -> None:
@@ -151,7 +152,7 @@ class Optimizer(Module):
         else:
             self._refuse_others(self._layout, given)
 
-    def apply_gradients(self, grads_and_vars: Iterable[tuple[Any, Variable]], **extra: Any) -> None:
+    def apply_gradients(self, grads_and_vars: Iterable[tuple[ArrayLike | None, Variable]], **extra: PyTree) -> None:
         """Update Variables with their gradients.
 
         Args:

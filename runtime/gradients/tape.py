@@ -14,6 +14,7 @@ from autograph.runtime.state.array_like import plain
 from autograph.runtime.state.linked_state import Linked, in_place_of, is_variable
 from autograph.runtime.state.variables import Variable, current_frame, staging
 from autograph.runtime.tracing.recording import LOCAL
+from autograph.runtime.typing import ArrayLike, PyTree
 
 
 class GradientTape:
@@ -59,12 +60,12 @@ class GradientTape:
         self._tape.stop()
         LOCAL.tapes = self._outer
 
-    def saw(self, variable: Variable, value: Any) -> None:
+    def saw(self, variable: Variable, value: ArrayLike) -> None:
         """Note the value that a Variable has when it is first read; None in a `Function`, where its stand-in tells."""
         if not self._is_paused and self._first.get(id(variable), (variable, None))[1] is None:
             self._first[id(variable)] = variable, value
 
-    def watch(self, tensor: Any) -> None:
+    def watch(self, tensor: PyTree) -> None:
         """Declare arrays and Variables as sources. This is only needed with ``watch_accessed_variables=False``.
 
         Args:
@@ -161,8 +162,8 @@ class GradientTape:
             )
 
     def gradient(
-        self, target: Any, sources: Any, output_gradients: Any = None, unconnected_gradients: Any = "none"
-    ) -> Any:
+        self, target: PyTree, sources: PyTree, output_gradients: PyTree = None, unconnected_gradients: str = "none"
+    ) -> PyTree:
         """Return the gradient of the sum of ``target`` with respect to each source.
 
         Args:
@@ -201,7 +202,7 @@ class GradientTape:
             lambda leaf: jnp.zeros_like(leaf),
         )
 
-    def jacobian(self, target: Any, sources: Any, unconnected_gradients: Any = "none") -> Any:
+    def jacobian(self, target: ArrayLike, sources: PyTree, unconnected_gradients: str = "none") -> PyTree:
         """Return the derivative of each element of ``target`` with respect to each element of each source.
 
         Args:
@@ -231,7 +232,7 @@ class GradientTape:
             lambda leaf: jnp.zeros((*jnp.shape(array), *jnp.shape(leaf)), leaf.dtype),
         )
 
-    def batch_jacobian(self, target: Any, source: Any, unconnected_gradients: Any = "none") -> Any:
+    def batch_jacobian(self, target: ArrayLike, source: ArrayLike, unconnected_gradients: str = "none") -> PyTree:
         """Return the Jacobian of each row of ``target`` with respect to the same row of ``source``.
 
         A row of ``target`` must not depend on other rows of ``source``.

@@ -18,6 +18,7 @@ from autograph.runtime.layouts.functions import is_same_function
 from autograph.runtime.layouts.objects import attributes_of, is_plain_object
 from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import JOINT, LOCAL
+from autograph.runtime.typing import ArrayLike, PyTree
 
 MOST_CANDIDATES = 32  # each operation is done for every candidate
 CODE = jnp.dtype(
@@ -93,17 +94,17 @@ class OneOf:
 
     __slots__ = ("_candidates", "_code", "__weakref__")
 
-    def __init__(self, candidates: Sequence[Any], code: Any) -> None:
+    def __init__(self, candidates: Sequence[object], code: ArrayLike) -> None:
         object.__setattr__(self, "_candidates", tuple(candidates))
         object.__setattr__(self, "_code", code)
 
-    def tree_flatten(self) -> tuple[tuple[Any, ...], _Candidates]:
+    def tree_flatten(self) -> tuple[tuple[PyTree, ...], _Candidates]:
         values = tuple(each if sort_of_constant(each) is not None else _OBJECT for each in self._candidates)
         objects = (each for each, value in zip(self._candidates, values, strict=True) if value is _OBJECT)
         return (self._code, *objects), _Candidates(values)
 
     @classmethod
-    def tree_unflatten(cls, candidates: _Candidates, parts: Sequence[Any]) -> OneOf:
+    def tree_unflatten(cls, candidates: _Candidates, parts: Sequence[PyTree]) -> OneOf:
         code, *objects = parts
         if getattr(code, "dtype", CODE) != CODE:
             raise StagingError(
@@ -119,7 +120,7 @@ class OneOf:
         kinds = {candidate.__class__ for candidate in self._candidates}
         return kinds.pop() if len(kinds) == 1 and kinds != {types.MethodType} else type(self)
 
-    def resolve(self) -> Any:
+    def resolve(self) -> PyTree:
         """Return the constant.
 
         Returns:
@@ -159,7 +160,7 @@ class OneOf:
     def __delattr__(self, name: str) -> None:
         each(self, lambda candidate: JOINT.operators.del_attr(candidate, name))
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: PyTree, **kwargs: PyTree) -> PyTree:
         return each(self, lambda candidate: JOINT.operators.call(candidate)(*args, **kwargs))
 
     def __jax_array__(self) -> Any:

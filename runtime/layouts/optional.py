@@ -12,6 +12,7 @@ import numpy as np
 
 from autograph.runtime.layouts.objects import is_plain_object
 from autograph.runtime.tracing.recording import JOINT, LOCAL
+from autograph.runtime.typing import ArrayLike, PyTree
 
 _SHARED = frozenset(["present", "value", "has_value", "get_value", "resolve", "use"])
 
@@ -46,7 +47,7 @@ class Optional:
     True
     """
 
-    def __init__(self, present: Any, value: Any) -> None:
+    def __init__(self, present: ArrayLike, value: PyTree) -> None:
         object.__setattr__(self, "_present", present)
         object.__setattr__(self, "_held", value)
 
@@ -64,21 +65,21 @@ class Optional:
         delattr(used(self), name)
 
     @property
-    def present(self) -> Any:
+    def present(self) -> jax.Array:
         return self._present
 
     @property
-    def value(self) -> Any:
+    def value(self) -> PyTree:
         return self._held
 
-    def tree_flatten(self) -> tuple[tuple[Any, Any], None]:
+    def tree_flatten(self) -> tuple[tuple[PyTree, PyTree], None]:
         return (self._present, self._held), None
 
     @classmethod
-    def tree_unflatten(cls, _: None, children: tuple[Any, Any]) -> Optional:
+    def tree_unflatten(cls, _: None, children: tuple[PyTree, PyTree]) -> Optional:
         return cls(*children)
 
-    def has_value(self) -> Any:
+    def has_value(self) -> jax.Array:
         """Return whether there is a value.
 
         Returns:
@@ -91,7 +92,7 @@ class Optional:
         """
         return self._present
 
-    def get_value(self) -> Any:
+    def get_value(self) -> PyTree:
         """Return the value.
 
         Returns:
@@ -112,7 +113,7 @@ class Optional:
             return self._held
         return self._value()
 
-    def resolve(self) -> Any:
+    def resolve(self) -> PyTree:
         """Return the value or None. Inside a trace, where that is not known, return the `Optional` itself.
 
         Returns:
@@ -120,7 +121,7 @@ class Optional:
         """
         return resolved(self)
 
-    def use(self) -> Any:
+    def use(self) -> PyTree:
         """Return the value for an operation that None does not support.
 
         Raises:
@@ -168,7 +169,7 @@ class Optional:
     def __getitem__(self, key: Any) -> Any:
         return used(self)[key]
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: PyTree, **kwargs: PyTree) -> PyTree:
         return used(self)(*args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:

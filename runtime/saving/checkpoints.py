@@ -38,12 +38,13 @@ from autograph.runtime.state.module import Module, named_parts
 from autograph.runtime.state.variables import Variable
 from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import JOINT, is_recording
+from autograph.runtime.typing import PyTree
 
 _Path = tuple[str, ...]
 _SHOWN = 5
 
 
-def state(tree: Any) -> dict[str, Any]:
+def state(tree: PyTree) -> dict[str, PyTree]:
     """Return the state of the objects in ``tree`` as nested dicts of arrays.
 
     Args:
@@ -79,7 +80,7 @@ def state(tree: Any) -> dict[str, Any]:
     return made
 
 
-def restore(tree: Any, state: Mapping[str, Any]) -> Any:
+def restore(tree: PyTree, state: Mapping[str, PyTree]) -> PyTree:
     """Restore the objects in ``tree`` from what `state` returned, perhaps in another process.
 
     Args:

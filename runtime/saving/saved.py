@@ -8,7 +8,7 @@ import inspect
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import jax
 import jax.numpy as jnp
@@ -38,12 +38,16 @@ from autograph.runtime.state.random import Generator
 from autograph.runtime.state.variables import Variable
 from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import JOINT, is_recording
+from autograph.runtime.typing import PyTree
+
+Compiled: TypeAlias = Function[..., PyTree] | ConcreteFunction
+Saveable: TypeAlias = Module | Compiled
 
 
 def save(
-    obj: Any,
+    obj: Saveable | Mapping[str, Saveable],
     path: str | os.PathLike[str],
-    signatures: Any = None,
+    signatures: Compiled | Mapping[str, Compiled] | Sequence[PyTree] | None = None,
     platforms: Sequence[str] | None = None,
     *,
     derivatives: int | None = None,

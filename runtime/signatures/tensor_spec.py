@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+
+from autograph.runtime.typing import ArrayLike, DTypeLike
 
 
 class TensorSpec:
@@ -29,10 +31,12 @@ class TensorSpec:
     __slots__ = ("dtype", "name", "shape")
 
     shape: tuple[int | str | None, ...] | None
-    dtype: Any
+    dtype: jnp.dtype[Any]
     name: str | None
 
-    def __init__(self, shape: Any, dtype: Any = jnp.float32, name: str | None = None) -> None:
+    def __init__(
+        self, shape: Iterable[int | str | None] | None, dtype: DTypeLike = jnp.float32, name: str | None = None
+    ) -> None:
         object.__setattr__(self, "shape", _checked_shape(shape))
         object.__setattr__(self, "dtype", _checked_dtype(dtype))
         object.__setattr__(self, "name", name)
@@ -41,7 +45,7 @@ class TensorSpec:
         raise AttributeError(f"a TensorSpec is immutable; make a new one for another {name}")
 
     @classmethod
-    def from_array(cls, array: Any, name: str | None = None) -> TensorSpec:
+    def from_array(cls, array: ArrayLike | TensorSpec | jax.ShapeDtypeStruct, name: str | None = None) -> TensorSpec:
         """Return the spec with the shape and dtype of an array.
 
         Args:
@@ -57,12 +61,12 @@ class TensorSpec:
         """
         if isinstance(array, TensorSpec):
             return cls(array.shape, array.dtype, name or array.name)
-        if not hasattr(array, "shape") or not hasattr(array, "dtype"):
-            array = jax.typeof(array)
-        sizes = (size if isinstance(size, int) else str(size) for size in array.shape)
+        has_type = hasattr(array, "shape") and hasattr(array, "dtype")
+        of: Any = array if has_type else jax.typeof(array)
+        sizes = (size if isinstance(size, int) else str(size) for size in of.shape)
         return cls(
             tuple(size if isinstance(size, int) or _is_name(size) else None for size in sizes),
-            array.dtype,
+            of.dtype,
             name,
         )
 
@@ -71,7 +75,7 @@ class TensorSpec:
         """Whether all sizes are known."""
         return self.shape is not None and all(isinstance(size, int) for size in self.shape)
 
-    def is_compatible_with(self, value: Any) -> bool:
+    def is_compatible_with(self, value: ArrayLike | TensorSpec | jax.ShapeDtypeStruct) -> bool:
         """Return whether an array, or another spec, has this dtype and a shape that this shape admits.
 
         Args:

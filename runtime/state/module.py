@@ -52,13 +52,14 @@ class Module:
 
     name: Any = _NameByClass()
 
-    def __init__(self, name: Any = None) -> None:
-        if name is not None:
-            if not isinstance(name, str) or not name.isidentifier():
+    def __init__(self, name: str | None = None) -> None:
+        given: object = name
+        if given is not None:
+            if not isinstance(given, str) or not given.isidentifier():
                 raise ValueError(
-                    f"the name of a module must be an identifier, as those of variables in Python; got {name!r}"
+                    f"the name of a module must be an identifier, as those of variables in Python; got {given!r}"
                 )
-            self.name = name
+            self.name = given
 
     @property
     def variables(self) -> tuple[Variable, ...]:

@@ -25,6 +25,7 @@ from autograph.runtime.state.array_like import plain
 from autograph.runtime.state.module import Module
 from autograph.runtime.state.processes import is_one_of_several
 from autograph.runtime.state.variables import Variable, outside_recordings
+from autograph.runtime.typing import ArrayLike, DTypeLike
 
 _Shape = Sequence[int]
 
@@ -114,7 +115,7 @@ class Generator(Module):
         """
         self.state.assign(jax.random.key_data(jax.random.key(seed, impl=self._kind)))
 
-    def key(self) -> Any:
+    def key(self) -> jax.Array:
         """Return a new JAX key, for the functions of `jax.random`.
 
         Returns:
@@ -129,7 +130,7 @@ class Generator(Module):
             self.state.assign(jax.random.key_data(following))
         return drawn
 
-    def split(self, count: int = 2) -> Any:
+    def split(self, count: int = 2) -> jax.Array:
         """Return new JAX keys.
 
         Args:
@@ -143,7 +144,9 @@ class Generator(Module):
         """
         return jax.random.split(self.key(), count)
 
-    def normal(self, shape: _Shape = (), dtype: Any = float, mean: Any = 0.0, stddev: Any = 1.0) -> Any:
+    def normal(
+        self, shape: _Shape = (), dtype: DTypeLike = float, mean: ArrayLike = 0.0, stddev: ArrayLike = 1.0
+    ) -> jax.Array:
         """Draw normally distributed numbers.
 
         Args:
@@ -161,7 +164,9 @@ class Generator(Module):
         drawn = jax.random.normal(self.key(), _checked(shape), dtype)
         return drawn * jnp.asarray(plain(stddev), drawn.dtype) + jnp.asarray(plain(mean), drawn.dtype)
 
-    def uniform(self, shape: _Shape = (), dtype: Any = float, minval: Any = 0, maxval: Any = None) -> Any:
+    def uniform(
+        self, shape: _Shape = (), dtype: DTypeLike = float, minval: ArrayLike = 0, maxval: ArrayLike | None = None
+    ) -> jax.Array:
         """Draw uniformly distributed numbers from the half-open interval ``[minval, maxval)``.
 
         Args:
@@ -188,7 +193,7 @@ class Generator(Module):
             self.key(), _checked(shape), dtype, plain(minval), 1.0 if maxval is None else plain(maxval)
         )
 
-    def bernoulli(self, p: Any = 0.5, shape: _Shape | None = None) -> Any:
+    def bernoulli(self, p: ArrayLike = 0.5, shape: _Shape | None = None) -> jax.Array:
         """Draw bools that are true with probability ``p``.
 
         Args:
@@ -203,7 +208,7 @@ class Generator(Module):
         """
         return jax.random.bernoulli(self.key(), plain(p), shape)
 
-    def categorical(self, logits: Any, axis: int = -1, shape: _Shape | None = None) -> Any:
+    def categorical(self, logits: ArrayLike, axis: int = -1, shape: _Shape | None = None) -> jax.Array:
         """Draw indices along ``axis`` with the probabilities ``softmax(logits, axis)``.
 
         Args:
@@ -219,7 +224,7 @@ class Generator(Module):
         """
         return jax.random.categorical(self.key(), jnp.asarray(plain(logits)), axis, shape=shape)
 
-    def permutation(self, x: Any, axis: int = 0) -> Any:
+    def permutation(self, x: ArrayLike, axis: int = 0) -> jax.Array:
         """Return ``x`` in random order along ``axis``.
 
         Args:
@@ -289,7 +294,7 @@ def get_global_generator() -> Generator:
     return _DEFAULT.get()
 
 
-def key() -> Any:
+def key() -> jax.Array:
     """Return a new JAX key from the global generator. See `Generator.key`.
 
     Returns:
@@ -301,7 +306,7 @@ def key() -> Any:
     return _DEFAULT.get().key()
 
 
-def split(count: int = 2) -> Any:
+def split(count: int = 2) -> jax.Array:
     """Return new JAX keys from the global generator. See `Generator.split`.
 
     Args:
@@ -316,7 +321,7 @@ def split(count: int = 2) -> Any:
     return _DEFAULT.get().split(count)
 
 
-def normal(shape: _Shape = (), dtype: Any = float, mean: Any = 0.0, stddev: Any = 1.0) -> Any:
+def normal(shape: _Shape = (), dtype: DTypeLike = float, mean: ArrayLike = 0.0, stddev: ArrayLike = 1.0) -> jax.Array:
     """Draw normally distributed numbers from the global generator. See `Generator.normal`.
 
     Args:
@@ -334,7 +339,9 @@ def normal(shape: _Shape = (), dtype: Any = float, mean: Any = 0.0, stddev: Any 
     return _DEFAULT.get().normal(shape, dtype, mean, stddev)
 
 
-def uniform(shape: _Shape = (), dtype: Any = float, minval: Any = 0, maxval: Any = None) -> Any:
+def uniform(
+    shape: _Shape = (), dtype: DTypeLike = float, minval: ArrayLike = 0, maxval: ArrayLike | None = None
+) -> jax.Array:
     """Draw uniformly distributed numbers from the global generator. See `Generator.uniform`.
 
     Args:
@@ -355,7 +362,7 @@ def uniform(shape: _Shape = (), dtype: Any = float, minval: Any = 0, maxval: Any
     return _DEFAULT.get().uniform(shape, dtype, minval, maxval)
 
 
-def bernoulli(p: Any = 0.5, shape: _Shape | None = None) -> Any:
+def bernoulli(p: ArrayLike = 0.5, shape: _Shape | None = None) -> jax.Array:
     """Draw bools from the global generator. See `Generator.bernoulli`.
 
     Args:
@@ -371,7 +378,7 @@ def bernoulli(p: Any = 0.5, shape: _Shape | None = None) -> Any:
     return _DEFAULT.get().bernoulli(p, shape)
 
 
-def categorical(logits: Any, axis: int = -1, shape: _Shape | None = None) -> Any:
+def categorical(logits: ArrayLike, axis: int = -1, shape: _Shape | None = None) -> jax.Array:
     """Draw indices from the global generator. See `Generator.categorical`.
 
     Args:
@@ -389,7 +396,7 @@ def categorical(logits: Any, axis: int = -1, shape: _Shape | None = None) -> Any
     return _DEFAULT.get().categorical(logits, axis, shape)
 
 
-def permutation(x: Any, axis: int = 0) -> Any:
+def permutation(x: ArrayLike, axis: int = 0) -> jax.Array:
     """Return ``x`` in random order, drawn from the global generator. See `Generator.permutation`.
 
     Args:

@@ -26,6 +26,7 @@ from autograph.runtime.state.processes import is_readable
 from autograph.runtime.tracing.locations import user_line, user_location
 from autograph.runtime.tracing.recording import JOINT, LOCAL, count_effect
 from autograph.runtime.tracing.statements import Statements
+from autograph.runtime.typing import DTypeLike, TensorLike
 
 _KINDS = "biufc"  # a Python value fits a variable of its own kind or of a later one; u counts as i
 _ORDER = itertools.count()
@@ -160,11 +161,11 @@ class Variable(ArrayLike, AssignedDerivatives):
 
     def __init__(
         self,
-        initial_value: Any,
+        initial_value: TensorLike | Callable[[], TensorLike],
         trainable: bool = True,
         name: str | None = None,
-        dtype: Any = None,
-        sharding: Any = None,
+        dtype: DTypeLike | None = None,
+        sharding: jax.sharding.Sharding | jax.Device | None = None,
     ) -> None:
         self._name = name
         self._position = user_line()
@@ -223,7 +224,7 @@ class Variable(ArrayLike, AssignedDerivatives):
             self._value = value
 
     @property
-    def value(self) -> Any:
+    def value(self) -> jax.Array:
         """The current value, a `jax.Array`."""
         staging = JOINT.staging
         place = staging.place()
@@ -251,7 +252,7 @@ class Variable(ArrayLike, AssignedDerivatives):
             tape.saw(self, value)
         return value
 
-    def read_value(self) -> Any:
+    def read_value(self) -> jax.Array:
         """Return the current value.
 
         Returns:
@@ -268,7 +269,7 @@ class Variable(ArrayLike, AssignedDerivatives):
         return self._type.shape
 
     @property
-    def dtype(self) -> Any:
+    def dtype(self) -> jnp.dtype:
         """The fixed dtype."""
         return self._type.dtype
 
@@ -287,7 +288,7 @@ class Variable(ArrayLike, AssignedDerivatives):
         """The name that it was created with; ``'Variable'`` by default."""
         return self._name or "Variable"
 
-    def assign(self, value: Any) -> Variable:
+    def assign(self, value: TensorLike) -> Variable:
         """Assign a new value.
 
         Args:
@@ -309,7 +310,7 @@ class Variable(ArrayLike, AssignedDerivatives):
             self._write(self._fitted(value))
         return self
 
-    def assign_add(self, value: Any) -> Variable:
+    def assign_add(self, value: TensorLike) -> Variable:
         """Add ``value`` to the value.
 
         Args:
@@ -326,7 +327,7 @@ class Variable(ArrayLike, AssignedDerivatives):
         """
         return self._update(operator.add, value)
 
-    def assign_sub(self, value: Any) -> Variable:
+    def assign_sub(self, value: TensorLike) -> Variable:
         """Subtract ``value`` from the value.
 
         Args:
@@ -416,7 +417,7 @@ class Variable(ArrayLike, AssignedDerivatives):
             raise self._differentiated() from error
         count_effect()
 
-    def check_writable(self, value: Any) -> None:
+    def check_writable(self, value: TensorLike) -> None:
         """Raise unless ``value`` can be assigned here, outside of all recordings."""
         staging = JOINT.staging
         place = staging.place()
@@ -481,11 +482,11 @@ class VariableItem(ArrayLike):
         self._key = jax.tree_util.tree_map(plain, key, is_leaf=lambda leaf: isinstance(leaf, ArrayLike | slice))
 
     @property
-    def value(self) -> Any:
+    def value(self) -> jax.Array:
         """The current value of the slice."""
         return self._variable.value[self._key]
 
-    def assign(self, value: Any) -> Variable:
+    def assign(self, value: TensorLike) -> Variable:
         """Assign to this slice. Returns the whole Variable."""
         variable = self._variable
         variable._check_free()
@@ -497,11 +498,11 @@ class VariableItem(ArrayLike):
             variable._write(variable._fitted(_replaced(whole, self._key, part, variable)))
         return variable
 
-    def assign_add(self, value: Any) -> Variable:
+    def assign_add(self, value: TensorLike) -> Variable:
         """Add to this slice. Returns the whole Variable."""
         return self._update(operator.add, value)
 
-    def assign_sub(self, value: Any) -> Variable:
+    def assign_sub(self, value: TensorLike) -> Variable:
         """Subtract from this slice. Returns the whole Variable."""
         return self._update(operator.sub, value)
 

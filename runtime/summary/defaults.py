@@ -23,6 +23,7 @@ from autograph.runtime.state.held import Held
 from autograph.runtime.state.variables import Variable, current_frame, outside_recordings
 from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import JOINT, LOCAL, is_recording
+from autograph.runtime.typing import ArrayLike
 
 # What the default state holds, by position.
 WRITER, HAS_STEP, STEP, VARIABLE = range(4)
@@ -204,7 +205,7 @@ def _assign(parts: list[Any]) -> None:
     state.assign(jnp.stack([jnp.asarray(part, np.int32) for part in [*kept, *parts]]))
 
 
-def set_step(step: Any) -> None:
+def set_step(step: ArrayLike | None) -> None:
     """Set the default step of the summaries of this thread.
 
     In a compiled function the step is set at run time.
@@ -236,7 +237,7 @@ def set_step(step: Any) -> None:
         raise
 
 
-def get_step() -> Any:
+def get_step() -> ArrayLike | None:
     """Return the default step of this thread.
 
     Returns:

@@ -7,7 +7,6 @@ import shutil
 import tempfile
 import threading
 from dataclasses import dataclass
-from typing import Any
 
 import jax
 
@@ -19,6 +18,7 @@ from autograph.runtime.summary.graph_files import graph_of
 from autograph.runtime.summary.writers import file_of
 from autograph.runtime.tracing.locations import user_location, warn
 from autograph.runtime.tracing.recording import LOCAL, is_recording
+from autograph.runtime.typing import ArrayLike
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ _LOCK = threading.RLock()
 _CURRENT: list[_Trace] = []  # one at most
 
 
-def trace_on(graph: bool = True, profiler: bool = False, profiler_outdir: Any = None) -> None:
+def trace_on(graph: bool = True, profiler: bool = False, profiler_outdir: str | os.PathLike[str] | None = None) -> None:
     """Start to collect the graphs of the functions that run, in all threads, until `trace_export` or `trace_off`.
 
     Functions that were traced before are included when they are called. Called functions appear inside their callers.
@@ -86,7 +86,12 @@ def trace_on(graph: bool = True, profiler: bool = False, profiler_outdir: Any = 
         _CURRENT.append(_Trace(collection, profile, None if profiler_outdir is None else os.fspath(profiler_outdir)))
 
 
-def trace_export(name: str, step: Any = None, logdir: Any = None, profiler_outdir: Any = None) -> None:
+def trace_export(
+    name: str,
+    step: ArrayLike | None = None,
+    logdir: str | os.PathLike[str] | None = None,
+    profiler_outdir: str | os.PathLike[str] | None = None,
+) -> None:
     """Stop the recording that `trace_on` started, and write the graphs of the functions that have run, and the profile.
 
     In the graph, loops, branches, called functions and the scopes of `jax.named_scope` are name scopes; Variables

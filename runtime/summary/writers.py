@@ -15,6 +15,7 @@ from autograph.runtime.effects.callbacks import perform
 from autograph.runtime.summary.defaults import entered
 from autograph.runtime.summary.event_files import EventFile
 from autograph.runtime.tracing.recording import LOCAL, is_recording
+from autograph.runtime.typing import ArrayLike
 
 _NUMBERS = itertools.count(1)
 _FILES: dict[int, EventFile] = {}
@@ -22,7 +23,7 @@ _LOCK = threading.Lock()
 
 
 def create_file_writer(
-    logdir: Any, max_queue: int = 10, flush_millis: int = 120_000, filename_suffix: str | None = None
+    logdir: str | os.PathLike[str], max_queue: int = 10, flush_millis: int = 120_000, filename_suffix: str | None = None
 ) -> SummaryWriter:
     """Return a writer of summaries to a new event file in a directory, which TensorBoard shows as a run.
 
@@ -70,7 +71,7 @@ class SummaryWriter:
         self._number = number
         self.logdir = logdir
 
-    def as_default(self, step: Any = None) -> AbstractContextManager[SummaryWriter]:
+    def as_default(self, step: ArrayLike | None = None) -> AbstractContextManager[SummaryWriter]:
         """Return a context in which this is the default writer of this thread.
 
         In a compiled function the context is entered and left at run time.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,13 +12,14 @@ import numpy as np
 
 from autograph.runtime.errors import StagingError
 from autograph.runtime.tracing.locations import user_location
+from autograph.runtime.typing import PyTree
 
 
 def set_loop_options(
     *,
-    maximum_iterations: Any = None,
+    maximum_iterations: int | None = None,
     maximum_length: int | None = None,
-    shape_invariants: Any = None,
+    shape_invariants: Iterable[tuple[PyTree, PyTree]] | None = None,
     checkpoints: int | None = None,
     unroll: bool | int | None = None,
 ) -> None:

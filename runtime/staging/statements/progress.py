@@ -12,11 +12,12 @@ from autograph.runtime.containers.iterables import as_staged
 from autograph.runtime.heap.journal import AttributePlace, Journal
 from autograph.runtime.layouts.statement_variables import NO_SNAPSHOT
 from autograph.runtime.tracing.recording import JOINT, count_effect, is_recording
+from autograph.runtime.typing import PyTree
 
 _UPDATES = 100
 
 
-def progress(iterable: Any, desc: str | None = None, total: int | None = None) -> Progress:
+def progress(iterable: Iterable[PyTree], desc: str | None = None, total: int | None = None) -> Progress:
     """Return the items of ``iterable`` with a progress bar of `tqdm` for the loop over them.
 
     In a staged loop the program updates the bar about a hundred times at most, in program order with
