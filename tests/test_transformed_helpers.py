@@ -331,8 +331,10 @@ class Counter:
         self.total = 0.0
 
 
-@pytest.mark.parametrize("transform", [jax.jit, jax.checkpoint, eqx.filter_jit])
-def test_writes_to_what_is_outside_are_refused(transform):
+@pytest.mark.parametrize(
+    ("transform", "list_name"), [(jax.jit, "'found'"), (jax.checkpoint, "'found'"), (eqx.filter_jit, "the list")]
+)
+def test_writes_to_what_is_outside_are_refused(transform, list_name):
     counter, found = Counter(), []
 
     def add(x):
@@ -343,7 +345,7 @@ def test_writes_to_what_is_outside_are_refused(transform):
         found.append(x)
         return x
 
-    for helper, name in ((transform(add), "Counter.total"), (transform(note), "(the list|'found')")):
+    for helper, name in ((transform(add), "Counter.total"), (transform(note), list_name)):
 
         @ag.function
         def once(x, helper=helper):
