@@ -36,6 +36,8 @@ class GradientTransformation(Protocol):
 ArrayLike: TypeAlias = jax.typing.ArrayLike | SupportsJaxArray
 # A nested list of numbers beside that.
 TensorLike: TypeAlias = "ArrayLike | Sequence[TensorLike]"
+# A text, or nested lists of them.
+TextLike: TypeAlias = "str | Sequence[TextLike]"
 DTypeLike: TypeAlias = jax.typing.DTypeLike
 # A tree of arrays and static values, as those of `jax.tree`: Python's types cannot say which.
 PyTree: TypeAlias = Any

@@ -16,7 +16,7 @@ import numpy as np
 
 from autograph.runtime.containers.padded_arrays import PaddedArray
 from autograph.runtime.errors import StagingError
-from autograph.runtime.state.array_like import plain
+from autograph.runtime.state.array_operators import plain
 from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import JOINT
 from autograph.runtime.typing import ArrayLike, DTypeLike, PyTree, TensorLike

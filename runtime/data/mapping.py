@@ -10,7 +10,7 @@ import jax.numpy as jnp
 
 from autograph.runtime.containers.iterables import StagedRange
 from autograph.runtime.effects.raising import leaving_refused
-from autograph.runtime.state.array_like import plain
+from autograph.runtime.state.array_operators import plain
 from autograph.runtime.tracing.recording import JOINT
 
 

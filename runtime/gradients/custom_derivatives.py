@@ -14,7 +14,7 @@ import numpy as np
 from autograph.runtime.effects.raising import leave
 from autograph.runtime.errors import StagingError
 from autograph.runtime.gradients.derivatives import RecordedCall, as_leaf, from_leaf, is_static
-from autograph.runtime.state.array_like import plain
+from autograph.runtime.state.array_operators import plain
 from autograph.runtime.state.variables import Variable, current_frame, staging, touched_by
 from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import JOINT

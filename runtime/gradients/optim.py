@@ -26,7 +26,7 @@ import numpy as np
 from autograph.runtime.errors import StagingError
 from autograph.runtime.gradients.derivatives import value_and_grad_again
 from autograph.runtime.gradients.library_closures import calling_converted
-from autograph.runtime.state.array_like import plain
+from autograph.runtime.state.array_operators import plain
 from autograph.runtime.state.linked_state import in_place_of
 from autograph.runtime.state.module import Module
 from autograph.runtime.state.variables import Variable, current_frame, outside_recordings

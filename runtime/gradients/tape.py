@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from autograph.runtime.state.array_like import plain
+from autograph.runtime.state.array_operators import plain
 from autograph.runtime.state.linked_state import Linked, in_place_of, is_variable
 from autograph.runtime.state.variables import Variable, current_frame, staging
 from autograph.runtime.tracing.recording import LOCAL
@@ -162,7 +162,11 @@ class GradientTape:
             )
 
     def gradient(
-        self, target: PyTree, sources: PyTree, output_gradients: PyTree = None, unconnected_gradients: str = "none"
+        self,
+        target: PyTree,
+        sources: PyTree,
+        output_gradients: PyTree = None,
+        unconnected_gradients: Literal["none", "zero"] = "none",
     ) -> PyTree:
         """Return the gradient of the sum of ``target`` with respect to each source.
 
@@ -202,7 +206,9 @@ class GradientTape:
             lambda leaf: jnp.zeros_like(leaf),
         )
 
-    def jacobian(self, target: ArrayLike, sources: PyTree, unconnected_gradients: str = "none") -> PyTree:
+    def jacobian(
+        self, target: ArrayLike, sources: PyTree, unconnected_gradients: Literal["none", "zero"] = "none"
+    ) -> PyTree:
         """Return the derivative of each element of ``target`` with respect to each element of each source.
 
         Args:
@@ -232,7 +238,9 @@ class GradientTape:
             lambda leaf: jnp.zeros((*jnp.shape(array), *jnp.shape(leaf)), leaf.dtype),
         )
 
-    def batch_jacobian(self, target: ArrayLike, source: ArrayLike, unconnected_gradients: str = "none") -> PyTree:
+    def batch_jacobian(
+        self, target: ArrayLike, source: ArrayLike, unconnected_gradients: Literal["none", "zero"] = "none"
+    ) -> PyTree:
         """Return the Jacobian of each row of ``target`` with respect to the same row of ``source``.
 
         A row of ``target`` must not depend on other rows of ``source``.

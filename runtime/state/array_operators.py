@@ -1,4 +1,4 @@
-"""`ArrayLike`: NumPy's operators and array methods for objects that hold an array."""
+"""`ArrayOperators`: NumPy's operators and array methods for objects that hold an array."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from autograph.runtime.state.processes import on_host
 
 def plain(value: Any) -> Any:
     """The present value of a Variable or of a part of one; anything else as it is."""
-    return value.value if isinstance(value, ArrayLike) else value
+    return value.value if isinstance(value, ArrayOperators) else value
 
 
 def binary(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
@@ -36,7 +36,7 @@ def in_place(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     return update
 
 
-class ArrayLike:
+class ArrayOperators:
     """Base class with NumPy's operators and the methods of an array, applied to ``value``."""
 
     __slots__ = ()

@@ -21,7 +21,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from autograph.runtime.state.array_like import plain
+from autograph.runtime.state.array_operators import plain
 from autograph.runtime.state.module import Module
 from autograph.runtime.state.processes import is_one_of_several
 from autograph.runtime.state.variables import Variable, outside_recordings

@@ -19,7 +19,7 @@ import numpy as np
 from autograph.backends.base import LeafType, Staging
 from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.list_room import Rooms
-from autograph.runtime.state.array_like import ArrayLike, in_place, plain
+from autograph.runtime.state.array_operators import ArrayOperators, in_place, plain
 from autograph.runtime.state.assigned_derivatives import AssignedDerivatives
 from autograph.runtime.state.commits import commit
 from autograph.runtime.state.processes import is_readable
@@ -113,7 +113,7 @@ def touched_by(program: Any) -> list[tuple[Variable, bool]]:
     return [(staging.owner(ref), written) for ref, written in staging.stand_ins(program)]
 
 
-class Variable(ArrayLike, AssignedDerivatives):
+class Variable(ArrayOperators, AssignedDerivatives):
     """A mutable array that compiled functions can read and assign.
 
     A `Function` takes the Variables that it uses as implicit inputs and returns their new values as implicit outputs.
@@ -465,7 +465,7 @@ class Variable(ArrayLike, AssignedDerivatives):
         return self._stand_in
 
 
-class VariableItem(ArrayLike):
+class VariableItem(ArrayOperators):
     """``v[i]``: a slice of a Variable, which is read as an array and can be assigned.
 
     >>> v = Variable([1, 2, 3])
@@ -479,7 +479,7 @@ class VariableItem(ArrayLike):
 
     def __init__(self, variable: Variable, key: Any) -> None:
         self._variable = variable
-        self._key = jax.tree_util.tree_map(plain, key, is_leaf=lambda leaf: isinstance(leaf, ArrayLike | slice))
+        self._key = jax.tree_util.tree_map(plain, key, is_leaf=lambda leaf: isinstance(leaf, ArrayOperators | slice))
 
     @property
     def value(self) -> jax.Array:

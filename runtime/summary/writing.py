@@ -13,10 +13,10 @@ from autograph.runtime.layouts.one_of import OneOf
 from autograph.runtime.summary.defaults import WRITER, checked_step, resolved, target
 from autograph.runtime.summary.event_files import EventFile, histogram_value, scalar_value, text_value
 from autograph.runtime.summary.writers import SummaryWriter, at_once_or_later, file_of
-from autograph.runtime.typing import ArrayLike, TensorLike
+from autograph.runtime.typing import ArrayLike, TensorLike, TextLike
 
 
-def scalar(name: str, data: TensorLike, step: ArrayLike | None = None, description: str | None = None) -> None:
+def scalar(name: str, data: ArrayLike, step: ArrayLike | None = None, description: str | None = None) -> None:
     """Write a number to the default writer. Without a default writer, do nothing.
 
     Args:
@@ -68,7 +68,7 @@ def histogram(
     _write(lambda tag, values: histogram_value(tag, values, count, description), name, data, step)
 
 
-def text(name: str, data: TensorLike, step: ArrayLike | None = None, description: str | None = None) -> None:
+def text(name: str, data: TextLike, step: ArrayLike | None = None, description: str | None = None) -> None:
     """Write text to the default writer. Without a default writer, do nothing.
 
     Args:

@@ -31,7 +31,7 @@ from autograph.runtime.staging.access.list_writes import ListWrites, counted_fro
 from autograph.runtime.staging.access.masks import Masks
 from autograph.runtime.staging.access.operations import user_method
 from autograph.runtime.staging.access.slices import Slices, Span, has_span
-from autograph.runtime.state.array_like import plain
+from autograph.runtime.state.array_operators import plain
 from autograph.runtime.tracing.locations import user_location
 
 _NUMBERS = (bool, int, float)

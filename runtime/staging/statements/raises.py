@@ -38,7 +38,7 @@ from autograph.runtime.layouts.large_ints import too_large_for_arrays
 from autograph.runtime.layouts.list_room import OutOfRoom
 from autograph.runtime.layouts.one_of import each_purely, is_one_of
 from autograph.runtime.layouts.statement_variables import NO_SNAPSHOT
-from autograph.runtime.state.array_like import plain
+from autograph.runtime.state.array_operators import plain
 from autograph.runtime.tracing.concretization import of_arrays
 from autograph.runtime.tracing.locations import (
     is_call,
