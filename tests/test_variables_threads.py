@@ -1,10 +1,12 @@
 """Variables in calls from many threads: each call reads and writes them as if it ran alone."""
 
 import threading
+import time
 
 import jax.numpy as jnp
 
 import autograph as ag
+from autograph.runtime.function.program_state import State
 
 
 def test_many_threads_lose_nothing():
@@ -53,6 +55,25 @@ def test_first_calls_from_many_threads_make_one_trace():
 
     run_all([lambda: f(jnp.array(1))] * 16)
     assert f.experimental_get_tracing_count() == 1 and int(v) == 16
+
+
+def test_calls_while_the_first_writes_how_variables_are_passed(monkeypatch):
+    function = State.function
+
+    def slow(self, count):
+        time.sleep(0.2)
+        return function(self, count)
+
+    monkeypatch.setattr(State, "function", slow)
+    v = ag.Variable(0)
+    step = ag.function(lambda x: v.assign_add(x))
+
+    def call(number):
+        time.sleep(number * 0.02)
+        step(jnp.array(1))
+
+    run_all([lambda number=number: call(number) for number in range(32)])
+    assert int(v) == 32
 
 
 def test_created_by_one_of_many_threads():

@@ -332,5 +332,6 @@ class Program:
         self._use_state(State(self, list(written.values()), read))
 
     def _use_state(self, state: State) -> None:
-        self._state = state
+        # In this order: another thread that finds the state calls it without the lock.
         self._with_values = state.function(sum(static is None for static in self._signature.statics))
+        self._state = state
