@@ -16,6 +16,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.shares import all_files, in_share
+
 # Before JAX starts. Results are compared exactly, so they come from one platform unless another is asked for.
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
@@ -29,6 +31,22 @@ if _KEPT is not None:
     os.environ["JAX_COMPILATION_CACHE_DIR"] = str(_OWN)
     os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
     os.environ["JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES"] = "-1"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--share", metavar="K/N", help="run one of N shares of the tests, as `tests/shares.py` says")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    share = config.getoption("--share")
+    if share is None:
+        return
+    try:
+        files = in_share(all_files(), share)
+    except ValueError as error:
+        raise pytest.UsageError(str(error)) from None
+    config.hook.pytest_deselected(items=[item for item in items if item.path not in files])
+    items[:] = [item for item in items if item.path in files]
 
 
 def pytest_sessionfinish() -> None:

@@ -1,0 +1,49 @@
+"""Which tests a run on one of several Pythons holds, where all have the same JAX.
+
+What most tests check depends on JAX's version and not on Python's. `pytest --share=K/N` runs the K-th of N shares of their
+files, and all files of the others: N runs, each on a Python of its own, run each test at least once, and those on which
+Python's version bears on every one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+TESTS = Path(__file__).parent
+
+# About syntax and what it is compiled to, frames, tracebacks, sources of functions, threads, pickles and annotations.
+OF_EACH_PYTHON = frozenset(
+    [
+        *["test_comprehensions", "test_context_managers", "test_corpus", "test_evaluation_order", "test_first_lines"],
+        *["test_generators", "test_handlers", "test_iterators", "test_itertools", "test_match", "test_passes"],
+        *["test_plain_exceptions", "test_plain_python", "test_plain_python_frames", "test_plain_python_language"],
+        *["test_plain_python_objects", "test_plain_python_unconverted", "test_python_backend", "test_python_tests"],
+        *["test_special_methods", "test_to_code", "test_walrus", "test_where_functions_come_from"],
+        *["test_bound_functions", "test_call_graph", "test_function_captures", "test_function_dispatch"],
+        *["test_function_methods", "test_leaked_writes", "test_library_table", "test_outside_reads", "test_signature"],
+        *["test_tracer_leaks", "test_unseen_special_methods", "test_unseen_writes", "test_variables_threads"],
+        *["test_cli", "test_conformance", "test_docstrings", "test_doctests", "test_large_ints", "test_notebooks"],
+        *["test_packaging", "test_pickling", "test_printed_texts", "test_public_names", "test_user_lines"],
+        *["test_errors_of_paths", "test_error_messages", "test_texts_of_values", "test_jax_compat"],
+    ]
+)
+
+
+def in_share(files: Iterable[Path], share: str) -> frozenset[Path]:
+    """Those of the files that a share, ``"K/N"``, holds.
+
+    Raises:
+      ValueError: The share is not of the form K/N with 1 <= K <= N.
+    """
+    number, _, count = share.partition("/")
+    if not (number.isdecimal() and count.isdecimal() and 1 <= int(number) <= int(count)):
+        raise ValueError(f"--share={share}: it is of the form K/N with 1 <= K <= N, as in --share=1/2")
+    every = {file for file in files if file.stem in OF_EACH_PYTHON}
+    others = sorted(set(files) - every)
+    return frozenset(every) | frozenset(others[int(number) - 1 :: int(count)])
+
+
+def all_files() -> frozenset[Path]:
+    """All files with tests, which the shares are of whichever are collected."""
+    return frozenset(TESTS.rglob("test_*.py"))
