@@ -455,7 +455,8 @@ def function(
       experimental_compile: alias of ``jit_compile``.
       in_shardings: one sharding for all arguments, or one for each, as in `jax.jit`.
       out_shardings: shardings of the results, as in `jax.jit`.
-      donate_variables: whether a call may reuse the memory of a Variable's old value for its new value.
+      donate_variables: whether a call may reuse the memory of a Variable's old value for its new value. A value that
+        someone else holds, too, is copied first. Programs that call Python (`py_function`, a print) do not.
       device: the device to run on. It excludes ``in_shardings``.
       compiler_options: XLA's options by name, as in `jax.jit`.
       cache_limit: the number of signatures whose programs are kept. Beyond it, the least recently used program is

@@ -386,6 +386,9 @@ class Staging(Protocol):
     def has_effects(self, program: Any) -> bool:
         """Whether a recorded program calls Python or prints when it runs."""
 
+    def calls_python(self, program: Any) -> bool:
+        """Whether a recorded program calls Python in any way when it runs, without effects and for debugging included."""
+
     def sites(self, program: Any) -> Sequence[RaiseSite]:
         """What a recorded program may raise."""
 

@@ -179,6 +179,12 @@ class XlaStaging:
     def has_effects(self, program: Any) -> bool:
         return jax_compat.calls_python(program)
 
+    def calls_python(self, program: Any) -> bool:
+        return any(
+            jax_compat.is_call_of_python(equation.primitive) or jax_compat.python_function(equation) is not None
+            for equation in jax_compat.all_equations(program.jaxpr)
+        )
+
     def sites(self, program: Any) -> Sequence[RaiseSite]:
         return sites_in([program])
 

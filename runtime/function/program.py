@@ -24,7 +24,7 @@ from autograph.runtime.function.shortcuts import CALLS
 from autograph.runtime.layouts.list_room import Rooms, refuse_to_run_again
 from autograph.runtime.signatures.inputs import type_key
 from autograph.runtime.signatures.signature import CallSignature
-from autograph.runtime.state.commits import values_of
+from autograph.runtime.state.commits import shared_values_of
 from autograph.runtime.state.held import Held
 from autograph.runtime.state.recorded import Recording, StateNeeded
 from autograph.runtime.state.variables import (
@@ -92,6 +92,7 @@ class Program:
         self._recordings: dict[Any, Recording] = {}
         self._waits = False
         self._raises = False
+        self._calls_python = False
         self._state: State | None = None
         self._stateless = self._compiled(self._enter)
 
@@ -203,7 +204,7 @@ class Program:
         self.trace(*arrays)  # which finds the Variables
         if (state := self._state) is None:
             return self._stateless, list(arrays)
-        return state._jitted, [*values_of(state.variables), *arrays]
+        return state._jitted, [*shared_values_of(state.variables), *arrays]
 
     # Recording.
 
@@ -251,6 +252,8 @@ class Program:
             if self._state is not None:
                 self._state.waits = self._waits
             self._raises = self._raises or recording.may_raise
+            if self._donates and not self._calls_python:
+                self._calls_python = staging().calls_python(recording.program)
         return key, recording
 
     def _forget(self, key: Any, recording: Recording) -> None:
@@ -320,7 +323,7 @@ class Program:
         """Make sure that the state covers what a recording touches."""
         state = self._state
         touched = [] if recording is None else recording.touched
-        if state is not None and state.covers(touched):
+        if state is not None and state.covers(touched) and state.may_donate:
             return
         written = {id(v): v for v in (state.written if state is not None else ())}
         every = {id(v): v for v in (state.variables if state is not None else ())}

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 
 from autograph.runtime.code.generated import defined
 from autograph.runtime.effects.raising import Guarded, with_error
-from autograph.runtime.state.commits import COMMITS, commit, values_of
+from autograph.runtime.state.commits import COMMITS, GIVEN_AWAY, commit, values_of
 from autograph.runtime.state.recorded import StateNeeded
 from autograph.runtime.state.variables import Variable, current_frame, staging
 from autograph.runtime.tracing.recording import LOCAL
@@ -37,10 +37,13 @@ class State:
         # In one order for all programs, so that no two wait for each other.
         ordered = sorted(self.variables, key=lambda variable: variable._order)
         self._locks = [variable._lock for variable in ordered]
-        self._donates = program._donates and bool(written)
+        # A program that calls Python may end with what that raises, after it has written to the memory that it was given;
+        # and what it calls may look at the Variables.
+        self._donates = program._donates and bool(written) and not program._calls_python
         if self._donates:
             COMMITS.give_arrays_away = True
         self._jitted = program._compiled(self._enter, len(self.variables), len(written) if self._donates else 0)
+        self._keeping = program._compiled(self._enter, len(self.variables)) if self._donates else self._jitted
         self._staging = staging()
         self._runs_once = bool(program._donated)
         self.waits = program._waits
@@ -51,6 +54,11 @@ class State:
         program = self._program()
         assert program is not None
         return program
+
+    @property
+    def may_donate(self) -> bool:
+        """Whether it gives away nothing, or may: not once the program is known to call Python."""
+        return not (self._donates and self.program._calls_python)
 
     def covers(self, touched: Sequence[tuple[Variable, bool]]) -> bool:
         return all(
@@ -66,7 +74,7 @@ class State:
             if program._state is not self:
                 raise StateNeeded
             key, recording = program._recorded(arrays)
-            if recording.created or not self.covers(recording.touched):
+            if recording.created or not (self.covers(recording.touched) and self.may_donate):
                 raise StateNeeded(key)
             program._forget(key, recording)
         for variable, value in zip(self.variables, values, strict=True):
@@ -152,14 +160,14 @@ def make({", ".join(environment)}):
                 self._wait_for_locks(held)
             values = values_of(self.variables)
             if self._donates:
-                self._own(values)
+                result = self._give_away(values, arrays)
+                if type(result) is Guarded:  # the new values are the old ones
+                    result.check()
+                return result
             result, new = self._run(values, arrays)
-            if self._donates:  # after an exception the new values are the old ones
-                commit(self.written, new)
             if type(result) is Guarded:
                 result.check()
-            if not self._donates:
-                commit(self.written, new)
+            commit(self.written, new)
             return result
         finally:
             any(map(_RELEASE, itertools.compress(locks, held)))
@@ -194,7 +202,7 @@ def make({", ".join(environment)}):
         if self.written and self._staging.is_mapped(place, outer):
             raise self.written[0]._mapped()
         values = [variable.value for variable in self.variables]
-        result, new = self._jitted(*values, *arrays)
+        result, new = self._keeping(*values, *arrays)
         if type(result) is Guarded:
             result = result.resolve()
         if frame is None:
@@ -208,12 +216,32 @@ def make({", ".join(environment)}):
         values = [variable.value for variable in self.variables]
         return self._jitted.trace(*values, *arrays)
 
-    def _own(self, values: list[Any]) -> None:
-        """Copy the values that are to be given away and that someone else holds, too."""
-        for k, variable in enumerate(self.written):
-            if variable._lent:
-                values[k] = jax.numpy.array(values[k], copy=True)
-                variable._lent = False
+    def _give_away(self, values: Sequence[Any], arrays: Sequence[Any]) -> Any:
+        """Run the program in the memory of the values that it writes. The locks are held."""
+        made: list[Any] = []
+        try:
+            given = [variable._given_away(value) for variable, value in zip(self.written, values, strict=False)]
+            # In one step of the interpreter's: no interrupt comes between the call and the note of what it has made.
+            made.extend(map(self._jitted, *zip((*given, *values[self._count :], *arrays), strict=True)))
+            self._settle(values, made)
+        except BaseException:  # of the call, or an interrupt
+            self._settle(values, made)
+            raise
+        return made[0][0]
+
+    def _settle(self, values: Sequence[Any], made: list[Any]) -> None:
+        """Give the Variables what a call has made, unless they have it; or, if it has made nothing, what they had."""
+        if not made:
+            for variable, value in zip(self.written, values, strict=False):
+                if variable._value is GIVEN_AWAY:
+                    variable._value = value
+            return
+        new = made[0][1]
+        waiting = [variable for variable, value in zip(self.written, new, strict=True) if variable._value is not value]
+        for variable in waiting:
+            variable._lent = False
+        if waiting:
+            commit(self.written, new)
 
 
 # All at once, without returning to the interpreter between one lock and the next.

@@ -33,7 +33,7 @@ from autograph.runtime.data.iterators import DatasetIterator, SequenceIterator
 from autograph.runtime.data.pipeline import Key, Shuffle, asks_python, shuffles
 from autograph.runtime.errors import StagingError
 from autograph.runtime.function.function import Function
-from autograph.runtime.state.commits import commit, values_of
+from autograph.runtime.state.commits import commit, shared_values_of
 from autograph.runtime.state.module import Module, named_parts
 from autograph.runtime.state.variables import Variable
 from autograph.runtime.tracing.locations import user_location
@@ -69,7 +69,7 @@ def state(tree: PyTree) -> dict[str, PyTree]:
     _refuse_recording("state")
     cells = _cells(tree)
     variables = {path: cell.variable for path, cell in cells.items() if isinstance(cell, _OfVariable)}
-    values = dict(zip(variables, values_of(list(variables.values())), strict=True))
+    values = dict(zip(variables, shared_values_of(list(variables.values())), strict=True))
     JOINT.staging.wait(list(values.values()))  # a generator's place is known when the programs that ask it are done
     made: dict[str, Any] = {}
     for path, cell in cells.items():
@@ -104,12 +104,14 @@ def restore(tree: PyTree, state: Mapping[str, PyTree]) -> PyTree:
     cells, given = _cells(tree), dict(_flat(state, ()))
     _refuse_differences(set(cells), set(given))
     variables = {path: cell.variable for path, cell in cells.items() if isinstance(cell, _OfVariable)}
-    JOINT.staging.wait(values_of(list(variables.values())))
+    JOINT.staging.wait(shared_values_of(list(variables.values())))
     fitted = {path: cell.fitted(given[path], ".".join(path)) for path, cell in cells.items()}
     for path, cell in cells.items():
         if isinstance(cell, _OfStream):
             words = {depth: fitted[(*path[:-1], "words", str(depth))] for depth in cell.iterator.words}
             fitted[path] = cell.iterator.rest_after(fitted[path], words)
+    for variable in variables.values():
+        variable._lent = True  # to whoever has the state
     commit(list(variables.values()), [fitted[path] for path in variables])
     leaves, treedef = jax.tree_util.tree_flatten(tree, is_leaf=_is_ours)
     for path, cell in cells.items():

@@ -120,7 +120,7 @@ class _Loading:
         blank = jax.device_put(np.zeros((), np.bool_))  # as an array of JAX's, of which no program makes one
         made = Variable(blank, entry["trainable"], entry["name"])
         made._value, made._type = value, LeafType(tuple(value.shape), value.dtype)
-        made._lent = True  # the memory is the file's: a call that would use it for new values copies first
+        made._lent = True  # by the file: a call that would use its memory for new values copies first
         return made
 
     def _on_devices(self, entry: dict[str, Any], stored: np.ndarray) -> Any:

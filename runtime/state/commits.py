@@ -16,6 +16,9 @@ _VALUE = operator.attrgetter("_value")
 _NAME = itertools.repeat("_value")
 
 
+GIVEN_AWAY: Any = object()  # the value of a Variable while a call that takes its memory runs
+
+
 class Commits:
     """What all Variables have in common, since a program reads and writes several.
 
@@ -45,16 +48,10 @@ def commit(variables: Sequence[Any], values: Sequence[Any]) -> None:
         any(map(setattr, variables, _NAME, values))  # each gives None
 
 
-def commit_unless_overtaken(
-    variables: Sequence[Any], values: Sequence[Any], since: int, read: Sequence[Any], seen: Sequence[Any]
-) -> bool:
-    """`commit`, if the Variables that were ``read`` still hold what was ``seen``; else False, and nothing is done.
-
-    ``since`` is the `Commits.number` of before they were read.
-    """
-    with COMMITS.lock:
-        if COMMITS.number != since and not all(map(operator.is_, values_of(read), seen)):
-            return False
-        COMMITS.number += 1
-        any(map(setattr, variables, _NAME, values))
-    return True
+def shared_values_of(variables: Sequence[Any]) -> list[Any]:
+    """`values_of` for someone who keeps them: no call takes their memory from now on."""
+    while True:
+        number = COMMITS.number
+        values = [variable._shared() for variable in variables]
+        if COMMITS.number == number:
+            return values

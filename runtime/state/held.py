@@ -23,7 +23,7 @@ class Held(Variable):
     def __init__(self, array: Any, name: str) -> None:
         with outside_recordings():
             super().__init__(np.zeros(0, np.bool_), False, name)
-        self._value = array
+        self._value, self._lent = array, True
         self._type = LeafType(tuple(array.shape), array.dtype)
 
 

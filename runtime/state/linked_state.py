@@ -63,6 +63,12 @@ class Linked(Held):
         """The present value."""
         return super().value if current_frame() is not None else self._value
 
+    def _shared(self) -> Any:
+        return self._value
+
+    def _given_away(self, value: Any) -> Any:
+        return jnp.array(value, copy=True)  # who else has it, only its library knows
+
     def _write(self, value: Any) -> None:
         if current_frame() is not None:
             super()._write(value)

@@ -56,6 +56,18 @@ class VariableErrors:
             f"{self._label()} has no value: the call that created it failed before it ran. Create it again."
         )
 
+    def _under_way(self) -> RuntimeError:
+        return RuntimeError(
+            f"{self._label()} is read in the middle of a call that uses its memory again (donate_variables=True), which has been "
+            "interrupted for that: by a signal's handler, say. Read it after the call."
+        )
+
+    def _lost(self) -> RuntimeError:
+        return RuntimeError(
+            f"{self._label()} has lost its value: the call that was to use its memory again (donate_variables=True) failed after it "
+            "had begun to.\n  Assign it a value, such as that of a checkpoint; without donate_variables a call that fails changes nothing."
+        )
+
     def _created_too_late(self, function: str) -> ValueError:
         return ValueError(
             f"{user_location()}\n  {'Variable ' + repr(self._name) if self._name else 'A Variable'} is created on a call of "

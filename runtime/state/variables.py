@@ -21,7 +21,7 @@ from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.list_room import Rooms
 from autograph.runtime.state.array_operators import ArrayOperators, in_place, plain
 from autograph.runtime.state.assigned_derivatives import AssignedDerivatives
-from autograph.runtime.state.commits import commit
+from autograph.runtime.state.commits import GIVEN_AWAY, commit
 from autograph.runtime.state.processes import is_readable
 from autograph.runtime.tracing.locations import user_line, user_location
 from autograph.runtime.tracing.recording import JOINT, LOCAL, count_effect
@@ -241,16 +241,38 @@ class Variable(ArrayOperators, AssignedDerivatives):
         moving = self._moving_value(place, None)
         if moving is not None:
             return moving
-        value = self._value
+        value = self._shared()
         if value is None:
             raise self._unset()
-        if value.is_deleted():  # donated to a call that is under way
-            with self._lock:
-                value = self._value
-        self._lent = True
+        if value.is_deleted():
+            raise self._lost()
         for tape in LOCAL.tapes:
             tape.saw(self, value)
         return value
+
+    def _shared(self) -> Any:
+        """The value, which someone else holds, too, from now on: no call takes its memory."""
+        while True:
+            value = self._value
+            self._lent = True
+            if value is GIVEN_AWAY:
+                with self._lock:  # until the call that takes its memory has given another
+                    if self._value is GIVEN_AWAY:  # which waits for this: an interrupt's handler asks
+                        raise self._under_way()
+                continue
+            if self._value is value:  # so no call has begun to take it before it was marked
+                return value
+
+    def _given_away(self, value: Any) -> Any:
+        """The value, with whose memory a call that holds the lock may do as it likes: a copy if someone else may hold it."""
+        if value is None:
+            return None
+        if not self._lent:
+            self._value = GIVEN_AWAY
+            if not self._lent:
+                return value
+            self._value = value
+        return jnp.array(value, copy=True)
 
     def read_value(self) -> jax.Array:
         """Return the current value.
@@ -367,8 +389,9 @@ class Variable(ArrayOperators, AssignedDerivatives):
     __ilshift__, __irshift__ = in_place(operator.lshift), in_place(operator.rshift)
 
     def __repr__(self) -> str:
-        known = LOCAL.frame is None and self._value is not None and is_readable(self._value)
-        text = f" {np.asarray(self._value).tolist()}" if known and self._value.size <= 16 else ""
+        value = None if LOCAL.frame is not None else self._value
+        is_known = value is not None and value is not GIVEN_AWAY and value.size <= 16 and is_readable(value)
+        text = f" {np.asarray(self._shared()).tolist()}" if is_known else ""
         return f"<ag.Variable {self.name!r} {self._type}{text}>"
 
     def _described(self) -> str:
@@ -401,6 +424,7 @@ class Variable(ArrayOperators, AssignedDerivatives):
             if not staging.is_plain(place):
                 self.check_writable(value)
                 value = self._without_derivative(place, value, None)
+            self._lent = True  # to whoever assigns it
             commit((self,), (value,))
             return
         if not staging.is_within(place, frame.place):
