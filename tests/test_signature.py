@@ -8,8 +8,6 @@ import functools
 import gc
 import itertools
 import math
-import threading
-import time
 import weakref
 from typing import Any, NamedTuple
 
@@ -326,50 +324,6 @@ def test_every_signature_is_kept():
             for size in (1, 2):
                 assert f(jnp.ones(size), n).tolist() == [n] * size
     assert f.experimental_get_tracing_count() == 40
-
-
-def test_first_calls_from_many_threads_make_one_trace():
-    count = []
-
-    def slow(x, n):
-        count.append(n)  # a captured value, which the other threads look at while this one traces
-        time.sleep(0.2)
-        return x * n
-
-    f = ag.function(slow)
-    barrier = threading.Barrier(32)
-    results = []
-
-    def call(number):
-        barrier.wait()
-        time.sleep(number * 0.01)
-        if number % 4 == 3:
-            f.get_concrete_function(jnp.ones(()), 3)
-        results.append(float(f(jnp.ones(()), 3)))
-
-    threads = [threading.Thread(target=call, args=(number,)) for number in range(32)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert results == [3.0] * 32 and len(count) == 1 == f.experimental_get_tracing_count()
-
-
-def test_many_threads_many_signatures():
-    f = ag.function(lambda x, n: x * n)
-    wrong = []
-
-    def call(k):
-        for n in range(40):
-            if float(f(jnp.ones(()), (n + k) % 10)) != (n + k) % 10:
-                wrong.append(n)
-
-    threads = [threading.Thread(target=call, args=(k,)) for k in range(16)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not wrong and f.experimental_get_tracing_count() == 10
 
 
 def test_an_argument_changed_in_place_is_refused():

@@ -47,8 +47,9 @@ class Entry:
 
     def call(self, arrays: Sequence[Any]) -> Any:
         result = self.program(*arrays)
-        if self.is_simple:
-            self.direct = self.program.direct
+        self.direct = direct = self.program.direct if self.is_simple else None
+        if direct is not None and not (self.is_simple and self.program.direct is direct):
+            self.direct = None  # another thread has traced meanwhile
         return result
 
     def traced(self, result: Any) -> None:

@@ -57,10 +57,27 @@ class Captures:
         self.refresh()
 
     @contextlib.contextmanager
-    def being_traced(self, signature: CallSignature) -> Iterator[None]:
-        """While the function is traced for this signature, by this thread."""
+    def during_trace(self) -> Iterator[None]:
+        """While this thread traces the function, and takes down what the trace has changed."""
         with self._tracing:
             self._tracers.append(threading.get_ident())
+        try:
+            yield
+        finally:
+            with self._tracing:
+                self._tracers.remove(threading.get_ident())
+                self._tracing.notify_all()
+
+    @contextlib.contextmanager
+    def between_traces(self) -> Iterator[None]:
+        """While no other thread traces the function, and none can begin to; if this one does, without waiting for others."""
+        with self._tracing:
+            self._tracing.wait_for(lambda: not self._tracers or threading.get_ident() in self._tracers)
+            yield
+
+    @contextlib.contextmanager
+    def being_traced(self, signature: CallSignature) -> Iterator[None]:
+        """While the function is traced for this signature, by this thread."""
         outer, LOCAL.written = LOCAL.written, {}
         around = LOCAL.outside, LOCAL.roots
         LOCAL.outside = lambda value: self._name_of(value, signature)
@@ -72,9 +89,6 @@ class Captures:
         finally:
             outer |= LOCAL.written
             LOCAL.written, (LOCAL.outside, LOCAL.roots) = outer, around
-            with self._tracing:
-                self._tracers.remove(threading.get_ident())
-                self._tracing.notify_all()
 
     def _name_of(self, value: Any, signature: CallSignature) -> str | None:
         """What an object that a trace for this signature meets is called outside; None for one of its own."""
@@ -95,11 +109,6 @@ class Captures:
         if LOCAL.written:
             self._written |= LOCAL.written
             self.refresh()
-
-    def wait_for_traces(self) -> None:
-        """Wait until no other thread traces the function; not if this one does, which it would wait for."""
-        with self._tracing:
-            self._tracing.wait_for(lambda: not self._tracers or threading.get_ident() in self._tracers)
 
     def refresh(self) -> Any:
         """Look again at everything, and return the key."""

@@ -231,8 +231,9 @@ class Function(Made, Generic[P, R]):
         >>> concrete(jnp.array([1.0, 2.0])).tolist()
         [2.0, 4.0]
         """
-        key, specs, entry = self._look_up(args, kwargs)
+        self._look_at_captures()
         with self._lock:
+            key, specs, entry = self._look_up(args, kwargs)
             concrete = self._concrete.get(key)
             if concrete is None:
                 concrete = self._concrete[key] = self._make_concrete(key[0], specs, entry)
@@ -306,6 +307,11 @@ class Function(Made, Generic[P, R]):
     def _given(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[CallSignature, Sequence[Any]]:
         """The signature of a call, and its arrays or what stands for them; specs, where an input signature is all there is."""
         self._look_at_captures()
+        with self._lock:
+            return self._given_now(args, kwargs)
+
+    def _given_now(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[CallSignature, Sequence[Any]]:
+        """As `_given`, while captured values are known to be as they were when last looked at. The lock is held."""
         if self._options.input_signature is None:
             signature, arrays, _ = self._split(self._arguments.canonical(args, kwargs))
             return signature, arrays
@@ -325,10 +331,11 @@ class Function(Made, Generic[P, R]):
             return self._call_fitted(tuple(args), kwargs)
         values = self._arguments.canonical(tuple(args), kwargs)
         self._look_at_captures()
-        signature, arrays, reads = self._split(values)
-        refuse_specs(self.__name__, signature, arrays)
+        with self._lock:  # a trace that ends in between finds its program by another signature from then on
+            signature, arrays, reads = self._split(values)
+            refuse_specs(self.__name__, signature, arrays)
+            entry = self._entry(signature, False)
         is_traced = self._is_traced(arrays)
-        entry = self._entry(signature, False)
         entry.changed = None if reads is None else reads.changed
         if is_traced and not entry.program.composes(*arrays):
             entry = self._entry(signature, True)
@@ -376,9 +383,10 @@ class Function(Made, Generic[P, R]):
         inputs = self._inputs()
         arrays = inputs.arrays(args, kwargs)
         self._look_at_captures()
-        signature = inputs.call.reading(self._captured)
+        with self._lock:
+            signature = inputs.call.reading(self._captured)
+            entry = self._entry(signature, False)
         is_traced = self._is_traced(arrays)
-        entry = self._entry(signature, False)
         if is_traced and not entry.program.composes(*arrays):
             entry = self._entry(signature, True)
         if self._options.in_shardings is not None:
@@ -405,7 +413,8 @@ class Function(Made, Generic[P, R]):
         """The program of a signature. ``fixed``: specs to compile it for ahead of time, or whether symbolic dimensions
         are ignored.
         """
-        return self._cache.get((signature, fixed), self._calls, lambda: self._make_entry(signature, fixed))
+        with self._lock:  # before that of the cache, which drops entries
+            return self._cache.get((signature, fixed), self._calls, lambda: self._make_entry(signature, fixed))
 
     def _make_entry(self, signature: CallSignature, fixed: Any) -> Entry:
         if self._converted is None:
@@ -463,21 +472,22 @@ class Function(Made, Generic[P, R]):
             reads = captures.of_arguments(signature)
             traced = Trace(signature, arrays, captures.leaves | ({} if reads is None else reads.leaves))
             objects = [*captures.linked, *([] if reads is None else reads.linked)]
-            with captures.being_traced(signature), linked(objects):
-                result = converted(*args, **kwargs)
-                captures.leave_out_written()
-                entry, function = mine(), owner()
-                assert entry is not None
+            with captures.during_trace():
+                with captures.being_traced(signature), linked(objects):
+                    result = converted(*args, **kwargs)
+                    captures.leave_out_written()
+                    entry, function = mine(), owner()
+                    assert entry is not None
+                    if function is not None:
+                        traced = dataclasses.replace(traced, rooms=dict(entry.program.rooms.asked))
+                        function._log.add(traced, None if function._is_asked else entry.used)  # only a trace that ends
+                    refuse_mutation(name, arguments, values, leaves, treedef, first_line(converted), LOCAL.frame.lines)
+                    entry.traced(result)
+                    if shardings is not None:
+                        result = constrained(result, shardings)
+                    result = Outputs(name, converted).of(result)
                 if function is not None:
-                    traced = dataclasses.replace(traced, rooms=dict(entry.program.rooms.asked))
-                    function._log.add(traced, None if function._is_asked else entry.used)  # only a trace that ends
-                refuse_mutation(name, arguments, values, leaves, treedef, first_line(converted), LOCAL.frame.lines)
-                entry.traced(result)
-                if shardings is not None:
-                    result = constrained(result, shardings)
-                result = Outputs(name, converted).of(result)
-            if function is not None:
-                function._note(signature, fixed, arrays, entry)
+                    function._note(signature, fixed, arrays, entry)
             return result
 
         trace.__name__ = name
@@ -511,8 +521,7 @@ class Function(Made, Generic[P, R]):
         """See whether captured Python values have changed; programs are told apart by them."""
         captures = self._looked_at_captures()
         if captures.changed():
-            captures.wait_for_traces()  # which may be what changes them
-            with self._lock:
+            with captures.between_traces(), self._lock:  # a trace may be what changes them, and says so when it ends
                 before = self._captured
                 self._captured = captures.refresh()
                 if before != self._captured:
@@ -532,8 +541,8 @@ class Function(Made, Generic[P, R]):
     # Concrete functions.
 
     def _look_up(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, tuple[TensorSpec, ...], Entry]:
-        """What tells a concrete function apart, its inputs' specs, and the program."""
-        signature, arrays = self._given(args, kwargs)
+        """What tells a concrete function apart, its inputs' specs, and the program. The lock is held."""
+        signature, arrays = self._given_now(args, kwargs)
         if self._options.input_signature is not None:
             specs = tuple(self._inputs().specs)
             return self._concrete_key(signature, specs), specs, self._entry(signature, False)

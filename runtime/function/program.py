@@ -156,11 +156,14 @@ class Program:
     def _renew(self) -> None:
         """Forget all recordings: some list has more room now."""
         with self._lock:
-            self._version = self.rooms.version
+            version = self.rooms.version
+            if self._version == version:  # another thread has been here
+                return
             self._recordings = {}
             self._stateless = self._compiled(self._enter)
             if self._state is not None:
                 self._use_state(State(self, self._state.written, self._state.read))
+            self._version = version  # last: other threads go on when they see it
 
     @property
     def direct(self) -> Any:
@@ -335,6 +338,5 @@ class Program:
         self._use_state(State(self, list(written.values()), read))
 
     def _use_state(self, state: State) -> None:
-        # In this order: another thread that finds the state calls it without the lock.
         self._with_values = state.function(sum(static is None for static in self._signature.statics))
-        self._state = state
+        self._state = state  # last: other threads call that function when they see it
