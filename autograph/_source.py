@@ -182,8 +182,10 @@ def _narrow_by_columns(candidates: list[_Definition], code: types.CodeType) -> l
         if line is not None and end_line is not None and column is not None and end_column:
             starts.append((line, column))
             ends.append((end_line, end_column))
-    if len(candidates) < 2 or not starts:
+    if len(candidates) < 2:
         return candidates
+    if not starts:  # Python 3.12 keeps none for a constant
+        return sorted(candidates, key=lambda definition: not _is_constant_of(definition.node, code))
     start, end = min(starts), max(ends)
 
     def distance(definition: _Definition) -> tuple[int, ...]:
@@ -195,6 +197,16 @@ def _narrow_by_columns(candidates: list[_Definition], code: types.CodeType) -> l
         )
 
     return sorted(candidates, key=distance)
+
+
+def _is_constant_of(node: FunctionNode, code: types.CodeType) -> bool:
+    """Whether this lambda, whose body asks for nothing, is what ``code`` was compiled from, or equal to it."""
+    alone = compile(ast.Expression(node), code.co_filename, "eval") if isinstance(node, ast.Lambda) else None
+    found = next(nested_codes(alone), None) if alone is not None else None
+    return found is not None and all(
+        getattr(found, name) == getattr(code, name) and repr(getattr(found, name)) == repr(getattr(code, name))
+        for name in ("co_code", "co_consts", "co_varnames", "co_argcount", "co_posonlyargcount", "co_kwonlyargcount")
+    )
 
 
 def _is_instrumented(function: types.FunctionType) -> bool:

@@ -241,3 +241,22 @@ def test_differentiating_keeps_no_variable_alive(differentiate, is_inside):
         assert run()() is None
     finally:
         gc.enable()
+
+
+def test_nothing_to_differentiate_is_an_error():
+    count, fixed = ag.Variable(1), ag.Variable(1.0, trainable=False)
+    for f in (lambda x: 3.0, lambda x: x * 2.0, lambda x: count * x, lambda x: fixed * x):
+        for run in (ag.grad(f), ag.value_and_grad(f), ag.function(lambda x, f=f: ag.grad(f)(x))):
+            with pytest.raises(ValueError, match=r"<lambda> reads no trainable Variable .* argnums=0"):
+                run(jnp.float32(2.0))
+
+
+def test_results_that_have_no_gradient_are_named():
+    for f, what in (
+        (lambda x: x * jnp.ones(3), r"float\d+\[3\]"),
+        (lambda x: None, "NoneType"),
+        (lambda x: "a", "str"),
+        (lambda x: 3, r"int\d+\[\]"),
+    ):
+        with pytest.raises(TypeError, match=rf"must return a scalar of a floating-point dtype; got {what}"):
+            ag.grad(f, argnums=0)(jnp.float32(2.0))

@@ -18,6 +18,20 @@ def jitted(function, *arguments):
     return float(jax.jit(ag.convert(function))(*arguments))
 
 
+def test_a_constant_lambda_inside_one_on_its_line():
+    """Python 3.12 keeps no columns for the instructions of a constant."""
+    kept = []
+
+    def keep(f):
+        kept.append(f)
+        return f
+
+    outer = lambda: [keep(lambda: 3.0), keep(lambda x: -1), keep(lambda x: None), keep(lambda: 4.0)]  # noqa: E731
+    outer()
+    assert [ag.convert(f)(*[0] * f.__code__.co_argcount) for f in kept] == [3.0, -1, None, 4.0]
+    assert [ag.to_code(f).strip() for f in kept] == ["lambda: 3.0", "lambda x: -1", "lambda x: None", "lambda: 4.0"]
+
+
 def test_two_lambdas_on_one_line():
     # fmt: off
     low, high = (lambda v: v if v > 1 else 1.0), (lambda v: v if v < 2 else 2.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
 
@@ -41,8 +42,9 @@ _UNARY: Mapping[type, tuple[str, str]] = MappingProxyType(
     {gast.USub: ("-", "neg"), gast.UAdd: ("+", "pos"), gast.Invert: ("~", "invert")}
 )
 _OF_BITS = (gast.BitAnd, gast.BitOr, gast.BitXor, gast.MatMult)  # of truth values they are truth values in Python, too
-_DIVISIONS = (gast.Div, gast.FloorDiv, gast.Mod)
-_ERRORS_OF_DIVISIONS = frozenset(["ZeroDivisionError", "ArithmeticError", "Exception", "BaseException"])
+_RAISING = (gast.Div, gast.FloorDiv, gast.Mod, gast.Pow, gast.LShift, gast.RShift)  # for the values of numbers
+_RAISED = (ZeroDivisionError, OverflowError, ValueError)
+_RAISING_BUILTINS: Mapping[str, str] = MappingProxyType({"divmod": "divmod", "pow": "**"})
 # What gives a truth value, in the user's code and in what the passes before this have made of it.
 _TRUTHS = frozenset(
     [
@@ -86,7 +88,7 @@ class LowerOperators(gast.NodeTransformer):
     """
 
     applies_to: frozenset[type] | None = frozenset(
-        {gast.BinOp, gast.UnaryOp, gast.Compare, gast.AugAssign, gast.Attribute}
+        {gast.BinOp, gast.UnaryOp, gast.Compare, gast.AugAssign, gast.Attribute, gast.Call}
     )
     introduces: frozenset[type] = frozenset({gast.Call})
 
@@ -95,7 +97,7 @@ class LowerOperators(gast.NodeTransformer):
         self.shared: set[str] = set()
         self.displays: set[str] = set()
         self.truths: set[str] = set()
-        self.divisions: set[gast.AST] = set()
+        self.handled: set[gast.AST] = set()
 
     def __call__(self, node: gast.AST) -> gast.AST:
         parts = list(walk(node))
@@ -107,8 +109,8 @@ class LowerOperators(gast.NodeTransformer):
             target.id for target, value in bindings if isinstance(target, gast.Name) and _is_display(value)
         }
         self.truths = self._bound_to_truths(bindings)
-        self.divisions = self._handled_divisions(parts)
-        asked = (self._may_be_of_containers, self._counts_truths, _is_class, self.divisions.__contains__)
+        self.handled = self._handled(parts)
+        asked = (self._may_be_of_containers, self._counts_truths, _is_class, self.handled.__contains__)
         if self.context.special_methods or any(ask(part) for part in parts for ask in asked):
             return self.visit(node)
         for part in parts if self.shared else ():
@@ -142,7 +144,7 @@ class LowerOperators(gast.NodeTransformer):
     visit_AsyncFunctionDef = visit_FunctionDef
 
     def visit_BinOp(self, node: gast.AST) -> gast.AST:
-        counts = self._counts_truths(node) or node in self.divisions
+        counts = self._counts_truths(node) or node in self.handled
         self.generic_visit(node)
         symbol, name = _BINARY[type(node.op)]
         if not counts and not self._has(name, f"r{name}"):
@@ -165,6 +167,11 @@ class LowerOperators(gast.NodeTransformer):
         symbol, name = _UNARY[type(node.op)]
         return self._operation(symbol, node, node.operand) if counts or self._has(name) else node
 
+    def visit_Call(self, node: gast.AST) -> gast.AST:
+        is_handled = node in self.handled
+        self.generic_visit(node)
+        return self._operation(_RAISING_BUILTINS[node.func.id], node, *node.args) if is_handled else node
+
     def visit_AugAssign(self, node: gast.AST) -> gast.AST:
         self.generic_visit(node)
         return self._augmented(node)
@@ -174,7 +181,7 @@ class LowerOperators(gast.NodeTransformer):
         if not isinstance(node.target, gast.Name):
             return node
         extends = (node.target.id in self.shared and _may_extend(node)) or self._counts_truths(node)
-        extends = extends or node in self.divisions
+        extends = extends or node in self.handled
         if not extends and not self._has(name, f"r{name}", f"i{name}"):
             return node
         new = self._operation(f"{symbol}=", node.value, load(node.target.id), node.value)
@@ -234,22 +241,27 @@ class LowerOperators(gast.NodeTransformer):
     def _gives_truth(self, node: gast.AST) -> bool:
         return isinstance(node, gast.Lambda) and self._may_be_truth(node.body)
 
-    def _handled_divisions(self, parts: Collection[gast.AST]) -> set[gast.AST]:
-        """The divisions in functions that stand for bodies of ``try`` statements with handlers for what those by zero raise."""
-        bodies = set()
-        for part in parts:
-            is_try = (
-                isinstance(part, gast.Call) and isinstance(part.func, gast.Attribute) and part.func.attr == "try_stmt"
-            )
-            if is_try and isinstance(part.args[0], gast.Name) and any(map(_handles_divisions, walk(part.args[1]))):
-                bodies.add(part.args[0].id)
-        functions = [part for part in parts if isinstance(part, gast.FunctionDef) and part.name in bodies]
-        return {
-            each
-            for function in functions
-            for each in walk(function)
-            if isinstance(each, gast.BinOp | gast.AugAssign) and isinstance(each.op, _DIVISIONS)
-        }
+    def _handled(self, parts: Collection[gast.AST]) -> set[gast.AST]:
+        """The operations that may raise for the values of numbers, where a handler may take what they raise.
+
+        They are in functions that stand for bodies of ``try`` and ``with`` statements, in such statements that stay Python's,
+        or in a function that is called in one.
+        """
+        if self.context.stops:
+            return set(filter(_may_raise, parts))
+        bodies = {part.args[place].id for part in parts for place in self._handled_body(part)}
+        inside = [part for part in parts if isinstance(part, gast.FunctionDef) and part.name in bodies]
+        inside += [part for part in parts if isinstance(part, gast.With) and any(map(_may_suppress, part.items))]
+        return {each for part in inside for each in walk(part) if _may_raise(each)}
+
+    def _handled_body(self, node: gast.AST) -> tuple[int, ...]:
+        """Where, among the arguments, the name of a body is around which handlers may take what it raises."""
+        if not self.context.is_operator_call(node):
+            return ()
+        if node.func.attr == "with_stmt":
+            return (1,)
+        is_try = node.func.attr == "try_stmt" and isinstance(node.args[0], gast.Name)
+        return (0,) if is_try and any(map(_may_handle, node.args[1].elts)) else ()
 
     def _bound_to_truths(self, bindings: Collection[tuple[gast.AST, gast.AST]]) -> set[str]:
         """The names that may be bound to truth values, as far as expressions tell."""
@@ -271,11 +283,27 @@ class LowerOperators(gast.NodeTransformer):
         return placed(self.context.call("operate", constant(symbol), *operands), like)
 
 
-def _handles_divisions(node: gast.AST) -> bool:
-    """Whether this names what divisions by zero raise, or stands for a handler that names nothing."""
-    if isinstance(node, gast.Lambda):
-        return isinstance(node.body, gast.Constant)
-    return isinstance(node, gast.Name) and node.id in _ERRORS_OF_DIVISIONS
+def _may_handle(handler: gast.AST) -> bool:
+    """Whether a handler (its classes first) may take what operations raise for the values of numbers."""
+    kinds = handler.elts[0]
+    names = [part.id for part in walk(kinds) if isinstance(part, gast.Name)]
+    known = [getattr(builtins, name, None) for name in names]
+    if not names or not all(isinstance(kind, type) and issubclass(kind, BaseException) for kind in known):
+        return True  # a bare `except`, or what is not seen to be something else
+    return any(issubclass(raised, kind) or issubclass(kind, raised) for kind in known for raised in _RAISED)
+
+
+def _may_suppress(item: gast.AST) -> bool:
+    """Whether a manager takes exceptions: `contextlib.suppress`, or what stands in a ``try`` that stays Python's."""
+    names = (getattr(part, "attr", getattr(part, "id", None)) for part in walk(item.context_expr))
+    return not {"suppress", "handlers"}.isdisjoint(names)
+
+
+def _may_raise(node: gast.AST) -> bool:
+    """Whether this is an operation that Python refuses for some numbers."""
+    if isinstance(node, gast.Call):
+        return isinstance(node.func, gast.Name) and len(node.args) == 2 and node.func.id in _RAISING_BUILTINS
+    return isinstance(node, gast.BinOp | gast.AugAssign) and isinstance(node.op, _RAISING)
 
 
 def _is_truth_constant(node: gast.AST) -> bool:

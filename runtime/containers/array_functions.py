@@ -92,6 +92,16 @@ def _isclose(a: Any, b: Any, *, rel_tol: float = 1e-09, abs_tol: float = 0.0) ->
     return (a == b) | (close & jnp.isfinite(a) & jnp.isfinite(b))
 
 
+def _isqrt(n: Any) -> Any:
+    """The whole part of the square root of an int: the floating one may be off by one."""
+    n = jnp.asarray(n)
+    if not jnp.issubdtype(n.dtype, jnp.integer) and n.dtype != bool:
+        raise TypeError("'float' object cannot be interpreted as an integer")
+    root = jnp.sqrt(jnp.maximum(n, 0) * 1.0).astype(n.dtype)
+    root = jnp.where(root > n // jnp.maximum(root, 1), root - 1, root)
+    return jnp.where((root + 1) <= n // (root + 1), root + 1, root)
+
+
 def _dist(p: Any, q: Any) -> Any:
     p, q = jnp.asarray(p) * 1.0, jnp.asarray(q) * 1.0
     if p.ndim != 1 or p.shape != q.shape:
@@ -113,7 +123,8 @@ def _math_twins() -> dict[Any, Callable[..., Any]]:
     twins |= {math.floor: _rounded(jnp.floor), math.ceil: _rounded(jnp.ceil), math.trunc: _rounded(jnp.trunc)}
     twins |= {math.fsum: lambda values: jnp.sum(jnp.asarray(values) * 1.0)}
     twins |= {math.log: _floating(_log), math.isclose: _isclose, math.dist: _dist}
-    twins |= {math.gcd: jnp.gcd, math.lcm: jnp.lcm}
+    twins |= {math.gcd: jnp.gcd, math.lcm: jnp.lcm, math.isqrt: _isqrt}
+    twins |= {math.modf: _floating(jnp.modf), math.frexp: _floating(jnp.frexp), math.ldexp: jnp.ldexp}
     special = {"erf": "erf", "erfc": "erfc", "lgamma": "gammaln", "gamma": "gamma"}
     return twins | {getattr(math, name): _special(twin) for name, twin in special.items()}
 

@@ -60,6 +60,7 @@ class Current:
       choosing: how many ``try`` statements have come to what runs as their exception chooses.
       chosen: how many ever have.
       managers: the context managers of the user's that surround what runs.
+      refusing: the handlers of Python's that surround what runs, by the recording that they are in and what they take.
     """
 
     choosing: int = 0
@@ -75,6 +76,7 @@ class Current:
         self.tried: list[Tried] = []
         self.catches: list[Catches] = []
         self.managers: list[Managed] = []
+        self.refusing: list[tuple[Any, tuple[type[BaseException], ...]]] = []
         self.handled: list[tuple[BaseException, Remade]] = []
 
 
@@ -122,6 +124,9 @@ class Catches(Protocol):
     def takes(self, kind: type[BaseException]) -> bool:
         """Whether it catches exceptions of this class."""
 
+    def handles(self, kind: type[BaseException]) -> bool:
+        """Whether those that it catches may end there: they do not in a ``finally``."""
+
     def caught(self, site: Site, values: Sequence[Any]) -> tuple[RaiseSite, list[Any]]:
         """An exception that it catches, with what the handler finds."""
 
@@ -129,6 +134,18 @@ class Catches(Protocol):
 def catching(kind: type[BaseException]) -> Catches | None:
     """The innermost ``try`` around what runs that catches exceptions of this class, as far as this recording knows."""
     return next((each for each in reversed(current().catches) if each.frame is LOCAL.frame and each.takes(kind)), None)
+
+
+def meets_handler(kind: type[BaseException]) -> bool:
+    """Whether an exception of this class may end at a handler, be it one of Python's, which can take none of the program's."""
+    if any(each.frame is LOCAL.frame and each.handles(kind) for each in current().catches):
+        return True
+    return any(frame is LOCAL.frame and issubclass(kind, kinds) for frame, kinds in current().refusing)
+
+
+def has_handlers() -> bool:
+    """Whether any handlers surround what runs."""
+    return bool(current().catches or current().refusing)
 
 
 def remade(error: Any) -> Remade | None:
@@ -253,6 +270,8 @@ class _Refusing:
     def takes(self, kind: type[BaseException]) -> bool:
         return True
 
+    handles = takes
+
     def caught(self, site: Site, values: Sequence[Any]) -> tuple[RaiseSite, list[Any]]:
         raise _met_handlers(site)
 
@@ -266,19 +285,25 @@ def _met_handlers(site: RaiseSite) -> StagingError:
 
 
 @contextmanager
-def leaving_refused() -> Iterator[None]:
-    """Let no exception be left in what is recorded inside: `leave` refuses."""
+def leaving_refused(*kinds: type[BaseException]) -> Iterator[None]:
+    """Let no exception be left in what is recorded inside: `leave` refuses.
+
+    Args:
+      kinds: what handlers of Python's take there.
+    """
     scope = current().scope
     if scope is None:
         yield
         return
     scope.tries += 1
+    current().refusing.append((LOCAL.frame, kinds))
     inside = [_Refusing()] if current().catches else []
     current().catches += inside
     try:
         yield
     finally:
         scope.tries -= 1
+        current().refusing.pop()
         if inside:
             current().catches.remove(inside[0])
 

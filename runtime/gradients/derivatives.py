@@ -176,7 +176,7 @@ class _Differentiation:
                     f"{self.name} must return a pair (value, aux) with has_aux=True; got {_described(value)}"
                 )
             loss, aux = value if self.has_aux else (value, None)
-            results, tree = jax.tree_util.tree_flatten(jax.tree_util.tree_map(as_leaf, (jnp.asarray(plain(loss)), aux)))
+            results, tree = jax.tree_util.tree_flatten(jax.tree_util.tree_map(as_leaf, (self._scalar(loss), aux)))
             structure[:] = len(results), tree
             return results
 
@@ -192,6 +192,15 @@ class _Differentiation:
             chosen = of_args[0] if isinstance(self.argnums, int) else of_args
             gradient = chosen if self.given is None else (chosen, gradient)
         return ((value, aux) if self.has_aux else value), gradient
+
+    def _scalar(self, loss: Any) -> Any:
+        value = plain(loss)
+        is_number = isinstance(value, jax.Array | np.ndarray | np.generic | bool | int | float | complex)
+        found = jnp.asarray(value) if is_number else None
+        if found is None or found.shape or not jnp.issubdtype(found.dtype, jnp.floating):
+            what = _described(loss) if found is None else f"{found.dtype}[{','.join(map(str, found.shape))}]"
+            raise TypeError(f"{self.name} must return a scalar of a floating-point dtype; got {what}")
+        return found
 
     def _refuse_unseen(self) -> None:
         if self.given is None or current_frame() is not None:
@@ -270,6 +279,11 @@ class _Differentiation:
             if self.argnums is not None:
                 return []
             chosen = [v for v in touched if v.trainable and jnp.issubdtype(v.dtype, jnp.inexact)]
+            if not chosen:
+                raise ValueError(
+                    f"{self.name} reads no trainable Variable of a floating-point dtype: there is nothing to differentiate with respect "
+                    "to. Pass argnums=0 for the gradient with respect to its first argument, or the Variables as `variables`."
+                )
             return sorted(chosen, key=lambda variable: variable._order)
         leaves, self.treedef = jax.tree_util.tree_flatten(self.given, is_leaf=_is_variable)
         if current_frame() is not None:  # in which the variables of other libraries are linked

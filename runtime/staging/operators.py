@@ -23,6 +23,7 @@ from autograph.runtime.staging.access.operations import Operations
 from autograph.runtime.staging.access.outside_lists import OutsideLists
 from autograph.runtime.staging.access.reported_writes import ReportedWrites
 from autograph.runtime.staging.access.slices import Slices
+from autograph.runtime.staging.access.value_errors import ValueErrors
 from autograph.runtime.staging.builtins.class_tests import ClassTests
 from autograph.runtime.staging.builtins.derived_generators import DerivedGenerators
 from autograph.runtime.staging.builtins.lists import Lists
@@ -90,7 +91,8 @@ class Operators(Conditionals, Loops, Items, Calls, Builtins, Lists):
         self.bounds = self.checked_bounds if check_bounds else None
         self.iteration = Iteration(backend, trace, self.call)
         self.aliased = AliasedWrites(backend, trace, self.if_exp, self.staged_if)
-        operations = Operations(backend, self.aliased, trace, self.call, self.raise_unless)
+        errors = ValueErrors(backend, self.raise_unless)
+        operations = Operations(backend, self.aliased, trace, self.call, errors)
         self.operate, self.in_place, self.asked = operations.operate, operations.in_place, operations.asked
         self.get_attr, self.equals = operations.get_attr, operations.equals
         nones = Nones(backend, trace, self.can_raise_later, self.raise_unless, self.aliased.are_one)
@@ -189,6 +191,7 @@ class Operators(Conditionals, Loops, Items, Calls, Builtins, Lists):
         if self.bounds is not None:
             overloads.append(self.bounds.overloads())
         self.overloads = {called: overload for each in overloads for called, overload in each.items()}
+        self.overloads |= errors.around(self.overloads)
 
     def with_options(self, *, recursive: bool = True, optional_features: Iterable[Feature] = ()) -> Operators:
         """Return the operators for these options of `autograph.convert`; `autograph.to_code` writes this call."""

@@ -72,6 +72,13 @@ def refuse_write_of_flax(error: BaseException, is_converted: Callable[[types.Cod
     ) from error
 
 
+def asks_for_value(error: BaseException) -> bool:
+    """Whether this says that code asked a traced value for its value, which no exception of the program's is."""
+    if isinstance(error, _ASKED_FOR_VALUE):
+        return True
+    return isinstance(error, TypeError) and _is_about_a_tracer(error) and not _is_of_operands(error)
+
+
 def refuse_concretization(
     error: BaseException, is_converted: Callable[[types.CodeType], bool], method: str | None = None
 ) -> None:

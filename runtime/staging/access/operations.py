@@ -16,7 +16,7 @@ from autograph.backends.base import Backend
 from autograph.runtime.code.library_table import is_library
 from autograph.runtime.containers.orderings import all_scalars_some_traced, compared_fields, is_better, values_of
 from autograph.runtime.containers.traced_lists import TracedList, is_traced_list
-from autograph.runtime.effects.raising import catching
+from autograph.runtime.effects.raising import has_handlers
 from autograph.runtime.heap.cached_reads import CachedRead, cached_refusal
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.heap.places import MUTABLE_CONTAINERS, ContentsPlace
@@ -24,6 +24,7 @@ from autograph.runtime.heap.reach import array_written
 from autograph.runtime.layouts.one_of import OneOf, each, holds_objects
 from autograph.runtime.layouts.statement_variables import holds_traced, tested
 from autograph.runtime.staging.access.aliased_writes import AliasedWrites
+from autograph.runtime.staging.access.value_errors import ValueErrors
 from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import effects_recorded
 
@@ -42,6 +43,7 @@ _OPERATIONS: Mapping[str, tuple[str, Callable[..., Any]]] = types.MappingProxyTy
         "&": ("and", operator.and_),
         "|": ("or", operator.or_),
         "^": ("xor", operator.xor),
+        "divmod": ("divmod", divmod),
     }
 )
 _COMPARISONS: Mapping[str, tuple[str, str, Callable[..., Any]]] = types.MappingProxyType(
@@ -63,10 +65,18 @@ _UNARY: Mapping[str, tuple[str, Callable[..., Any]]] = types.MappingProxyType(
     }
 )
 _IN_PLACE: Mapping[str, Callable[[Any, Any], Any]] = types.MappingProxyType(
-    {f"{symbol}=": getattr(operator, f"i{name}") for symbol, (name, _) in _OPERATIONS.items()}
+    {
+        f"{symbol}=": getattr(operator, f"i{name}")
+        for symbol, (name, _) in _OPERATIONS.items()
+        if hasattr(operator, f"i{name}")
+    }
 )
-_COUNTING = frozenset(["+", "-", "*", "/", "//", "%", "**", "<<", ">>"])
-_DIVISIONS = types.MappingProxyType({symbol: _OPERATIONS[symbol][1] for symbol in ("/", "//", "%")})
+OPERATOR_FUNCTIONS: Mapping[Callable[..., Any], str] = types.MappingProxyType(
+    {plain: symbol for symbol, (name, plain) in _OPERATIONS.items()}
+    | {plain: symbol for symbol, (_, plain) in _UNARY.items()}
+)
+"""The functions of `operator` (and `divmod`, `abs`) by the operator that each stands for."""
+_COUNTING = frozenset(["+", "-", "*", "/", "//", "%", "**", "<<", ">>", "divmod", "abs"])
 _ITSELF = object()
 _LISTS = (list, TracedList)
 # What answers an operand that it does not know with NotImplemented, as written; sequences do not always.
@@ -110,7 +120,7 @@ class Operations(InTrace):
 
     Args:
       call: what to call in place of a function.
-      raise_unless: of `Raising`.
+      errors: what Python raises for the values of numbers.
     """
 
     def __init__(
@@ -119,13 +129,13 @@ class Operations(InTrace):
         aliased: AliasedWrites,
         trace: Callable[[], Trace],
         call: Callable[[Any], Any],
-        raise_unless: Callable[[Any, Exception], None],
+        errors: ValueErrors,
     ) -> None:
         self.backend = backend
         self.aliased = aliased
         super().__init__(trace)
         self.call = call
-        self.raise_unless = raise_unless
+        self.errors = errors
 
     def operate(self, symbol: str, *operands: Any) -> Any:
         """``a + b``, ``-a``, ``a < b`` and their like: ``operate("+", a, b)``."""
@@ -135,8 +145,8 @@ class Operations(InTrace):
                 return each(operand, lambda one: self.operate(symbol, *rest[0], one, *rest[1]))  # noqa: B023 (called at once)
         if symbol in _COUNTING and all(map(self._is_truth, operands)) and any(map(self.backend.is_traced, operands)):
             operands = tuple(operand * 1 for operand in operands)
-        if symbol in _DIVISIONS and catching(ZeroDivisionError) is not None:
-            operands = operands[0], self._checked_divisor(_DIVISIONS[symbol], *operands)
+        if len(operands) == 2 and symbol in _COUNTING and has_handlers():
+            operands = self.errors.operands(symbol, _OPERATIONS[symbol][1], *operands)
         if len(operands) == 1:
             name, plain = _UNARY[symbol]
             method = user_method(type(operands[0]), name)
@@ -147,19 +157,6 @@ class Operations(InTrace):
             return self._compared(symbol, *operands)
         name, plain = _OPERATIONS[symbol]
         return self._dispatched(symbol, f"__{name}__", f"__r{name}__", plain, *operands)
-
-    def _checked_divisor(self, divide: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
-        """The divisor; raises, when the program runs, what Python raises where it is zero. Arrays give inf or nan, as NumPy's."""
-        numbers = (each for each in (left, right) if isinstance(each, _ARITHMETIC) and np.ndim(each) == 0)
-        kinds = [np.dtype(jnp.result_type(each)).kind for each in numbers]
-        if len(kinds) < 2 or not self.backend.is_traced(right):
-            return right
-        one = 1j if "c" in kinds else 1.0 if "f" in kinds else 1
-        try:
-            divide(one, one * 0)
-        except (ZeroDivisionError, TypeError) as error:
-            self.raise_unless(right != 0, type(error)(*error.args))
-        return jnp.where(right != 0, right, 1)  # where it has raised, the derivative of what follows is to be finite
 
     def _is_truth(self, value: Any) -> bool:
         """Whether this is a bool, which is a number in Python: a traced one counts as Python's."""

@@ -37,7 +37,7 @@ from autograph.runtime.heap.in_trace import InTrace
 from autograph.runtime.layouts.one_of import OneOf, each, each_purely, holds_objects
 from autograph.runtime.layouts.optional import Optional
 from autograph.runtime.layouts.statement_variables import holds_traced, value_of
-from autograph.runtime.staging.access.operations import user_method
+from autograph.runtime.staging.access.operations import OPERATOR_FUNCTIONS, user_method
 from autograph.runtime.staging.builtins.reductions import NUMBERS, Generator, Reductions
 from autograph.runtime.staging.statements.generators import Generators
 from autograph.runtime.staging.statements.progress import Progress, is_in_program
@@ -112,7 +112,7 @@ class Builtins(InTrace):
             builtins.repr: self._shown_by(repr, "__repr__"),
             builtins.format: self._format,
             builtins.round: self._round,
-            builtins.abs: lambda value: self.operate("abs", value),
+            **{function: functools.partial(self.operate, symbol) for function, symbol in OPERATOR_FUNCTIONS.items()},
             **self.list_overloads(),
             **{called: self.with_converted_functions(called) for called in _CALLING},
         }
@@ -443,6 +443,8 @@ class Builtins(InTrace):
         return shown
 
     def _round(self, number: Any, ndigits: Any = None) -> Any:
+        if self.backend.is_traced(number) and number.dtype == bool:
+            number = number * 1
         is_whole = self.backend.is_traced(number) and jnp.issubdtype(number.dtype, jnp.integer)
         if not is_whole or type(ndigits) is not int or ndigits >= 0:
             return round(number) if ndigits is None else round(number, ndigits)

@@ -381,7 +381,7 @@ def _found(overloads: Mapping[Any, Callable[..., Any]], called: Any) -> Callable
 
 def is_plain(called: Any) -> bool:
     """Whether a call of this object needs no operator, whatever its arguments."""
-    if has_twin(called):
+    if has_twin(called) or getattr(called, "__module__", None) == "_operator":
         return False
     if isinstance(called, type) and called.__module__ == "builtins":
         return called not in OVERLOADED

@@ -12,8 +12,8 @@ from __future__ import annotations
 import copy
 import dataclasses
 import functools
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -34,6 +34,7 @@ from autograph.runtime.layouts.statement_variables import CellVariable, Snapshot
 from autograph.runtime.staging.policy.opaque import OpaqueCalls
 from autograph.runtime.staging.statements.managers import ContextManagers
 from autograph.runtime.staging.statements.raises import BothRaise
+from autograph.runtime.tracing.concretization import asks_for_value
 from autograph.runtime.tracing.recording import JOINT, LOCAL
 
 Thunk = Callable[[], Any]
@@ -47,11 +48,13 @@ class Handler:
       kinds: the expression for what it catches, None for all.
       run: its block, of the exception.
       asks: whether the block may ask for the exception.
+      goes_on: whether the exception goes on after the block in any case: that of a ``finally``.
     """
 
     kinds: Thunk | None
     run: Callable[[BaseException], Any]
     asks: bool
+    goes_on: bool = False
     _found: list[Any] = field(default_factory=list)
 
     def takes(self, kind: type[BaseException]) -> bool:
@@ -137,6 +140,9 @@ class Attempt:
 
     def takes(self, kind: type[BaseException]) -> bool:
         return any(handler.takes(kind) for handler in self._handlers)
+
+    def handles(self, kind: type[BaseException]) -> bool:
+        return any(handler.takes(kind) and not handler.goes_on for handler in self._handlers)
 
     def caught(self, site: Site, values: Sequence[Any]) -> tuple[RaiseSite, list[Any]]:
         moment = self._moment(self._variables, self._writes, self._place)
@@ -267,8 +273,7 @@ class _Statement:
     result: str | None
 
     def run(self, body: Thunk, handlers: Sequence[Handler], orelse: Thunk | None) -> Any:
-        with self._attempted(body, handlers) as attempted:
-            pass
+        attempted = self._attempted(body, handlers)
         if attempted.received.code is None:
             if attempted.error is None:
                 return attempted.value if orelse is None else self._block(orelse)
@@ -280,10 +285,9 @@ class _Statement:
 
     def run_finally(self, body: Thunk, final: Thunk) -> Any:
         """``try: body() finally: final()``: the ``finally`` runs on each of both ways by itself."""
-        handler = Handler(None, lambda error: self._finally(error, final), True)
+        handler = Handler(None, lambda error: self._finally(error, final), asks=True, goes_on=True)
         before = current().chosen
-        with self._attempted(body, [handler]) as attempted:
-            pass
+        attempted = self._attempted(body, [handler])
         if attempted.received.code is None:
             if attempted.error is not None:
                 try:
@@ -303,8 +307,7 @@ class _Statement:
         entered = enter()
         handler = Handler(None, lambda error: self._left_by(error, leave), True)
         try:
-            with self._attempted(lambda: body(entered), [handler]) as attempted:
-                pass
+            attempted = self._attempted(lambda: body(entered), [handler])
         except BaseException as error:  # which says that something cannot be staged
             leave(type(error), error, error.__traceback__)
             raise
@@ -339,8 +342,7 @@ class _Statement:
     def _block(self, block: Callable[..., Any], *args: Any) -> Any:
         return self.operators._opaque.block(block)(*args)
 
-    @contextmanager
-    def _attempted(self, body: Thunk, handlers: Sequence[Handler]) -> Iterator[_Attempted]:
+    def _attempted(self, body: Thunk, handlers: Sequence[Handler]) -> _Attempted:
         """Run the body: its value or the exception that it has certainly come to, and what may have been raised before."""
         operators = self.operators
         with operators.journal.attempting() as writes:
@@ -365,7 +367,7 @@ class _Statement:
                         raise  # to what is around
                 finally:
                     current().catches.remove(attempt)
-            yield attempted
+            return attempted
 
     def _may_be_handled(self, error: BaseException) -> bool:
         """Whether a handler may take this: not what says that something cannot be staged."""
@@ -373,7 +375,7 @@ class _Statement:
         if scope is not None and (error is scope.staged or isinstance(error, StagingError)):
             scope.caught = error
             return False
-        return True
+        return not asks_for_value(error)  # which the call of converted code says in its own words
 
     def _handled_by_python(self, error: BaseException, handlers: Sequence[Handler]) -> Any:
         for handler in handlers:

@@ -39,7 +39,7 @@ from autograph.runtime.layouts.list_room import OutOfRoom
 from autograph.runtime.layouts.one_of import each_purely, is_one_of
 from autograph.runtime.layouts.statement_variables import NO_SNAPSHOT
 from autograph.runtime.state.array_operators import plain
-from autograph.runtime.tracing.concretization import of_arrays
+from autograph.runtime.tracing.concretization import asks_for_value, of_arrays
 from autograph.runtime.tracing.locations import (
     is_call,
     is_internal,
@@ -193,18 +193,19 @@ class Raising(InTrace):
         )
 
     @contextmanager
-    def handlers(self) -> Iterator[None]:
+    def handlers(self, *kinds: type[BaseException]) -> Iterator[None]:
         """Surrounds the body of a ``try`` that has handlers: no staged ``raise`` may pass through it unseen.
 
         Where nothing is recorded, it raises at once.
         """
         if JOINT.staging.is_recording(JOINT.staging.place()):
-            with leaving_refused():
+            with leaving_refused(*(kinds or (BaseException,))):
                 try:
                     yield
                 except Exception as error:
                     scope = current().scope
-                    if scope is not None and (error is scope.staged or isinstance(error, StagingError)):
+                    is_refusal = isinstance(error, StagingError) or asks_for_value(error)
+                    if scope is not None and (error is scope.staged or is_refusal):
                         scope.caught = error
                     raise
         else:
@@ -318,10 +319,11 @@ class _Suppress(suppress):
     def __init__(self, operators: Raising, *kinds: type[BaseException]) -> None:
         super().__init__(*kinds)
         self._operators = operators
+        self._kinds = kinds
         self._entered: list[Any] = []  # one may be entered again inside itself
 
     def __enter__(self) -> None:
-        self._entered.append(self._operators.handlers())
+        self._entered.append(self._operators.handlers(*self._kinds))
         self._entered[-1].__enter__()
 
     def __exit__(self, *error: Any) -> bool:
