@@ -22,7 +22,8 @@ class LowerLists(gast.NodeTransformer):
     """Rewrites a list display whose list may come to have a length that only run time knows.
 
     Those are empty ones, and those assigned to a name, or an attribute, whose ``append`` (or a like method, or one
-    that searches) is written somewhere in the function, or to a name that such a name is bound to. So are repeated ones,
+    that searches) is written somewhere in the function, or a slice of which is written, or that is bound to lists of other lengths
+    (``xs = xs[1:]``), or to a name that such a name is bound to. So are repeated ones,
     ``[0] * n``, where items are written at computed indices:
     what is written at a traced one is carried as one array then.
 
@@ -55,7 +56,7 @@ class LowerLists(gast.NodeTransformer):
         self.holders: frozenset[str] = frozenset()
 
     def __call__(self, node: gast.AST) -> gast.AST:
-        self.growing = frozenset(_with_sources(_grown(node, _name), node))
+        self.growing = frozenset(_with_sources(_grown(node, _name) | _rebound(node), node))
         self.holders = frozenset(_grown(node, _name_of_holder))
         self.tables = frozenset(_written(node))
         return self.visit(node)
@@ -75,6 +76,9 @@ class LowerLists(gast.NodeTransformer):
         if isinstance(target, gast.Tuple | gast.List) and isinstance(value, gast.Tuple | gast.List):
             if len(target.elts) == len(value.elts) and not any(isinstance(e, gast.Starred) for e in target.elts):
                 value.elts = [self._value_for(*pair) for pair in zip(target.elts, value.elts, strict=True)]
+            return value
+        if isinstance(value, gast.IfExp):
+            value.body, value.orelse = (self._value_for(target, each) for each in (value.body, value.orelse))
             return value
         return self._new(value) if self._may_hold(target, value) else value
 
@@ -138,7 +142,10 @@ class LowerLists(gast.NodeTransformer):
 
     def _makes_list(self, node: gast.AST) -> bool:
         if isinstance(node, gast.Call):
-            return isinstance(node.func, gast.Name) and node.func.id == "list" and not self.context.is_own_name("list")
+            is_list = (
+                isinstance(node.func, gast.Name) and node.func.id == "list" and not self.context.is_own_name("list")
+            )
+            return is_list or _is_comprehension(node)
         return isinstance(node, gast.ListComp | gast.List)
 
     def _new(self, node: gast.AST) -> gast.AST:
@@ -157,7 +164,36 @@ def _grown(node: gast.AST, name_of: Callable[[gast.AST], str | None]) -> set[str
             names.add(name_of(part.args[0]))
         elif isinstance(part, gast.Delete):
             names.update(name_of(target.value) for target in part.targets if isinstance(target, gast.Subscript))
+        elif (
+            isinstance(part, gast.Subscript) and isinstance(part.slice, gast.Slice) and isinstance(part.ctx, gast.Store)
+        ):
+            names.add(name_of(part.value))
     return {name for name in names if name is not None}
+
+
+def _rebound(node: gast.AST) -> set[str]:
+    """The names that are bound to lists which may differ in length, as far as expressions tell."""
+    lengths: dict[str, set[int]] = {}
+    for part in walk(node):
+        for target, value in _assigned(part):
+            for name, inner in _bound(target, value):
+                if name is not None:
+                    lengths.setdefault(name, set()).update(map(_length, _chosen(inner)))
+    return {name for name, found in lengths.items() if len(found - {_UNKNOWN}) > 1}
+
+
+_UNKNOWN, _OTHER = -1, -2
+
+
+def _length(node: gast.AST) -> int:
+    """How many items a display has: `_OTHER` for the number in what is made of another list, `_UNKNOWN` for what may be none."""
+    is_sum = isinstance(node, gast.BinOp) and isinstance(node.op, gast.Add)
+    is_slice = isinstance(node, gast.Subscript) and isinstance(node.slice, gast.Slice)
+    if is_slice or (is_sum and any(isinstance(side, gast.List) for side in (node.left, node.right))):
+        return _OTHER
+    if not isinstance(node, gast.List):
+        return _UNKNOWN
+    return _OTHER if any(isinstance(item, gast.Starred) for item in node.elts) else len(node.elts)
 
 
 def _with_sources(names: set[str], node: gast.AST) -> set[str]:
@@ -211,7 +247,10 @@ def _written(node: gast.AST) -> set[str]:
 def _is_comprehension(call: gast.AST) -> bool:
     """Whether this is what a comprehension of one clause has become: ``ag__.list_of(lambda v: element, items)``."""
     return (
-        isinstance(call.func, gast.Attribute) and call.func.attr == "list_of" and isinstance(call.args[0], gast.Lambda)
+        isinstance(call.func, gast.Attribute)
+        and call.func.attr == "list_of"
+        and bool(call.args)
+        and isinstance(call.args[0], gast.Lambda)
     )
 
 

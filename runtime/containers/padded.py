@@ -277,6 +277,34 @@ class Padded:
         found = self.gathered(places, length if is_whole else count)
         return found if count_at_most is capacity else found.with_(extent=exactly(count_at_most))
 
+    def places_of(self, key: slice) -> tuple[Any, Any]:
+        """Where a slice without a step begins and ends, the end not before the beginning."""
+
+        def place(bound: Any) -> Any:
+            return jnp.clip(bound + jnp.where(bound < 0, self.length, 0), 0, self.length)
+
+        start = 0 if key.start is None else place(key.start)
+        return start, self.length if key.stop is None else jnp.maximum(start, place(key.stop))
+
+    def spliced(self, start: Any, stop: Any, new: Padded | None) -> Padded:
+        """With other elements, none where that is None, in the place of those between these indices."""
+        added, more = (0, 0) if new is None else (new.length, new.capacity)
+        capacity = self.capacity if self.reserved else self.capacity + more
+        order, after = jnp.arange(capacity), start + added
+        places = jnp.where(order < start, order, order - added + (stop - start))
+        if new is None:
+            whole = self
+        else:
+            whole = self.joined(new.kind, new.types)
+            theirs = new.as_elements_of(whole).buffers
+            pairs = zip(whole.buffers, theirs, strict=True)
+            whole = whole.with_(buffers=[jnp.concatenate([a, b.astype(jnp.result_type(a, b))]) for a, b in pairs])
+            places = jnp.where((order >= start) & (order < after), self.capacity + order - start, places)
+        extent = self.extent.plus(added if isinstance(added, int) else new.extent.limit(more) if new else 0).shortened()
+        places = jnp.clip(places, 0, self.capacity + more - 1)
+        found = whole.gathered(places, self.length - (stop - start) + added)
+        return found.with_(extent=extent, reserved=self.reserved)
+
     def with_last_at(self, place: Any, last: Any) -> Padded:
         """The last element, which is at this index, before that at ``place``."""
         order = jnp.arange(self.capacity)

@@ -14,7 +14,7 @@ import numpy as np
 
 from autograph.runtime.containers.element_kinds import ARRAY, Kind
 from autograph.runtime.containers.extents import is_traced_key
-from autograph.runtime.containers.padded import ELSEWHERE, Padded, as_seen
+from autograph.runtime.containers.padded import ELSEWHERE, Padded, as_padded, as_seen
 from autograph.runtime.containers.searched_lists import SearchedList
 from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.kinds import LEAF, NOTHING, Row
@@ -286,16 +286,12 @@ class TracedList(SearchedList):
 
     def __setitem__(self, key: Any, value: Any) -> None:
         self.note_read()
-        value = list(value) if isinstance(key, slice) else value
+        if isinstance(key, slice):
+            self._set_slice(key, value)
+            return
         self._make_room_for(value, key)
         if not self._traces(key):
             list.__setitem__(self, key, value)
-        elif isinstance(key, slice):
-            items = self._one_by_one("Assigning to a slice")
-            if is_traced_key(key) or len(items[key]) != len(value):
-                raise self._refused("Assigning another number of items to a slice")
-            items[key] = value
-            self._hold(items)
         else:
             if self._held.kind.is_watched and self._elements.seen_before(self, key) is value:
                 return  # it is there, with what has been written to it
@@ -304,16 +300,60 @@ class TracedList(SearchedList):
             self.padded = self._held.replaced(index, value)
             self._note_places([value], index)
 
+    def _set_slice(self, key: slice, value: Any) -> None:
+        if not is_traced_list(value):
+            value = list(value)
+            self._make_room_for(value, key)
+            if not self._is_padded() and not is_traced_key(key):
+                list.__setitem__(self, key, value)
+                self.peak = max(self.peak, self._size())
+                return
+            if self._is_padded() and isinstance(self._held.length, int) and not is_traced_key(key):
+                items = list(self)
+                if len(items[key]) == len(value):
+                    items[key] = value
+                    self._hold(items)
+                    return
+        if key.step is not None:
+            raise self._refused("Assigning to a slice with a step")
+        if self.as_padded() is None:
+            self.extend(value)
+            return
+        if not self._is_padded():
+            self.stack()
+        self._splice(key, value)
+
     def __delitem__(self, key: Any) -> None:
         self.note_read()
         if isinstance(key, slice):
             self._make_room_for(None, key)
-        if self._traces(key):
-            if isinstance(key, slice):
-                raise self._refused("Deleting a slice")
+            if self._traces(key):
+                if key.step is not None:
+                    raise self._refused("Deleting a slice with a step")
+                self._splice(key, ())
+            elif list.__len__(self):
+                list.__delitem__(self, key)
+        elif self._traces(key):
             self.pop(key)
         else:
             list.__delitem__(self, key)
+
+    def _splice(self, key: slice, value: Any) -> None:
+        """Put other elements in the place of those of a slice without a step, in the arrays that hold all."""
+        if isinstance(value, TracedList):
+            value._share()
+            new = value.as_padded()
+        else:
+            new = as_padded(tuple(value))
+        held = self._held
+        start, stop = held.places_of(key)
+        if new is not None:
+            self._check_room(held.length - (stop - start) + new.length, held)
+        self.moves += 1
+        self.padded = held.spliced(start, stop, new)
+        if not isinstance(value, TracedList):
+            self._note_places(value, start)
+        self.peak = max(self.peak, self._size())
 
     def check_room(self, like: Any) -> None:
         """See that there are no more elements than ``like`` has room for, if that may be too little."""

@@ -13,7 +13,6 @@ from autograph.backends.base import MISSING, Backend, LeafType, Output, Traced
 from autograph.runtime.layouts.kinds import (
     ABSENT,
     BUFFERS,
-    CONTENTS,
     FILLED,
     NOTHING,
     ROWS,
@@ -34,7 +33,7 @@ from autograph.runtime.layouts.kinds import (
     is_one_value,
     whole_of,
 )
-from autograph.runtime.layouts.mismatches import Mismatch
+from autograph.runtime.layouts.mismatches import Mismatch, Path, is_filled, worded
 from autograph.runtime.layouts.objects import is_plain_object
 from autograph.runtime.layouts.one_of import CODE, MOST_CANDIDATES, place_of, renumbered, sort_of_constant
 
@@ -71,7 +70,6 @@ class Renumbered:
 
 
 Source = int | Given | Renumbered
-Path = tuple[Any, ...] | str  # a variable's name, or a path, the node there, and the number of a part of it
 _PLACEHOLDER = Given(MISSING)
 _TRUE, _FALSE = Given(True), Given(False)
 _CODE = LeafType((), CODE)
@@ -167,13 +165,16 @@ class Joiner:
         self._sources: tuple[list[Source], list[Source]] = ([], [])
         self._whole: tuple[str, Layout, Layout] = ("", NOTHING, NOTHING)
         self._differs = False
+        self._keeps_length = False
 
-    def join(self, name: str, left: Layout, right: Layout) -> Joined:
+    def join(self, name: str, left: Layout, right: Layout, keeps_length: bool = False) -> Joined:
         """The join of two typed layouts, of the variable of this name.
 
-        Where there is none, `mismatches` says why, and the result means nothing.
+        Where there is none, `mismatches` says why, and the result means nothing. ``keeps_length``: the value is a list of
+        Python's on both sides, and stays it.
         """
         self._sources = [], []
+        self._keeps_length = keeps_length
         self._whole, self._differs = (name, left, right), False
         before = len(self.mismatches)
         layout = self._join(Side(left, 0), Side(right, 0), name)
@@ -220,7 +221,7 @@ class Joiner:
         joined = None if types[0] is None or types[1] is None else self.types.join(types[0], types[1])
         if joined is None:
             places = (left if isinstance(left, int) else None, right if isinstance(right, int) else None)
-            is_room = _is_filled(path)
+            is_room = is_filled(path)
             self.mismatches.append(Mismatch(worded(path), a, b, is_room=is_room, places=places))
             return a
         return Array(joined)
@@ -404,7 +405,7 @@ class Joiner:
     def _join_trees(self, a: Tree, left: Side, b: Tree, right: Side, path: Path) -> Layout:
         if isinstance(a, Seq) and isinstance(b, Seq) and a.role == b.role == FILLED:
             return self._join_filled(a, left, b, right, path)
-        if a.is_list and b.is_list and (isinstance(a, Seq) or isinstance(b, Seq)):
+        if a.is_list and b.is_list and (isinstance(a, Seq) or isinstance(b, Seq) or self._is_choice(a, b, path)):
             return self._join_lists(a, left, b, right, path)
         if not a.kind == b.kind or set(a.keys) != set(b.keys):  # noqa: SIM201 (JAX's structures are never `!=` a class)
             return self._differ()
@@ -412,8 +413,14 @@ class Joiner:
         parts = self._join_parts(a, left.parts(), [by_key[key] for key in a.keys], path)
         return with_joined_bounds(a, b).with_parts(parts)
 
+    def _is_choice(self, a: Tree, b: Tree, path: Path) -> bool:
+        """Whether one of two lists of Python's, which differ in length, is chosen."""
+        if not self._chooses or len(a.keys) == len(b.keys):
+            return False
+        return not (self._keeps_length and isinstance(path, str))
+
     def _join_lists(self, a: Tree, left: Side, b: Tree, right: Side, path: Path) -> Layout:
-        """Two lists of which at least one may have a traced length: item by item where they are alike, else `Either`."""
+        """Two lists that may differ in length: item by item where they are alike, else `Either`."""
         seq = b if a.kind is list else a
         if len(a.keys) == len(b.keys) and (a.kind == b.kind or (list in (a.kind, b.kind) and _has_known_length(seq))):
             count, noted, differed = len(self._sources[0]), len(self.mismatches), self._differs
@@ -439,7 +446,7 @@ class Joiner:
         return wide.with_parts([ABSENT if part is NOTHING else part for part in parts])
 
     def _choose(self, left: Side, right: Side) -> Layout:
-        """Two lists, one of a traced length or both of different ones."""
+        """Two lists that differ in length, or in their items."""
         a, b = self._only(left, 0, False), self._only(right, 1, False)
         return Either(a, b)
 
@@ -535,25 +542,3 @@ def with_joined_bounds(one: Tree, other: Tree) -> Tree:
 
 def _has_known_length(seq: Tree) -> bool:
     return not any(isinstance(part, Seq) and part.role == BUFFERS for part in seq.parts)
-
-
-def _is_filled(path: Path) -> bool:
-    """Whether this leads to a part of an array that is filled element by element."""
-    return isinstance(path, tuple) and isinstance(path[1], Seq) and path[1].role == FILLED
-
-
-def worded(path: Path) -> str:
-    """A path as Python writes it: ``params['w'][0]``."""
-    if isinstance(path, str):
-        return path
-    around, node, k = path
-    if _is_filled(path):
-        return worded(around)
-    if isinstance(node, Object):
-        return f"{worded(around)}.{node.names[k]}"
-    if node.kind in (list, tuple, dict, CONTENTS):
-        return f"{worded(around)}[{node.keys[k]!r}]"
-    value = jax.tree_util.tree_unflatten(node.kind, range(len(node.keys)))
-    found = jax.tree_util.tree_flatten_with_path(value)[0]
-    keys = {part: key for key, part in found}
-    return worded(around) + jax.tree_util.keystr(keys[k])

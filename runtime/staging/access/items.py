@@ -74,6 +74,8 @@ class Items(Lookups):
                 self._check_open(target, key)
                 return target.at[_plain(as_index(key))].set(value)
         value = value.resolve() if isinstance(value, PaddedArray) else value
+        if has_contents(target):
+            key = _plain(key)
         if has_span(key):
             array = self.slices.array_of(target, key)
             self.check_bounds(array, key)
@@ -137,6 +139,7 @@ class Items(Lookups):
         is_container = isinstance(target, MUTABLE_CONTAINERS)
         if is_container:
             self.journal.touch(ContentsPlace(target))
+            key = _plain(key) if has_contents(target) else key
             if self.backend.is_traced(key) and not has_contents(target):
                 raise _traced_key(f"An item of a {type(target).__name__} is deleted at a traced index or key")
         with self.aliased.writing(target) if is_container else contextlib.nullcontext():
@@ -150,7 +153,7 @@ class Items(Lookups):
         """``target[key]`` for `update_taken`, which may come when the target has changed."""
         if isinstance(target, PaddedArray):
             return self.get_item(target, key)
-        if has_span(key) or (self._is_array_now(target, key) and has_mask(key)):
+        if (has_span(key) and not has_contents(target)) or (self._is_array_now(target, key) and has_mask(key)):
             array = self.slices.array_of(target, key)
             self.check_bounds(array, as_index(key))
             return Taken(array)

@@ -46,8 +46,8 @@ class Lists(InTrace):
     is_none: Callable[[Any], Any]
 
     def new_list(self, values: list[Any]) -> list[Any]:
-        """A list that may come to grow: ``values`` itself outside of a trace."""
-        if JOINT.staging.is_plain(JOINT.staging.place()):
+        """A list that may come to grow, of values that no one else has: ``values`` itself outside of a trace."""
+        if isinstance(values, TracedList) or JOINT.staging.is_plain(JOINT.staging.place()):
             return values
         made = TracedList(values, self)
         self.journal.born(made)

@@ -268,7 +268,7 @@ class Conditionals(InTrace):
                 sides = [side.surely_bound() for side in sides]
             if parts.is_kept(k):
                 joined.check_order(place.name, *sides)
-            joined.add(place.name, *sides)
+            joined.add(place.name, *sides, parts.list_of(place, k))
         for place in written.values():
             places.append(place)
             joined.add_written(place, *(end.side_of_place(place) for end in ends))

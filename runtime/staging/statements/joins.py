@@ -31,7 +31,7 @@ from autograph.runtime.layouts.kinds import (
     leaves_of,
 )
 from autograph.runtime.layouts.mismatches import Mismatch, listed, remedy, sides, variables_of
-from autograph.runtime.layouts.statement_variables import UNBOUND, CellVariable, GlobalVariable
+from autograph.runtime.layouts.statement_variables import UNBOUND, CellVariable, GlobalVariable, has_contents
 from autograph.runtime.staging.statements.joined_parts import EndParts
 from autograph.runtime.tracing.recording import JOINT
 
@@ -172,7 +172,7 @@ class Join:
             self.check_order(place.name, on_true, on_false)
         found = self._joiner.mismatches
         count = len(found)
-        self.add(place.name, on_true, on_false)
+        self.add(place.name, on_true, on_false, place.owner if isinstance(place, ContentsPlace) else None)
         if isinstance(place, ContentsPlace) and isinstance(place.owner, list):
             found[count:] = [dataclasses.replace(each, is_list=each.name == place.name) for each in found[count:]]
 
@@ -185,10 +185,12 @@ class Join:
                 f"{list(orders[0])} if true, {list(orders[1])} if false.\n  Set the keys in one order on both paths."
             )
 
-    def add(self, name: str, on_true: Side, on_false: Side) -> None:
+    def add(self, name: str, on_true: Side, on_false: Side, owner: Any = None) -> None:
+        """Join what the branches leave in a variable. ``owner``: the container from before that it holds on both paths."""
         found = self._joiner.mismatches
         count = len(found)
-        joined = self._joiner.join(name, on_true.layout, on_false.layout)
+        keeps_length = isinstance(owner, list) and not has_contents(owner)
+        joined = self._joiner.join(name, on_true.layout, on_false.layout, keeps_length)
         found[count:] = [each.located(on_true.line_of, on_false.line_of) for each in found[count:]]
         if found:
             return
@@ -244,7 +246,9 @@ class Join:
         """One list of traced length, or contents of such, by the predicate."""
         if isinstance(one, tuple | Padded):
             return self._chosen(owner, one, other)
-        one, other = (side if isinstance(side, TracedList) else TracedList(side) for side in (one, other))
+        one, other = (
+            side if isinstance(side, TracedList) else TracedList(side, JOINT.operators) for side in (one, other)
+        )
         made = self._chosen(owner, one.contents(), other.contents())
         return (other if one.checks is None else one).holding(made)
 
