@@ -54,6 +54,7 @@ from autograph.runtime.gradients.custom_derivatives import custom_gradient as cu
 from autograph.runtime.gradients.custom_derivatives import recompute_grad as recompute_grad
 from autograph.runtime.gradients.custom_derivatives import stop_gradient as stop_gradient
 from autograph.runtime.gradients.tape import GradientTape as GradientTape
+from autograph.runtime.layouts.dict_by_path import DictByPath as DictByPath
 from autograph.runtime.layouts.one_of import OneOf as OneOf
 from autograph.runtime.layouts.optional import Optional as Optional
 from autograph.runtime.saving import checkpoints as checkpoints
@@ -73,6 +74,7 @@ __all__ = [
     "ConcreteFunction",
     "ConversionError",
     "Dataset",
+    "DictByPath",
     "Feature",
     "Function",
     "GradientTape",

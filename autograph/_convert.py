@@ -353,7 +353,17 @@ def _rewrite(
     names = Namer(names_in(node) | {_OPERATORS})
     names.made += made
     context = Context(
-        _OPERATORS, names, is_plain_call, is_own_name, is_loop_directive, is_logging, source.class_name, special, stops
+        _OPERATORS,
+        names,
+        is_plain_call,
+        is_own_name,
+        is_loop_directive,
+        is_logging,
+        source.class_name,
+        special,
+        stops,
+        source.lacking,
+        source.lacks_keys,
     )
     kinds = {type(part) for part in walk(node)}
     for make_pass in PASSES:

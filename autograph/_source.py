@@ -8,6 +8,7 @@ function's own, so a file that was edited after import is noticed instead of sil
 from __future__ import annotations
 
 import ast
+import functools
 import importlib.machinery
 import inspect
 import linecache
@@ -17,6 +18,7 @@ import types
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from autograph._analysis.partial_writes import attributes_that_may_lack, keys_may_lack
 from autograph.runtime.errors import ConversionError, place_of
 
 _FUTURE_FLAGS = 0
@@ -28,18 +30,26 @@ FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 @dataclass(frozen=True)
 class FunctionSource:
-    """One definition: its node (of the file's own tree, not to be changed), where it stands, and its class."""
+    """One definition: its node (of the file's own tree, not to be changed), where it stands, and its class.
+
+    Attributes:
+      lacking: the attributes that objects may lack on some paths, as far as the file tells.
+      lacks_keys: whether dicts may lack keys.
+    """
 
     node: FunctionNode
     filename: str
     class_name: str | None
     compiler_flags: int
+    lacking: frozenset[str] = frozenset()
+    lacks_keys: bool = False
 
 
 @dataclass(frozen=True)
 class _Definition:
     node: FunctionNode
     class_name: str | None
+    file: _File
 
 
 class _File:
@@ -59,9 +69,19 @@ class _File:
             node, class_name = pending.pop()
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
                 key = (_first_line(node), getattr(node, "name", "<lambda>"))
-                self.definitions.setdefault(key, []).append(_Definition(node, class_name))
+                self.definitions.setdefault(key, []).append(_Definition(node, class_name, self))
             inner = node.name if isinstance(node, ast.ClassDef) else class_name
             pending += [(child, inner) for child in ast.iter_child_nodes(node)][::-1]
+
+    @functools.cached_property
+    def lacking(self) -> frozenset[str]:
+        """The attributes that objects may lack on some paths."""
+        return attributes_that_may_lack(self.tree)
+
+    @functools.cached_property
+    def lacks_keys(self) -> bool:
+        """Whether dicts may lack keys on some paths."""
+        return keys_may_lack(self.tree)
 
     def codes(self, flags: int) -> dict[tuple[int, str], list[types.CodeType]]:
         """Code objects of the whole file by (first line, name), compiled with these ``__future__`` flags."""
@@ -115,7 +135,10 @@ class SourceFiles:
                 "was imported, so the converted function would behave differently. Import the module again "
                 "(restart Python, or importlib.reload)."
             )
-        return FunctionSource(definition.node, code.co_filename, definition.class_name, flags)
+        file = definition.file
+        return FunctionSource(
+            definition.node, code.co_filename, definition.class_name, flags, file.lacking, file.lacks_keys
+        )
 
     def _lookup(self, function: types.FunctionType, code: types.CodeType, flags: int) -> _Definition | None:
         file = self._file(function, code)

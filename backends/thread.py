@@ -22,6 +22,7 @@ class _Thread(threading.local):
       tapes: the `GradientTape`s that record here, outermost first.
       receivers: the exceptions that ``try`` statements catch where code is recorded, outermost first; see the backend.
       in_callback: whether a compiled program is calling Python here.
+      has_perhaps: whether the program that is traced has dicts or objects that may lack something; see `Perhaps`.
       outside: what an object from outside the function traced now is called there; None for any other.
       roots: what leads to the objects from outside that function, by name.
       written: by id, the containers outside the function traced now that its program writes when it runs.
@@ -38,6 +39,7 @@ class _Thread(threading.local):
     raising: Any = None
     effects = 0
     in_callback = False
+    has_perhaps = False
     tapes: tuple[Any, ...] = ()
 
     def __init__(self) -> None:

@@ -20,6 +20,7 @@ PUBLIC = {
     "ConcreteFunction",
     "ConversionError",
     "Dataset",
+    "DictByPath",
     "Feature",
     "Function",
     "GradientTape",

@@ -240,7 +240,6 @@ def extend_param(n):
     return a, b
 
 
-@read
 def dict_key_added(n):
     a = {"x": 1}
     b = {"x": 2}
@@ -283,3 +282,8 @@ def test_a_read_of_what_a_write_may_have_changed_is_refused(program):
 @pytest.mark.parametrize("program", [sum_of_unknown, stored_unknown, outer_staged_loop_reads, attr_added_read])
 def test_it_is_refused_under_jit(program):
     refused(program, jax.jit(ag.convert(program)))
+
+
+@pytest.mark.parametrize("n", [2, 0])
+def test_a_key_added_to_one_of_two_dicts(n):
+    assert ag.function(dict_key_added)(jnp.asarray(n)) == dict_key_added(n)

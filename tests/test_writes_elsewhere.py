@@ -281,7 +281,7 @@ def test_list_outside_the_function_is_written_once_with_a_warning():
     assert len(items) == 1
 
 
-def test_attribute_set_in_one_branch_only_is_refused():
+def test_attribute_set_in_one_branch_only():
     class Empty:
         pass
 
@@ -289,10 +289,9 @@ def test_attribute_set_in_one_branch_only_is_refused():
         e = Empty()
         if x > 0:
             e.value = x
-        return x
+        return getattr(e, "value", 7.0)
 
-    with pytest.raises(ag.StagingError, match=r"Empty\.value"):
-        jax.jit(ag.convert(f))(1.0)
+    assert [float(jax.jit(ag.convert(f))(x)) for x in (1.0, -1.0)] == [1.0, 7.0]
 
 
 def test_dataclass_and_slots():

@@ -23,6 +23,7 @@ from autograph._passes.raises import LowerRaises
 from autograph._passes.slices import LowerSlices
 from autograph._passes.stops import StopAtRaises
 from autograph._passes.texts import LowerTexts
+from autograph._passes.unpacking import LowerUnpacking
 from autograph._passes.yields import LowerYields
 
 PASSES = (
@@ -40,6 +41,7 @@ PASSES = (
     LowerAssignments,  # before outlining: `x[i] = v` binds x, so x becomes state
     OutlineControlFlow,  # before expressions: a loop's test moves into a function with all that it evaluates
     LowerSlices,  # after outlining and assignments: the indices of writes are expressions by then
+    LowerUnpacking,  # after comprehensions, of which these are left
     LowerLookups,  # after slices, which has turned what it works on into calls
     LowerLogic,  # after outlining: the flags that jumps left in tests are rewritten with the rest
     LowerOperators,  # after logic, which takes chains of comparisons apart

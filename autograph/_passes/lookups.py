@@ -12,7 +12,7 @@ from autograph._passes.nodes import Context, placed
 class LowerLookups(gast.NodeTransformer):
     """Rewrites reads of items, for what cannot be read at a traced index: Python's own sequences and NumPy's arrays.
 
-    Constant indices stay as they are, except where a class around has its own ``__getitem__``.
+    Constant indices stay as they are, except texts, and where a class around has its own ``__getitem__``.
 
     Attributes:
       written: names from outside whose writing methods are called: what they hold may not be known while tracing.
@@ -70,9 +70,17 @@ class LowerLookups(gast.NodeTransformer):
 
 
 def _is_known(node: gast.AST) -> bool:
-    """Whether an index is made of constants and slices, whose bounds another pass looks after."""
+    """Whether an index is made of constants and slices, whose bounds another pass looks after.
+
+    A text is none: it is the key of a dict, which may lack it on some paths.
+    """
     if isinstance(node, gast.Tuple):
         return all(map(_is_known, node.elts))
     if isinstance(node, gast.UnaryOp):
         return _is_known(node.operand)
-    return isinstance(node, gast.Constant | gast.Slice | gast.JoinedStr)
+    return isinstance(node, gast.Constant | gast.Slice) and not is_text(node)
+
+
+def is_text(node: gast.AST) -> bool:
+    """Whether an expression is a text that is written out."""
+    return isinstance(node, gast.JoinedStr) or (isinstance(node, gast.Constant) and isinstance(node.value, str))

@@ -47,6 +47,7 @@ class Context:
       is_logging: tells whether a called attribute is a function that logs or warns.
       class_name: the class the function is written in, for private names.
       special_methods: names of operators' methods and properties, of classes around, that Python would run unconverted.
+      lacking: the attributes that objects may lack on some paths; lacks_keys: whether dicts may lack keys.
       exit_flags: for a ``for`` loop, the variables that end it once true.
       loop_options: for a loop with a directive, the expression for its options.
       result_names: variables that hold what a ``return`` inside a loop returns.
@@ -67,6 +68,8 @@ class Context:
     class_name: str | None = None
     special_methods: frozenset[str] = frozenset()
     stops: bool = False
+    lacking: frozenset[str] = frozenset()
+    lacks_keys: bool = False
     exit_flags: dict[gast.AST, tuple[str, ...]] = field(default_factory=dict)
     loop_options: dict[gast.AST, gast.AST] = field(default_factory=dict)
     tests: set[gast.AST] = field(default_factory=set)

@@ -110,8 +110,11 @@ class LowerOperators(gast.NodeTransformer):
         }
         self.truths = self._bound_to_truths(bindings)
         self.handled = self._handled(parts)
+        lacks = self.context.lacking and any(
+            isinstance(part, gast.Attribute) and part.attr in self.context.lacking for part in parts
+        )
         asked = (self._may_be_of_containers, self._counts_truths, _is_class, self.handled.__contains__)
-        if self.context.special_methods or any(ask(part) for part in parts for ask in asked):
+        if lacks or self.context.special_methods or any(ask(part) for part in parts for ask in asked):
             return self.visit(node)
         for part in parts if self.shared else ():
             self._rewrite_augmented(part)
@@ -189,7 +192,8 @@ class LowerOperators(gast.NodeTransformer):
 
     def visit_Attribute(self, node: gast.AST) -> gast.AST:
         self.generic_visit(node)
-        is_computed = self.context.mangled(node.attr) in self.context.special_methods or _is_class(node)
+        name = self.context.mangled(node.attr)
+        is_computed = name in self.context.special_methods or _is_class(node) or node.attr in self.context.lacking
         is_read = isinstance(node.ctx, gast.Load) and is_computed
         if not is_read or (isinstance(node.value, gast.Name) and node.value.id == self.context.operators):
             return node

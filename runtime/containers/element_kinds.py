@@ -21,7 +21,7 @@ from autograph.backends.base import MISSING, LeafType
 from autograph.runtime.containers.extents import Bound, Extent, exactly
 from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.describe import anonymous, describe, unflatten, with_leaves
-from autograph.runtime.layouts.join import Given, Joined, Joiner, Path, Renumbered, Side, Source
+from autograph.runtime.layouts.join import Joiner
 from autograph.runtime.layouts.kinds import (
     ABSENT,
     LEAF,
@@ -38,6 +38,8 @@ from autograph.runtime.layouts.kinds import (
 )
 from autograph.runtime.layouts.objects import is_frozen_kind, is_plain_object
 from autograph.runtime.layouts.one_of import listed, renumbered
+from autograph.runtime.layouts.paths import Path
+from autograph.runtime.layouts.sides import Given, Joined, Renumbered, Side, Source
 from autograph.runtime.layouts.statement_variables import has_contents
 from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import JOINT

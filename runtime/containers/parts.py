@@ -12,9 +12,11 @@ import numpy as np
 from autograph.runtime.code.library_table import is_library
 from autograph.runtime.containers.iterables import UNROLLED_AT_MOST
 from autograph.runtime.containers.traced_lists import TracedList, is_array_list, is_traced_list
+from autograph.runtime.layouts.dict_kinds import dict_kind
 from autograph.runtime.layouts.objects import attributes_of, is_plain_object, is_state
 from autograph.runtime.layouts.one_of import OneOf, candidates_of, code_of
 from autograph.runtime.layouts.optional import Optional, held_in, present_in
+from autograph.runtime.layouts.perhaps import Perhaps, each_leaf
 from autograph.runtime.layouts.statement_variables import has_contents, write_into
 
 Path = tuple[Any, ...]
@@ -61,8 +63,8 @@ def stack_new_elements(place: Any, before: Any) -> None:
 def _parts(value: Any, path: Path, around: frozenset[int]) -> Iterator[tuple[Path, Any]]:
     if isinstance(value, _NO_PARTS) or id(value) in around:
         return
-    if isinstance(value, Optional):
-        yield from _parts(held_in(value), path, around)
+    if isinstance(value, Optional | Perhaps):
+        yield from _parts(held_in(value) if isinstance(value, Optional) else value.held, path, around)
         return
     if isinstance(value, WHOLE):
         yield path, value
@@ -116,7 +118,7 @@ def _children(value: Any) -> list[tuple[Any, Any]] | None:
         return list(enumerate(contents)) if isinstance(contents, tuple) else []
     if type(value) in (list, tuple):
         return list(enumerate(value))
-    if type(value) is dict:
+    if dict_kind(value) is not None:
         return list(value.items())
     if is_plain_object(value):
         return list(attributes_of(value).items())
@@ -136,6 +138,8 @@ def placed(value: Any, container_for: Callable[[Path, Any], tuple[Any, bool]], p
     if isinstance(value, Optional):
         inner = placed(held_in(value), container_for, path)
         return value if inner is held_in(value) else Optional(present_in(value), inner)
+    if isinstance(value, Perhaps):
+        return each_leaf(value, lambda held: placed(held, container_for, path))
     if isinstance(value, WHOLE):
         return container_for(path, value)[0]
     if type(value) is OneOf:
@@ -181,7 +185,7 @@ def _fill(target: Any, value: Any, built: list[tuple[Any, Any]]) -> None:
     if isinstance(value, list):
         write_into(target, [part for _, part in built])
         return
-    new = dict(built) if type(value) is dict else dict(zip(value, _values_in_order(value, built), strict=True))
+    new = dict(built) if dict_kind(value) is not None else dict(zip(value, _values_in_order(value, built), strict=True))
     write_into(target, new)
 
 

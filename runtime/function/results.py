@@ -24,10 +24,12 @@ from autograph.runtime.effects.raising import Guarded
 from autograph.runtime.errors import StagingError, describe_location
 from autograph.runtime.heap.list_outputs import CountedList, with_plain_lists
 from autograph.runtime.heap.object_graph import Reached, attributes, is_one_shot, traced_part
+from autograph.runtime.layouts.dict_by_path import DictByPath, dict_by_path, settled, with_dicts_by_path
 from autograph.runtime.layouts.large_ints import fits_integers
 from autograph.runtime.layouts.objects import is_plain_object
 from autograph.runtime.layouts.one_of import OneOf, candidates_of, code_of, holds_objects
 from autograph.runtime.layouts.optional import Optional
+from autograph.runtime.layouts.perhaps import GONE, Perhaps
 from autograph.runtime.state.variables import Variable
 from autograph.runtime.tracing.recording import LOCAL
 
@@ -92,8 +94,7 @@ class MadeOutput:
         else:
             new = types.SimpleNamespace.__new__ if self.kind is types.SimpleNamespace else object.__new__
             made = known[self.number] = new(self.kind)
-            for name, part in zip(self.names, self.parts, strict=True):
-                object.__setattr__(made, name, finished(part, known))
+            _set_attributes(made, zip(self.names, self.parts, strict=True), known)
         return made
 
     def _made_container(self, known: dict[int, Any]) -> Any:
@@ -107,11 +108,10 @@ class MadeOutput:
             made = known[self.number] = self.kind.__new__(self.kind)
             items = finished(list(parts[:count]), known)
             if isinstance(made, dict):
-                dict.update(made, zip(keys, items, strict=True))
+                dict.update(made, {key: item for key, item in zip(keys, items, strict=True) if item is not GONE})
             else:
                 list.extend(made, items)
-        for name, part in zip(names, parts[count:], strict=True):
-            object.__setattr__(made, name, finished(part, known))
+        _set_attributes(made, zip(names, parts[count:], strict=True), known)
         return made
 
     def tree_flatten(self) -> tuple[tuple[Any, ...], Any]:
@@ -121,6 +121,13 @@ class MadeOutput:
     def tree_unflatten(cls, facts: Any, parts: Any) -> MadeOutput:
         number, kind, names, is_elsewhere = facts
         return cls(number, kind, names, None if is_elsewhere else parts)
+
+
+def _set_attributes(made: Any, parts: Iterable[tuple[str, Any]], known: dict[int, Any]) -> None:
+    """Give an object its attributes, those that no path to the end has set left out."""
+    for name, part in parts:
+        if (held := finished(part, known)) is not GONE:
+            object.__setattr__(made, name, held)
 
 
 class Outputs:
@@ -173,7 +180,10 @@ class Outputs:
     def _part(self, part: Any) -> Any:
         """What an object holds: a Variable is itself there, and not its value."""
         keep = lambda leaf: StaticOutput(_Object(leaf)) if isinstance(leaf, Variable) else self._leaf(leaf)  # noqa: E731
-        return jax.tree_util.tree_map(keep, with_plain_lists(part, CountedList.of), is_leaf=is_one_shot)
+        held = part.held if type(part) is Perhaps else part
+        held = with_plain_lists(with_dicts_by_path(held), CountedList.of)
+        made = jax.tree_util.tree_map(keep, held, is_leaf=is_one_shot)
+        return Perhaps(part.present, made, part.absence) if type(part) is Perhaps else made
 
     def _is_outside(self, value: Any) -> bool:
         if self._reached is None:
@@ -220,11 +230,12 @@ def _is_record(leaf: Any) -> bool:
 
 
 _RESOLVED = (TracedText, OneOf, Optional, Guarded, TracedList, CountedList, PaddedArray)
+_BY_PATH = (Perhaps, DictByPath)
 
 
 def is_stand_in(leaf: Any) -> bool:
     """Whether this, in a program's results, stands for something else, which `finished` gives."""
-    return issubclass(type(leaf), (StaticOutput, MadeOutput, *_RESOLVED))
+    return issubclass(type(leaf), (StaticOutput, MadeOutput, *_RESOLVED, *_BY_PATH))
 
 
 def finished(result: Any, known: dict[int, Any] | None = None) -> Any:
@@ -239,6 +250,11 @@ def _finished_leaf(leaf: Any, known: dict[int, Any]) -> Any:
     if type(leaf) is OneOf and holds_objects(leaf):  # each is made: others may refer to it
         leaf = OneOf([_finished_leaf(each, known) for each in candidates_of(leaf)], code_of(leaf))
         return leaf.resolve()
+    if type(leaf) is Perhaps:
+        held = settled(leaf)
+        return leaf if held is leaf else finished(held, known)
+    if type(leaf) is DictByPath:
+        return dict_by_path({key: finished(part, known) for key, part in dict.items(leaf)}, leaf._kind).resolve()
     if issubclass(type(leaf), _RESOLVED):
         is_text = issubclass(type(leaf), TracedText)
         resolved = (_finished_text(leaf, known) if is_text else leaf).resolve()

@@ -9,6 +9,7 @@ import functools
 import types
 from typing import Any
 
+from autograph.runtime.layouts.perhaps import Absence
 from autograph.runtime.layouts.statement_variables import (
     UNBOUND,
     CellVariable,
@@ -42,6 +43,11 @@ class AttributePlace:
     def name(self) -> str:
         kind = self.owner if isinstance(self.owner, type) else type(self.owner)
         return f"{kind.__name__}.{self.attribute}"
+
+    @property
+    def absence(self) -> Absence:
+        """What it is where paths differ in whether the object has the attribute."""
+        return Absence(self.attribute, type(self.owner).__name__)
 
     def get(self) -> Any:
         namespace = getattr(self.owner, "__dict__", None)

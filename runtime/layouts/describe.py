@@ -11,6 +11,7 @@ import jax
 import numpy as np
 
 from autograph.backends.base import LeafType, Output
+from autograph.runtime.layouts.dict_kinds import dict_kind, is_dict_kind
 from autograph.runtime.layouts.kinds import (
     ABSENT,
     BUFFERS,
@@ -36,6 +37,7 @@ from autograph.runtime.layouts.kinds import (
 from autograph.runtime.layouts.objects import attributes_of, is_plain_object, is_state
 from autograph.runtime.layouts.one_of import OneOf, candidates_of, code_of, holds_objects, one_of
 from autograph.runtime.layouts.optional import Optional, held_in, present_in
+from autograph.runtime.layouts.perhaps import GONE, Absence, Perhaps, perhaps
 
 _LEAVES = (jax.Array, np.ndarray, np.generic, str, bytes, bool, int, float, complex, type)
 
@@ -119,11 +121,14 @@ class _Description:
                 return self._contents(value, found)
         if kind is tuple or kind is list:
             return Tree(kind, range(len(value)), [self.part(part, keeps) for part in value])
-        if kind is dict:
-            return Tree(kind, value, [self.part(part, keeps) for part in value.values()])
+        if (of := dict_kind(value)) is not None:
+            return Tree(of, value, [self.part(part, keeps) for part in value.values()])
         if kind is Optional:
             inner = self.part(held_in(value), keeps)
             return Maybe(inner, self.leaf(present_in(value)))
+        if kind is Perhaps:
+            inner = self.part(value.held, keeps)
+            return Maybe(inner, self.leaf(value.present), value.absence)
         return self.registered(value, keeps) or self._object(value)
 
     def _contents(self, value: Any, found: tuple[Layout, Sequence[Any]]) -> Layout:
@@ -138,7 +143,7 @@ class _Description:
         kind: Any = type(value)
         keys: Sequence[Any] = layout.keys
         order: Sequence[int] = range(len(parts))
-        if isinstance(value, dict) and kind is not dict:
+        if isinstance(value, dict) and (kind := dict_kind(value)) is None:
             is_plain = layout.kind is dict  # else it is of the same class
             keys, order, kind = _node_of(value, keys) if is_plain else (keys, order, layout.kind)
         self.leaves += [leaf for k in order for leaf in parts[k][1]]
@@ -278,7 +283,7 @@ def without_known_tags(layout: Layout, leaves: Sequence[Any]) -> tuple[Layout, l
         first += part.count
     if not parts:
         return layout, list(leaves[: layout.count])
-    if isinstance(layout, Maybe) and found[-1] is True:
+    if isinstance(layout, Maybe) and found[-1] is True and not getattr(layout.absence, "is_moved", False):
         return parts[0], found[:-1]
     return layout.with_parts(parts), found
 
@@ -310,6 +315,8 @@ def _build(
     if not isinstance(layout, Tree | Object | Maybe | Either | Constants | Alternatives):
         return next(leaves)
     parts = [_build(part, leaves, choose, new_list) for part in layout.parts]
+    if isinstance(layout, Maybe) and isinstance(layout.absence, Absence):
+        return perhaps(parts[1], parts[0], layout.absence)
     if isinstance(layout, Maybe):
         return Optional(parts[1], parts[0])
     if isinstance(layout, Constants):
@@ -326,13 +333,15 @@ def _build(
         return tuple(parts)
     if layout.kind is list:
         return new_list(parts)
-    if layout.kind is dict:
-        return dict(zip(layout.keys, parts, strict=True))
+    if is_dict_kind(layout.kind):
+        held = {key: part for key, part in zip(layout.keys, parts, strict=True) if part is not GONE}
+        return held if layout.kind is dict else layout.kind(held)
     return jax.tree_util.tree_unflatten(layout.kind, parts)
 
 
 def _instance(layout: Object, parts: Sequence[Any]) -> Any:
     made: Any = object.__new__(layout.kind)
     for name, part in zip(layout.names, parts, strict=True):
-        object.__setattr__(made, name, part)
+        if part is not GONE:
+            object.__setattr__(made, name, part)
     return made

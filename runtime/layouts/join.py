@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Protocol
 
 import jax
 
-from autograph.backends.base import MISSING, Backend, LeafType, Output, Traced
+from autograph.backends.base import LeafType
+from autograph.runtime.layouts.dict_kinds import is_dict_kind
 from autograph.runtime.layouts.kinds import (
     ABSENT,
     BUFFERS,
     FILLED,
+    LEAF,
     NOTHING,
     ROWS,
     Alternatives,
@@ -33,9 +35,26 @@ from autograph.runtime.layouts.kinds import (
     is_one_value,
     whole_of,
 )
-from autograph.runtime.layouts.mismatches import Mismatch, Path, is_filled, worded
+from autograph.runtime.layouts.mismatches import Mismatch
 from autograph.runtime.layouts.objects import is_plain_object
-from autograph.runtime.layouts.one_of import CODE, MOST_CANDIDATES, place_of, renumbered, sort_of_constant
+from autograph.runtime.layouts.one_of import MOST_CANDIDATES, place_of, sort_of_constant
+from autograph.runtime.layouts.paths import Path, is_filled, worded
+from autograph.runtime.layouts.perhaps import Absence, merged_order
+from autograph.runtime.layouts.sides import (
+    CODE_TYPE,
+    FALSE,
+    PLACEHOLDER,
+    Given,
+    Joined,
+    Renumbered,
+    Side,
+    Source,
+    absence_of,
+    as_alternatives,
+    as_maybe,
+    candidates_in,
+    code_of,
+)
 
 
 class Types(Protocol):
@@ -49,92 +68,6 @@ class Types(Protocol):
 
     def has_ended(self, value: Any) -> bool:
         """Whether a value was traced in a trace that is over."""
-
-
-@dataclass(frozen=True)
-class Given:
-    """A leaf that the side itself does not have."""
-
-    value: Any
-
-
-@dataclass(frozen=True)
-class Renumbered:
-    """A number that says which constant a value is, where the joined layout numbers them by ``table``.
-
-    Attributes: of (a leaf of the side, or where it is).
-    """
-
-    of: Any
-    table: tuple[int, ...]
-
-
-Source = int | Given | Renumbered
-_PLACEHOLDER = Given(MISSING)
-_TRUE, _FALSE = Given(True), Given(False)
-_CODE = LeafType((), CODE)
-
-
-@dataclass(frozen=True)
-class Joined:
-    """A joined layout, and for each of its leaves what either side has in that place: one of its own leaves, or another.
-
-    What was on the left before a join is never `Renumbered` by it, so a loop's start stays as it is.
-    """
-
-    layout: Layout
-    left: tuple[Source, ...]
-    right: tuple[Source, ...]
-
-
-def injected(sources: Sequence[Source], leaves: Sequence[Any]) -> list[Any]:
-    """The leaves of one side in the places of the joined layout; `MISSING` where it has none.
-
-    A number that a program computes, and that stands for another here, is `Renumbered`: see `with_numbers`.
-    """
-    return [_injected(source, leaves) for source in sources]
-
-
-def _injected(source: Source, leaves: Sequence[Any]) -> Any:
-    if isinstance(source, int):
-        return leaves[source]
-    if isinstance(source, Given):
-        return source.value
-    code = leaves[source.of]
-    if code is MISSING:
-        return code
-    return Renumbered(code, source.table) if isinstance(code, Output) else renumbered(code, source.table)
-
-
-def with_numbers(backend: Backend, traced: Traced, leaves: Sequence[Any]) -> tuple[Traced, list[Any]]:
-    """The program, and these leaves of it, in which those that are `Renumbered` are computed."""
-    changed = [k for k, leaf in enumerate(leaves) if isinstance(leaf, Renumbered)]
-    if not changed:
-        return traced, list(leaves)
-    wanted = [(leaves[k].of, functools.partial(renumbered, table=leaves[k].table)) for k in changed]
-    program, outputs = backend.with_results(traced, wanted)
-    found = list(leaves)
-    for k, output in zip(changed, outputs, strict=True):
-        found[k] = output
-    return program, found
-
-
-@dataclass(frozen=True)
-class Side:
-    """A part of one of the two: its layout and the place of its first leaf."""
-
-    layout: Layout
-    start: int
-
-    def parts(self) -> list[Side]:
-        found, start = [], self.start
-        for part in self.layout.parts:
-            found.append(Side(part, start))
-            start += part.count
-        return found
-
-    def own(self) -> range:
-        return range(self.start, self.start + self.layout.count)
 
 
 class Joiner:
@@ -280,8 +213,8 @@ class Joiner:
         if not (isinstance(a, Constants | Static) and isinstance(b, Constants | Static)):
             return None
         first, second = (b, a) if isinstance(a, Static) and isinstance(b, Constants) else (a, b)
-        found = _candidates(first)
-        found += [each for each in _candidates(second) if place_of(each, found) is None]
+        found = candidates_in(first)
+        found += [each for each in candidates_in(second) if place_of(each, found) is None]
         if len(found) == 1 and isinstance(a, Static) and isinstance(b, Static):
             return None
         sorts = set(map(sort_of_constant, found))
@@ -297,20 +230,20 @@ class Joiner:
     def _join_constants(self, candidates: tuple[Any, ...], left: Side, right: Side, path: Path) -> Layout:
         if len(candidates) > MOST_CANDIDATES:
             return self._differ(is_too_many=True)
-        (one, source), (other, other_source) = (_code_of(side, candidates) for side in (left, right))
+        (one, source), (other, other_source) = (code_of(side, candidates) for side in (left, right))
         self._add(source, other_source)
         if isinstance(one, Static) and one == other and isinstance(source, int) and isinstance(other_source, int):
             return Constants(candidates, one)
         return Constants(candidates, Array(self._type_of_code(one, other)))
 
-    def _join_maybe(self, left: Side, right: Side, path: Path) -> Layout:
-        absence = next(side.layout.absence for side in (left, right, _NONE) if isinstance(side.layout, Maybe))
-        (one, tag, source), (other, other_tag, other_source) = map(_as_maybe, (left, right))
+    def _join_maybe(self, left: Side, right: Side, path: Path, absence: str | Absence | None = None) -> Layout:
+        absence = absence or absence_of(left, right)
+        (one, tag, source), (other, other_tag, other_source) = (as_maybe(side, absence) for side in (left, right))
         constant = self._constant_of_one(one, other) if absence == "unbound" else None
         if constant is not None:  # its number bears the mark of what may be unbound
-            inner: Layout = Constants((constant,), Array(_CODE))
+            inner: Layout = Constants((constant,), Array(CODE_TYPE))
             if is_plain_object(constant):
-                inner = Alternatives([Static(constant)], Array(_CODE))
+                inner = Alternatives([Static(constant)], Array(CODE_TYPE))
                 self._add(Given(constant), Given(constant))
             self._add(Given(0), Given(0))
         else:
@@ -336,16 +269,63 @@ class Joiner:
         assert isinstance(a, Object) and isinstance(b, Object)
         if a.whole is not None and a.whole is b.whole:
             return self._itself(a)
-        others = dict(zip(b.names, right.parts(), strict=True))
-        parts = self._join_parts(a, left.parts(), [others[name] for name in a.names], path)
-        return Object(a.kind, a.names, parts)
+        names, parts = self._join_entries(
+            a.names,
+            left,
+            b.names,
+            right,
+            path,
+            lambda names: Object(a.kind, names, [LEAF] * len(names)),
+            a.kind.__name__,
+        )
+        return Object(a.kind, tuple(names), parts)
+
+    def _join_entries(
+        self,
+        keys: Sequence[Any],
+        left: Side,
+        other_keys: Sequence[Any],
+        right: Side,
+        path: Path,
+        named: Callable[[Any], Layout],
+        of: str | None = None,
+    ) -> tuple[Sequence[Any], list[Layout]]:
+        """What two dicts, or objects, hold by key: all that either has, of which the other may lack some."""
+        merged = merged_order(keys, other_keys)
+        order = list(dict.fromkeys([*keys, *other_keys])) if merged is None else merged
+        moved = set() if merged is not None or of is not None else set(order[_common_start(keys, other_keys) :])
+        mine = dict(zip(keys, left.parts(), strict=True))
+        theirs = dict(zip(other_keys, right.parts(), strict=True))
+        node = named(tuple(order))
+        parts = []
+        for k, key in enumerate(order):
+            one, other, place = mine.get(key), theirs.get(key), (path, node, k)
+            if one is None or other is None:
+                parts.append(self._join_one(one, other, Absence(key, of, key in moved), place))
+            elif key in moved:
+                parts.append(self._join_maybe(one, other, place, Absence(key, of, True)))
+            else:
+                parts.append(self._join(one, other, place))
+        return order, parts
+
+    def _join_one(self, one: Side | None, other: Side | None, absence: Absence, path: Path) -> Layout:
+        """What only one of the two sides holds, and whether it does."""
+        there = one or other
+        assert there is not None
+        value, tag, source = as_maybe(there, absence)
+        if isinstance(there.layout, Maybe) and getattr(there.layout.absence, "is_moved", False):
+            absence = absence.moved()
+        inner = self._only(value, 0 if other is None else 1, True)
+        nothing = Static(False), FALSE
+        ends = [(tag, source), nothing] if other is None else [nothing, (tag, source)]
+        return Maybe(inner, self._join_leaves(*ends[0], *ends[1], path), absence)
 
     def _join_alternatives(self, left: Side, right: Side, path: Path, by_identity: bool = False) -> Layout:
         """Objects of which at least one side may be several, or that have no attributes in common.
 
         ``by_identity``: two from before are never chosen attribute by attribute.
         """
-        (ones, code, source), (others, other_code, other_source) = map(_as_alternatives, (left, right))
+        (ones, code, source), (others, other_code, other_source) = map(as_alternatives, (left, right))
         partners: dict[int, int] = {}  # of the objects on the right, on the left
         by_identity = by_identity or self._refers
         for is_one in (is_one_object, functools.partial(self._is_alike, by_identity)):
@@ -390,7 +370,7 @@ class Joiner:
 
     def _type_of_code(self, *codes: Layout) -> LeafType:
         """The type of a number that says which constant, or object, a value is."""
-        joined: LeafType | None = _CODE
+        joined: LeafType | None = CODE_TYPE
         for each in codes:
             if isinstance(each, Array):
                 joined = joined and self.types.join(joined, each.type)
@@ -407,6 +387,11 @@ class Joiner:
             return self._join_filled(a, left, b, right, path)
         if a.is_list and b.is_list and (isinstance(a, Seq) or isinstance(b, Seq) or self._is_choice(a, b, path)):
             return self._join_lists(a, left, b, right, path)
+        if is_dict_kind(a.kind) and a.kind == b.kind:
+            keys, parts = self._join_entries(
+                a.keys, left, b.keys, right, path, lambda keys: Tree(a.kind, keys, [LEAF] * len(keys))
+            )
+            return Tree(a.kind, keys, parts)
         if not a.kind == b.kind or set(a.keys) != set(b.keys):  # noqa: SIM201 (JAX's structures are never `!=` a class)
             return self._differ()
         by_key = dict(zip(b.keys, right.parts(), strict=True))
@@ -459,7 +444,7 @@ class Joiner:
             type = self._type_of(layout)
             layout = layout if type is None else Array(type)
         if isinstance(layout, Array | Static):
-            other = Given(layout.value) if isinstance(layout, Static) else _PLACEHOLDER
+            other = Given(layout.value) if isinstance(layout, Static) else PLACEHOLDER
             self._add(*((side.start, other) if own == 0 else (other, side.start)))
             return layout
         parts = [self._only(part, own, widens) for part in side.parts()]
@@ -475,7 +460,6 @@ class Joiner:
         return NOTHING
 
 
-_NONE = Side(Maybe(NOTHING, Static(False)), 0)
 _NO_BUFFER = NOTHING
 
 
@@ -487,40 +471,9 @@ def _unless_absent(side: Side) -> Side:
     return Side(NOTHING, side.start) if side.layout is ABSENT else side
 
 
-def _as_maybe(side: Side) -> tuple[Side, Layout, Source]:
-    """The value of a side that may have none, its tag, and where that is."""
-    layout = side.layout
-    if isinstance(layout, Maybe):
-        return Side(layout.inner, side.start), layout.tag, side.start + layout.inner.count
-    if layout is ABSENT:
-        return Side(NOTHING, side.start), Static(False), _FALSE
-    return side, Static(True), _TRUE
-
-
-def _candidates(layout: Constants | Static) -> list[Any]:
-    return list(layout.candidates) if isinstance(layout, Constants) else [layout.value]
-
-
-def _code_of(side: Side, candidates: Sequence[Any]) -> tuple[Layout, Source]:
-    """Which of these constants a side is, and where that stands."""
-    layout = side.layout
-    if isinstance(layout, Static):
-        place = place_of(layout.value, candidates)
-        assert place is not None
-        return Static(place), Given(place)
-    assert isinstance(layout, Constants)
-    table = tuple(place_of(candidate, candidates) or 0 for candidate in layout.candidates)
-    is_same = table == tuple(range(len(table)))
-    return layout.code, side.start if is_same else Renumbered(side.start, table)
-
-
-def _as_alternatives(side: Side) -> tuple[list[Side], Layout, Source]:
-    """The objects that a side may be, the number of the one that it is, and where that is."""
-    layout = side.layout
-    if not isinstance(layout, Alternatives):
-        return [side], Static(0), Given(0)
-    *objects, code = side.parts()
-    return objects, code.layout, code.start
+def _common_start(one: Sequence[Any], other: Sequence[Any]) -> int:
+    """How many keys two dicts begin with alike."""
+    return next((k for k, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
 def _is_filled_cell(cell: Any) -> bool:

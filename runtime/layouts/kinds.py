@@ -31,6 +31,7 @@ from autograph.backends.base import LeafType, Output
 from autograph.runtime.layouts.functions import is_same_function
 from autograph.runtime.layouts.objects import is_plain_object
 from autograph.runtime.layouts.one_of import is_same_constant
+from autograph.runtime.layouts.perhaps import Absence
 
 
 class Layout:
@@ -140,14 +141,14 @@ class Static(Layout):
 
 
 class Maybe(Layout):
-    """A value where the tag, its last leaf, is true; else what ``absence`` says: None, or an unbound variable.
+    """A value where the tag, its last leaf, is true; else what ``absence`` says: None, an unbound variable, or an `Absence`.
 
     ``inner`` is `NOTHING` where no path has a value.
     """
 
     __slots__ = ("inner", "tag", "absence")
 
-    def __init__(self, inner: Layout, tag: Layout, absence: str = "None") -> None:
+    def __init__(self, inner: Layout, tag: Layout, absence: str | Absence = "None") -> None:
         self.count = inner.count + 1
         self.inner = inner
         self.tag = tag
@@ -387,8 +388,8 @@ def is_object(layout: Layout) -> bool:
 
 
 def is_attribute_wise(a: Object, b: Object) -> bool:
-    """Whether two objects join to one: they are one, or of one class with the same attributes."""
-    return (a.whole is not None and a.whole is b.whole) or (a.kind is b.kind and set(a.names) == set(b.names))
+    """Whether two objects join to one: they are one, or of one class. One may lack some attributes of the other."""
+    return (a.whole is not None and a.whole is b.whole) or a.kind is b.kind
 
 
 def is_one_object(a: Layout, b: Layout) -> bool:

@@ -7,14 +7,13 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import jax
 
+from autograph.runtime.layouts.dict_kinds import is_dict_kind
 from autograph.runtime.layouts.kinds import (
     ABSENT,
     CONTENTS,
-    FILLED,
     Alternatives,
     Array,
     Constants,
@@ -24,14 +23,11 @@ from autograph.runtime.layouts.kinds import (
     Nothing,
     Object,
     Row,
-    Seq,
     Static,
     Tree,
 )
 from autograph.runtime.layouts.one_of import MOST_CANDIDATES
 from autograph.runtime.layouts.one_of import listed as constants_listed
-
-Path = tuple[Any, ...] | str  # a variable's name, or a path, the node there, and the number of a part of it
 
 
 @dataclass(frozen=True)
@@ -91,6 +87,8 @@ def _shown(layout: Layout) -> object:
     if isinstance(layout, Maybe):
         if layout.absence == "unbound":
             return parts[0]
+        if layout.absence != "None":
+            return Shown(f"{parts[0]!r} or absent")
         return Shown("None" if isinstance(layout.inner, Nothing) else f"{parts[0]!r} or None")
     if isinstance(layout, Object):
         attributes = (f"{name}={part!r}" for name, part in zip(layout.names, parts, strict=True))
@@ -108,6 +106,9 @@ def _shown(layout: Layout) -> object:
         return dict(zip(layout.keys, parts, strict=True))
     if layout.kind is tuple or layout.kind is CONTENTS:
         return tuple(parts)
+    if is_dict_kind(layout.kind):
+        held = ", ".join(f"{key!r}: {part!r}" for key, part in zip(layout.keys, parts, strict=True))
+        return Shown(f"{layout.kind.__name__}({{{held}}})")
     value = jax.tree_util.tree_unflatten(layout.kind, parts)
     if isinstance(value, tuple):
         return value
@@ -217,25 +218,3 @@ def listed(mismatches: Sequence[Mismatch]) -> str:
     """The names of all that differs, in a sentence."""
     *most, last = map(repr, dict.fromkeys(each.name for each in mismatches))
     return f"{', '.join(most)} and {last}" if most else last
-
-
-def is_filled(path: Path) -> bool:
-    """Whether this leads to a part of an array that is filled element by element."""
-    return isinstance(path, tuple) and isinstance(path[1], Seq) and path[1].role == FILLED
-
-
-def worded(path: Path) -> str:
-    """A path as Python writes it: ``params['w'][0]``."""
-    if isinstance(path, str):
-        return path
-    around, node, k = path
-    if is_filled(path):
-        return worded(around)
-    if isinstance(node, Object):
-        return f"{worded(around)}.{node.names[k]}"
-    if node.kind in (list, tuple, dict, CONTENTS):
-        return f"{worded(around)}[{node.keys[k]!r}]"
-    value = jax.tree_util.tree_unflatten(node.kind, range(len(node.keys)))
-    found = jax.tree_util.tree_flatten_with_path(value)[0]
-    keys = {part: key for key, part in found}
-    return worded(around) + jax.tree_util.keystr(keys[k])

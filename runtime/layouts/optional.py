@@ -11,6 +11,7 @@ import jax
 import numpy as np
 
 from autograph.runtime.layouts.objects import is_plain_object
+from autograph.runtime.layouts.perhaps import Perhaps, read
 from autograph.runtime.tracing.recording import JOINT, LOCAL
 from autograph.runtime.typing import ArrayLike, PyTree
 
@@ -207,9 +208,10 @@ def resolved(optional: Optional) -> Any:
 
 
 def used(value: Any) -> Any:
-    """Return ``value`` for an operation that None does not support; of an `Optional`, the value, with a check at run
-    time.
+    """Return ``value`` for an operation that None does not support; of an `Optional`, or a `Perhaps`, the value, with a
+    check at run time.
     """
+    value = read(value)
     if not isinstance(value, Optional):
         return value
     found = resolved(value)
@@ -230,6 +232,10 @@ def _reflected(function: Callable[[Any, Any], Any]) -> Any:
 
 def _unary(function: Callable[[Any], Any]) -> Any:
     return lambda self: function(used(self))
+
+
+def _method(name: str) -> Any:
+    return lambda self, *args: getattr(used(self), name)(*args)
 
 
 def _equal(self: Optional, other: Any) -> Any:
@@ -267,14 +273,20 @@ for _name in (
     "rshift",
 ):
     _plain = _name.rstrip("_")
-    setattr(Optional, f"__{_plain}__", _binary(getattr(operator, _name)))
-    setattr(Optional, f"__r{_plain}__", _reflected(getattr(operator, _name)))
+    for _kind in (Optional, Perhaps):
+        setattr(_kind, f"__{_plain}__", _binary(getattr(operator, _name)))
+        setattr(_kind, f"__r{_plain}__", _reflected(getattr(operator, _name)))
 for _name in ("lt", "le", "gt", "ge"):
-    setattr(Optional, f"__{_name}__", _binary(getattr(operator, _name)))
+    for _kind in (Optional, Perhaps):
+        setattr(_kind, f"__{_name}__", _binary(getattr(operator, _name)))
 for _name in ("neg", "pos", "abs", "invert"):
-    setattr(Optional, f"__{_name}__", _unary(getattr(operator, _name)))
+    for _kind in (Optional, Perhaps):
+        setattr(_kind, f"__{_name}__", _unary(getattr(operator, _name)))
 for _name, _function in {"eq": _equal, "ne": _unequal}.items():
     setattr(Optional, f"__{_name}__", _function)
+    setattr(Perhaps, f"__{_name}__", _binary(getattr(operator, _name)))
+for _name in ("float", "int", "index", "bool", "len", "iter", "contains", "getitem", "setitem", "delitem", "array"):
+    setattr(Perhaps, f"__{_name}__", _method(f"__{_name}__"))
 
 
 def is_known(present: Any, wanted: bool = True) -> bool:

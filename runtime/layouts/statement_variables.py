@@ -22,6 +22,7 @@ from autograph.runtime.layouts.loop_bodies import LoopBody
 from autograph.runtime.layouts.objects import attributes_of, is_plain_object, is_state
 from autograph.runtime.layouts.one_of import OneOf, candidates_of, code_of, is_one_of
 from autograph.runtime.layouts.optional import Optional
+from autograph.runtime.layouts.perhaps import perhaps
 
 
 class _Unbound:
@@ -432,6 +433,13 @@ class Marks:
         """Why the variable of this cell is unbound, if `lose` did it."""
         entry = self._lost.get(id(cell))
         return entry[1] if entry is not None and entry[0] is cell else None
+
+    def marked(self, place: Any, value: Any, defined: Any, reason: str) -> Any:
+        """What a place is to hold where its value is one only where ``defined``: see `add`."""
+        if defined is True:
+            return value
+        absence = getattr(place, "absence", None)
+        return self.add(value, defined, reason) if absence is None else perhaps(defined, value, absence)
 
     def add(self, value: Any, defined: Any, reason: str) -> Any:
         """Record that a variable with this value is bound only where ``defined``. Gives the value that it is to have.

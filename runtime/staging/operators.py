@@ -14,6 +14,7 @@ from autograph.backends.base import Backend
 from autograph.runtime.code.features import Feature, are_writes_at_run_time
 from autograph.runtime.containers.array_functions import array_overloads
 from autograph.runtime.containers.orderings import Orderings
+from autograph.runtime.staging.access.absences import Absences
 from autograph.runtime.staging.access.aliased_writes import AliasedWrites
 from autograph.runtime.staging.access.bounds import Bounds
 from autograph.runtime.staging.access.items import Items
@@ -95,6 +96,19 @@ class Operators(Conditionals, Loops, Items, Calls, Builtins, Lists):
         operations = Operations(backend, self.aliased, trace, self.call, errors)
         self.operate, self.in_place, self.asked = operations.operate, operations.in_place, operations.asked
         self.get_attr, self.equals = operations.get_attr, operations.equals
+        self.absences = Absences(
+            backend,
+            trace,
+            can_raise_later=self.can_raise_later,
+            raise_unless=self.raise_unless,
+            if_exp=self.if_exp,
+            if_stmt=self.if_stmt,
+            set_item=self.set_item,
+            new_list=self.new_list,
+            call=self.call,
+            equals=self.equals,
+        )
+        self.check_set, self.items_in = self.absences.check_set, self.absences.items_in
         nones = Nones(backend, trace, self.can_raise_later, self.raise_unless, self.aliased.are_one)
         self.is_, self.is_none, self.is_bool = nones.is_, nones.is_none, nones.is_bool
         self.check_present, self.truth_of_optional = nones.check_present, nones.truth_of_optional
@@ -147,6 +161,7 @@ class Operators(Conditionals, Loops, Items, Calls, Builtins, Lists):
             is_none=self.is_none,
             for_stmt=self.for_stmt,
             new_list=self.new_list,
+            in_list=self.absences.listed,
         )
         self.generator, self.list_of = self.reductions.generator, self.reductions.list_of
         self.best_of = self.reductions.best_of

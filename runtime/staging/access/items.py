@@ -19,6 +19,7 @@ from autograph.runtime.heap.places import MUTABLE_CONTAINERS, AttributePlace, Co
 from autograph.runtime.heap.reach import array_written
 from autograph.runtime.layouts.one_of import OneOf, each, holds_objects
 from autograph.runtime.layouts.optional import used
+from autograph.runtime.layouts.perhaps import is_perhaps, read
 from autograph.runtime.layouts.statement_variables import CellVariable, GlobalVariable, has_contents
 from autograph.runtime.staging.access.aliased_writes import AliasedWrites
 from autograph.runtime.staging.access.list_writes import ListWrites
@@ -27,6 +28,7 @@ from autograph.runtime.staging.access.masks import Masks, Taken, has_mask
 from autograph.runtime.staging.access.operations import class_attribute, user_method
 from autograph.runtime.staging.access.slices import Slices, has_span
 from autograph.runtime.tracing.locations import user_location
+from autograph.runtime.tracing.recording import LOCAL
 
 _PLAIN, _PLAIN_KEYS = frozenset({list, dict}), frozenset({int, str})  # in Python, and as quick as can be
 
@@ -56,11 +58,11 @@ class Items(Lookups):
         if (
             type(target) in _PLAIN
             and type(key) in _PLAIN_KEYS
-            and not (self.journal.is_interested or self.identities.any)
+            and not (self.journal.is_interested or self.identities.any or LOCAL.has_perhaps)
         ):
             target[key] = value
             return target
-        target = used(target)
+        target, value = used(target), read(value)
         if type(target) is OneOf and holds_objects(target):
             each(target, lambda one: self._set_in_place(one, key, value))
             return target
@@ -116,8 +118,10 @@ class Items(Lookups):
         method = getattr(type(target), "__setitem__", None)
         if isinstance(method, types.FunctionType):
             self.call(method)(target, key, value)
-        else:
-            target[key] = value
+            return
+        if isinstance(target, dict) and is_perhaps(dict.get(target, key)):
+            value = self.absences.store(target, key, value)
+        target[key] = value
 
     def _set_in_place(self, target: Any, key: Any, value: Any) -> None:
         self.set_item(target, key, value)
@@ -143,6 +147,8 @@ class Items(Lookups):
             if self.backend.is_traced(key) and not has_contents(target):
                 raise _traced_key(f"An item of a {type(target).__name__} is deleted at a traced index or key")
         with self.aliased.writing(target) if is_container else contextlib.nullcontext():
+            if isinstance(target, dict):
+                read(dict.get(target, key))
             del target[key]
 
     def update_item(self, target: Any, key: Any, symbol: str, value: Any) -> Any:
@@ -179,6 +185,7 @@ class Items(Lookups):
 
     def set_attr(self, target: Any, name: str, value: Any) -> None:
         """``target.name = value``, through the class's own converted property or ``__setattr__``, where it has one."""
+        value = read(value)
         if name == "__class__" and self.journal.is_open:
             raise StagingError(
                 f"{user_location()}\n  The class of an object is changed inside a staged statement, by a traced condition.\n"
@@ -230,6 +237,7 @@ class Items(Lookups):
             if self.journal.is_interested:
                 self.journal.touch(AttributePlace(target, name))
             with self.aliased.writing(target, name):
+                read(AttributePlace(target, name).get())
                 remove(name)
 
     def will_write(self, read: Callable[[], Any]) -> None:

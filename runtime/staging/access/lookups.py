@@ -25,7 +25,9 @@ from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.in_trace import InTrace
 from autograph.runtime.layouts.one_of import CODE, MOST_CANDIDATES, OneOf, each, each_purely, holds_objects
 from autograph.runtime.layouts.optional import Optional, held_in, is_known, present_in, resolved, used
+from autograph.runtime.layouts.perhaps import has_perhaps, is_perhaps, read
 from autograph.runtime.layouts.statement_variables import has_contents, holds_traced
+from autograph.runtime.staging.access.absences import Absences
 from autograph.runtime.staging.access.bounds import Bounds
 from autograph.runtime.staging.access.list_writes import ListWrites, counted_from_start
 from autograph.runtime.staging.access.masks import Masks
@@ -52,6 +54,7 @@ class Lookups(InTrace):
     slices: Slices
     masks: Masks
     list_writes: ListWrites
+    absences: Absences
 
     def get_item(self, target: Any, key: Any) -> Any:
         """``target[key]``.
@@ -62,7 +65,7 @@ class Lookups(InTrace):
         self.refuse_pending(target)
         kind = type(key)
         if (kind is int or kind is str) and type(target) in _CONTAINERS:
-            return target[key]
+            return read(target[key])
         if type(target) is OneOf and holds_objects(target):
             return each(target, lambda one: self.get_item(one, key))
         key = self.known_key(target, key)
@@ -107,7 +110,8 @@ class Lookups(InTrace):
             return self._looked_up(target, key)
         if isinstance(target, list | tuple | deque | dict | str | bytes) and self.backend.is_traced(key):
             return self._looked_up(target, key)
-        return target[key]
+        found = target[key]
+        return self.absences.lookup(target, key, found) if is_perhaps(found) else found
 
     def _taken(self, target: Any, key: Any) -> Any:
         """What a traced mask takes of an array, or an index of traced length; None if the key has neither."""
@@ -146,6 +150,7 @@ class Lookups(InTrace):
 
     def _looked_up(self, target: Any, key: Any) -> Any:
         if isinstance(target, dict) and target:
+            target = self._with_all_set(target)
             present, place = self._place_in(target, key)
             self.raise_unless(present, lambda: self.exception(KeyError, key))
             target, key = list(target.values()), place
@@ -189,10 +194,24 @@ class Lookups(InTrace):
             equal = jnp.stack([jnp.asarray(_are_equal(each, key)) for each in target])
         return jnp.any(equal), jnp.argmax(equal)
 
+    def _with_all_set(self, target: dict[Any, Any]) -> dict[Any, Any]:
+        """The dict, none of whose keys may be absent.
+
+        Raises:
+          StagingError: one may be.
+        """
+        if has_perhaps(target.values()):
+            raise StagingError(
+                f"{user_location()}\n  A dict is read at a traced key, and only some paths of a traced condition have set all its keys.\n"
+                "  Set them on every path, or compare the key with each of them (if/elif, or match)."
+            )
+        return target
+
     def get_of_dict(self, target: dict[Any, Any], key: Any, default: Any = None) -> Any:
-        """``target.get(key, default)`` with a traced key."""
+        """``target.get(key, default)`` with a key that may be traced."""
         if not holds_traced(key):
-            return target.get(key, default)
+            return self.absences.get(target, key, default)
+        target = self._with_all_set(target)
         if not target:
             return default
         present, place = self._place_in(target, key)

@@ -22,11 +22,13 @@ from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.heap.places import MUTABLE_CONTAINERS, ContentsPlace
 from autograph.runtime.heap.reach import array_written
 from autograph.runtime.layouts.one_of import OneOf, each, holds_objects
+from autograph.runtime.layouts.perhaps import has_perhaps
+from autograph.runtime.layouts.perhaps import read as read_of
 from autograph.runtime.layouts.statement_variables import holds_traced, tested
 from autograph.runtime.staging.access.aliased_writes import AliasedWrites
 from autograph.runtime.staging.access.value_errors import ValueErrors
 from autograph.runtime.tracing.locations import user_location
-from autograph.runtime.tracing.recording import effects_recorded
+from autograph.runtime.tracing.recording import JOINT, LOCAL, effects_recorded
 
 _OPERATIONS: Mapping[str, tuple[str, Callable[..., Any]]] = types.MappingProxyType(
     {
@@ -191,6 +193,8 @@ class Operations(InTrace):
 
     def _equal_parts(self, left: Any, right: Any) -> Any:
         """``left == right`` of two tuples, lists or dicts with traced values in them."""
+        if isinstance(left, dict) and (has_perhaps(left.values()) or has_perhaps(right.values())):
+            return JOINT.operators.absences.equal(left, right)
         if isinstance(left, dict):
             if left.keys() != right.keys():
                 return False
@@ -211,7 +215,7 @@ class Operations(InTrace):
         if (
             symbol in ("==", "!=")
             and _are_alike_containers(left, right)
-            and (holds_traced(left) or holds_traced(right))
+            and (holds_traced(left) or holds_traced(right) or LOCAL.has_perhaps)
         ):
             equal = self._equal_parts(left, right)
             return equal if symbol == "==" else ~equal if self.backend.is_traced(equal) else not equal
@@ -294,7 +298,7 @@ class Operations(InTrace):
             is_first = class_attribute(type(descriptor), "__set__") is not None
             if is_first or name not in (getattr(target, "__dict__", None) or ()):
                 return self.call(read)(descriptor, target, kind)
-        return getattr(target, name)
+        return read_of(getattr(target, name))
 
     def _cached(self, descriptor: functools.cached_property[Any], target: Any, name: str) -> Any:
         """A cached property that is read for the first time.
@@ -330,6 +334,8 @@ class Operations(InTrace):
         """What the truth of ``value`` is the truth of: a traced bool, if its class's own method says so."""
         found = tested(value)
         kind = type(found)
+        if LOCAL.has_perhaps and (truth := JOINT.operators.absences.truth(found)) is not None:
+            return truth
         if found is not value or kind in (bool, int, float) or isinstance(found, jax.Array):
             return found
         method = user_method(kind, "__bool__")

@@ -13,7 +13,9 @@ from autograph.backends.base import Backend
 from autograph.runtime.code.pure_python import written_in_c
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.heap.in_trace import InTrace, Trace
-from autograph.runtime.heap.places import MUTABLE_CONTAINERS, ContentsPlace
+from autograph.runtime.heap.places import MUTABLE_CONTAINERS, AttributePlace, ContentsPlace
+from autograph.runtime.layouts.perhaps import is_perhaps
+from autograph.runtime.tracing.recording import JOINT, LOCAL
 
 _NO_DEFAULT = object()
 _OF_ATTRIBUTES = frozenset(["__setattr__", "__delattr__"])
@@ -68,6 +70,9 @@ class ReportedWrites(InTrace):
         }
 
     def _getattr(self, target: Any, name: str, default: Any = _NO_DEFAULT, /) -> Any:
+        if default is not _NO_DEFAULT and LOCAL.has_perhaps:
+            if is_perhaps(found := AttributePlace(target, name).get()):
+                return JOINT.operators.absences.either(found, default)
         try:
             return self.get_attr(target, name)
         except AttributeError:

@@ -14,11 +14,13 @@ from autograph.runtime.containers.padded_arrays import PaddedArray
 from autograph.runtime.containers.traced_deques import TracedDeque
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.in_trace import InTrace, Trace
+from autograph.runtime.heap.places import AttributePlace
 from autograph.runtime.heap.unknown import check_known
 from autograph.runtime.layouts.objects import attributes_of, is_plain_object
 from autograph.runtime.layouts.one_of import CODE, OneOf, candidates_of, code_of, each_purely, holds_objects
 from autograph.runtime.layouts.optional import Optional, held_in, is_known, present_in
 from autograph.runtime.tracing.locations import user_location
+from autograph.runtime.tracing.recording import JOINT, LOCAL
 
 _SELF_MATCHING = (bool, bytearray, bytes, dict, float, frozenset, int, list, set, str, tuple)
 
@@ -33,11 +35,16 @@ class ClassTests(InTrace):
     def overloads(self) -> Mapping[Any, Callable[..., Any]]:
         return {
             builtins.isinstance: self._isinstance,
-            builtins.hasattr: lambda value, name: self._asked(value, lambda one: hasattr(one, name)),
+            builtins.hasattr: lambda value, name: self._asked(value, lambda one: self._has(one, name)),
             builtins.issubclass: lambda kind, kinds: self._asked(kind, lambda one: issubclass(one, kinds)),
             builtins.callable: lambda value: self._asked(value, callable),
             builtins.type: self._type,
         }
+
+    def _has(self, value: Any, name: str) -> Any:
+        if not hasattr(value, name) or not LOCAL.has_perhaps:
+            return hasattr(value, name)
+        return JOINT.operators.absences.presence(AttributePlace(value, name).get())
 
     def _isinstance(self, value: Any, kinds: Any) -> Any:
         if type(kinds) is OneOf:

@@ -37,6 +37,7 @@ from autograph.runtime.heap.in_trace import InTrace
 from autograph.runtime.layouts.one_of import OneOf, each, each_purely, holds_objects
 from autograph.runtime.layouts.optional import Optional
 from autograph.runtime.layouts.statement_variables import holds_traced, value_of
+from autograph.runtime.staging.access.absences import Absences
 from autograph.runtime.staging.access.operations import OPERATOR_FUNCTIONS, user_method
 from autograph.runtime.staging.builtins.reductions import NUMBERS, Generator, Reductions
 from autograph.runtime.staging.statements.generators import Generators
@@ -80,6 +81,7 @@ class Builtins(InTrace):
     refuse_pending: Callable[[Any], None]
     call: Callable[[Any], Any]
     if_stmt: Callable[..., Any]
+    absences: Absences
     for_stmt: Callable[..., Any]
     with_converted_functions: Callable[[Any], Any]
 
@@ -126,6 +128,8 @@ class Builtins(InTrace):
         if type(container) is OneOf:
             return each(container, lambda one: self.contains(item, one), is_pure=not holds_objects(container))
         self.refuse_pending(container)
+        if (found := self.absences.contains(container, item)) is not None:
+            return found
         traced = self.backend.is_traced
         if is_array_list(container):
             return container.has(item)
@@ -166,6 +170,8 @@ class Builtins(InTrace):
         if isinstance(value, PaddedArray):
             return value.shape[0]
         self.refuse_pending(value)
+        if (size := self.absences.length(value)) is not None:
+            return size
         if isinstance(value, StagedRange):
             return value.size()
         if self.backend.is_traced(value) and value.ndim and is_symbolic_size(value.shape[0]):
@@ -207,6 +213,7 @@ class Builtins(InTrace):
     def _enumerate(self, iterable: Any, start: Any = 0) -> Any:
         if isinstance(iterable, Progress) and is_in_program():
             return iterable.over(self._enumerate(iterable.iterable, start))
+        iterable = self.absences.listed(iterable)
         if can_stage(iterable, self.backend):
             return StagedItems((iterable,), "enumerate", start)
         return self._iterated("enumerate", iter(enumerate(iterable, start)))
@@ -216,6 +223,7 @@ class Builtins(InTrace):
             shown = builtins.next(iterable for iterable in iterables if isinstance(iterable, Progress))
             inside = [each.iterable if isinstance(each, Progress) else each for each in iterables]
             return shown.over(self._zip(*inside, strict=strict))
+        iterables = tuple(map(self.absences.listed, iterables))
         if iterables and builtins.all(can_stage(iterable, self.backend) for iterable in iterables):
             lengths = {iterable.shape[0] for iterable in iterables if hasattr(iterable, "shape")}
             if not (strict and len(lengths) > 1):
@@ -223,6 +231,7 @@ class Builtins(InTrace):
         return self._iterated("zip", zip(*iterables, strict=strict))
 
     def _reversed(self, iterable: Any) -> Any:
+        iterable = self.absences.listed(iterable)
         if can_stage(iterable, self.backend):
             return StagedItems((iterable,), "reversed")
         return self._iterated("reversed", reversed(iterable))
@@ -232,11 +241,11 @@ class Builtins(InTrace):
         return iterator if self.backend.is_eager() else Iterated(kind, lambda: iterator)
 
     def _map(self, function: Any, *iterables: Any) -> Any:
-        return self._iterated("map", map(self.call(function), *iterables))
+        return self._iterated("map", map(self.call(function), *map(self.absences.listed, iterables)))
 
     def _filter(self, function: Any, iterable: Any) -> Any:
         """``filter``; of traced elements, a list of traced length."""
-        function = self._bool if function is None else self.call(function)
+        function, iterable = self._bool if function is None else self.call(function), self.absences.listed(iterable)
         if can_stage(iterable, self.backend) or (
             isinstance(iterable, list | tuple) and builtins.any(map(self.backend.is_traced, iterable))
         ):
@@ -259,7 +268,7 @@ class Builtins(InTrace):
         """What a builtin uses up: an iterator that is used up where the program does it, or the list that it runs over."""
         if isinstance(iterable, types.GeneratorType) and self.generators.source_of(iterable) is None:
             self.generators.check_advanced(iterable, is_kept=False)
-        return listed(iterable)
+        return listed(self.absences.listed(iterable))
 
     def _sum(self, iterable: Any, /, start: Any = 0) -> Any:
         self.refuse_pending(iterable)

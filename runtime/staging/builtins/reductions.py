@@ -110,6 +110,7 @@ class Reductions:
       is_none: of `Nones`.
       for_stmt: of `Loops`.
       new_list: of `Lists`.
+      in_list: `Absences.listed`.
       generators: which iterables are generators of converted code.
     """
 
@@ -128,6 +129,7 @@ class Reductions:
         is_none: Callable[[Any], Any],
         for_stmt: Callable[..., Any],
         new_list: Callable[[list[Any]], list[Any]],
+        in_list: Callable[[Any], Any],
         generators: Generators,
     ) -> None:
         self.backend = backend
@@ -141,6 +143,7 @@ class Reductions:
         self.if_stmt = if_stmt
         self.is_none = is_none
         self.for_stmt = for_stmt
+        self.in_list = in_list
         self.new_list = new_list
         self.generators = generators
 
@@ -166,6 +169,7 @@ class Reductions:
         if unpack is not None:
             of_parts, count = element, unpack
             element = lambda item: of_parts(*unpacked(item, count))  # noqa: E731
+        items = self.in_list(items)
         is_loop = self._is_long(items) if type(items) is range else self._has_traced_length(items)
         is_loop = is_loop or self.generators.source_of(items) is not None
         if self.backend.is_eager() or not is_loop:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import copy
 import dataclasses
 import functools
 import linecache
@@ -23,8 +24,10 @@ from autograph.runtime.errors import ConversionError
 from autograph.runtime.heap.in_trace import InTrace
 from autograph.runtime.heap.journal import ContentsPlace, is_mutating_method
 from autograph.runtime.heap.list_outputs import as_argument
+from autograph.runtime.heap.places import MUTABLE_CONTAINERS
 from autograph.runtime.layouts.one_of import OneOf
 from autograph.runtime.layouts.statement_variables import has_contents
+from autograph.runtime.staging.access.absences import Absences
 from autograph.runtime.staging.access.aliased_writes import AliasedWrites
 from autograph.runtime.staging.access.bounds import Bounds
 from autograph.runtime.staging.access.operations import class_attribute
@@ -41,9 +44,19 @@ from autograph.runtime.staging.policy.wrappers import CACHE, Wrappers
 from autograph.runtime.staging.statements.constants import ConstantChoices
 from autograph.runtime.staging.statements.rolling import Rolling
 from autograph.runtime.tracing.locations import is_internal
+from autograph.runtime.tracing.recording import LOCAL
 
 _TAKE_PYTREES = frozenset(["optax", "chex", "equinox", "flax", "haiku", "diffrax", "optimistix", "lineax", "orbax"])
 _CONTROL_FLOW = frozenset(["cond", "switch", "while_loop", "fori_loop"])
+# Of those that are given dicts and objects of which only some paths have set a key or an attribute.
+_SHOWING = frozenset([print, str, repr, format, hash])
+_COPYING = (copy.copy, copy.deepcopy, dataclasses.replace, getattr, setattr, id, dict, type)
+_KNOWING_METHODS = frozenset(
+    [
+        *("get", "pop", "setdefault", "update", "popitem", "__contains__", "clear", "copy", "keys", "values", "items"),
+        *("append", "appendleft", "insert", "move_to_end"),
+    ]
+)
 _UNCONVERTED = "__autograph_do_not_convert__"
 
 
@@ -55,6 +68,7 @@ class Calls(InTrace):
 
     backend: Backend
     aliased: AliasedWrites
+    absences: Absences
     converter: Any
     recursive: bool
     misplaced_loop_options: Callable[[], None]
@@ -83,7 +97,21 @@ class Calls(InTrace):
         made = self.recursion.of(called, self._called(called))
         if called is jax.debug.breakpoint:
             return made  # it looks at the frame that calls it, which is to be the user's
-        return self.constants.taking_constants(called, self.lengths.taking(called, made))
+        made = self.constants.taking_constants(called, self.lengths.taking(called, made))
+        is_users = isinstance(called, types.FunctionType | types.MethodType | type) and not is_library(called)
+        if is_users and not LOCAL.has_perhaps:
+            return made
+        return self.absences.taking(called, made, is_users or self._knows_absences(called))
+
+    def _knows_absences(self, called: Any) -> bool:
+        """Whether a function that is not the user's may be given dicts and objects that may lack something."""
+        owner = getattr(called, "__self__", None)
+        if has_contents(owner) or (
+            isinstance(called, types.BuiltinMethodType) and isinstance(owner, MUTABLE_CONTAINERS)
+        ):
+            return called.__name__ in _KNOWING_METHODS
+        is_builtin = getattr(called, "__module__", None) == "builtins" and called not in _SHOWING
+        return (is_builtin and _found(self.overloads, called) is not None) or any(called is each for each in _COPYING)
 
     def _called(self, called: Any) -> Any:
         if self.journal.is_rolling:
@@ -212,6 +240,8 @@ class Calls(InTrace):
             return overload
         if isinstance(called, type):
             return self._class(called)
+        if isinstance(called.__self__, dict) and (method := self.absences.method(called)) is not None:
+            return method
         if (
             called.__name__ in ("index", "count")
             and type(called.__self__) in (list, tuple)

@@ -11,9 +11,10 @@ from autograph.runtime.containers.parts import parts_of
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.journal import key_of
 from autograph.runtime.layouts.describe import describe, typed
-from autograph.runtime.layouts.join import Joiner, injected, with_numbers
+from autograph.runtime.layouts.join import Joiner
 from autograph.runtime.layouts.kinds import ABSENT, Array, Layout, leaves_of
 from autograph.runtime.layouts.mismatches import sides
+from autograph.runtime.layouts.sides import injected, with_numbers
 from autograph.runtime.layouts.statement_variables import CellVariable, Snapshot, values_in
 from autograph.runtime.staging.calls.calls_under_way import (
     NUMBERS,

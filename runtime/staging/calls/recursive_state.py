@@ -11,9 +11,10 @@ from autograph.backends.base import MISSING, Backend, LeafType
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.journal import ContentsPlace, Journal, Place, holds_list, key_of
 from autograph.runtime.layouts.describe import describe, typed, unflatten
-from autograph.runtime.layouts.join import Joiner, injected
+from autograph.runtime.layouts.join import Joiner
 from autograph.runtime.layouts.kinds import Array, Layout, Static, leaves_of
 from autograph.runtime.layouts.mismatches import sides
+from autograph.runtime.layouts.sides import injected
 from autograph.runtime.layouts.statement_variables import UNBOUND
 from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import JOINT

@@ -266,8 +266,6 @@ class Conditionals(InTrace):
             is_result = (place.name == result_name and k > 0) or getattr(place, "is_result", False)
             if is_result and any(side.is_bound for side in sides):
                 sides = [side.surely_bound() for side in sides]
-            if parts.is_kept(k):
-                joined.check_order(place.name, *sides)
             joined.add(place.name, *sides, parts.list_of(place, k))
         for place in written.values():
             places.append(place)
@@ -430,7 +428,7 @@ class Conditionals(InTrace):
         if is_kept:
             value = placed(join.build(joined, leaves, owner))
             tag = leaves[joined.span][-1]
-            place.set(value if tag is True else self.marks.add(value, tag, reason))
+            place.set(self.marks.marked(place, value, tag, reason))
         if joined.is_lost:
             self.marks.lose(place, reason, keep=is_kept)
 

@@ -17,7 +17,7 @@ from autograph.runtime.heap.identities import Given
 from autograph.runtime.heap.journal import AttributePlace, ContentsPlace, Place, holds_list, key_of
 from autograph.runtime.heap.unknown import Unknowns
 from autograph.runtime.layouts.describe import Known, describe_variable, typed, unbound, unflatten
-from autograph.runtime.layouts.join import Joiner, injected, with_numbers
+from autograph.runtime.layouts.join import Joiner
 from autograph.runtime.layouts.kinds import (
     ABSENT,
     NEVER,
@@ -27,11 +27,12 @@ from autograph.runtime.layouts.kinds import (
     Maybe,
     Nothing,
     Static,
-    Tree,
     leaves_of,
 )
 from autograph.runtime.layouts.mismatches import Mismatch, listed, remedy, sides, variables_of
-from autograph.runtime.layouts.statement_variables import UNBOUND, CellVariable, GlobalVariable, has_contents
+from autograph.runtime.layouts.perhaps import Absence, Perhaps
+from autograph.runtime.layouts.sides import injected, with_numbers
+from autograph.runtime.layouts.statement_variables import UNBOUND, has_contents
 from autograph.runtime.staging.statements.joined_parts import EndParts
 from autograph.runtime.tracing.recording import JOINT
 
@@ -67,12 +68,6 @@ class Side:
 RAISES = Side(NEVER, ())
 
 
-def _keys(layout: Layout) -> tuple[Any, ...]:
-    """The keys of a dict, which a place holds, in their order."""
-    contents = layout.inner if isinstance(layout, Maybe) else layout
-    return contents.keys if isinstance(contents, Tree) and contents.kind is dict else ()
-
-
 def side_of(value: Any, defined: Any, place: Any = None, known: Known | None = None) -> tuple[Maybe, list[Any]]:
     """The layout, not yet typed, and leaves of what a place, or a variable, holds where it is ``defined``.
 
@@ -80,6 +75,8 @@ def side_of(value: Any, defined: Any, place: Any = None, known: Known | None = N
     """
     if value is UNBOUND:
         return unbound()
+    if type(value) is Perhaps and isinstance(place, AttributePlace):
+        value, defined = value.held, value.present
     is_contents = isinstance(place, ContentsPlace)
     return describe_variable(value, defined, is_contents, is_contents and holds_list(place, value), known)
 
@@ -124,7 +121,10 @@ class BranchEnd:
         if found is None:
             return None
         _, layout, span = found
-        return layout.inner, self.traced.leaves[span][:-1]
+        leaves = self.traced.leaves[span]
+        if leaves[-1] is True or name is None:
+            return layout.inner, leaves[:-1]
+        return Maybe(layout.inner, layout.tag, Absence(name, type(owner).__name__)), leaves
 
     def _side(self, layout: Layout, span: slice) -> Side:
         leaves = self.traced.leaves[span]
@@ -163,30 +163,18 @@ class Join:
 
     def add_written(self, place: Place, on_true: Side, on_false: Side) -> None:
         """Join what the branches leave in a place that at least one of them writes."""
-        if on_true.is_bound != on_false.is_bound and not isinstance(place, CellVariable | GlobalVariable):
-            raise StagingError(
-                f"{self.where}\n  Only one path through this statement sets {place.name!r}, which has no value before it, and "
-                "its test is traced.\n  Set it before the statement, or on every path."
-            )
-        if isinstance(place, ContentsPlace) and type(place.owner) is dict:
-            self.check_order(place.name, on_true, on_false)
         found = self._joiner.mismatches
         count = len(found)
-        self.add(place.name, on_true, on_false, place.owner if isinstance(place, ContentsPlace) else None)
+        owner = place.owner if isinstance(place, ContentsPlace) else None
+        self.add(place.name, on_true, on_false, owner, isinstance(place, AttributePlace))
         if isinstance(place, ContentsPlace) and isinstance(place.owner, list):
             found[count:] = [dataclasses.replace(each, is_list=each.name == place.name) for each in found[count:]]
 
-    def check_order(self, name: str, on_true: Side, on_false: Side) -> None:
-        """Refuse a dict that has the same keys on both paths in different orders: it would have one of them on both."""
-        orders = [_keys(side.layout) for side in (on_true, on_false)]
-        if orders[0] != orders[1] and set(orders[0]) == set(orders[1]):
-            raise StagingError(
-                f"{self.where}\n  The branches of this statement give {name!r} its keys in different orders, and its test is traced: "
-                f"{list(orders[0])} if true, {list(orders[1])} if false.\n  Set the keys in one order on both paths."
-            )
+    def add(self, name: str, on_true: Side, on_false: Side, owner: Any = None, is_attribute: bool = False) -> None:
+        """Join what the branches leave in a variable or place.
 
-    def add(self, name: str, on_true: Side, on_false: Side, owner: Any = None) -> None:
-        """Join what the branches leave in a variable. ``owner``: the container from before that it holds on both paths."""
+        ``owner``: the container from before that it holds on both paths. ``is_attribute``: one that may hold a `Perhaps`.
+        """
         found = self._joiner.mismatches
         count = len(found)
         keeps_length = isinstance(owner, list) and not has_contents(owner)
@@ -199,7 +187,11 @@ class Join:
             self.variables.append(None)
             return
         pairs = list(zip(injected(joined.left, on_true.leaves), injected(joined.right, on_false.leaves), strict=True))
-        is_lost = isinstance(layout.tag, Array) and not any(isinstance(leaf, Array) for leaf in leaves_of(layout.inner))
+        is_lost = (
+            isinstance(layout.tag, Array)
+            and not is_attribute
+            and not any(isinstance(leaf, Array) for leaf in leaves_of(layout.inner))
+        )
         if is_lost:
             if layout.inner is not ABSENT:
                 self.variables.append(JoinedVariable(layout, slice(0, 0), is_lost))

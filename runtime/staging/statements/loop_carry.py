@@ -21,8 +21,8 @@ from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.holders import within_reach
 from autograph.runtime.heap.journal import ContentsPlace, Journal, Place, Region, key_of
 from autograph.runtime.heap.unknown import Reason
-from autograph.runtime.layouts.join import with_numbers
 from autograph.runtime.layouts.kinds import constants_in, tags_in
+from autograph.runtime.layouts.sides import with_numbers
 from autograph.runtime.layouts.statement_variables import (
     UNBOUND,
     CellVariable,

@@ -14,7 +14,7 @@ from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.holders import reached
 from autograph.runtime.heap.journal import AttributePlace, ContentsPlace, Journal, Place, holds_list, key_of
 from autograph.runtime.layouts.describe import anonymous, describe, typed, untyped
-from autograph.runtime.layouts.join import Joined, Joiner, injected
+from autograph.runtime.layouts.join import Joiner
 from autograph.runtime.layouts.kinds import (
     ABSENT,
     FILLED,
@@ -31,6 +31,7 @@ from autograph.runtime.layouts.kinds import (
 from autograph.runtime.layouts.list_room import refuse_growth
 from autograph.runtime.layouts.mismatches import Mismatch, variables_of
 from autograph.runtime.layouts.objects import is_plain_object
+from autograph.runtime.layouts.sides import Joined, injected
 from autograph.runtime.layouts.statement_variables import UNBOUND, CellVariable, Variable
 from autograph.runtime.staging.statements.list_carry import CarriesLists
 from autograph.runtime.staging.statements.list_growth import ListEnd

@@ -13,6 +13,7 @@ from autograph.runtime.containers.iterables import StagedItems, StagedIterable, 
 from autograph.runtime.heap.copies import Copies, Watch
 from autograph.runtime.layouts.list_room import GrowthUnknown, OutOfRoom
 from autograph.runtime.layouts.statement_variables import Slot, Snapshot, find_variables
+from autograph.runtime.staging.access.absences import Absences
 from autograph.runtime.staging.policy import loop_options as options_of_loops
 from autograph.runtime.staging.policy.cells import cell_values, leaves_reached
 from autograph.runtime.staging.policy.loop_options import NO_OPTIONS, LoopOptions, make_options, set_loop_options
@@ -35,6 +36,7 @@ class Loops(Raising):
     opaque: OpaqueCalls
     iteration: Iteration
     rolling: Rolling
+    absences: Absences
     generators: Generators
     staged_if: Callable[..., Any]
     truth: Callable[[Any], Any]
@@ -166,6 +168,9 @@ class Loops(Raising):
     def _run_for(self, iterable: Any, loop: ForLoop, python_only: str | None) -> None:
         options = loop.options
         self.refuse_pending(iterable)
+        if (entries := self.absences.entries(iterable)) is not None:
+            self._for_entries(entries, loop)
+            return
         if self.journal.is_rolling and is_used_up(iterable):
             raise NotRollable("it uses up an iterator")
         if options.unroll is not True and self.backend.is_tracing():
@@ -233,6 +238,29 @@ class Loops(Raising):
                 raise options_of_loops.refuse_bound(type(iterable).__name__)
             return as_staged(to_be_staged(iterable), self.backend, force=True)
         return staged
+
+    def _for_entries(self, entries: Sequence[tuple[Any, Any]], loop: ForLoop) -> None:
+        """A loop over a dict of which some keys may be absent: the body runs for those that are there."""
+        entries = entries[: loop.options.bound]
+        for present, item in entries:
+            go_on = present
+            if loop.test is not None:
+                test = self.asked(loop.test())
+                go_on = (
+                    test
+                    if present is True
+                    else test & present
+                    if self.backend.is_traced(test)
+                    else present
+                    if test
+                    else False
+                )
+            if self.backend.is_traced(go_on):
+                variables = loop.variables()
+                body = functools.partial(_run, loop.body, item)
+                self.staged_if(go_on, body, None, variables, Snapshot(loop.functions, variables))
+            elif go_on:
+                loop.body(item)
 
     def _python_for(self, items: Iterator[Any], loop: ForLoop, reason: str | None) -> None:
         watch = Watch(self.backend, self.traced_leaves, loop.functions)
@@ -494,6 +522,10 @@ class Loops(Raising):
             return Trial(False, str(refusal))
         except Exception as error:
             return Trial(False, why(error), may_settle=isinstance(error, CarryChanges))
+
+
+def _run(body: Callable[[Any], Any], item: Any) -> None:
+    body(item)
 
 
 def _nothing(_: Any) -> None:

@@ -34,6 +34,7 @@ from autograph.runtime.heap.in_trace import InTrace
 from autograph.runtime.heap.journal import AttributePlace, Journal
 from autograph.runtime.heap.list_outputs import CountedList, with_plain_lists
 from autograph.runtime.heap.unknown import is_unknown
+from autograph.runtime.layouts.dict_by_path import with_dicts_by_path
 from autograph.runtime.layouts.large_ints import too_large_for_arrays
 from autograph.runtime.layouts.list_room import OutOfRoom
 from autograph.runtime.layouts.one_of import each_purely, is_one_of
@@ -474,6 +475,8 @@ def in_scope(call: Callable[[], Any], operators: Raising, function: Any) -> Any:
         # Outside of traces there are no such lists, and results that are no pytrees: lists that hold themselves, say.
         if JOINT.staging.is_plain(place):
             return result
+        if LOCAL.has_perhaps:
+            result = with_dicts_by_path(result)
         is_program = scope.frame is not None and (outer is None or outer.frame is not scope.frame)
         return with_plain_lists(result, CountedList.of if is_program else None)
     except Exception as error:
@@ -496,6 +499,7 @@ def in_scope(call: Callable[[], Any], operators: Raising, function: Any) -> Any:
         scope.forget()
         if outer is None:
             current().handled.clear()
+            LOCAL.has_perhaps = False
             operators.journal.pending.clear()
             operators.journal.cached.clear()
             operators.identities.clear()

@@ -1,0 +1,175 @@
+"""`DictByPath`: a dict whose keys differ by path, as it leaves a program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from autograph.runtime.layouts.dict_kinds import dict_kind
+from autograph.runtime.layouts.perhaps import GONE, Perhaps, has_perhaps
+from autograph.runtime.tracing.recording import JOINT
+from autograph.runtime.typing import PyTree
+
+
+class _Settling(dict[Any, Any]):
+    """A dict that drops what is known not to be there when it is asked."""
+
+    def _settle(self) -> None:
+        """Drop the keys that are known not to be there. Not when JAX makes it: the arrays of a call are not to be read then."""
+        for key, value in list(dict.items(self)):
+            if (held := settled(value)) is GONE:
+                dict.__delitem__(self, key)
+            elif held is not value:
+                dict.__setitem__(self, key, held)
+
+
+def _settling(name: str) -> Callable[..., Any]:
+    method = getattr(dict, name)
+
+    def call(self: _Settling, *args: Any, **kwargs: Any) -> Any:
+        self._settle()
+        return method(self, *args, **kwargs)
+
+    return call
+
+
+for _name in (
+    *(
+        "__getitem__",
+        "__contains__",
+        "__len__",
+        "__iter__",
+        "__reversed__",
+        "__eq__",
+        "__ne__",
+        "__or__",
+        "__ror__",
+        "__ior__",
+    ),
+    *(
+        "__repr__",
+        "__delitem__",
+        "__setitem__",
+        "get",
+        "keys",
+        "values",
+        "items",
+        "copy",
+        "pop",
+        "popitem",
+        "setdefault",
+        "update",
+    ),
+):
+    setattr(_Settling, _name, _settling(_name))
+
+
+@jax.tree_util.register_pytree_node_class
+class DictByPath(_Settling):
+    """A dict of which only some paths of a traced condition have set some keys, as the result of a program.
+
+    `autograph.function` returns the dict that Python would. ``jax.jit(autograph.convert(f))`` returns a `DictByPath`,
+    since the structure of what leaves XLA is fixed: it is a pytree that keeps the order of the keys, and outside of
+    all traces a dict with exactly the keys that are there. Inside a trace, and under ``jax.vmap``, where each row has
+    keys of its own, it has all the keys that may be there; `presence` says of each whether it is.
+
+    >>> import autograph as ag, jax, jax.numpy as jnp
+    >>> def found(x):
+    ...     d = {"x": x}
+    ...     if x > 0:
+    ...         d["root"] = jnp.sqrt(x)
+    ...     return d
+    >>> list(ag.function(found)(jnp.array(4.0))), list(ag.function(found)(jnp.array(-4.0)))
+    (['x', 'root'], ['x'])
+    >>> "root" in jax.jit(ag.convert(found))(jnp.array(-4.0))
+    False
+    >>> jax.vmap(ag.convert(found))(jnp.array([4.0, -4.0])).presence("root").tolist()
+    [True, False]
+    """
+
+    _kind: Callable[[PyTree], PyTree] = dict
+
+    def presence(self, key: Hashable) -> bool | jax.Array:
+        """Return whether the dict has a key.
+
+        Args:
+          key: any key.
+
+        Returns:
+          A bool; a bool array where each row of a batch has keys of its own, or inside a trace.
+        """
+        self._settle()
+        value = dict.get(self, key)
+        return value.present if type(value) is Perhaps else dict.__contains__(self, key)
+
+    def resolve(self) -> PyTree:
+        """Return the dict that Python would have.
+
+        Returns:
+          A dict of the class that the program makes; ``self`` where it is not known which keys are there.
+        """
+        self._settle()
+        return self if has_perhaps(dict.values(self)) else self._kind(dict(dict.items(self)))
+
+    def tree_flatten(self) -> tuple[tuple[PyTree, ...], tuple[tuple[Hashable, ...], Callable[[PyTree], PyTree]]]:
+        return tuple(dict.values(self)), (tuple(dict.keys(self)), self._kind)
+
+    @classmethod
+    def tree_unflatten(
+        cls, facts: tuple[tuple[Hashable, ...], Callable[[PyTree], PyTree]], children: Sequence[PyTree]
+    ) -> DictByPath:
+        keys, kind = facts
+        return dict_by_path(dict(zip(keys, children, strict=True)), kind)
+
+
+def dict_by_path(items: dict[Any, Any], kind: Any) -> DictByPath:
+    """A dict with these items, of which ``kind`` makes one as the program has it."""
+    made = DictByPath(items)
+    made._kind = kind
+    return made
+
+
+def _kind_of(value: dict[Any, Any]) -> Any:
+    return value._kind if isinstance(value, DictByPath) else dict_kind(value) or type(value)
+
+
+def settled(value: Any) -> Any:
+    """What a key holds, `GONE` for nothing; a `Perhaps` where that is not known."""
+    if type(value) is not Perhaps:
+        return value
+    present = value.present
+    if not isinstance(present, bool | np.bool_ | np.ndarray | jax.Array) or isinstance(present, jax.core.Tracer):
+        return value
+    if np.ndim(present):
+        return value
+    return value.held if bool(present) else GONE
+
+
+def with_dicts_by_path(value: Any) -> Any:
+    """A result with a `DictByPath` for each dict that may lack keys. What else may be absent is read."""
+
+    def is_leaf(part: Any) -> bool:
+        return type(part) is Perhaps or (isinstance(part, dict) and has_perhaps(part.values()))
+
+    def replaced(leaf: Any) -> Any:
+        if type(leaf) is Perhaps:
+            return with_dicts_by_path(leaf.read())
+        if not is_leaf(leaf):
+            return leaf
+        JOINT.operators.absences.check_order(leaf)
+        inside = {key: _inside(part) for key, part in leaf.items()}
+        return dict_by_path(inside, _kind_of(leaf))
+
+    leaves, treedef = jax.tree_util.tree_flatten(value, is_leaf=is_leaf)
+    if not any(map(is_leaf, leaves)):
+        return value
+    return jax.tree_util.tree_unflatten(treedef, list(map(replaced, leaves)))
+
+
+def _inside(part: Any) -> Any:
+    if type(part) is Perhaps:
+        return Perhaps(part.present, with_dicts_by_path(part.held), part.absence)
+    return with_dicts_by_path(part)

@@ -1,0 +1,43 @@
+"""`DictKind`: the classes of dicts that a program can make anew, with the order of their keys."""
+
+from __future__ import annotations
+
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable
+from typing import Any
+
+
+class DictKind:
+    """A class of dicts other than `dict`: what makes one of its items."""
+
+    def __init__(self, kind: type, factory: Callable[[], Any] | None = None) -> None:
+        self.kind = kind
+        self.factory = factory
+
+    def __call__(self, items: Any) -> Any:
+        return defaultdict(self.factory, items) if self.kind is defaultdict else self.kind(items)
+
+    @property
+    def __name__(self) -> str:
+        return self.kind.__name__
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, DictKind) and self.kind is other.kind and self.factory is other.factory
+
+    def __hash__(self) -> int:
+        return hash(self.kind)
+
+
+def dict_kind(value: Any) -> Any:
+    """What makes a dict like this of its items: `dict`, or a `DictKind`; None for what is no dict of such a class."""
+    kind = type(value)
+    if kind is dict:
+        return dict
+    if kind is OrderedDict:
+        return DictKind(kind)
+    return DictKind(kind, value.default_factory) if kind is defaultdict else None
+
+
+def is_dict_kind(kind: Any) -> bool:
+    """Whether this is what `dict_kind` gives for a dict."""
+    return kind is dict or isinstance(kind, DictKind)

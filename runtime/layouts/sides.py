@@ -1,0 +1,149 @@
+"""The two sides of a join: their parts, and what each has in the place of a leaf of the joined layout."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from autograph.backends.base import MISSING, Backend, LeafType, Output, Traced
+from autograph.runtime.layouts.kinds import ABSENT, NOTHING, Alternatives, Constants, Layout, Maybe, Static
+from autograph.runtime.layouts.one_of import CODE, place_of, renumbered
+from autograph.runtime.layouts.perhaps import Absence
+
+
+@dataclass(frozen=True)
+class Given:
+    """A leaf that the side itself does not have."""
+
+    value: Any
+
+
+@dataclass(frozen=True)
+class Renumbered:
+    """A number that says which constant a value is, where the joined layout numbers them by ``table``.
+
+    Attributes: of (a leaf of the side, or where it is).
+    """
+
+    of: Any
+    table: tuple[int, ...]
+
+
+Source = int | Given | Renumbered
+PLACEHOLDER = Given(MISSING)
+TRUE, FALSE = Given(True), Given(False)
+CODE_TYPE = LeafType((), CODE)
+
+
+@dataclass(frozen=True)
+class Joined:
+    """A joined layout, and for each of its leaves what either side has in that place: one of its own leaves, or another.
+
+    What was on the left before a join is never `Renumbered` by it, so a loop's start stays as it is.
+    """
+
+    layout: Layout
+    left: tuple[Source, ...]
+    right: tuple[Source, ...]
+
+
+def injected(sources: Sequence[Source], leaves: Sequence[Any]) -> list[Any]:
+    """The leaves of one side in the places of the joined layout; `MISSING` where it has none.
+
+    A number that a program computes, and that stands for another here, is `Renumbered`: see `with_numbers`.
+    """
+    return [_injected(source, leaves) for source in sources]
+
+
+def _injected(source: Source, leaves: Sequence[Any]) -> Any:
+    if isinstance(source, int):
+        return leaves[source]
+    if isinstance(source, Given):
+        return source.value
+    code = leaves[source.of]
+    if code is MISSING:
+        return code
+    return Renumbered(code, source.table) if isinstance(code, Output) else renumbered(code, source.table)
+
+
+def with_numbers(backend: Backend, traced: Traced, leaves: Sequence[Any]) -> tuple[Traced, list[Any]]:
+    """The program, and these leaves of it, in which those that are `Renumbered` are computed."""
+    changed = [k for k, leaf in enumerate(leaves) if isinstance(leaf, Renumbered)]
+    if not changed:
+        return traced, list(leaves)
+    wanted = [(leaves[k].of, functools.partial(renumbered, table=leaves[k].table)) for k in changed]
+    program, outputs = backend.with_results(traced, wanted)
+    found = list(leaves)
+    for k, output in zip(changed, outputs, strict=True):
+        found[k] = output
+    return program, found
+
+
+@dataclass(frozen=True)
+class Side:
+    """A part of one of the two: its layout and the place of its first leaf."""
+
+    layout: Layout
+    start: int
+
+    def parts(self) -> list[Side]:
+        found, start = [], self.start
+        for part in self.layout.parts:
+            found.append(Side(part, start))
+            start += part.count
+        return found
+
+    def own(self) -> range:
+        return range(self.start, self.start + self.layout.count)
+
+
+_NONE = Side(Maybe(NOTHING, Static(False)), 0)
+
+
+def absence_of(*sides: Side) -> str | Absence:
+    """What it means that there is no value: of a place that may hold nothing, not that what it holds may be None."""
+    found = [side.layout.absence for side in (*sides, _NONE) if isinstance(side.layout, Maybe)]
+    found.sort(key=lambda absence: (absence != "None") + getattr(absence, "is_moved", False))
+    return found[-1]
+
+
+def as_maybe(side: Side, absence: str | Absence) -> tuple[Side, Layout, Source]:
+    """The value of a side that may have none, its tag, and where that is."""
+    layout = side.layout
+    if (
+        isinstance(layout, Maybe)
+        and type(layout.absence) is type(absence)
+        and (layout.absence == "None") == (absence == "None")
+    ):
+        return Side(layout.inner, side.start), layout.tag, side.start + layout.inner.count
+    if layout is ABSENT and absence == "None":
+        return Side(NOTHING, side.start), Static(False), FALSE
+    return side, Static(True), TRUE
+
+
+def candidates_in(layout: Constants | Static) -> list[Any]:
+    return list(layout.candidates) if isinstance(layout, Constants) else [layout.value]
+
+
+def code_of(side: Side, candidates: Sequence[Any]) -> tuple[Layout, Source]:
+    """Which of these constants a side is, and where that stands."""
+    layout = side.layout
+    if isinstance(layout, Static):
+        place = place_of(layout.value, candidates)
+        assert place is not None
+        return Static(place), Given(place)
+    assert isinstance(layout, Constants)
+    table = tuple(place_of(candidate, candidates) or 0 for candidate in layout.candidates)
+    is_same = table == tuple(range(len(table)))
+    return layout.code, side.start if is_same else Renumbered(side.start, table)
+
+
+def as_alternatives(side: Side) -> tuple[list[Side], Layout, Source]:
+    """The objects that a side may be, the number of the one that it is, and where that is."""
+    layout = side.layout
+    if not isinstance(layout, Alternatives):
+        return [side], Static(0), Given(0)
+    *objects, code = side.parts()
+    return objects, code.layout, code.start

@@ -1,0 +1,411 @@
+"""Dicts and objects of which some keys, or attributes, are there on some paths only: see `Perhaps`."""
+
+from __future__ import annotations
+
+import functools
+from collections import defaultdict
+from collections.abc import Callable, ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
+from typing import Any
+
+from autograph.backends.base import Backend
+from autograph.runtime.code.library_table import is_library
+from autograph.runtime.errors import StagingError
+from autograph.runtime.heap.in_trace import InTrace, Trace
+from autograph.runtime.layouts.objects import attributes_of, is_plain_object
+from autograph.runtime.layouts.optional import is_known
+from autograph.runtime.layouts.perhaps import Perhaps, has_perhaps, is_perhaps, perhaps, read
+from autograph.runtime.tracing.locations import user_location
+from autograph.runtime.tracing.recording import LOCAL
+
+_NOTHING: Any = object()
+_MOST_CALLS = 4  # keys of ``f(**d)`` that may be absent: each doubles how often the call is traced
+_WALKED_AT_MOST = 10_000
+_VIEWS = (KeysView, ValuesView, ItemsView)
+
+
+class Absences(InTrace):
+    """What is asked of such dicts and objects, each question answered by operators for ``if``.
+
+    Args:
+      can_raise_later, raise_unless: of `Raising`.
+      if_exp, if_stmt: of `Conditionals`.
+      equals: of `Operations`.
+    """
+
+    def __init__(
+        self,
+        backend: Backend,
+        trace: Callable[[], Trace],
+        *,
+        can_raise_later: Callable[..., bool],
+        raise_unless: Callable[..., None],
+        if_exp: Callable[..., Any],
+        if_stmt: Callable[..., Any],
+        set_item: Callable[[Any, Any, Any], Any],
+        new_list: Callable[[list[Any]], list[Any]],
+        call: Callable[[Any], Any],
+        equals: Callable[[Any, Any], Any],
+    ) -> None:
+        self.backend = backend
+        super().__init__(trace)
+        self.can_raise_later = can_raise_later
+        self.raise_unless = raise_unless
+        self.if_exp = if_exp
+        self.if_stmt = if_stmt
+        self.set_item = set_item
+        self.new_list = new_list
+        self.call = call
+        self.equals = equals
+
+    def check_set(self, value: Perhaps) -> None:
+        """Raise, when the program runs, Python's error where a place that is read holds nothing.
+
+        Raises:
+          StagingError: the program cannot raise.
+        """
+        if is_known(value.present):
+            return
+        absence = value.absence
+        if is_known(value.present, False):
+            raise absence.error()
+        if not self.can_raise_later(absence.kind):
+            what = f"The key {absence.key!r}" if absence.of is None else f"'{absence.of}.{absence.key}'"
+            raise StagingError(
+                f"{user_location()}\n  {what} may be absent here: one path of a traced condition sets it, another does not.\n"
+                "  Ask first whether it is there, by `in` or hasattr, or set it on every path."
+            )
+        self.raise_unless(value.present, absence.error())
+
+    def presence(self, value: Any) -> Any:
+        """Whether a place that holds ``value`` holds something: True, False, or a traced bool."""
+        if not is_perhaps(value) or is_known(value.present):
+            return True
+        if is_known(value.present, False):
+            return False
+        self.facts.note(value.present, ((value.present, True),), ((value.present, False),))
+        return value.present
+
+    # Of dicts.
+
+    def contains(self, container: Any, item: Any) -> Any:
+        """``item in container`` of such a dict, or its keys; None for any other, and for a key that is traced."""
+        owner = _owner(container) if isinstance(container, dict | KeysView) else None
+        if owner is None or not _is_hashable(item):
+            return None
+        return self.presence(owner[item]) if item in owner else False
+
+    def length(self, container: Any) -> Any:
+        """How many keys such a dict has, or a view of one has items; None for any other."""
+        owner = _owner(container)
+        return None if owner is None else sum(self._number(value) for value in owner.values())
+
+    def _number(self, value: Any) -> Any:
+        present = self.presence(value)
+        return int(present) if isinstance(present, bool) else present.astype(int)
+
+    def truth(self, container: Any) -> Any:
+        """Whether such a dict has a key; None for any other container."""
+        owner = _owner(container)
+        if owner is None:
+            return None
+        found = [self.presence(value) for value in owner.values()]
+        if True in [present for present in found if isinstance(present, bool)]:
+            return True
+        traced = [present for present in found if not isinstance(present, bool)]
+        return functools.reduce(lambda a, b: a | b, traced) if traced else False
+
+    def entries(self, container: Any) -> list[tuple[Any, Any]] | None:
+        """What a loop over such a dict, or a view of one, runs over: each item with whether it is there; else None.
+
+        Raises:
+          StagingError: paths differ in the order of the keys.
+        """
+        owner = _owner(container)
+        if owner is None:
+            return None
+        self.check_order(owner)
+        found = []
+        for key, value in owner.items():
+            present = self.presence(value)
+            held = value.held if is_perhaps(value) else value
+            item = (
+                (key, held) if isinstance(container, ItemsView) else held if isinstance(container, ValuesView) else key
+            )
+            if present is not False:
+                found.append((present, item))
+        return found
+
+    def check_order(self, owner: Mapping[Any, Any]) -> None:
+        """Refuse to read the order of a dict's keys where only run time knows it.
+
+        Raises:
+          StagingError: it names the keys.
+        """
+        moved = [key for key, value in owner.items() if is_perhaps(value) and value.absence.is_moved]
+        if moved and len(owner) > 1:
+            raise StagingError(
+                f"{user_location()}\n  The order of a dict's keys is read here, and paths of a traced condition differ in where "
+                f"{', '.join(map(repr, moved))} comes among {list(owner)}.\n  Set the keys in one order on all paths, or read them by name."
+            )
+
+    def store(self, owner: dict[Any, Any], key: Any, value: Any) -> Any:
+        """What such a dict is to hold for ``owner[key] = value``; it may lose the key first, which then comes last."""
+        old = owner[key]
+        present = self.presence(old)
+        if present is False:
+            dict.__delitem__(owner, key)
+            return value
+        absence = old.absence
+        if present is not True:
+            later = list(owner)[list(owner).index(key) + 1 :]
+            if any(self.presence(owner[each]) is not False for each in later):
+                absence = absence.moved()
+        return perhaps(True, value, absence)
+
+    def listed(self, container: Any) -> Any:
+        """The list of the items of such a dict, or view; the container itself if it is any other."""
+        entries = self.entries(container)
+        if entries is None:
+            return container
+        made = self.new_list([])
+
+        def add(item: Any) -> None:
+            self.call(made.append)(item)
+
+        for present, item in entries:
+            if present is True:
+                add(item)
+            else:
+                self.if_stmt(present, lambda item=item: add(item), None, ())
+        return made
+
+    def items_in(self, container: Any) -> Any:
+        """What Python iterates by itself, in ``[*d]`` or a comprehension; the container, if it lacks no keys.
+
+        Raises:
+          StagingError: it may lack some.
+        """
+        entries = self.entries(container)
+        if entries is None:
+            return container
+        if any(present is not True for present, _ in entries):
+            raise StagingError(
+                f"{user_location()}\n  A dict is iterated here by a display or a comprehension, and only some paths of a traced condition "
+                "have set all its keys.\n  Iterate it by a `for` statement, or make a list of its keys first: list(d)."
+            )
+        return [item for _, item in entries]
+
+    def get(self, owner: dict[Any, Any], key: Any, default: Any = None) -> Any:
+        """``owner.get(key, default)``."""
+        found = owner.get(key, _NOTHING)
+        return default if found is _NOTHING else self.either(found, default)
+
+    def either(self, found: Any, default: Any) -> Any:
+        """What a place holds, ``default`` where it holds nothing."""
+        if not is_perhaps(found):
+            return found
+        present = self.presence(found)
+        if isinstance(present, bool):
+            return found.held if present else default
+        return self.if_exp(present, lambda: found.held, lambda: default)
+
+    def lookup(self, owner: Any, key: Any, found: Perhaps) -> Any:
+        """``owner[key]``, where that is ``found``; a dict whose class says what a missing key gives is asked for that."""
+        missing = getattr(type(owner), "__missing__", None)
+        present = self.presence(found)
+        if missing is None or isinstance(present, bool):
+            return found.read()
+        if isinstance(owner, defaultdict) and owner.default_factory is not None:
+            make = owner.default_factory
+            self.if_stmt(present, _nowhere, lambda: _nothing(self.set_item(owner, key, self.call(make)())), ())
+            return read(owner[key])
+        asked = missing if is_library(missing) else self.call(missing)
+        return self.if_exp(present, lambda: found.held, lambda: asked(owner, key))
+
+    def pop(self, owner: dict[Any, Any], key: Any, *default: Any) -> Any:
+        """``owner.pop(key, default)``."""
+        found = owner[key]
+        value = self.get(owner, key, *default) if default else found.read()
+        self.remove(owner, key)
+        return value
+
+    def remove(self, owner: dict[Any, Any], key: Any) -> None:
+        """Let a dict have no such key, whether it had or not."""
+        present = self.presence(owner[key])
+        if present is False:
+            return
+        dict.__delitem__(owner, key)
+
+    def setdefault(self, owner: dict[Any, Any], key: Any, default: Any = None) -> Any:
+        """``owner.setdefault(key, default)``."""
+        present = self.presence(owner[key])
+        if present is True:
+            return owner[key].held
+        self.if_stmt(present, _nowhere, lambda: _nothing(self.set_item(owner, key, default)), ())
+        return read(owner[key])
+
+    def update(self, owner: dict[Any, Any], other: Mapping[Any, Any]) -> None:
+        """Set the keys of a dict that may lack some of them."""
+        for key, value in list(dict.items(other)):
+            if not is_perhaps(value):
+                self.set_item(owner, key, value)
+                continue
+            present = self.presence(value)
+            if present is not False:
+                self.if_stmt(
+                    present, lambda key=key, value=value: _nothing(self.set_item(owner, key, value.held)), None, ()
+                )
+
+    def equal(self, one: dict[Any, Any], other: dict[Any, Any]) -> Any:
+        """Whether two dicts, of which one may lack keys, are equal."""
+        result: Any = True
+        for key in dict.fromkeys([*one, *other]):
+            same = self._same(one.get(key, _NOTHING), other.get(key, _NOTHING))
+            if same is False:
+                return False
+            result = same if result is True else result & same
+        return result
+
+    def _same(self, one: Any, other: Any) -> Any:
+        mine, theirs = (False if value is _NOTHING else self.presence(value) for value in (one, other))
+        if mine is False and theirs is False:
+            return True
+        if mine is False or theirs is False:
+            there = theirs if mine is False else mine
+            return False if there is True else ~there
+        values = [value.held if is_perhaps(value) else value for value in (one, other)]
+        if mine is True and theirs is True:
+            return self.equals(*values)
+        both = mine & theirs if mine is not True and theirs is not True else theirs if mine is True else mine
+        neither = ~mine & ~theirs if mine is not True and theirs is not True else False
+        return (both & self.equals(*values)) | neither
+
+    def method(self, called: Any) -> Callable[..., Any] | None:
+        """What to call in place of a method of a dict which has, or is given, keys that may be absent; else None."""
+        owner, name = called.__self__, called.__name__
+        if not LOCAL.has_perhaps or name not in ("get", "pop", "setdefault", "update", "popitem", "__contains__"):
+            return None
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if name == "update":
+                given = dict(*args, **kwargs)
+                return self.update(owner, given) if has_perhaps((*owner.values(), *given.values())) else called(given)
+            if name == "popitem" and has_perhaps(owner.values()):
+                self.check_order(owner)
+                if self.presence(owner[list(owner)[-1]]) is not True:
+                    raise self._last_unknown()
+            if name == "popitem" or not is_perhaps(owner.get(args[0] if args else None)):
+                return called(*args, **kwargs)
+            return {"get": self.get, "pop": self.pop, "setdefault": self.setdefault, "__contains__": self.contains}[
+                name
+            ](owner, *args, **kwargs)
+
+        return call
+
+    def _last_unknown(self) -> StagingError:
+        return StagingError(
+            f"{user_location()}\n  `popitem` takes the last key of a dict, and only some paths of a traced condition have set it.\n"
+            "  Take it by name: pop(key)."
+        )
+
+    # Of calls.
+
+    def taking(self, called: Any, made: Callable[..., Any], is_told: bool) -> Callable[..., Any]:
+        """``made``, which is called in place of ``called``, so that it may be given keywords that may be absent.
+
+        Args:
+          is_told: whether it knows of dicts and objects that may lack something.
+        """
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if not LOCAL.has_perhaps:
+                return made(*args, **kwargs)
+            if has_perhaps(kwargs.values()):
+                return self.keywords(call, args, kwargs)
+            args = tuple(map(read, args))
+            if not is_told:
+                name = getattr(called, "__name__", None) or type(called).__name__
+                self.refuse_in(called, name, [getattr(called, "__self__", None), *args, *kwargs.values()])
+            return made(*args, **kwargs)
+
+        return call
+
+    def keywords(self, called: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
+        """``called(*args, **kwargs)`` where some of the keywords may be absent."""
+        absent = [name for name, value in kwargs.items() if is_perhaps(value) and self.presence(value) is not True]
+        if len(absent) > _MOST_CALLS:
+            raise StagingError(
+                f"{user_location()}\n  {len(absent)} keywords of this call may be absent, {', '.join(map(repr, absent))}: each doubles "
+                f"how often it is traced, and at most {_MOST_CALLS} may be.\n  Set the keys on every path, or pass the dict itself."
+            )
+        known = {name: value.held if is_perhaps(value) else value for name, value in kwargs.items()}
+
+        def call(names: list[str], given: dict[str, Any]) -> Any:
+            if not names:
+                return called(*args, **given)
+            without = {name: value for name, value in given.items() if name != names[0]}
+            present = self.presence(kwargs[names[0]])
+            if present is False:
+                return call(names[1:], without)
+            return self.if_exp(present, lambda: call(names[1:], given), lambda: call(names[1:], without))
+
+        return call(absent, known)
+
+    def refuse_in(self, called: Any, name: str, values: Iterable[Any]) -> None:
+        """Refuse to hand a dict or an object that may lack something to code that does not know of that.
+
+        Raises:
+          StagingError: one of the values holds such.
+        """
+        for value in _found(values):
+            raise StagingError(
+                f"{user_location()}\n  {name} is called with what may lack {value.absence.key!r}: one path of a traced condition sets it, "
+                f"another does not, and {name} is not converted.\n  Set it on every path before this call."
+            )
+
+
+def _nowhere() -> None:
+    """Do nothing."""
+
+
+def _nothing(_: Any) -> None:
+    return None
+
+
+def _is_hashable(item: Any) -> bool:
+    try:
+        hash(item)
+    except TypeError:
+        return False
+    return True
+
+
+def _owner(container: Any) -> Mapping[Any, Any] | None:
+    """The dict, some of whose keys may be absent, that this is, or is a view of."""
+    if isinstance(container, dict):
+        owner: Any = container
+    elif isinstance(container, _VIEWS) and hasattr(container, "mapping"):
+        owner = container.mapping
+    else:
+        return None
+    return owner if has_perhaps(owner.values()) else None
+
+
+def _found(values: Iterable[Any]) -> Iterator[Perhaps]:
+    """What may be absent in values, and in the containers and objects that they lead to."""
+    pending, seen = list(values), set()
+    while pending and len(seen) < _WALKED_AT_MOST:
+        value = pending.pop()
+        if is_perhaps(value):
+            yield value
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        if isinstance(value, dict):
+            pending += value.values()
+        elif isinstance(value, _VIEWS) and hasattr(value, "mapping"):
+            pending += value.mapping.values()
+        elif type(value) in (list, tuple):
+            pending += value
+        elif is_plain_object(value):
+            pending += attributes_of(value).values()
