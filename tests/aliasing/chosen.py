@@ -157,12 +157,12 @@ def updated_dict(n):
     return a["x"], b["x"]
 
 
-@hazard("another variable refers to")
+@program
 def deleted_item(n):
     a = {"x": 1, "y": 2}
     b = {"x": 2, "y": 3}
-    c = a if n > 1 else b  # chooses
-    del c["y"]  # writes
+    c = a if n > 1 else b
+    del c["y"]
     return len(a), len(b)
 
 
