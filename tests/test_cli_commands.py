@@ -134,7 +134,7 @@ class TestSave:
             (["sample:total", "-o", "saved", "--derivatives", "-1"], "0 or more"),
             (["sample:total", "-o", "saved", "--derivatives", "many"], "invalid int"),
             (["sample:total", "--arg", "f32[2,2]", "-o", "saved"], "does not fit the input_signature"),
-            (["sample:total", "-o", "."], "is no saved model"),
+            (["sample:total", "-o", "."], "is not a saved model"),
             (["sample:total", "-o", "sample.py/saved"], "sample.py"),
         ],
     )

@@ -106,7 +106,7 @@ def test_elements_of_one_shape():
         (lambda: ragged().padded_batch(2, padding_values=0.5), "0.5 for an array of dtype int32"),
         (lambda: ragged().padded_batch(2, padding_values=(0, "a")), "'a' for an array of dtype float32"),
         (lambda: numbers(6).batch(3).padded_batch(2, [2]), "which is larger"),
-        (lambda: numbers(5).batch(3).padded_batch(2, [4]), "give the first batch drop_remainder=True"),
+        (lambda: numbers(5).batch(3).padded_batch(2, [4]), "pass drop_remainder=True to the first batch"),
         (lambda: ragged().map(lambda k, x: x).padded_batch(2), "put padded_batch before map"),
         (lambda: list(ragged().batch(2)), r"cannot be batched; got \[\(1,\), \(3,\)\]. Use padded_batch"),
         (lambda: on_the_device(ragged()), "differ in shape, .*a program needs one shape"),

@@ -178,7 +178,7 @@ def test_rows_without_a_bound_and_beyond_it():
         return table
 
     assert shape_of(ag.function(bounded)(jnp.int32(3))) == shape_of(bounded(3))
-    with pytest.raises(IndexError, match="gets more than 3 elements"):
+    with pytest.raises(IndexError, match="exceeds its maximum_length of 3 elements"):
         ag.function(bounded)(N)
 
 

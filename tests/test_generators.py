@@ -477,4 +477,4 @@ def test_a_generator_that_was_made_before_a_staged_loop_is_not_run_in_each_itera
             n = n - 1
         return total
 
-    assert "is used here that was made before this staged loop" in refused(f, 5)
+    assert "that was created before this staged loop" in refused(f, 5)

@@ -142,7 +142,7 @@ def test_what_nothing_tells_is_refused():
         return first.value, second.value
 
     with pytest.raises(
-        ag.StagingError, match=r"test_identity_of_choices.py:\d+.*\n.*whether two lists, dicts or objects are one"
+        ag.StagingError, match=r"test_identity_of_choices.py:\d+.*\n.*whether two lists, dicts or objects are identical"
     ):
         ag.function(turns)(jnp.float32(1))
 
@@ -256,5 +256,5 @@ def of_one_list_of_traced_length(x):
     ],
 )
 def test_identities_that_nothing_tells(program):
-    with pytest.raises(ag.StagingError, match=r"test_identity_of_choices\.py:\d+.*\n.*This asks whether two"):
+    with pytest.raises(ag.StagingError, match=r"test_identity_of_choices\.py:\d+.*\n.*This tests whether two"):
         ag.function(program)(jnp.float32(2.0))

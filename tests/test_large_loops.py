@@ -387,7 +387,7 @@ def test_unroll_false_rolls_short_loops_and_says_what_is_in_the_way():
     assert is_one_loop(f, X)
     agree(f(X), ag.function(f)(X))
     with pytest.raises(
-        ag.StagingError, match=r"(?s)test_large_loops.py.*one staged loop.*an f-string.*Leave the option"
+        ag.StagingError, match=r"(?s)test_large_loops.py.*one staged loop.*an f-string.*Omit the option"
     ):
         ag.function(named)(X)
     with pytest.raises(ag.StagingError, match="runs over a list"):

@@ -89,6 +89,6 @@ def test_jax_names_the_users_branch():
             return unconverted(x)
         return x
 
-    with pytest.raises(ag.StagingError, match="unconverted runs as it is written") as caught:
+    with pytest.raises(ag.StagingError, match="unconverted was not converted") as caught:
         f(jnp.float32(1.0))
     assert f"if_body at {__file__}" in str(caught.value.__cause__)

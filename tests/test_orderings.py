@@ -134,7 +134,7 @@ def test_a_modulus_that_is_traced_or_large():
 
 
 def test_an_order_of_what_is_no_number():
-    assert "Give a key that is a number" in refusal(lambda xs: max(xs, [1.0, 2.0]), np.arange(2.0))
+    assert "Pass a key that returns a number" in refusal(lambda xs: max(xs, [1.0, 2.0]), np.arange(2.0))
     text = refusal(lambda a, b: sorted([(a, b), (b,)]), jnp.float32(1), jnp.float32(2))
     assert "of one length: ('float32[]', 'float32[]'), ('float32[]',) …" in text
 

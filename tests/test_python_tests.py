@@ -91,11 +91,11 @@ REMEDIES = {
     yields_in_while: "append the values to a list",
     yields_in_match: "`yield a if test else b`",
     yields_before_break: "append the values to a list",
-    awaits_in_if: "Await first",
-    returns_in_finally: "move the jump behind the `try`",
+    awaits_in_if: "Await before the statement",
+    returns_in_finally: "move the jump after the `try`",
     dict_comprehension: "`v if test else 0`",
     set_comprehension: "`v if test else 0`",
-    comprehension_in_a_lambda: "Make it such a list",
+    comprehension_in_a_lambda: "Use such a list",
 }
 
 

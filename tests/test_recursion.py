@@ -228,7 +228,8 @@ def test_a_program_that_prints_cannot_be_run_again_with_more_room():
         return sum_of_rows(k)
 
     with pytest.raises(
-        ag.StagingError, match=r"'sum_of_rows' calls itself .* cannot be run again with more room.\n.*recursion_limit"
+        ag.StagingError,
+        match=r"'sum_of_rows' calls itself .* cannot be run again with a larger capacity.\n.*recursion_limit",
     ):
         ag.function(shown)(jnp.array(3))
 
@@ -263,7 +264,8 @@ def test_results_without_one_type_are_refused():
         return jnp.zeros(2) if n == 0 else jnp.concatenate([odd_shapes(n - 1), jnp.ones(1)])
 
     with pytest.raises(
-        ag.StagingError, match="The branches of this statement return different things|returns different things"
+        ag.StagingError,
+        match="The branches of this statement return values of different types|returns values of different types",
     ):
         ag.function(odd_shapes)(jnp.array(2))
 

@@ -243,7 +243,7 @@ def test_a_list_that_comes_back_may_be_the_one_that_was_given():
         return found
 
     agrees_when_compiled(reads, *_N)
-    with pytest.raises(ag.StagingError, match="writes a list that a traced condition chose"):
+    with pytest.raises(ag.StagingError, match="writes a list that a traced condition selected"):
         ag.function(writes)(jnp.array(2))
 
 

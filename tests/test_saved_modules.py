@@ -300,7 +300,7 @@ def test_what_is_no_save_is_not_replaced(tmp_path):
     (tmp_path / "notes" / "a.txt").write_text("mine")
     (tmp_path / "file").write_text("mine")
     for name in ("notes", "file"):
-        with pytest.raises(FileExistsError, match="no saved model"):
+        with pytest.raises(FileExistsError, match="not a saved model"):
             ag.save(f, tmp_path / name)
     assert (tmp_path / "notes" / "a.txt").read_text() == (tmp_path / "file").read_text() == "mine"
 

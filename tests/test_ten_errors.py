@@ -75,7 +75,7 @@ def halved(x):
     return x
 r = halved(jnp.array(10.0))
 """,
-        ["`item()`", "example.py:3", "Leave the call out"],
+        ["`item()`", "example.py:3", "Omit the call"],
         ("x.item()", "x"),
     ),
     "a test of many elements": (
@@ -133,7 +133,7 @@ def distinct(xs):
     return len(seen)
 r = distinct(jnp.array([3, 1, 3]))
 """,
-        ["example.py:6", "in the place of a set, a list and `in`"],
+        ["example.py:6", "instead of a set, use a list and `in`"],
         ("seen = set()", "seen = []"),
         ("seen.add(x)", "seen.append(x)"),
     ),

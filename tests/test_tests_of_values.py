@@ -197,7 +197,7 @@ def test_walrus_where_no_function_can_stand_is_refused():
     def f(x):
         return (lambda a: (a > 0 and (b := a + 1) > 2, b := 0, b))(x)[0]
 
-    with pytest.raises(ag.StagingError, match=r"binds a name \(`:=`\).*\n.*statement of its own"):
+    with pytest.raises(ag.StagingError, match=r"binds a name \(`:=`\).*\n.*separate statement"):
         f(jnp.float32(1.0))
 
 

@@ -384,7 +384,7 @@ def test_an_unconverted_function_inside_is_named():
     def f(x):
         return raw(x)
 
-    with pytest.raises(ag.StagingError, match="raw runs as it is written"):
+    with pytest.raises(ag.StagingError, match="raw was not converted"):
         jax.jit(ag.convert(f))(XS[0])
 
 

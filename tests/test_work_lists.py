@@ -321,7 +321,7 @@ def test_bound_by_hand():
 
 def test_bound_by_hand_that_is_too_small_raises():
     f = ag.function(bounded)
-    with pytest.raises(IndexError, match="'kept' gets more than 70 elements, which is its maximum_length"):
+    with pytest.raises(IndexError, match="'kept' exceeds its maximum_length of 70 elements"):
         f(jnp.array(71))
     assert f.experimental_get_tracing_count() == 1
 

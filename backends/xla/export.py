@@ -57,7 +57,9 @@ def _result(made: Any, derivatives: int, why_not: str | None) -> Exported:
 
 
 def _no_flatbuffers() -> ImportError:
-    return ImportError("saving and loading programs takes the package flatbuffers: pip install 'autograph-xla[save]'")
+    return ImportError(
+        "saving and loading programs requires the package flatbuffers: pip install 'autograph-xla[save]'"
+    )
 
 
 def _refuse_calls_of_python(program: Any, name: str) -> None:

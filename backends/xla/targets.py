@@ -56,7 +56,7 @@ class Target:
                 )
         except Exception as error:
             reason = str(error).strip().partition("\n")[0]
-            raise TargetError(f"there is no target {name!r} to compile for: {reason}, says libtpu") from None
+            raise TargetError(f"libtpu does not support the target {name!r}: {reason}") from None
         return cls(name, "tpu", found.devices)
 
     def shardings(self, given: Sequence[Any], count: int) -> list[Any]:

@@ -65,8 +65,8 @@ class Iterated:
 def used_elsewhere(kind: str) -> StagingError:
     """The error for an iterator that the program may advance more often than its trace, or not at all."""
     return StagingError(
-        f"{user_location()}\n  An iterator ({kind}) is used here that was made before this staged loop, or that another branch of a traced "
-        "condition has used: how far it has come is known only at run time.\n  Make the iterator where it is used, or loop over a list "
+        f"{user_location()}\n  This uses an iterator ({kind}) that was created before this staged loop, or that another branch of a traced "
+        "condition has advanced: its position is known only at run time.\n  Create the iterator where it is used, or loop over a list "
         "of the items."
     )
 
@@ -82,6 +82,6 @@ class _Left:
 
     def __next__(self) -> Any:
         raise StagingError(
-            f"{user_location()}\n  An iterator ({self._kind}) is used here that a staged loop has used, which may have left it before its "
-            "end: how far it has come is known only at run time.\n  Make another iterator, or loop over a list of the items."
+            f"{user_location()}\n  This uses an iterator ({self._kind}) that a staged loop may have left before its end: its position is "
+            "known only at run time.\n  Create another iterator, or loop over a list of the items."
         )

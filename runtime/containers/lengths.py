@@ -114,8 +114,8 @@ def check(condition: Any, error: BaseException | Callable[[], BaseException], is
         operators.raise_unless(condition, error, is_check=not is_needed)
     elif is_needed:
         raise StagingError(
-            f"{user_location()}\n  Two arrays meet here whose lengths are known only when the program runs. If they differ, that is an "
-            "error, and a bare jax.jit cannot raise it.\n  Make the mask or the slice once, under a name, and use it for both; "
+            f"{user_location()}\n  This combines two arrays whose lengths are known only at run time. If the lengths differ, this is an "
+            "error, which a bare jax.jit cannot raise.\n  Assign the mask or the slice to a variable, and use it for both; "
             "or compile with autograph.function."
         )
 

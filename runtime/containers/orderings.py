@@ -42,9 +42,9 @@ class Orderings:
         widths = {len(each) if isinstance(each, tuple) else -1 for each in keys}
         if len(widths) > 1 or any(not _is_number(leaf) for each in keys for leaf in _columns(each)):
             raise StagingError(
-                f"{user_location()}\n  Values are compared here to sort them, or to find the least or greatest, and are neither "
-                f"numbers nor tuples of numbers of one length: {', '.join(map(_shown, keys[:3]))} …\n  Give a key that is a number "
-                "(`key=lambda v: …`); for arrays, element by element, use jnp.sort, jnp.maximum or jnp.minimum."
+                f"{user_location()}\n  The values that are compared here (to sort them, or for max or min) are neither "
+                f"numbers nor tuples of numbers of one length: {', '.join(map(_shown, keys[:3]))} …\n  Pass a key that returns a number "
+                "(`key=lambda v: …`); to compare arrays element by element, use jnp.sort, jnp.maximum or jnp.minimum."
             )
         return keys
 

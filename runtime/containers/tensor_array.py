@@ -70,7 +70,7 @@ class TensorArray:
         count: Any = 0 if size is None else size
         if isinstance(count, jax.core.Tracer):
             raise StagingError(
-                f"{user_location()}\n  The size of a TensorArray is a traced value, and XLA needs a known one. Give an int, or "
+                f"{user_location()}\n  The size of a TensorArray is a traced value, but XLA needs a constant. Pass an int, or "
                 "dynamic_size=True and max_size=."
             )
         self._dtype = jax.dtypes.canonicalize_dtype(dtype)
@@ -350,7 +350,7 @@ class TensorArray:
             return
         text = (
             f"{user_location()}\n  A TensorArray with room for {room} elements was written beyond that: where a loop writes, there is "
-            "room for one more element in each iteration.\n  Give it max_size=."
+            "room for one more element in each iteration.\n  Pass max_size=."
         )
         if isinstance(count, int):
             if count > room:

@@ -95,7 +95,7 @@ class Cursor:
         if self.sizes is None:
             raise StagingError(
                 f"{user_location()}\n  {what} receives batches, the last of which may have any number of rows up to {self.width}: "
-                "too many for a program for each.\n  Give batch(..., drop_remainder=True), or put this step before batch."
+                "too many for a program for each.\n  Use batch(..., drop_remainder=True), or move this step before batch."
             )
         return self.sizes
 
@@ -156,6 +156,6 @@ def same_types(one: Any, other: Any) -> bool:
 
 def uneven(name: str) -> StagingError:
     return StagingError(
-        f"{user_location()}\n  {name} receives batches, one of which may be smaller than the others.\n  Give "
-        f"batch(..., drop_remainder=True), or put {name} before batch."
+        f"{user_location()}\n  {name} receives batches, one of which may be smaller than the others.\n  Use "
+        f"batch(..., drop_remainder=True), or call {name} before batch."
     )

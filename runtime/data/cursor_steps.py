@@ -391,7 +391,7 @@ def _settled(called: Callable[[Any, Any], Any], state: Any, parent: Cursor) -> t
         if not same_types(_without_dtypes(after), _without_dtypes(jax.tree_util.tree_unflatten(structure, types))):
             raise TypeError(
                 f"the state of scan is {jax.tree_util.tree_unflatten(structure, types)} before, and {after} after an element: its "
-                "container and shapes have to stay"
+                "container and shapes must not change"
             )
         if joined == types:
             break

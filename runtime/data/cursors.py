@@ -122,8 +122,8 @@ class Elements:
 
         def refuse(rows: Any) -> Any:
             raise ValueError(
-                f"the last batch has {int(rows)} rows of {self.width}: a compiled program has to know that beforehand. "
-                "Give batch(..., drop_remainder=True)."
+                f"the last batch has {int(rows)} rows of {self.width}: a compiled program must know this at trace time. "
+                "Use batch(..., drop_remainder=True)."
             )
 
         is_known = functools.reduce(operator.or_, (rows == number for number in known))

@@ -26,7 +26,7 @@ def loop_over(operators: Any, node: Node, loop: ForLoop) -> None:
     if loop.options.has_traced_bound:
         raise StagingError(
             f"{user_location()}\n  maximum_iterations is traced, and this loop is over a dataset.\n"
-            "  Give an int, or leave the loop by a `break`."
+            "  Pass an int, or leave the loop with a `break`."
         )
     if loop.options.bound is not None:
         node = Take(node, loop.options.bound)
@@ -55,7 +55,7 @@ def loop_over_iterator(operators: Any, iterator: DatasetIterator, loop: ForLoop)
     if node.has_odd and not node.odd_is_last:
         raise StagingError(
             f"{user_location()}\n  Any batch of this iterator may be smaller than the others, and a program "
-            "needs the shape of each while tracing.\n  Give batch(..., drop_remainder=True), or loop over the dataset."
+            "needs the shape of each while tracing.\n  Use batch(..., drop_remainder=True), or loop over the dataset."
         )
     _RestLoop(operators, iterator, loop).run()
 

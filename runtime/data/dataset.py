@@ -267,7 +267,7 @@ class Dataset:
         if not hasattr(type(iterable), "__iter__") or hasattr(type(iterable), "__next__"):
             raise TypeError(
                 "from_iterable takes an object that can be iterated again and again, not an iterator; got "
-                f"{type(iterable).__name__}. Give from_generator a function that makes iterators."
+                f"{type(iterable).__name__}. Pass a function that creates iterators to from_generator."
             )
         nothing = object()
         first = next(iter(iterable), nothing)
@@ -419,7 +419,9 @@ class Dataset:
         width = _count("batch_size", batch_size, least=1)
         made, node = Batch(self._node, width, bool(drop_remainder)), self._node
         if node.has_odd and node.size is not None and (not node.odd_is_last or not _odd_stays_alone(node.size, made)):
-            raise ValueError("batches of different sizes cannot be batched: give the first batch drop_remainder=True")
+            raise ValueError(
+                "batches of different sizes cannot be batched: pass drop_remainder=True to the first batch"
+            )
         return Dataset._of(made)
 
     def padded_batch(
@@ -454,7 +456,7 @@ class Dataset:
             full, has_rows = self._types()
             if any(has_rows):
                 raise ValueError(
-                    "batches of different sizes cannot be padded: give the first batch drop_remainder=True"
+                    "batches of different sizes cannot be padded: pass drop_remainder=True to the first batch"
                 )
             filled = Filled(Padding.of(full, padded_shapes, padding_values), type(full) is tuple)
             return self.map(filled).batch(width, drop_remainder)
@@ -513,8 +515,8 @@ class Dataset:
         buffer = None if buffer_size is None else _count("buffer_size", buffer_size, least=1)
         if seed is None and is_one_of_several():
             raise ValueError(
-                "shuffle without a seed would choose another order in each process of this job: give it a seed, the same "
-                "in all if they share the data"
+                "shuffle without a seed would use another order in each process of this job: pass a seed, the same "
+                "in all processes if they share the data"
             )
         if is_endless(self._node):
             raise ValueError("an infinite dataset cannot be shuffled as a whole: call shuffle before repeat")
@@ -733,7 +735,7 @@ class Dataset:
         for part in node.parts:
             if part.has_odd and not (node.is_positional and (part.odd_is_last or part.size != node.size)):
                 raise ValueError(
-                    "batches of different sizes cannot be put side by side: zip, then batch, or give batch drop_remainder=True"
+                    "batches of different sizes cannot be zipped: zip before batch, or pass drop_remainder=True to batch"
                 )
         return Dataset._of(node)
 
@@ -913,7 +915,7 @@ class Dataset:
         moved = width if shift is None else _count("shift", shift, least=1)
         if self._node.has_odd:
             raise ValueError(
-                "window of batches of different sizes: give batch drop_remainder=True, or take the window before batch"
+                "window of batches of different sizes: pass drop_remainder=True to batch, or call window before batch"
             )
         node = Window(self._node, width, moved, _count("stride", stride, least=1), bool(drop_remainder), Dataset._of)
         return Dataset._of(node)
@@ -1034,9 +1036,7 @@ class Dataset:
 
     def _refuse_endless(self, name: str) -> None:
         if is_endless(self._node):
-            raise ValueError(
-                f"{name} goes through all elements, and this dataset is infinite: pass a number to repeat(n)"
-            )
+            raise ValueError(f"{name} consumes all elements, and this dataset is infinite: pass a number to repeat(n)")
 
     @property
     def node(self) -> Node:
@@ -1103,7 +1103,7 @@ class Dataset:
                 what = (
                     "comes from a generator of unknown length"
                     if self._node.is_stream
-                    else "has a length that its elements decide"
+                    else "has a length that depends on its elements"
                 )
             raise TypeError(f"this dataset {what}")
         return known
@@ -1174,7 +1174,7 @@ class Dataset:
             if isinstance(odd, jax.core.Tracer):
                 raise StagingError(
                     f"{user_location()}\n  Which batch of this dataset is the smaller one is not known while tracing.\n"
-                    "  Write `for element in dataset:`, or give batch(..., drop_remainder=True)."
+                    "  Write `for element in dataset:`, or use batch(..., drop_remainder=True)."
                 )
             yield node.rows(reading, np.int32(position), 0, bool(odd))
 

@@ -399,5 +399,5 @@ def _require_frame() -> None:
 def _uneven() -> StagingError:
     return StagingError(
         f"{user_location()}\n  `next` of this dataset's iterator may return a smaller batch than the others, and a "
-        "program needs its shape while tracing.\n  Give batch(..., drop_remainder=True), or write `for element in iterator:`."
+        "program needs its shape while tracing.\n  Use batch(..., drop_remainder=True), or write `for element in iterator:`."
     )

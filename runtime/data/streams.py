@@ -133,7 +133,7 @@ def _batched(node: Batch, inner: Iterator[Any]) -> Iterator[Any]:
             shapes = next(shapes for shapes in ([leaf.shape for leaf in c] for c in columns_of) if len(set(shapes)) > 1)
             raise ValueError(
                 f"elements of different shapes cannot be batched; got {shapes[:4]}. Use padded_batch, or where they are batches, "
-                "give the first batch drop_remainder=True."
+                "pass drop_remainder=True to the first batch."
             ) from None
         yield jax.tree_util.tree_unflatten(treedef[0], columns)
 
@@ -189,7 +189,7 @@ def fixed_spec_of(node: Node) -> Any:
     if is_open(node):
         raise StagingError(
             f"{user_location()}\n  The elements of this dataset differ in shape, {spec}, and a program needs one shape.\n"
-            "  Give padded_batch(..., padded_shapes=...) with a number for each size, before steps that compute."
+            "  Call padded_batch(..., padded_shapes=...) with a number for each size, before steps that compute."
         )
     return spec
 
@@ -359,8 +359,8 @@ def close(number: Any) -> None:
 def _check_odd(rows: int, width: int, sizes: tuple[int, ...] | None) -> None:
     if sizes is None:
         raise ValueError(
-            f"a generator's last batch has {rows} rows of {width}: a compiled program has to know that beforehand. "
-            "Give batch(..., drop_remainder=True), or the number of rows: from_generator(..., length=n)."
+            f"a generator's last batch has {rows} rows of {width}: a compiled program must know this at trace time. "
+            "Use batch(..., drop_remainder=True), or pass the number of rows: from_generator(..., length=n)."
         )
     if rows not in sizes:
         raise ValueError(f"a generator's last batch has {rows} rows, and by its length it should have {sizes}")

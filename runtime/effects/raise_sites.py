@@ -91,8 +91,8 @@ class TracedText(DeferredText):
 
     def _refused(self, *_: Any) -> Any:
         raise StagingError(
-            f"{user_location()}\n  A text of traced values is read while tracing; what it says is known only at run time.\n  Print it, "
-            "raise it in an exception, or return it. To choose by it, compare the values that it is made of."
+            f"{user_location()}\n  A string of traced values is read at trace time, but its contents are known only at run time.\n  "
+            "Print it, raise it in an exception, or return it. To branch on it, compare the values that it contains."
         )
 
     def __getattr__(self, name: str) -> Any:

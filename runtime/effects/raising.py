@@ -316,8 +316,8 @@ def check_finally(where: Callable[[], str], what: str) -> None:
     """
     if current().after_raise:
         raise StagingError(
-            f"{where()}\n  This {what} in a `finally` or `__exit__`, and what comes before may raise at run "
-            "time: nothing after that happens.\n  Move the statement to where nothing has raised."
+            f"{where()}\n  This {what} in a `finally` or `__exit__`, after statements that may raise at run "
+            "time, and a program ends with its first exception.\n  Move the statement before those that may raise."
         ) from None
 
 

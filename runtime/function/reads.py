@@ -510,8 +510,8 @@ class _Walk:
         self._left -= number
         if self._left < 0:
             raise StagingError(
-                f"What this function reads through `{label}` is more than {_MOST:,} values, and every call would "
-                "compare each of them to see whether the trace is still valid.\n  Pass what it needs of them as an argument, or keep the "
+                f"This function reads more than {_MOST:,} values through `{label}`, and every call would have to "
+                "compare each of them with the value at trace time.\n  Pass the values that it needs as an argument, or store the "
                 "numbers in one array."
             )
 

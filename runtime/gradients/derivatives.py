@@ -208,7 +208,7 @@ class _Differentiation:
         for leaf in jax.tree_util.tree_leaves(self.given, is_leaf=_is_variable):
             if isinstance(leaf, Linked) or is_variable(leaf):
                 raise TypeError(
-                    f"outside of a function, what {self.name} does with variables of Keras and flax.nnx is not seen: differentiate it in "
+                    f"outside of a function, variables of Keras and flax.nnx that {self.name} uses are not tracked: differentiate it in "
                     "an autograph.function, or with a GradientTape"
                 )
 
@@ -229,7 +229,7 @@ class _Differentiation:
     def _check_argument(self, leaf: Any) -> None:
         if isinstance(leaf, Variable):
             raise TypeError(
-                f"argnums names an argument that holds {leaf._label(article='the')}: give it as one of the `variables`"
+                f"argnums names an argument that holds {leaf._label(article='the')}: pass it as one of the `variables`"
             )
         if not isinstance(leaf, float | complex) and not jnp.issubdtype(
             getattr(leaf, "dtype", type(leaf)), jnp.inexact

@@ -122,7 +122,7 @@ class Optimizer(Module):
             f"{self!r} has no learning_rate yet: call build(variables) first"
             if self._layout is None
             else f"{self!r} has no learning_rate in its state. Make the transformation with "
-            "optax.inject_hyperparams(optax.adam)(learning_rate=…), for any optimizer of optax's in the place of adam."
+            "optax.inject_hyperparams(optax.adam)(learning_rate=…), or with any other optimizer of optax instead of adam."
         )
 
     @learning_rate.setter
@@ -271,7 +271,7 @@ class Optimizer(Module):
         if missing:
             raise ValueError(
                 f"{self!r} has no gradient of {', '.join(map(repr, missing))}, for which it was built: a transformation updates all "
-                "its Variables at once. Give zeros (tape.gradient(…, unconnected_gradients='zero')), or make an optimizer for each set."
+                "its Variables at once. Pass zeros (tape.gradient(…, unconnected_gradients='zero')), or create an optimizer for each set."
             )
 
 

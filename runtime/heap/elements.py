@@ -244,8 +244,8 @@ class Elements:
         """
         if one is not other and self._members and self.may_be_one(one, other):
             raise StagingError(
-                f"{user_location()}\n  This asks whether two lists, dicts or objects are one, and each may be an element of a list whose "
-                "length is traced: which one is known only at run time.\n  Compare their indices, or what they hold."
+                f"{user_location()}\n  This tests whether two lists, dicts or objects are identical, and each may be an element of a list "
+                "whose length is traced: the element is known only at run time.\n  Compare their indices, or their contents."
             )
 
     def check_write(self, part: Any) -> None:
@@ -261,7 +261,9 @@ class Elements:
         if member is None:
             raise _refused(line, "the element is known only at run time")
         if member.role == GIVEN:
-            raise _refused(line, f"it was appended to that list at {member.line}, and the list would not see the write")
+            raise _refused(
+                line, f"it was appended to that list at {member.line}, and the write would not be visible in the list"
+            )
         if member.role == VIEW and not _is_in_place(member):
             raise _refused(line, f"the list has been changed since it was taken from it at {member.line}")
         if not self._blocks.made_since_loop(part):

@@ -406,9 +406,9 @@ def refused(subject: str, line: str, where: str, other: str, name: str | None = 
     named = "" if name is None else f", {name!r},"
     choice = f", in the statement at {where}" if where else ""
     return StagingError(
-        f"{line}\n  This writes {subject}{named} that a traced condition chose{choice}. It may be the one that {other}, so "
-        "whether that sees the write is known only at run time.\n  Write to a copy (list(…), dict(…), "
-        "copy.copy), write before the choice, or write in its branches."
+        f"{line}\n  This writes {subject}{named} that a traced condition selected{choice}. It may be the one that {other}, so "
+        "whether the write is visible there is known only at run time.\n  Write to a copy (list(…), dict(…), "
+        "copy.copy), write before the selection, or write in its branches."
     )
 
 

@@ -40,18 +40,18 @@ class Room:
         """The exception for a list that is to be longer than this."""
         if self.rooms is None:
             return IndexError(
-                f"{self.where}\n  {self.name!r} gets more than {capacity} elements, which is its maximum_length.\n  Give a greater one."
+                f"{self.where}\n  {self.name!r} exceeds its maximum_length of {capacity} elements.\n  Increase maximum_length."
             )
         if self.is_of_calls:
             return OutOfRoom(
-                f"{self.where}\n  {self.name!r} calls itself deeper than the {capacity} calls that there is room for, and this program "
-                f"cannot be run again with more.\n  {_LIMIT}",
+                f"{self.where}\n  {self.name!r} exceeds its capacity of {capacity} nested calls, and this program "
+                f"cannot be run again with a larger one.\n  {_LIMIT}",
                 self,
                 capacity,
             )
         return OutOfRoom(
-            f"{self.where}\n  {self.name!r} has outgrown its room for {capacity} elements, and this program cannot be run again with "
-            f"more.\n  {_REMEDY}",
+            f"{self.where}\n  {self.name!r} exceeds its capacity of {capacity} elements, and this program cannot be run again with "
+            f"a larger one.\n  {_REMEDY}",
             self,
             capacity,
         )
@@ -160,5 +160,5 @@ def refuse_to_run_again(sites: Iterable[Any], reason: str) -> None:
       StagingError: it is.
     """
     for room in (site.room for site in sites if site.room is not None):
-        why = f"{reason}, so that it cannot be run again with more room"
+        why = f"{reason}, so it cannot be run again with a larger capacity"
         raise room.refused(why)

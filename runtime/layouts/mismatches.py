@@ -144,7 +144,7 @@ def remedy(mismatches: Sequence[Mismatch], otherwise: str) -> str:
     if any(
         isinstance(side, Static) and _is_no_array(side.value) for each in mismatches for side in (each.left, each.right)
     ):
-        return "XLA chooses among arrays, and among constants of one class: leave a value of one kind on every path."
+        return "XLA selects among arrays, and among constants of one class: assign a value of one kind on every path."
     return otherwise
 
 
@@ -154,8 +154,8 @@ def _of_containers(mismatches: Sequence[Mismatch]) -> str | None:
         left, right = _inner(each.left), _inner(each.right)
         if each.is_list and each.is_structure:
             return (
-                f"The function has not made this list, so its length must not depend on the path: append to a copy, list({each.name}), "
-                "and return that."
+                f"The function did not create this list, so its length must not depend on the path: append to a copy, list({each.name}), "
+                "and return the copy."
             )
         if isinstance(left, Tree) and isinstance(right, Tree) and left.kind is dict and right.kind is dict:
             lacking = [
@@ -164,12 +164,10 @@ def _of_containers(mismatches: Sequence[Mismatch]) -> str | None:
             if lacking and each.name.startswith("the "):  # what is returned, which has no name
                 return f"Return a dict with the key {lacking[0]!r} on every path."
             if lacking:
-                return (
-                    f"Set {each.name}[{lacking[0]!r}] before this statement, to a value of the type that it gets in it."
-                )
+                return f"Set {each.name}[{lacking[0]!r}] before this statement, to a value of the type that the statement assigns."
         if any(isinstance(side, Static) and isinstance(side.value, list | dict | set) for side in (left, right)):
             return (
-                "A list, dict or set from outside the function cannot be one of several, chosen at run time: make it inside the "
+                "A list, dict or set from outside the function cannot be selected at run time: create it inside the "
                 "function, and return it."
             )
     return None

@@ -380,11 +380,11 @@ def _any(value: OneOf, wanted: Sequence[bool]) -> Any:
 
 def _needs_the_constant(value: OneOf, what: str) -> StagingError:
     if holds_objects(value):
-        needed, remedy = "object", "Ask which it is first: if isinstance(value, …): …, or match."
+        needed, remedy = "object", "Test its class first: if isinstance(value, …): …, or match."
     else:
         needed, remedy = "constant", 'Compare it first: if value == "a": …, or match.'
     return StagingError(
-        f"{user_location()}\n  A value is one of {listed(value._candidates)} here, chosen at run time. {what} "
+        f"{user_location()}\n  This value is one of {listed(value._candidates)}, selected at run time. {what} "
         f"needs the {needed}.\n  {remedy}"
     )
 

@@ -181,8 +181,8 @@ class _OfSeed:
     def read(self, name: str) -> Any:
         if not self.step.is_seeded:
             raise ValueError(
-                f"the dataset of {name} is shuffled without a seed: another process would shuffle it otherwise, and could not "
-                "go on where this one is. Give shuffle a seed."
+                f"the dataset of {name} is shuffled without a seed: another process would use another order, and could not "
+                "resume at this position. Pass a seed to shuffle."
             )
         return np.array([self.step.seed & 0xFFFFFFFF, self.step.seed >> 32 & 0xFFFFFFFF], np.uint32)
 

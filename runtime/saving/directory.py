@@ -77,7 +77,7 @@ def _refuse_others(path: Path) -> None:
     if path.is_dir() and ((path / MANIFEST).is_file() or not any(path.iterdir())):
         return
     if path.exists():
-        raise FileExistsError(f"{path} is there already, and is no saved model: save to another path, or remove it")
+        raise FileExistsError(f"{path} already exists and is not a saved model: save to another path, or remove it")
 
 
 def _put(beside: Path, path: Path) -> None:

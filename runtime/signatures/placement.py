@@ -49,7 +49,7 @@ def placed_types(
         if not spec_of(array).is_fixed:
             raise ValueError(
                 f"{name}: a program is lowered for sizes that are known, and those of the argument `{label}` are open: "
-                f"{spec_of(array)}. Give an array, or a type with the sizes that are meant: jax.ShapeDtypeStruct(shape, dtype)"
+                f"{spec_of(array)}. Pass an array, or a type with concrete sizes: jax.ShapeDtypeStruct(shape, dtype)"
             )
     own = map(_sharding_of, arrays)
     places = own if shardings is None else spread_shardings(shardings, call)

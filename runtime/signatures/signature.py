@@ -387,8 +387,8 @@ def refuse_mutation(
             found = ((reached.name_of(key), line) for key, line in lines.items())
             written, where = next((each for each in found if each[0]), (label, where))
             raise StagingError(
-                f"{where}\n  {written!r} is changed in place here, and is an argument of {name}: the caller would not see the "
-                f"change.\n  {_copy_of(label, value, written == label)}"
+                f"{where}\n  {written!r} is changed in place here, and is an argument of {name}: the change would not be visible to the "
+                f"caller.\n  {_copy_of(label, value, written == label)}"
             )
 
 

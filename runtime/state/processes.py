@@ -29,9 +29,9 @@ def on_host(array: Any, name: str) -> np.ndarray[Any, Any]:
     """
     if not is_readable(array):
         raise RuntimeError(
-            f"{name} is spread over {jax.process_count()} processes, and none of them holds all of it.\n"
-            "  In every process: jax.experimental.multihost_utils.process_allgather(….value, tiled=True) puts it together, "
-            "….value.addressable_shards are the parts that this process holds."
+            f"{name} is sharded over {jax.process_count()} processes, and none of them has the whole value.\n"
+            "  Call jax.experimental.multihost_utils.process_allgather(….value, tiled=True) in every process to gather it; "
+            "….value.addressable_shards are the parts in this process."
         )
     return np.asarray(array)
 

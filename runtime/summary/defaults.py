@@ -226,7 +226,7 @@ def set_step(step: ArrayLike | None) -> None:
     if LOCAL.in_callback:
         raise StagingError(
             f"{user_location()}\n  set_step() is called in a callback (py_function), which may run in any thread.\n"
-            "  Give `step=` to each summary."
+            "  Pass `step=` to each summary."
         )
     _refuse_mapped("set_step()")
     before = LOCAL.summary_step

@@ -66,9 +66,9 @@ def refuse_write_of_flax(error: BaseException, is_converted: Callable[[types.Cod
     ]
     where = describe_location(*lines[-1]) if lines else "An object of flax.nnx"
     raise StagingError(
-        f"{where}\n  A variable of flax.nnx is written here at another level of tracing than that of its model: in a staged branch or "
-        "loop of a function under nnx.jit, say, which does not carry it.\n  Use autograph.function(f) in the place of "
-        "nnx.jit(autograph.convert(f)): models are state of it, in all that it stages."
+        f"{where}\n  A variable of flax.nnx is written at another trace level than that of its model, for example in a staged branch or "
+        "loop of a function under nnx.jit, which does not carry it.\n  Use autograph.function(f) instead of "
+        "nnx.jit(autograph.convert(f)): it carries the state of models through staged statements."
     ) from error
 
 
@@ -101,45 +101,45 @@ def refuse_concretization(
     unconverted = None if code is None or is_converted(code) else code
     if isinstance(error, jax.errors.NonConcreteBooleanIndexError):
         said = (
-            "How many elements this mask takes is only known when the program runs, and XLA "
-            "needs the shape of every array while tracing.\n  Keep all elements, and choose: jnp.sum(x, "
+            "The number of elements that this mask selects is known only at run time, and XLA "
+            "needs the shape of every array at trace time.\n  Keep all elements, and use the mask: jnp.sum(x, "
             "where=mask), x = jnp.where(mask, new, x); "
-            "or take a fixed number: x[jnp.nonzero(mask, size=…)]."
+            "or select a fixed number: x[jnp.nonzero(mask, size=…)]."
         )
     elif is_of_jax and method is not None:
         said = (
-            f"`{method}()` takes the value out of a traced array, which is known only at run time.\n  Leave the call out: operators, "
-            "`if` and loops take the array itself."
+            f"`{method}()` needs the value of a traced array, which is known only at run time.\n  Omit the call: operators, "
+            "`if` and loops accept the array itself."
         )
     elif is_of_jax and unconverted is not None and is_of_library(unconverted.co_filename):
         said = (
-            "The library function that is called here needs the value of a traced array, which is known only at run time.\n  Pass a Python "
-            "number (each then has a program of its own), use the function of jax.numpy that takes arrays, or call it through "
+            "This library function needs the value of a traced array, which is known only at run time.\n  Pass a Python "
+            "number (each value is then traced separately), use the function of jax.numpy that accepts arrays, or call it through "
             "autograph.py_function."
         )
     elif is_of_jax and unconverted is not None:
         said = (
-            f"{unconverted.co_qualname} runs as it is written, unconverted: Python calls it by itself (for an operator, an "
-            "attribute, a protocol), or a library does.\n  Call it by its name from converted code, or define its class in the module "
-            "of the function that uses it, and before that function; decorate it with autograph.convert; or choose with jnp.where "
+            f"{unconverted.co_qualname} was not converted: Python calls it implicitly (for an operator, an "
+            "attribute, a protocol), or a library calls it.\n  Decorate it with autograph.convert; call it by name from converted "
+            "code; define its class in the module of the function that uses it, before that function; or use jnp.where "
             "instead of branching."
         )
     elif "unhashable" in str(error):
         said = (
-            "A traced value is a key of a dict, an element of a set or an argument of a cache here, which need its value; it is known "
-            "only at run time.\n  In the place of a dict, use an array or a list with the value as index, or compare the value with each "
-            "of the keys (if/elif, match); in the place of a set, a list and `in`."
+            "A traced value is used as a key of a dict, an element of a set or an argument of a cache, but its value is known "
+            "only at run time.\n  Instead of a dict, use an array or a list with the value as index, or compare the value with each "
+            "of the keys (if/elif, match); instead of a set, use a list and `in`."
         )
     elif isinstance(error, AttributeError):
         said = (
             f"{error.name!r} is a method of Python's numbers, and this is a traced array, which has no such method.\n  Use the function of "
-            "jax.numpy or jax.lax that computes it, or pass the value as a Python number (each then has a program of its own)."
+            "jax.numpy or jax.lax that computes it, or pass the value as a Python number (each value is then traced separately)."
         )
     else:
         said = (
-            "The value of a traced array is needed here, by something that is no statement or expression that can be "
-            "staged: a size, a key, or code that is not converted.\n  Pass the value as a Python number (each then has a program of its "
-            "own), use the function of jax.numpy that takes arrays, or call this through autograph.py_function."
+            "The value of a traced array is needed here, where nothing can be staged: for a size, a key, or in code that is "
+            "not converted.\n  Pass the value as a Python number (each value is then traced separately), use the function of "
+            "jax.numpy that accepts arrays, or call this through autograph.py_function."
         )
     raise StagingError(f"{where}\n  {said}") from error
 

@@ -16,12 +16,12 @@ DOCUMENT = ROOT / "docs" / "messages.md"
 CLASSES = {
     "ConversionError": "Raised while a function is converted.",
     "StagingError": "Raised while a function is traced.",
-    "InvalidArgumentError": "Raised by a concrete or a loaded function that is called with other arguments than its own.",
+    "InvalidArgumentError": "Raised by a concrete or a loaded function that is called with arguments that its signature does not accept.",
     "TargetError": "Raised where a program is lowered or compiled ahead of time.",
-    "LoadError": "Raised by `load`, of a directory that is no saved model, or a damaged one.",
-    "TypeError": "Raised by a call with a wrong argument.",
-    "ValueError": "Raised by a call with a wrong argument.",
-    "RuntimeError": "Raised by a call at the wrong time.",
+    "LoadError": "Raised by `load`, for a directory that is not a saved model, or is damaged.",
+    "TypeError": "Raised by a call with an invalid argument.",
+    "ValueError": "Raised by a call with an invalid argument.",
+    "RuntimeError": "Raised by a call in an invalid state.",
     "IndexError": "Raised at run time, or while tracing where the index is known.",
     "AttributeError": "Raised by reading or writing an attribute.",
     "OverflowError": "Raised while tracing.",
@@ -39,9 +39,9 @@ _KINDS = {
 
 _HEAD = """# All messages
 
-The texts of all errors and warnings of this package, by class. `…` is what differs from program to program: most begin with
-the user's file, line and source. [Error messages](errors.md) shows programs that meet them, and the programs as mended. Where
-Python itself would raise, the class and the text are Python's, and are not listed.
+All errors and warnings of this package, by class. `…` represents text that depends on the program; most messages begin with
+your file, line and source. [Error messages](errors.md) shows programs that cause them, and the corrected programs. Exceptions
+that plain Python would raise too have Python's class and message, and are not listed.
 """
 
 

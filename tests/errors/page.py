@@ -2,7 +2,7 @@
 
 It writes docs/messages.md, too: the texts of all errors and warnings (`tests.errors.messages`).
 
-In `examples.txt` a program stands before ``->``, the fix in one sentence behind it, and the program as mended below. Lines
+In `examples.txt` a program stands before ``->``, the fix in one sentence behind it, and the corrected program below. Lines
 that begin with ``~`` are other texts to which the section applies, as `messages` collects them.
 """
 
@@ -31,12 +31,12 @@ DOCUMENT = ROOT / "docs" / "errors.md"
 
 _HEAD = """# Error messages
 
-Each kind of error and warning, with a program that meets it, the whole message, and the program as mended. The tests run
-both. A message says what happened and where, to which variable, what was found on each side, and what to do. Each text of the
-package has its section; those that differ in a detail share one, which lists them.
+Each section shows a program that causes an error or a warning, the complete message, and the corrected program. The tests
+run both programs. A message states the line, what happened to which variable, the conflicting facts, and a remedy. Messages
+that differ only in a detail share a section, which lists them.
 
 `ConversionError` is raised while a function is converted, `StagingError` while it is traced. Exceptions of your program, such
-as `ValueError` under a traced condition, are raised by the call that meets them, at run time. [All messages](messages.md)
+as `ValueError` under a traced condition, are raised by the call, at run time. [All messages](messages.md)
 lists the text of every message.
 
 The programs begin with `import autograph as ag, jax, jax.numpy as jnp`, and are shown as the file `example.py`.

@@ -89,7 +89,7 @@ def test_meshes_within_the_program():
 
 @pytest.mark.parametrize("name", ["tpu:v99:2x2", "tpu:v5e:3x3"])
 def test_topologies_that_there_are_not(name):
-    with pytest.raises(ag.TargetError, match=f"there is no target '{name}' to compile for: .*, says libtpu"):
+    with pytest.raises(ag.TargetError, match=f"libtpu does not support the target '{name}'"):
         centred.lower(X, N).compile(name)
 
 

@@ -134,7 +134,7 @@ def try_except():
     return f
 
 
-@trap(ROWS, refused="append different things to a list")
+@trap(ROWS, refused="append values of different structures to a list")
 def lambda_closure():
 
     def f(xs):

@@ -61,14 +61,14 @@ class AliasedWrites(InTrace):
         if found is None:
             where = self.identities.chosen_at(one) or self.identities.chosen_at(other)
             raise StagingError(
-                f"{user_location()}\n  This asks whether two lists, dicts or objects are one. The statement at {where} chose one of them, "
-                "and which one is known only at run time.\n  Compare what they hold, or choose a number and compare that."
+                f"{user_location()}\n  This tests whether two lists, dicts or objects are identical. The statement at {where} selected "
+                "one of them, and which one is known only at run time.\n  Compare their contents, or select a number and compare that."
             )
         if found is False and self._may_be_one(one, other):
             what = "tuples" if isinstance(one, tuple) else "numbers or arrays"
             raise StagingError(
-                f"{user_location()}\n  This asks whether two {what} are one object. A traced condition or a staged loop hands on what they "
-                "hold, and not which one it was.\n  Compare what they hold, by == or jnp.array_equal."
+                f"{user_location()}\n  This tests whether two {what} are identical. Traced conditions and staged loops preserve values, "
+                "but not identities.\n  Compare the values, with == or jnp.array_equal."
             )
         return found
 
@@ -158,8 +158,8 @@ class AliasedWrites(InTrace):
             subject = described(write.part, key if isinstance(key, str) and not _is_container(write.part) else None)
             choice = f", in the statement at {alias.where}" if alias.where else ""
             first = (
-                f"{write.line}\n  This writes {subject} that a traced condition chose{choice}: only when the program runs is it "
-                "known which gets the new value (if true) and which stay what they are (if false)."
+                f"{write.line}\n  This writes {subject} that a traced condition selected{choice}: which of them receives the "
+                "new value (if true) and which keep their values (if false) is known only at run time."
             )
             raise StagingError("\n".join([first, *facts])) from None
 

@@ -282,7 +282,7 @@ class Items(Lookups):
             "and there is no variable here to hold it.\n  Pass the array in and return it, or declare the name nonlocal or global."
             if name
             else "This writes into an array that is the result of an expression: JAX arrays are immutable, so the write makes a new array, "
-            "and there is no variable here to hold it.\n  Give the array a name first, and write to that."
+            "and there is no variable here to hold it.\n  Assign the array to a variable first, and write to the variable."
         )
         raise StagingError(f"{user_location()}\n  {said}")
 
@@ -309,6 +309,6 @@ class Items(Lookups):
 
 def _traced_key(what: str) -> StagingError:
     return StagingError(
-        f"{user_location()}\n  {what}: which item that is, is known only at run time.\n"
-        "  Compare the key with each of them (if/elif, or match), or keep the values in an array, with the key as index."
+        f"{user_location()}\n  {what}: the item is known only at run time.\n"
+        "  Compare the key with each of them (if/elif, or match), or store the values in an array, with the key as index."
     )

@@ -249,13 +249,13 @@ class Lookups(InTrace):
     def _unsuitable(self, target: Any) -> StagingError:
         kind = type(target).__name__
         remedy = (
-            "Compare the key with each of them (if/elif, or match), or keep the values in an array, with the key as index"
+            "Compare the key with each of them (if/elif, or match), or store the values in an array, with the key as index"
             if isinstance(target, dict)
-            else "Choose with if/elif or match, or give all items one shape and dtype"
+            else "Select the item with if/elif or match, or use items of one shape and dtype"
         )
         return StagingError(
             f"{user_location()}\n  A {kind} is indexed by a traced value, and its items do not stack into one "
-            f"array: which item it is, is known only at run time.\n  {remedy}."
+            f"array: the item is known only at run time.\n  {remedy}."
         )
 
 

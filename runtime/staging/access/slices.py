@@ -145,7 +145,7 @@ class Slices:
         if isinstance(target, np.ndarray) or hasattr(target, "__jax_array__"):
             return jnp.asarray(target)
         remedy = (
-            "Compare the bound with each that there is (if/elif, or match)."
+            "Compare the bound with each possible value (if/elif, or match)."
             if isinstance(target, str | bytes)
             else "Make it an array (jnp.stack, jnp.asarray)."
         )
@@ -156,7 +156,7 @@ class Slices:
     def _unknown_size(self, part: Span, array: Any) -> StagingError:
         return StagingError(
             f"{user_location()}\n  The slice [{part}] of a {self.backend.type_of(array)} has a size that is "
-            "known only at run time, which only the first dimension of an array may have.\n  Give it a fixed "
+            "known only at run time, which only the first dimension of an array may have.\n  Use a fixed "
             "size (x[i:i + 3]), move that axis to the front, or keep the whole array "
             "and mask what is outside: jnp.where(jnp.arange(len(x)) < stop, x, 0)."
         )

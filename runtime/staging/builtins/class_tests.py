@@ -76,8 +76,9 @@ class ClassTests(InTrace):
             if type(part) is OneOf and holds_objects(part):
                 kinds = sorted({type(one).__name__ for one in candidates_of(part)})
                 raise StagingError(
-                    f"{user_location()}\n  A subject of this match is of one of the classes {', '.join(kinds)}, chosen at run time, "
-                    "and a class pattern has a sequence or mapping in it.\n  Ask isinstance first, and match what the object holds."
+                    f"{user_location()}\n  A subject of this match has one of the classes {', '.join(kinds)}, selected at run time, "
+                    "and a class pattern contains a sequence or mapping pattern.\n  Test isinstance first, and match "
+                    "the attributes of the object."
                 )
             if id(part) not in seen:
                 seen.add(id(part))

@@ -91,8 +91,8 @@ class TqdmProgress(Progress):
         if name in _TELLING:
             return functools.partial(self._tell, name)
         raise AttributeError(
-            f"{name!r} of a bar in a function that is being traced: the bar is there when the program runs. Of tqdm's methods, "
-            f"{', '.join(sorted(_TELLING))} may be called."
+            f"{name!r} of a progress bar is not available while a function is traced, because the bar exists only at run time. "
+            f"Available methods: {', '.join(sorted(_TELLING))}."
         )
 
     def __iter__(self) -> Iterator[Any]:

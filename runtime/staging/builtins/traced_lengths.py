@@ -35,7 +35,7 @@ from autograph.runtime.tracing.recording import LOCAL
 
 # Of the standard library: what computes with numbers. The rest keeps, compares or shows what it is given.
 _COMPUTING = frozenset(["math", "cmath", "statistics"])
-_REMEDY = "Take the first n of what there may be at most: jnp.arange(100)[:n], jnp.zeros(100)[:n]."
+_REMEDY = "Slice an array of the maximum length: jnp.arange(100)[:n], jnp.zeros(100)[:n]."
 
 
 @dataclass(frozen=True)
@@ -44,15 +44,15 @@ class ArrayRoom(Room):
 
     def outgrown(self, capacity: Any) -> Exception:
         return OutOfRoom(
-            f"{self.where}\n  `{self.name}` makes an array of more than the {capacity} elements that there is room for, and this program "
-            f"cannot be run again with more.\n  {_REMEDY}",
+            f"{self.where}\n  `{self.name}` exceeds the capacity of {capacity} elements, and this program "
+            f"cannot be run again with a larger one.\n  {_REMEDY}",
             self,
             capacity,
         )
 
     def refused(self, why: str) -> StagingError:
         return StagingError(
-            f"{self.where}\n  `{self.name}` makes an array of a traced length, of which no bound is known, and {why}.\n  {_REMEDY}"
+            f"{self.where}\n  `{self.name}` creates an array of traced length without a known bound, and {why}.\n  {_REMEDY}"
         )
 
 
@@ -274,9 +274,9 @@ class TracedLengths(InTrace):
         rooms = None if LOCAL.frame is None else LOCAL.frame.rooms
         room = ArrayRoom(where, name, rooms)
         if self.journal.is_on_trial:  # what Python runs needs no room that may prove too small
-            raise room.refused("in a loop that Python can run each size is known")
+            raise room.refused("each size is known in a loop that Python can execute")
         if rooms is None:
-            raise room.refused("only an autograph.function can be run again with more room")
+            raise room.refused("only an autograph.function can be run again with a larger capacity")
         capacity = rooms.of(where, name, 1)
         self.raise_unless(count <= capacity, room.outgrown(capacity))
         return Count(count), capacity

@@ -87,7 +87,7 @@ class FunctionTraces(InTraceOfCalls):
         joined = joiner.join("the value", known.layout, found)
         if joiner.mismatches:
             raise StagingError(
-                f"{marker.where}\n  {marker.name!r}, which calls itself under a traced condition, returns different things.\n"
+                f"{marker.where}\n  {marker.name!r}, which calls itself under a traced condition, returns values of different types.\n"
                 f"{sides(joiner.mismatches, 'in one trace', 'in another')}\n  XLA needs one type: return the same shape and structure "
                 "on every path."
             )

@@ -404,10 +404,10 @@ class _Bound:
         """
         if self._given is None and not self.can_raise:
             raise StagingError(
-                f"{self._marker.where}\n  {self._marker.name!r} calls itself under a traced condition and has "
-                "work left after that call, and a bare jax.jit around converted code cannot raise "
+                f"{self._marker.where}\n  {self._marker.name!r} calls itself under a traced condition, not as "
+                "a tail call, and a bare jax.jit around converted code cannot raise "
                 "RecursionError.\n"
-                f"  Bound its depth: decorate it with autograph.recursion_limit({self._limit}), or call it through "
+                f"  Limit its depth: decorate it with autograph.recursion_limit({self._limit}), or call it through "
                 "autograph.function."
             )
         self._depth = self._depth_for(size)

@@ -109,7 +109,7 @@ class CarriedState:
         if value is UNBOUND:
             raise StagingError(
                 f"{user_location()}\n  {self._name!r} calls itself under a traced condition, and sets {place.name}, which has no "
-                "value before the call.\n  Give it one."
+                "value before the call.\n  Assign one."
             )
         is_contents = isinstance(place, ContentsPlace)
         return describe(value, is_contents, is_contents and holds_list(place, value))

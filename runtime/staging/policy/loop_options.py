@@ -169,8 +169,8 @@ def _check_invariants(pairs: Any) -> None:
 def refuse_misplaced() -> StagingError:
     """The error for a directive that is reached as a call."""
     return StagingError(
-        f"{user_location()}\n  set_loop_options must be the first statement of a loop's body, and here it is "
-        "not.\n  Move it to the top of the body of a `for` or `while` without yield and await."
+        f"{user_location()}\n  set_loop_options is not the first statement of a loop "
+        "body.\n  Move it to the top of the body of a `for` or `while` without yield and await."
     )
 
 
@@ -178,13 +178,13 @@ def refuse_unrolling() -> StagingError:
     """The error for a loop that is to run in Python and whose test is traced."""
     return StagingError(
         f"{user_location()}\n  unroll=True asks for a Python loop, and the test is traced: the number of "
-        "iterations is not known.\n  Leave the option out."
+        "iterations is not known.\n  Omit the option."
     )
 
 
 def refuse_bound(kind: str) -> StagingError:
     """The error for a traced maximum_iterations of a loop over what is iterated over in Python."""
     return StagingError(
-        f"{user_location()}\n  maximum_iterations is traced, and a loop over a {kind} runs in Python.\n  Give an int, or loop over "
+        f"{user_location()}\n  maximum_iterations is traced, and a loop over a {kind} runs in Python.\n  Pass an int, or loop over "
         "a range or an array."
     )

@@ -13,35 +13,34 @@ from autograph.runtime.tracing.locations import user_location
 _REASONS = MappingProxyType(
     {
         "yield": (
-            "This statement holds a `yield`, its test is traced, and Python advances this generator. Only a loop over a generator that "
-            "nothing has advanced can be staged: its body takes the place of the `yield`.",
-            "Loop over the generator where it is made (`for v in f(x)`, `sum(f(x))`, `list(f(x))`, `next(f(x))`); or yield on every path a "
-            "value that a conditional expression chooses (`yield a if test else b`), or append the values to a list and return it.",
+            "This statement contains a `yield`, its test is traced, and Python advances this generator step by step. Only a loop over a "
+            "new generator can be staged: the body of the loop replaces the `yield`.",
+            "Loop over the generator where it is created (`for v in f(x)`, `sum(f(x))`, `list(f(x))`, `next(f(x))`); yield a conditional "
+            "expression on every path (`yield a if test else b`); or append the values to a list and return it.",
         ),
         "await": (
-            "This statement holds an `await`, where its function is left and entered again: it stays Python's, and its test is "
-            "traced.",
-            "Await first, and decide on what came.",
+            "This statement contains an `await`, so it cannot be staged, and its test is traced.",
+            "Await before the statement, and branch on the result.",
         ),
         "finally": (
-            "A jump out of `finally` discards the exception in flight, so statements around a `return`, `break` or `continue` stay "
-            "Python's in this function, and the test of this one is traced.",
-            "Set a variable in `finally`, and move the jump behind the `try` statement.",
+            "A jump out of `finally` discards the active exception, so statements around a `return`, `break` or `continue` cannot be "
+            "staged in this function, and the test of this one is traced.",
+            "Set a variable in `finally`, and move the jump after the `try` statement.",
         ),
         "filter": (
-            "What `filter` is given decides by traced values about elements that are not traced.",
-            "Use a list comprehension (`[v for v in values if …]`), whose length the run may decide.",
+            "The predicate of this `filter` is traced, and the elements are not.",
+            "Use a list comprehension (`[v for v in values if …]`), whose length may be traced.",
         ),
         "walrus": (
-            "This expression binds a name (`:=`) in a part that is evaluated only if the test before it says so, which is traced, and it "
-            "stands where no statement can go before it: in a lambda, a comprehension or a header.",
-            "Bind the name in a statement of its own.",
+            "This expression binds a name (`:=`) in a part that is evaluated under a traced test, inside a lambda, a comprehension or a "
+            "statement header.",
+            "Bind the name in a separate statement.",
         ),
         "comprehension": (
-            "This condition decides whether a comprehension has an element, and it is traced. Only a list comprehension in a "
-            "statement, and what `sum`, `max`, `min`, `any`, `all` or `next` uses up at once, may have such a condition, without `:=`, "
-            "`lambda` or `await` in it.",
-            "Make it such a list, or keep every element and choose its value (`v if test else 0`).",
+            "The condition of this comprehension is traced. Only list comprehensions in a "
+            "statement, and generator expressions that `sum`, `max`, `min`, `any`, `all` or `next` consumes, may have a traced condition, "
+            "without `:=`, `lambda` or `await` in it.",
+            "Use such a list, or keep every element and select its value (`v if test else 0`).",
         ),
     }
 )

@@ -105,7 +105,7 @@ class Wrappers(InTrace):
         rest = [kind.__name__ for kind in _NUMBERS if generic.dispatch(kind) is not generic.dispatch(object)]
         if rest and chosen is generic.dispatch(object):
             raise StagingError(
-                f"{user_location()}\n  {generic.dispatch(object).__qualname__} is chosen by the type of a traced value here. It is "
-                f"registered for {', '.join(rest)}, and not for jax.Array.\n  Register it for jax.Array too."
+                f"{user_location()}\n  {generic.dispatch(object).__qualname__} dispatches on the type of a traced value here. It is "
+                f"registered for {', '.join(rest)}, but not for jax.Array.\n  Register it for jax.Array too."
             )
         return chosen

@@ -51,7 +51,7 @@ class GrowingList:
         leaves, structure = flatten(appended)
         if structure.treedef != self.structure.treedef:
             raise StagingError(
-                f"{where}\n  The iterations of this staged loop append different things to a list.\n  Append elements of one "
+                f"{where}\n  The iterations of this staged loop append values of different structures to a list.\n  Append elements of one "
                 "structure, or use an autograph.TensorArray."
             )
         arrays = [leaf for leaf, type in zip(leaves, self.types, strict=True) if type is not None]

@@ -37,9 +37,7 @@ from autograph.runtime.staging.statements.joined_parts import EndParts
 from autograph.runtime.tracing.recording import JOINT
 
 RESULT = "the value"
-_SAME_SHAPE = (
-    "XLA needs one type for both: give them the same shape and structure (jnp.broadcast_to, jnp.zeros_like …)."
-)
+_SAME_SHAPE = "XLA needs one type for both: use the same shape and structure (jnp.broadcast_to, jnp.zeros_like …)."
 
 
 @dataclass(frozen=True)
@@ -266,7 +264,9 @@ class Join:
 
     def _mismatch(self, mismatches: Sequence[Mismatch]) -> StagingError:
         is_result = all(each.name.startswith(RESULT) for each in mismatches)
-        subject = "return different things" if is_result else f"leave {listed(mismatches)} with different types"
+        subject = (
+            "return values of different types" if is_result else f"leave {listed(mismatches)} with different types"
+        )
         error = StagingError(
             f"{self.where}\n  The branches of this statement {subject}, and its test is traced.\n"
             f"{sides(mismatches, 'if true', 'if false')}\n"

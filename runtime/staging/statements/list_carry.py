@@ -114,7 +114,7 @@ class CarriesLists:
             name = "a list" if found is None else repr(found)
             raise StagingError(
                 f"{self.where}\n  The iterations of this staged loop append to {name}, a list that was not made in converted code: what "
-                "they read of it cannot be seen.\n  Append to a copy that the function makes: items = list(items)."
+                "their reads of it cannot be tracked.\n  Append to a copy that the function creates: items = list(items)."
             )
 
     def _carry_growing(self, growing: GrowingList, ended: ListEnd | None) -> None:

@@ -389,8 +389,8 @@ class SettlesCarry(CarriesLists):
 
     def _first_set_in_it(self, variable: Variable) -> StagingError:
         return StagingError(
-            f"{self.where}\n  An iteration of this staged loop reads {variable.name!r} where only an earlier one may have set it, and it "
-            f"has no value before the loop.\n  Give {variable.name!r} a value of the same type before the loop."
+            f"{self.where}\n  An iteration of this staged loop reads {variable.name!r}, which only an earlier iteration assigns, and which "
+            f"has no value before the loop.\n  Assign {variable.name!r} a value of the same type before the loop."
         )
 
     def _opens_born(self, variable: Variable, leaves: Sequence[Any], surely: bool) -> bool:
@@ -458,8 +458,8 @@ class SettlesCarry(CarriesLists):
             names = [name for name, cell in cells if id(cell) in dropped]
             if names and leaf is not carried.entry:
                 raise StagingError(
-                    f"{self.where}\n  {carried.variable.name!r} is, after an iteration of this staged loop, a function that closes over "
-                    f"{names[0]!r}, which is the iteration's own.\n  Make the function after the loop, or read {names[0]!r} after it."
+                    f"{self.where}\n  After an iteration of this staged loop, {carried.variable.name!r} is a function that closes over "
+                    f"{names[0]!r}, a variable of that iteration.\n  Create the function after the loop, or read {names[0]!r} after it."
                 )
 
     def _widen(self, joiner: Joiner, carried: Carried, joined: Joined, before: Maybe, after: Maybe) -> None:

@@ -123,11 +123,11 @@ class _Manager:
         current().managers.remove(self._managed)
         passed = self._managed.passed
         if passed is not None:
-            why = ", which may swallow it" if self._managed.swallows() else ", and caught outside of it"
+            why = ", which may suppress it" if self._managed.swallows() else ", and caught outside of it"
             raise StagingError(
                 f"{passed.where}\n  {passed.name} is raised under a traced condition here, inside a `with` of "
-                f"{type(self._manager).__name__}{why}: its `__exit__` is not told.\n"
-                "  Put the `try` into the `with`, or use `try` and `finally` in the place of the manager."
+                f"{type(self._manager).__name__}{why}: its `__exit__` would not receive the exception.\n"
+                "  Move the `try` into the `with`, or use `try` and `finally` instead of the manager."
             ) from None
         with self._tried.after():
             return self._leave(self._manager, *error)

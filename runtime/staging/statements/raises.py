@@ -185,8 +185,8 @@ class Raising(InTrace):
             text = make(*values)
             if not self.backend.is_eager() and shows_tracer(text):
                 raise StagingError(
-                    f"{user_location()}\n  A text of traced values is made here by code that is not converted: an object's `__str__`, "
-                    '`__repr__` or `__format__`.\n  Put the values into the text themselves: f"{point.x}".'
+                    f"{user_location()}\n  A string of traced values is created here by code that is not converted: an object's `__str__`, "
+                    '`__repr__` or `__format__`.\n  Format the values themselves: f"{point.x}".'
                 )
             return text
         return each_purely(

@@ -196,9 +196,9 @@ class Rolling(InTrace):
     def refusal(self, reason: str) -> StagingError:
         """The error for a loop that was to be one loop, and cannot be."""
         return StagingError(
-            f"{user_location()}\n  unroll=False (or a number) asks for one staged loop, and this loop must run "
-            f"in Python: {reason}.\n"
-            "  Leave the option out, or change the body."
+            f"{user_location()}\n  unroll=False (or an int) requires one staged loop, but Python must execute this "
+            f"loop: {reason}.\n"
+            "  Omit the option, or change the body."
         )
 
 
@@ -225,7 +225,7 @@ class _NeedsPeeling(Exception):
 
 def tells(python_only: str) -> str:
     """Why a loop cannot be one loop that holds what shows whether a number is traced."""
-    return f"its body holds {python_only}, which tells a traced index from a Python int"
+    return f"its body contains {python_only}, which distinguishes a traced index from a Python int"
 
 
 def why(error: Exception) -> str:
@@ -285,7 +285,7 @@ def _of_function(function: types.FunctionType, python_only: PythonOnly, is_uncon
     return (
         None
         if found is None
-        else f"{function.__qualname__} holds {found}, which tells a traced index from a Python int"
+        else f"{function.__qualname__} contains {found}, which distinguishes a traced index from a Python int"
     )
 
 

@@ -333,7 +333,7 @@ def variable_spread_over_processes_read_and_saved(world: World):
                 value = read()
             except RuntimeError as error:
                 assert world.processes > 1 and "w' is" in str(error).replace("', which is to be saved, is", "' is")
-                assert "spread over 2 processes" in str(error) and "process_allgather" in str(error)
+                assert "sharded over 2 processes" in str(error) and "process_allgather" in str(error)
                 value = multihost_utils.process_allgather(v.value, tiled=True)
             else:
                 assert world.processes == 1
