@@ -76,7 +76,7 @@ types: $(stamp)-dev $(stamp)-test ## Check types
 	    "$$python" -m mypy --config-file ../../pyproject.toml -p autograph && \
 	    "$$python" -m mypy --config-file ../../pyproject.toml ../../tests/typed_program.py
 
-# What the wheel installs is tried where nothing else is: a program of a user's, the command, and the types that pyright sees.
+# What the wheel installs is tried where nothing else is: a user's program, the command, and the types that mypy and pyright see.
 package: $(stamp)-package ## Build the wheel and the source distribution, check them, and try the wheel in an empty environment
 	rm -rf dist build/package build/lib && mkdir -p build/package
 	"$(bin)/python" -m build --outdir dist .
@@ -87,6 +87,7 @@ package: $(stamp)-package ## Build the wheel and the source distribution, check 
 	cp tests/typed_program.py tests/installed_smoke.py build/package/
 	python="$$("$(bin)/python" -c 'import sys; print(sys.executable)')" && cd build/package && \
 	    env/bin/python installed_smoke.py && env/bin/autograph --version && \
+    "$$python" -m mypy --strict --python-executable env/bin/python typed_program.py && \
 	    "$$(dirname "$$python")/basedpyright" --pythonpath env/bin/python --level error typed_program.py
 
 fuzz: $(stamp)-test ## Run N generated programs (N=100; ARGS=--gradients for their gradients)

@@ -2,7 +2,7 @@
 
 The buffer, both networks, the optimizer state and the random state are Variables. The end of an episode, a learning
 step and the update of the target network are plain `if` statements in a loop. `cartpole.py` defines the environment.
-`pip install optax`, then `python examples/dqn.py`.
+`pip install optax`, then `python examples/dqn.py` prints a table of rewards.
 """
 
 from __future__ import annotations
@@ -125,5 +125,9 @@ def main(steps: int = 8000) -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    for name, value in main().items():
-        print(f"{name}: {value:.1f}")
+    found = main()
+    print("policy                 mean reward")
+    for name in ("untrained", "first ten", "trained"):
+        label = "first ten episodes" if name == "first ten" else name
+        print(f"{label:18}  {found[name]:14.1f}")
+    print(f"{found['episodes']:.0f} episodes, {found['updates']:.0f} updates of the network")

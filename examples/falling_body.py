@@ -1,7 +1,7 @@
 """Estimate the drag on a falling body from the time of its impact, with the gradient through a diffrax event.
 
 The vector field branches on the direction of motion, and the event ends the integration at the ground.
-`pip install diffrax optax`, then `python examples/falling_body.py`.
+`pip install diffrax optax`, then `python examples/falling_body.py` prints a table.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import optimistix
 import autograph as ag
 
 THROWN = 10.0  # m/s, upwards
+OBSERVED = 1.833409  # s, from the throw to the impact
 
 
 @ag.convert
@@ -59,10 +60,18 @@ def main(steps: int = 60) -> dict[str, float]:
             error = optimizer.minimize(lambda: (landing_time(drag.value) - observed) ** 2, [drag])
         return first, error
 
-    without_drag, error = fit(jnp.array(1.833409), jnp.array(steps))  # seconds, as observed
-    return {"without drag": float(without_drag), "drag": float(drag), "error": float(error)}
+    without_drag, error = fit(jnp.array(OBSERVED), jnp.array(steps))
+    return {
+        "without drag": float(without_drag),
+        "drag": float(drag),
+        "time": float(landing_time(drag.value)),
+        "error": float(error),
+    }
 
 
 if __name__ == "__main__":
-    for name, value in main().items():
-        print(f"{name}: {value:.5f}")
+    found = main()
+    print("model           drag  landing time (s)")
+    print(f"without drag  {0:6.3f}  {found['without drag']:16.3f}")
+    print(f"fitted        {found['drag']:6.3f}  {found['time']:16.3f}")
+    print(f"observed              {OBSERVED:16.3f}")

@@ -2,7 +2,7 @@
 
 Training is one program over padded batches from a generator, with a learning rate schedule that branches. The beam
 search is a `while` loop for one number, which `jax.vmap` batches; each lane has its own trip count.
-`pip install optax`, then `python examples/number_words.py`.
+`pip install optax`, then `python examples/number_words.py` prints a table of numbers and words.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ WORDS = ["<pad>", "<start>", "<end>", *ONES.split(), *TENS.split(), "hundred"]
 PAD, START, END = range(3)
 DIGITS, LONGEST, BEAMS = 3, 5, 4  # of a number, of its words with the last one, and the translations that are kept
 WIDTH, HEADS = 48, 4
+SHOWN = (342, 118, 205, 660, 999)
 
 
 def spelled(number):
@@ -182,8 +183,11 @@ def main(epochs: int = 60, blocks: int = 2) -> dict[str, float]:
     model = Translator(seed=0, blocks=blocks)
     first, last = model.train(known, jnp.array(epochs))
     accuracy, steps = model.evaluate(unknown)
-    words, _ = ag.function(model.translate)(jnp.array([3, 4, 2]) + 1)
-    print("342:", " ".join(WORDS[k] for k in words.tolist() if k > END))
+    translate = ag.function(model.translate)
+    print("number  words")
+    for number in SHOWN:
+        words, _ = translate(jnp.array([int(digit) for digit in f"{number:03}"]) + 1)
+        print(f"{number:6}  {' '.join(WORDS[k] for k in words.tolist() if k > END)}")
     return {
         "first loss": float(first),
         "last loss": float(last),
@@ -194,5 +198,5 @@ def main(epochs: int = 60, blocks: int = 2) -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    for name, value in main().items():
-        print(f"{name}: {value:.3g}")
+    found = main()
+    print(f"correct: {found['right']:.0%} of the 200 numbers that were not used for training")

@@ -1,7 +1,7 @@
 """Samples of a piecewise density with blackjax and numpyro, which use the same converted log density.
 
 A split normal distribution has a different standard deviation on each side of its mode. `pip install blackjax numpyro`, then
-`python examples/split_normal.py`.
+`python examples/split_normal.py` prints a table.
 """
 
 from __future__ import annotations
@@ -70,5 +70,8 @@ def main(count: int = 4000) -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    for name, value in main().items():
-        print(f"{name}: {value:.3f}")
+    found = main()
+    print("sampler    mean  positive")
+    for label, suffix in (("exact", ""), ("blackjax", " by blackjax"), ("numpyro", " by numpyro")):
+        print(f"{label:8} {found['mean' + suffix]:6.3f}  {found['positive' + suffix]:8.3f}")
+    print(f"accepted by blackjax: {found['accepted']:.0%}")

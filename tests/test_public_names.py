@@ -127,8 +127,14 @@ def signatures():
             yield name, value
     for name, module in modules.items():
         for key, value in vars(module).items():
-            if inspect.isfunction(value) and not key.startswith("_") and value.__module__ == module.__name__:
+            if key.startswith("_") or getattr(value, "__module__", None) != module.__name__:
+                continue
+            if inspect.isfunction(value):
                 yield f"{name}.{key}", value
+            elif inspect.isclass(value):
+                for method, member in vars(value).items():
+                    if not method.startswith("_") or method in ("__init__", "__call__"):
+                        yield f"{name}.{key}.{method}", member
 
 
 def test_the_public_interface_is_typed():

@@ -23,6 +23,7 @@ from autograph.runtime.state.held import Held
 from autograph.runtime.state.variables import current_frame, outside_recordings
 from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import JOINT, is_recording
+from autograph.runtime.typing import PyTree
 
 
 class InOrder(Protocol):
@@ -135,7 +136,7 @@ class DatasetIterator:
             return self._element(self._next_of_source())
         return self._at_next_position()
 
-    def get_next(self) -> Any:
+    def get_next(self) -> PyTree:
         """Return the next element, as ``next(self)`` does.
 
         Returns:
@@ -262,7 +263,7 @@ class DatasetIterator:
         return taken, rest
 
     def go_on_with(self, rest: tuple[int, Iterator[Any]]) -> None:
-        """Give from now on what `rest_after` found."""
+        """Continue with the elements that `rest_after` returned."""
         with self._lock:
             self.taken, self._source = rest
 

@@ -6,7 +6,7 @@ import builtins
 import functools
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TextIO
 
 import jax
 import jax.numpy as jnp
@@ -20,7 +20,11 @@ from autograph.runtime.typing import PyTree
 
 
 def print(  # noqa: A001  the name is the contract's
-    *args: Any, sep: str = " ", end: str = "\n", output_stream: Any = None, summarize: int | None = None
+    *args: object,
+    sep: str = " ",
+    end: str = "\n",
+    output_stream: TextIO | str | None = None,
+    summarize: int | None = None,
 ) -> None:
     """Print at run time, on every execution, in program order.
 

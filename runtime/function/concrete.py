@@ -34,7 +34,7 @@ class ConcreteFunction:
     Attributes:
       name: the name of the function.
       implements: ``experimental_implements`` of `autograph.function`.
-      trace_with_state: see `Program.trace_with_state`.
+      trace_with_state: returns the jaxpr of the program as a function of its inputs and the values of its Variables.
 
     Raises:
       InvalidArgumentError: a call passes another shape, dtype, number of arguments or Python value.

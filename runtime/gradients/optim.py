@@ -17,7 +17,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import jax
 import jax.numpy as jnp
@@ -33,6 +33,9 @@ from autograph.runtime.state.variables import Variable, current_frame, outside_r
 from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import JOINT
 from autograph.runtime.typing import ArrayLike, GradientTransformation, PyTree
+
+if TYPE_CHECKING:
+    from autograph.runtime.gradients.tape import GradientTape
 
 _NUMBERS = (jax.Array, np.ndarray, np.generic, bool, int, float, complex)
 _RATE = "learning_rate"
@@ -96,7 +99,7 @@ class Optimizer(Module):
     0
     """
 
-    def __init__(self, tx: Any, name: str | None = None) -> None:
+    def __init__(self, tx: GradientTransformation, name: str | None = None) -> None:
         self.name = name or "optimizer"
         self._init, self._update = calling_converted(tx.init), calling_converted(tx.update)
         self._layout: _Layout | None = None
@@ -182,7 +185,12 @@ class Optimizer(Module):
         assert self._layout is not None
         self._step(self._layout, [by_id[id(variable)] for variable in self._layout.variables], extra)
 
-    def minimize(self, loss: Any, var_list: Any, tape: Any = None) -> Any:
+    def minimize(
+        self,
+        loss: ArrayLike | Callable[[], ArrayLike],
+        var_list: Iterable[Variable] | Callable[[], Iterable[Variable]],
+        tape: GradientTape | None = None,
+    ) -> ArrayLike:
         """Compute the gradients of a loss, and apply them.
 
         Args:
@@ -208,7 +216,7 @@ class Optimizer(Module):
         variables = list(_checked(var_list() if callable(var_list) else var_list))
         if tape is not None:
             self.apply_gradients(zip(tape.gradient(loss, variables), variables, strict=True))
-            return loss
+            return cast("ArrayLike", loss)
         if not callable(loss):
             raise TypeError(f"minimize takes a function without arguments, or a tape beside the loss; got {loss!r}")
         self.build(variables)

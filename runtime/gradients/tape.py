@@ -61,7 +61,7 @@ class GradientTape:
         LOCAL.tapes = self._outer
 
     def saw(self, variable: Variable, value: ArrayLike) -> None:
-        """Note the value that a Variable has when it is first read; None in a `Function`, where its stand-in tells."""
+        """Record the value of a Variable at its first read; None in a `Function`, where its stand-in has the value."""
         if not self._is_paused and self._first.get(id(variable), (variable, None))[1] is None:
             self._first[id(variable)] = variable, value
 

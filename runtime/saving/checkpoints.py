@@ -1,7 +1,7 @@
 """Checkpoints: the state of training as a pytree of arrays, for a checkpoint manager.
 
-`state` gives what changes while a program trains, and `restore` sets it in place; between them a manager, orbax's for
-one, writes the arrays and reads them again.
+`state` returns the state of training objects as arrays, and `restore` writes such arrays back in place. A checkpoint
+manager, such as orbax's, stores and loads the arrays.
 
 >>> import autograph as ag
 >>> class Counter(ag.Module):

@@ -1,8 +1,8 @@
 """Stateful random numbers: each execution of a compiled function draws new ones.
 
-`jax.random` is a function of a key. A `Generator` keeps the key in a Variable and splits it at each draw, so that a
-program run twice draws twice; what is drawn depends on the seed and on how many draws came before, not on how the
-program is compiled.
+The functions of `jax.random` take a key. A `Generator` stores its key in a Variable and splits it at each draw, so a
+program that runs twice draws different numbers. The numbers depend on the seed and on the number of earlier draws, not
+on how the program is compiled.
 
 >>> import autograph as ag
 >>> generator = ag.random.Generator.from_seed(0)
@@ -16,7 +16,6 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Sequence
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -54,7 +53,7 @@ class Generator(Module):
     True
     """
 
-    def __init__(self, key: Any) -> None:
+    def __init__(self, key: jax.Array) -> None:
         """Start from a JAX key."""
         if not jnp.issubdtype(key.dtype, jax.dtypes.prng_key):
             key = jax.random.wrap_key_data(key)
