@@ -76,6 +76,7 @@ def _make_operators(
         set_loop_options,
         functools.partial(_classes_around, check_bounds),
         _shows_texts,
+        is_library,
         _imports(recursive, writes_at_run_time),
     )
     return made

@@ -25,6 +25,7 @@ import gast
 
 from autograph._analysis.python_only import python_only
 from autograph._analysis.scopes import bound_anywhere, names_in, walk
+from autograph._analysis.truths import Truths
 from autograph._elifs import flatten_elifs
 from autograph._listing import Listing, lines_with_origins
 from autograph._load import compile_function, rebuild_function
@@ -87,6 +88,7 @@ class Converter:
       loop_directive: the function whose call, first in a loop's body, gives the loop its options.
       classes_around: tells of the users' classes around a function what its conversion has to know.
       is_logging: whether an attribute of a module or object is a function that logs or warns.
+      is_library: whether a function is no user's.
       imports: the lines with which the text of rewritten code begins. They bind ``ag__``.
     """
 
@@ -98,6 +100,7 @@ class Converter:
         loop_directive: object = None,
         classes_around: Callable[[types.FunctionType], Classes] = lambda function: Classes(),
         is_logging: Callable[[object, str], bool] = lambda owner, name: False,
+        is_library: Callable[[object], bool] = lambda called: False,
         imports: str = "from autograph import operators as ag__",
     ) -> None:
         self._imports = imports
@@ -106,6 +109,7 @@ class Converter:
         self._loop_directive = loop_directive
         self._classes_around = classes_around
         self._is_logging = is_logging
+        self._is_library = is_library
         self._sources = sources
         self._codes: dict[tuple[int, bool], tuple[weakref.ref[types.CodeType], ConvertedCode]] = {}
         self._outputs: dict[int, tuple[weakref.ref[types.CodeType], Output]] = {}
@@ -272,7 +276,9 @@ class Converter:
         output = Output(python_only([node]), classes.writes_unseen)
         is_logging = functools.partial(self._logs, own_names, imports, function)
         own, special = own_names.__contains__, classes.special_methods
-        node = _rewrite(node, source, is_plain_call, own, is_directive, is_logging, special, made, stops)
+        gives_truth = functools.partial(self._gives_truth, own_names, imports, function)
+        truths = self._sources.truths(function), gives_truth
+        node = _rewrite(node, source, is_plain_call, own, is_directive, is_logging, special, made, stops, *truths)
         return gast.gast_to_ast(node), output
 
     def _converted(self, function: types.FunctionType, source: FunctionSource, stops: bool) -> ConvertedCode:
@@ -295,6 +301,19 @@ class Converter:
             return isinstance(node, gast.Lambda)
         called = _resolve(node, own_names, function)
         return called is not _UNRESOLVED and self._is_plain(called)
+
+    def _gives_truth(
+        self, own_names: frozenset[str], imports: dict[str, object], function: types.FunctionType, node: gast.AST
+    ) -> bool:
+        """Whether the called expression is a user's function, of any file, that may return a truth value, as things stand."""
+        called = _resolve(node, own_names, function, imports)
+        called = getattr(called, "__wrapped__", called)
+        if type(called) is not types.FunctionType or self._is_library(called):
+            return False
+        try:
+            return called.__name__ in self._sources.truths(called).functions
+        except ConversionError:
+            return False
 
     def _is_loop_directive(
         self, own_names: frozenset[str], imports: dict[str, object], function: types.FunctionType, node: gast.AST
@@ -349,6 +368,8 @@ def _rewrite(
     special: frozenset[str],
     made: Sequence[str],
     stops: bool,
+    truths: Truths,
+    gives_truth: Callable[[gast.AST], bool],
 ) -> gast.AST:
     names = Namer(names_in(node) | {_OPERATORS})
     names.made += made
@@ -364,6 +385,8 @@ def _rewrite(
         stops,
         source.lacking,
         source.lacks_keys,
+        truths,
+        gives_truth,
     )
     kinds = {type(part) for part in walk(node)}
     for make_pass in PASSES:

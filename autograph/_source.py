@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from autograph._analysis.partial_writes import attributes_that_may_lack, keys_may_lack
+from autograph._analysis.truths import FileTruths, Truths
 from autograph.runtime.errors import ConversionError, place_of
 
 _FUTURE_FLAGS = 0
@@ -61,7 +62,14 @@ class _File:
         self.definitions: dict[tuple[int, str], list[_Definition]] = {}
         self._index()
         self._filename = filename
+        self._truths: FileTruths | None = None
         self._codes: dict[int, dict[tuple[int, str], list[types.CodeType]]] = {}
+
+    def truths(self) -> FileTruths:
+        """Which names of the file may stand for truth values."""
+        if self._truths is None:
+            self._truths = FileTruths.of(self.tree)
+        return self._truths
 
     def _index(self) -> None:
         pending: list[tuple[ast.AST, str | None]] = [(self.tree, None)]
@@ -139,6 +147,10 @@ class SourceFiles:
         return FunctionSource(
             definition.node, code.co_filename, definition.class_name, flags, file.lacking, file.lacks_keys
         )
+
+    def truths(self, function: types.FunctionType) -> Truths:
+        """What may be a truth value where ``function`` runs, as far as its file tells."""
+        return self._file(function, function.__code__).truths().around(function.__code__.co_firstlineno)
 
     def _lookup(self, function: types.FunctionType, code: types.CodeType, flags: int) -> _Definition | None:
         file = self._file(function, code)

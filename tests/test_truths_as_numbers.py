@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
+import functools
+import itertools
+import operator
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -74,3 +79,132 @@ def test_arrays_of_truth_values_stay_arrays_of_truth_values():
 
     x = np.array([0.5, 2.0])
     assert np.array_equal(ag.function(f)(jnp.asarray(x)), f(x)) and f(x).dtype == bool
+
+
+def is_large(x):
+    return x > 1
+
+
+def sum_of(a, b):
+    return a + b
+
+
+def sums_of_two(predicate, x):
+    return predicate(x) + predicate(x)
+
+
+def both_ways(x):
+    return x > 0, x > 1
+
+
+class Limits:
+    def __init__(self, x):
+        self.above = x > 1
+        self.below = False
+
+    def is_hit(self):
+        return self.above
+
+    @property
+    def is_clear(self):
+        return not self.above
+
+    def count(self):
+        return self.above + self.above + self.is_hit(), self.is_clear + self.is_clear, -self.is_hit()
+
+
+@dataclasses.dataclass
+class Reading:
+    is_valid: bool
+    n: int
+
+
+def of_functions(x):
+    return (
+        is_large(x) + is_large(x),
+        is_large(x) - is_large(-x),
+        -is_large(x),
+        +is_large(x),
+        abs(is_large(x)),
+        is_large(x) + (x > 0),
+    )
+
+
+def handed_over(x):
+    from tests.test_truths_as_numbers import is_large as elsewhere
+
+    return sum_of(x > 0, x > 1), sums_of_two(is_large, x), sums_of_two(lambda v: v > 0, x), elsewhere(x) * elsewhere(x)
+
+
+def of_objects(x):
+    limits, reading = Limits(x), Reading(x > 0, 3)
+    return limits.count(), limits.above + limits.is_clear, reading.is_valid + reading.is_valid, reading.n + reading.n
+
+
+def held(x):
+    flags = [False] * 3
+    for k in range(3):
+        flags[k] = x > k
+    appended = []
+    for k in range(3):
+        appended.append(x > k)
+    table = {"a": x > 0, "b": x > 1}
+    total = 0
+    for flag in flags:
+        total = flag + flag + total
+    return flags[0] + flags[1], appended[0] + appended[-1], table["a"] + table["b"], table.get("a") + flags[2], total
+
+
+def unpacked(x):
+    a, b = both_ways(x)
+    c = d = is_large(x)
+    e, f = x > 0, is_large(x)
+    return a + b, c + d, e - f
+
+
+def reduced(x):
+    flags = [x > 0, x > 1, is_large(x)]
+    accumulated = list(itertools.accumulate(flags))
+    return (
+        functools.reduce(lambda a, b: a + b, flags),
+        functools.reduce(operator.add, flags),
+        accumulated[1:],
+        operator.neg(x > 0),
+        operator.sub(x > 0, x > 1),
+        sum(map(is_large, [x, x + 1])),
+        max(x > 0, x > 1) + min(x > 0, x > 1),
+    )
+
+
+def of_builtins(x):
+    return abs(x > 0), round(x > 0), divmod(x > 0, 1), (x > 0) + ((x > 1) & (x < 5)), sum([x > 0, x > 1])
+
+
+def changes(x):
+    def is_odd(k):
+        return k % 2 == 1
+
+    was, found = False, 0
+    while x > 0:
+        now = is_odd(x // 1)
+        found += now - was
+        was = now
+        x = x - 1
+    return found, is_odd(x) + is_odd(x + 1)
+
+
+FURTHER = [of_functions, handed_over, of_objects, held, unpacked, reduced, of_builtins, changes]
+
+
+@pytest.mark.parametrize("program", FURTHER)
+def test_of_helpers_as_in_python(program):
+    test_as_in_python(program)
+
+
+def test_arithmetic_of_other_values_stays_as_written():
+    def f(a, b, n):
+        if n < 2:
+            return a[0] + b[1]
+        return f(a, b, n - 1) + f(a, b, n - 2) - abs(a[0])
+
+    assert "operate" not in ag.to_code(f)

@@ -8,6 +8,8 @@ from typing import Any
 
 import gast
 
+from autograph._analysis.truths import Truths
+
 
 class Namer:
     """Hands out names that the function does not use.
@@ -48,6 +50,8 @@ class Context:
       class_name: the class the function is written in, for private names.
       special_methods: names of operators' methods and properties, of classes around, that Python would run unconverted.
       lacking: the attributes that objects may lack on some paths; lacks_keys: whether dicts may lack keys.
+      truths: what may be a truth value where the function runs.
+      gives_truth: tells whether a called expression can be seen, now, to be a function, of any file, that may return one.
       exit_flags: for a ``for`` loop, the variables that end it once true.
       loop_options: for a loop with a directive, the expression for its options.
       result_names: variables that hold what a ``return`` inside a loop returns.
@@ -70,6 +74,8 @@ class Context:
     stops: bool = False
     lacking: frozenset[str] = frozenset()
     lacks_keys: bool = False
+    truths: Truths = field(default_factory=Truths)
+    gives_truth: Callable[[gast.AST], bool] = lambda node: False
     exit_flags: dict[gast.AST, tuple[str, ...]] = field(default_factory=dict)
     loop_options: dict[gast.AST, gast.AST] = field(default_factory=dict)
     tests: set[gast.AST] = field(default_factory=set)

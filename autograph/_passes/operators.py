@@ -9,6 +9,7 @@ from types import MappingProxyType
 import gast
 
 from autograph._analysis.scopes import walk
+from autograph._analysis.truths import HOLDING
 from autograph._passes.nodes import Context, constant, load, placed, store
 
 _BINARY: Mapping[type, tuple[str, str]] = MappingProxyType(
@@ -65,6 +66,9 @@ _TRUTHS = frozenset(
         "equals",
     ]
 )
+_HELD = frozenset(
+    ["get_item", "get_attr", "list_of", "new_list", "temporary"]
+)  # gives what its first argument is, or holds
 # Of those that work in place, what lists, deques, sets and dicts have.
 _OF_CONTAINERS = (gast.Add, gast.Mult, gast.BitOr, gast.BitAnd, gast.Sub, gast.BitXor)
 
@@ -171,8 +175,10 @@ class LowerOperators(gast.NodeTransformer):
         return self._operation(symbol, node, node.operand) if counts or self._has(name) else node
 
     def visit_Call(self, node: gast.AST) -> gast.AST:
-        is_handled = node in self.handled
+        is_handled, counts = node in self.handled, self._counts_truths(node)
         self.generic_visit(node)
+        if counts:
+            return self._operation("abs", node, *node.args)
         return self._operation(_RAISING_BUILTINS[node.func.id], node, *node.args) if is_handled else node
 
     def visit_AugAssign(self, node: gast.AST) -> gast.AST:
@@ -223,24 +229,39 @@ class LowerOperators(gast.NodeTransformer):
         elif isinstance(node, gast.BinOp):
             sides = [node.left, node.right]
         else:
-            return False
+            return _is_magnitude(node) and self._may_be_truth(node.args[0])
         return not isinstance(node.op, _OF_BITS) and all(map(self._may_be_truth, sides))
 
     def _may_be_truth(self, node: gast.AST) -> bool:
         if isinstance(node, gast.Call):
-            called = node.func
-            if isinstance(called, gast.Call) and len(called.args) == 1:  # `ag__.call(bool)(…)`
-                called = called.args[0]
-            return (isinstance(called, gast.Name) and called.id in _TRUTHS) or (
-                isinstance(called, gast.Attribute)
-                and isinstance(called.value, gast.Name)
-                and called.value.id == self.context.operators
-                and (called.attr in _TRUTHS or (called.attr == "if_exp" and any(map(self._gives_truth, node.args[1:]))))
-            )
+            return self._call_may_be_truth(node)
         if isinstance(node, gast.Name):
-            return node.id in self.truths
+            return node.id in self.truths or node.id in self.context.truths.names
+        if isinstance(node, gast.Attribute):
+            return node.attr in self.context.truths.attributes or node.attr in self.context.truths.functions
+        if isinstance(node, gast.Subscript):
+            return self._may_be_truth(node.value)
+        if isinstance(node, gast.BinOp):
+            return isinstance(node.op, _OF_BITS) and self._may_be_truth(node.left) and self._may_be_truth(node.right)
         is_not = isinstance(node, gast.UnaryOp) and isinstance(node.op, gast.Not)
         return is_not or isinstance(node, gast.Compare | gast.BoolOp) or _is_truth_constant(node)
+
+    def _call_may_be_truth(self, node: gast.AST) -> bool:
+        called = node.func
+        if self.context.is_operator(called):
+            if called.attr in _HELD:
+                return self._may_be_truth(node.args[0])
+            return called.attr in _TRUTHS or (called.attr == "if_exp" and any(map(self._gives_truth, node.args[1:])))
+        if isinstance(called, gast.Call) and len(called.args) == 1:  # `ag__.call(bool)(…)`
+            called = called.args[0]
+        if isinstance(called, gast.Name) and called.id in ("min", "max"):
+            return any(map(self._may_be_truth, node.args))
+        name = getattr(called, "id", getattr(called, "attr", None))
+        if isinstance(called, gast.Name) and name in _TRUTHS:
+            return True
+        if isinstance(called, gast.Attribute) and name in HOLDING and self._may_be_truth(called.value):
+            return True
+        return name in self.context.truths.functions or self.context.gives_truth(called)
 
     def _gives_truth(self, node: gast.AST) -> bool:
         return isinstance(node, gast.Lambda) and self._may_be_truth(node.body)
@@ -308,6 +329,17 @@ def _may_raise(node: gast.AST) -> bool:
     if isinstance(node, gast.Call):
         return isinstance(node.func, gast.Name) and len(node.args) == 2 and node.func.id in _RAISING_BUILTINS
     return isinstance(node, gast.BinOp | gast.AugAssign) and isinstance(node.op, _RAISING)
+
+
+def _is_magnitude(node: gast.AST) -> bool:
+    """Whether this is ``abs(x)``."""
+    return (
+        isinstance(node, gast.Call)
+        and isinstance(node.func, gast.Name)
+        and node.func.id == "abs"
+        and len(node.args) == 1
+        and not node.keywords
+    )
 
 
 def _is_truth_constant(node: gast.AST) -> bool:
