@@ -1,5 +1,6 @@
 """Variables in calls from many threads: each call reads and writes them as if it ran alone."""
 
+import sys
 import threading
 import time
 
@@ -7,6 +8,7 @@ import jax.numpy as jnp
 
 import autograph as ag
 from autograph.runtime.function.program_state import State
+from autograph.runtime.state.commits import COMMITS
 
 
 def test_many_threads_lose_nothing():
@@ -146,3 +148,50 @@ def run_all(tasks):
         thread.join()
     if errors:
         raise errors[0]
+
+
+def test_calls_without_locks_beside_those_with_them():
+    """Calls, plain assignments, a program that waits for Python, and a generator: all read, then write, in any order."""
+    v, w, u = ag.Variable(0), ag.Variable(0), ag.Variable(0)
+    generator = ag.random.Generator.from_seed(0)
+    drawn = []
+
+    @ag.function
+    def both():
+        v.assign_add(1)
+        w.assign_add(1)
+
+    @ag.function
+    def others():
+        w.assign_add(1)
+        u.assign(u + 1)
+
+    @ag.function
+    def waits():
+        ag.py_function(lambda: None, [], [])
+        u.assign_add(1)
+
+    draw = ag.function(lambda: generator.uniform((4,)))
+    work = {both: 300, others: 300, waits: 20, (lambda: v.assign_add(1)): 60, (lambda: u.assign_sub(1)): 60}
+    work |= {(lambda: drawn.append(tuple(draw().tolist()))): 100}
+    work |= {(lambda: drawn.append(tuple(generator.uniform((4,)).tolist()))): 100}
+    for step in (both, others, waits, draw):
+        step()
+
+    def run(step, times):
+        for _ in range(times):
+            step()
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=run, args=each) for each in [*work.items()] * 2]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(before)
+    assert int(v) == 1 + 2 * (300 + 60) and int(w) == 2 + 2 * (300 + 300) and int(u) == 2 + 2 * (300 + 20 - 60)
+    assert len(set(drawn)) == len(drawn) == 400
+    assert COMMITS.holders == 0

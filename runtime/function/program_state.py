@@ -36,7 +36,7 @@ class State:
         self._count = len(written)
         # In one order for all programs, so that no two wait for each other.
         ordered = sorted(self.variables, key=lambda variable: variable._order)
-        self._locks = [variable._lock for variable in ordered]
+        self._locks = [variable._lock.lock for variable in ordered]
         # A program that calls Python may end with what that raises, after it has written to the memory that it was given;
         # and what it calls may look at the Variables.
         self._donates = program._donates and bool(written) and not program._calls_python
@@ -46,6 +46,8 @@ class State:
         self._keeping = program._compiled(self._enter, len(self.variables)) if self._donates else self._jitted
         self._staging = staging()
         self._runs_once = bool(program._donated)
+        # Whether reading and writing the values runs none of Python's code: of other libraries' it does.
+        self._are_plain = all(type(variable)._value is Variable._value for variable in self.variables)
         self.waits = program._waits
 
     @property
@@ -108,37 +110,32 @@ class State:
             lines = [holding_all]
         elif not self.written:  # one look at all values, which nobody takes away, needs no lock
             lines = [read, f"return jitted({values}{given})[0]"]
-        else:  # what is written is locked; whatever else changes meanwhile is noticed
-            run = [
+        elif not self._are_plain:
+            lines = [holding_all]
+        else:  # without locks: a call that was overtaken, or may be, runs again with them
+            lines = [
                 f"number = commits.number; {read}",
                 f"result, new = jitted({values}{given})",
                 "if type(result) is Guarded: result.check()",
                 f"{''.join(f'n{k}, ' for k in range(self._count))} = new",
-                f"if commits.number == number or ({same}):",
+                f"if not commits.holders and (commits.number == number or {same}):",
                 f"    commits.number += 1; {'; '.join(f'v{k}._value = n{k}' for k in range(self._count))}",
                 "    return result",
+                holding_all,
             ]
-            if self._count == 1:
-                lines = ["with lock:", *(f"    {line}" for line in run), holding_all]
-            else:
-                lines = ["held = []", "try:", "    held.extend(map(acquire, locks, at_once))", "    if all(held):"]
-                lines += [f"        {line}" for line in run]
-                lines += ["finally:", "    any(map(release, compress(locks, held)))", holding_all]
         body = "\n        ".join(lines)
         current, running = self._staging.running()
-        locks = [variable._lock for variable in self.written]
         environment = {
             "LOCAL": LOCAL, "state": self, "inside": self._inside, "holding_all": self._holding_all,
             "jitted": self._jitted, "Guarded": Guarded, "commits": COMMITS, "current": current, "running": running,
-            "locks": locks, "lock": locks[0] if locks else None, "acquire": _ACQUIRE, "release": _RELEASE,
-            "at_once": _AT_ONCE, "compress": itertools.compress, **{f"v{k}": v for k, v in enumerate(self.variables)},
+            **{f"v{k}": v for k, v in enumerate(self.variables)},
         }  # fmt: skip
         source = f"""
 def make({", ".join(environment)}):
     def call({given}):
         if current(None) is not running or LOCAL.frame is not None:
             return inside(({given}))
-        if commits.give_arrays_away or state.waits or LOCAL.in_callback:
+        if commits.give_arrays_away or commits.holders or state.waits or LOCAL.in_callback:
             {holding_all}
         {body}
     return call
@@ -154,10 +151,13 @@ def make({", ".join(environment)}):
                 variable._check_free()
         locks = self._locks
         held: list[bool] = []
+        counted = 0
         try:
             held.extend(map(_ACQUIRE, locks, _AT_ONCE))
             if not all(held):
                 self._wait_for_locks(held)
+            COMMITS.holders += 1
+            counted = 1
             values = values_of(self.variables)
             if self._donates:
                 result = self._give_away(values, arrays)
@@ -170,6 +170,7 @@ def make({", ".join(environment)}):
             commit(self.written, new)
             return result
         finally:
+            COMMITS.holders -= counted
             any(map(_RELEASE, itertools.compress(locks, held)))
 
     def _wait_for_locks(self, held: list[bool]) -> None:

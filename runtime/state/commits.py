@@ -24,6 +24,8 @@ class Commits:
 
     Attributes:
       number: how many times Variables have been given new values.
+      holders: how many times locks of Variables are held now. A program that holds none (`State.function`) takes what it has
+        read for overtaken while there are any: whoever holds one may have read, too, and is to write.
       give_arrays_away: whether some program gives the arrays of Variables away: values that were read may be gone then.
     """
 
@@ -31,9 +33,30 @@ class Commits:
         self.give_arrays_away = False
         self.lock = threading.Lock()
         self.number = 0
+        self.holders = 0
 
 
 COMMITS = Commits()
+
+
+class VariableLock:
+    """Keeps other threads from a Variable between reading and writing it; a thread may enter it again.
+
+    Attributes: lock (what is held).
+    """
+
+    __slots__ = ("lock",)
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+
+    def __enter__(self) -> None:
+        self.lock.acquire()
+        COMMITS.holders += 1
+
+    def __exit__(self, *_: object) -> None:
+        COMMITS.holders -= 1
+        self.lock.release()
 
 
 def values_of(variables: Sequence[Any]) -> list[Any]:

@@ -21,7 +21,7 @@ from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.list_room import Rooms
 from autograph.runtime.state.array_operators import ArrayOperators, in_place, plain
 from autograph.runtime.state.assigned_derivatives import AssignedDerivatives
-from autograph.runtime.state.commits import GIVEN_AWAY, commit
+from autograph.runtime.state.commits import GIVEN_AWAY, VariableLock, commit
 from autograph.runtime.state.processes import is_readable
 from autograph.runtime.tracing.locations import user_line, user_location
 from autograph.runtime.tracing.recording import JOINT, LOCAL, count_effect
@@ -171,7 +171,7 @@ class Variable(ArrayOperators, AssignedDerivatives):
         self._position = user_line()
         self._trainable = bool(trainable)
         self._order = next(_ORDER)
-        self._lock = threading.RLock()
+        self._lock = VariableLock()
         self._stand_in: Any = None
         self._lent = False
         self._is_awaited = False  # whether a program that calls Python holds it, and gives it a value when it ends
