@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 
 import gast
 
 from autograph._analysis.scopes import COMPREHENSIONS, walk
-from autograph._passes.nodes import Context, placed
+from autograph._passes.nodes import Context, constant, placed
 
 GROWING_METHODS = frozenset({"append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse"})
 _ADDING = frozenset({"append", "appendleft", "insert"})
@@ -30,6 +31,12 @@ class LowerLists(gast.NodeTransformer):
     So are displays given to a parameter of such a name (``Stack(items=[1])``), and those in a display whose items' methods are called
     (``rows[0].append``), the items of a comprehension among them, or that become items: ``rows.append([1])``.
 
+    Displays whose length only run time may know become operator calls:
+
+        [v, *xs]         →   ag__.extended([v], xs)
+        [0] * n          →   ag__.repeated([0], n)
+        x, *rest = xs    →   x, rest = ag__.unpacked(xs, 1, 0)
+
     Attributes: growing (names and attributes whose growing methods are called), tables (those whose items are written), holders
     (those whose items' growing methods are called).
 
@@ -46,7 +53,7 @@ class LowerLists(gast.NodeTransformer):
         fixed = [1, 2]
     """
 
-    applies_to: frozenset[type] | None = frozenset({gast.List, gast.ListComp, gast.Call})
+    applies_to: frozenset[type] | None = frozenset({gast.List, gast.ListComp, gast.Call, gast.Starred})
     introduces: frozenset[type] = frozenset()
 
     def __init__(self, context: Context) -> None:
@@ -69,7 +76,20 @@ class LowerLists(gast.NodeTransformer):
         self.generic_visit(node)
         for target in node.targets:
             node.value = self._value_for(target, node.value)
+        if len(node.targets) == 1 and isinstance(node.targets[0], gast.Tuple | gast.List):
+            self._unpack(node)
         return node
+
+    def _unpack(self, node: gast.AST) -> None:
+        """Let an operator take apart what is unpacked into a target with a star."""
+        (target,) = node.targets
+        starred = [k for k, part in enumerate(target.elts) if isinstance(part, gast.Starred)]
+        if len(starred) != 1:
+            return
+        (place,) = starred
+        counts = constant(place), constant(len(target.elts) - place - 1)
+        target.elts[place] = target.elts[place].value
+        node.value = placed(self.context.call("unpacked", node.value, *counts), node.value)
 
     def _value_for(self, target: gast.AST, value: gast.AST) -> gast.AST:
         """What is bound to a target, or to the targets in it, in place of ``value``."""
@@ -90,7 +110,33 @@ class LowerLists(gast.NodeTransformer):
 
     def visit_List(self, node: gast.AST) -> gast.AST:
         self.generic_visit(node)
-        return self._new(node) if isinstance(node.ctx, gast.Load) and not node.elts else node
+        if not isinstance(node.ctx, gast.Load):
+            return node
+        if any(isinstance(item, gast.Starred) for item in node.elts):
+            return self._extended(node)
+        return self._new(node) if not node.elts else node
+
+    def _extended(self, node: gast.AST) -> gast.AST:
+        """A display with stars, from left to right as Python makes it."""
+        made: gast.AST | None = None
+        for is_star, run in itertools.groupby(node.elts, lambda item: isinstance(item, gast.Starred)):
+            items = list(run)
+            for part in [item.value for item in items] if is_star else [gast.List(items, gast.Load())]:
+                if made is None and not is_star:
+                    made = part
+                else:
+                    made = self.context.call("extended", gast.List([], gast.Load()) if made is None else made, part)
+        return placed(made, node)
+
+    def visit_BinOp(self, node: gast.AST) -> gast.AST:
+        self.generic_visit(node)
+        if not isinstance(node.op, gast.Mult) or any(
+            isinstance(side, gast.Constant) for side in (node.left, node.right)
+        ):
+            return node
+        if not any(isinstance(side, gast.List) and side.elts for side in (node.left, node.right)):
+            return node
+        return placed(self.context.call("repeated", node.left, node.right), node)
 
     def visit_Call(self, node: gast.AST) -> gast.AST:
         if not self.context.is_plain_call(node.func):
@@ -256,9 +302,11 @@ def _is_comprehension(call: gast.AST) -> bool:
 
 def _is_repeated(node: gast.AST) -> bool:
     """Whether this is a display times something, whose items can be one array: not lists, say."""
-    if not isinstance(node, gast.BinOp) or not isinstance(node.op, gast.Mult):
-        return False
-    displays = [part for part in (node.left, node.right) if isinstance(part, gast.List) and part.elts]
+    if isinstance(node, gast.Call):
+        sides = node.args if isinstance(node.func, gast.Attribute) and node.func.attr == "repeated" else []
+    else:
+        sides = [node.left, node.right] if isinstance(node, gast.BinOp) and isinstance(node.op, gast.Mult) else []
+    displays = [part for part in sides if isinstance(part, gast.List) and part.elts]
     containers = (gast.List, gast.Dict, gast.Set, *COMPREHENSIONS)
     return bool(displays) and not any(isinstance(item, containers) for item in displays[0].elts)
 

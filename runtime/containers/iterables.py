@@ -105,9 +105,8 @@ class StagedRange:
     def _as_python(self) -> range:
         if self.is_traced():
             raise StagingError(
-                f"{user_location()}\n  A range with traced bounds is used here where its length must be known: "
-                "in a list, or in code that is not converted.\n  Loop over it with `for`, or with sum, max, min, any, all or next of a "
-                "generator expression; for the items themselves, use an autograph.TensorArray(max_size=…)."
+                f"{user_location()}\n  A range with traced bounds is used here where its length must be known: in code that is not "
+                "converted.\n  Make a list of its items, list(range(n)), or loop over it with `for`."
             )
         return builtins.range(*(bound.__index__() for bound in (self.start, self.stop, self.step)))
 
@@ -190,6 +189,7 @@ class StagedItems(Iterated):
             "enumerate": lambda: builtins.enumerate(parts[0], start),
             "reversed": lambda: builtins.reversed(parts[0]),
             "filter": lambda: builtins.iter(parts[0]),
+            "map": lambda: builtins.iter(parts[0]),
         }
         super().__init__(kind, makers[kind])
         self.parts, self.start = parts, start
@@ -279,7 +279,7 @@ def _staged_items(iterable: StagedItems, backend: Backend) -> StagedIterable | N
     if any(part is None for part in parts):
         return None
     staged = [part for part in parts if part is not None]
-    if iterable.kind == "filter":
+    if iterable.kind in ("filter", "map"):
         return staged[0]
     if iterable.kind == "reversed":
         if isinstance(iterable.parts[0], TracedList):

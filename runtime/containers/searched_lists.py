@@ -39,6 +39,10 @@ class SearchedList(list[Any]):
         assert self.padded is not None
         return self.padded
 
+    def is_open(self) -> bool:
+        """Whether the length is traced."""
+        return self._is_padded() and not isinstance(self._held.length, int)
+
     def as_padded(self) -> Padded | None:
         """The contents as `Padded`; None if there is no element to tell what they are like."""
         return as_padded(self.contents())

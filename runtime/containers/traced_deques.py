@@ -51,7 +51,7 @@ class TracedDeque(TracedList):
 
     def as_list(self) -> TracedList:
         self.note_read()
-        self._share()
+        self.share()
         return TracedList((), self.checks).holding(self._copied())
 
     def resolve(self) -> Any:

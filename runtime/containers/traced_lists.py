@@ -14,8 +14,8 @@ import numpy as np
 
 from autograph.runtime.containers.element_kinds import ARRAY, Kind
 from autograph.runtime.containers.extents import is_traced_key
-from autograph.runtime.containers.padded import ELSEWHERE, Padded, as_padded, as_seen
-from autograph.runtime.containers.searched_lists import SearchedList
+from autograph.runtime.containers.padded import ELSEWHERE, Padded, as_seen
+from autograph.runtime.containers.spliced_lists import SplicedList
 from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.kinds import LEAF, NOTHING, Row
 from autograph.runtime.layouts.list_room import Room
@@ -31,7 +31,7 @@ def _unknown() -> StagingError:
 
 
 @jax.tree_util.register_pytree_node_class
-class TracedList(SearchedList):
+class TracedList(SplicedList):
     """A list made inside a trace.
 
     Attributes:
@@ -105,6 +105,10 @@ class TracedList(SearchedList):
     def _size(self) -> Any:
         return list.__len__(self) if self.padded is None else self.padded.capacity
 
+    def note_size(self) -> None:
+        """Note that the list may never have been longer."""
+        self.peak = max(self.peak, self._size())
+
     def forget_peak(self) -> None:
         """Count the room that is needed from now on."""
         self.peak = self._size()
@@ -147,7 +151,7 @@ class TracedList(SearchedList):
     def _elements(self) -> Any:
         return JOINT.operators.identities.elements
 
-    def _share(self) -> None:
+    def share(self) -> None:
         """Note that another list is to have these elements, too."""
         if self._is_padded() and self._held.kind.is_watched:
             held = self._held
@@ -235,11 +239,11 @@ class TracedList(SearchedList):
         if isinstance(length, int) and not is_traced_key(key):
             places = list(range(length))[key]
             if isinstance(places, list):
-                self._share()
+                self.share()
                 return self.holding(tuple(self.element(k) for k in places))
             return self.element(places)
         if isinstance(key, slice):
-            self._share()
+            self.share()
             return self.holding(self._held.sliced(key).unreserved())
         return self.element(self._index(key, "list index out of range"), key)
 
@@ -287,7 +291,7 @@ class TracedList(SearchedList):
     def __setitem__(self, key: Any, value: Any) -> None:
         self.note_read()
         if isinstance(key, slice):
-            self._set_slice(key, value)
+            self.set_slice(key, value)
             return
         self._make_room_for(value, key)
         if not self._traces(key):
@@ -299,61 +303,6 @@ class TracedList(SearchedList):
             self.moves += 1
             self.padded = self._held.replaced(index, value)
             self._note_places([value], index)
-
-    def _set_slice(self, key: slice, value: Any) -> None:
-        if not is_traced_list(value):
-            value = list(value)
-            self._make_room_for(value, key)
-            if not self._is_padded() and not is_traced_key(key):
-                list.__setitem__(self, key, value)
-                self.peak = max(self.peak, self._size())
-                return
-            if self._is_padded() and isinstance(self._held.length, int) and not is_traced_key(key):
-                items = list(self)
-                if len(items[key]) == len(value):
-                    items[key] = value
-                    self._hold(items)
-                    return
-        if key.step is not None:
-            raise self._refused("Assigning to a slice with a step")
-        if self.as_padded() is None:
-            self.extend(value)
-            return
-        if not self._is_padded():
-            self.stack()
-        self._splice(key, value)
-
-    def __delitem__(self, key: Any) -> None:
-        self.note_read()
-        if isinstance(key, slice):
-            self._make_room_for(None, key)
-            if self._traces(key):
-                if key.step is not None:
-                    raise self._refused("Deleting a slice with a step")
-                self._splice(key, ())
-            elif list.__len__(self):
-                list.__delitem__(self, key)
-        elif self._traces(key):
-            self.pop(key)
-        else:
-            list.__delitem__(self, key)
-
-    def _splice(self, key: slice, value: Any) -> None:
-        """Put other elements in the place of those of a slice without a step, in the arrays that hold all."""
-        if isinstance(value, TracedList):
-            value._share()
-            new = value.as_padded()
-        else:
-            new = as_padded(tuple(value))
-        held = self._held
-        start, stop = held.places_of(key)
-        if new is not None:
-            self._check_room(held.length - (stop - start) + new.length, held)
-        self.moves += 1
-        self.padded = held.spliced(start, stop, new)
-        if not isinstance(value, TracedList):
-            self._note_places(value, start)
-        self.peak = max(self.peak, self._size())
 
     def check_room(self, like: Any) -> None:
         """See that there are no more elements than ``like`` has room for, if that may be too little."""
@@ -393,11 +342,11 @@ class TracedList(SearchedList):
             self._note_places([value], length)
         else:
             list.append(self, value)
-        self.peak = max(self.peak, self._size())
+        self.note_size()
 
     def extend(self, values: Any) -> None:
         if isinstance(values, TracedList) and values._is_padded():
-            values._share()
+            values.share()
             is_known = isinstance(values._held.length, int)
             if is_known and values._held.length:
                 self._make_room_for(values[0])
@@ -407,7 +356,7 @@ class TracedList(SearchedList):
                     self._check_room(mine.length + values._held.length, mine)
                 self.padded = values._held.unreserved() if mine is None else mine.followed_by(values._held)
                 list.__setitem__(self, slice(None), (ELSEWHERE,))
-                self.peak = max(self.peak, self._size())
+                self.note_size()
                 return
         new = list(values)
         if self._is_padded() and new:  # before anything is written
@@ -420,7 +369,7 @@ class TracedList(SearchedList):
         self._make_room_for(value, index)
         if not self._traces(index):
             list.insert(self, index, value)
-            self.peak = max(self.peak, self._size())
+            self.note_size()
             return
         length = self._held.length
         place = jnp.clip(index + jnp.where(index < 0, length, 0), 0, length)
@@ -469,7 +418,7 @@ class TracedList(SearchedList):
 
     def copy(self) -> TracedList:
         self.note_read()
-        self._share()
+        self.share()
         return self.holding(self._copied())
 
     as_list = copy
@@ -498,24 +447,6 @@ class TracedList(SearchedList):
             self.checks.call(self.extend)  # reports the write
         self.extend(other)
         return self
-
-    def __mul__(self, count: Any) -> Any:
-        self.note_read()
-        return self._one_by_one("Multiplying") * count if self._is_padded() else list.__mul__(self, count)
-
-    __rmul__ = __mul__
-    __imul__ = __mul__
-
-    def _one_by_one(self, what: str) -> list[Any]:
-        """The elements that one array holds."""
-        self.note_read()
-        if not isinstance(self._held.length, int):
-            raise self._refused(what)
-        return list(self)
-
-    def _hold(self, items: list[Any]) -> None:
-        """Hold other elements, as many as now, in arrays like those of now."""
-        self.padded = Padded.holding(items).with_room(self._held.capacity, self._held.reserved)
 
     def _refused(self, what: str) -> StagingError:
         return StagingError(

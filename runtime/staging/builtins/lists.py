@@ -17,15 +17,18 @@ from autograph.backends.base import Backend
 from autograph.runtime.containers.array_functions import array_overloads
 from autograph.runtime.containers.element_kinds import flatten_element
 from autograph.runtime.containers.element_order import order_of
+from autograph.runtime.containers.extents import exactly
+from autograph.runtime.containers.iterables import is_symbolic_size
 from autograph.runtime.containers.orderings import error_of_empty, is_better, nan_never_better
-from autograph.runtime.containers.padded import Padded
+from autograph.runtime.containers.padded import Padded, has_mutable
 from autograph.runtime.containers.padded_arrays import PaddedArray
 from autograph.runtime.containers.traced_deques import TracedDeque
-from autograph.runtime.containers.traced_lists import EmptyListError, TracedList, is_array_list
+from autograph.runtime.containers.traced_lists import EmptyListError, TracedList, is_array_list, is_traced_list
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.in_trace import InTrace
 from autograph.runtime.layouts.kinds import Row
 from autograph.runtime.layouts.optional import Optional, held_in
+from autograph.runtime.layouts.statement_variables import value_of
 from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import JOINT
 
@@ -39,6 +42,7 @@ class Lists(InTrace):
     can_raise_later: Callable[..., bool]
     with_converted_functions: Callable[[Any], Any]
     call: Callable[[Any], Any]
+    lengths: Any
     for_stmt: Callable[..., None]
     if_stmt: Callable[..., Any]
     if_exp: Callable[..., Any]
@@ -52,6 +56,56 @@ class Lists(InTrace):
         made = TracedList(values, self)
         self.journal.born(made)
         return made
+
+    def extended(self, made: list[Any], items: Any) -> list[Any]:
+        """``[*made, *items]``, of a list that no one else has."""
+        if JOINT.staging.is_plain(JOINT.staging.place()):
+            made.extend(items)
+            return made
+        made = self.new_list(made)
+        made.extend(items if is_array_list(items) else self.call(list)(items))
+        return made
+
+    def repeated(self, one: Any, other: Any) -> Any:
+        """``one * other``, of which one is a list that is written out."""
+        items, count = (one, other) if isinstance(one, list) else (other, one)
+        count = value_of(count)
+        if not self.backend.is_traced(count) or is_symbolic_size(count) or not isinstance(items, list):
+            return one * other
+        if jnp.ndim(count) or not jnp.issubdtype(jnp.result_type(count), jnp.integer):
+            raise TypeError(f"can't multiply sequence by non-int of type '{self.backend.type_of(count)}'")
+        if any(map(has_mutable, items)):
+            raise StagingError(
+                f"{user_location()}\n  A list is repeated here a traced number of times, and has lists, dicts or objects in it that can be "
+                "written to: all repetitions would be one.\n  Make one for each place: [[] for _ in range(n)]."
+            )
+        size, room = self.lengths.list_of_size(count * len(items), "[…] * n")
+        held = Padded.of(items)
+        made = TracedList((), self)
+        places = jnp.arange(room) % len(items)
+        made.set_contents(held.gathered(places, size).with_(extent=exactly(room)))
+        self.journal.born(made)
+        return made
+
+    def unpacked(self, value: Any, before: int, after: int) -> tuple[Any, ...]:
+        """The parts of ``value`` for a target with a star, so many of them ``before`` and ``after`` it."""
+        least = before + after
+        if not is_array_list(value):
+            if not hasattr(type(value), "__iter__") and not hasattr(type(value), "__getitem__"):
+                raise TypeError(f"cannot unpack non-iterable {type(value).__name__} object")
+            value = self.call(list)(value)
+        if not is_traced_list(value):
+            items = list(value)
+            if len(items) < least:
+                raise ValueError(f"not enough values to unpack (expected at least {least}, got {len(items)})")
+            last = len(items) - after
+            return (*items[:before], self.new_list(items[before:last]), *items[last:])
+        if self.can_raise_later(ValueError):
+            got = "got 0" if least == 1 else "got fewer"
+            error = ValueError(f"not enough values to unpack (expected at least {least}, {got})")
+            self.raise_unless(value.size() >= least, error)
+        ends = [value[k] for k in range(before)], [value[k - after] for k in range(after)]
+        return (*ends[0], value[before : -after or None], *ends[1])
 
     def new_row(self) -> Row:
         """The layout of an empty list that is in an element of another list."""

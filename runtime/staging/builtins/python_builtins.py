@@ -40,6 +40,7 @@ from autograph.runtime.layouts.statement_variables import holds_traced, value_of
 from autograph.runtime.staging.access.absences import Absences
 from autograph.runtime.staging.access.operations import OPERATOR_FUNCTIONS, user_method
 from autograph.runtime.staging.builtins.reductions import NUMBERS, Generator, Reductions
+from autograph.runtime.staging.builtins.traced_lengths import TracedLengths
 from autograph.runtime.staging.statements.generators import Generators
 from autograph.runtime.staging.statements.progress import Progress, is_in_program
 from autograph.runtime.tracing.locations import user_location, warn
@@ -68,6 +69,7 @@ class Builtins(InTrace):
     orderings: Orderings
     reductions: Reductions
     generators: Generators
+    lengths: TracedLengths
     convert_function: Callable[[Any], Any]
     suppress: Callable[..., Any]
     text_now: Callable[..., Any]
@@ -241,6 +243,12 @@ class Builtins(InTrace):
         return iterator if self.backend.is_eager() else Iterated(kind, lambda: iterator)
 
     def _map(self, function: Any, *iterables: Any) -> Any:
+        """``map``; over a list of traced length, another one."""
+        if builtins.any(map(is_traced_list, iterables)):
+            function = self.call(function)
+            items = iterables[0] if len(iterables) == 1 else self._zip(*iterables)
+            each = function if len(iterables) == 1 else lambda parts: function(*parts)
+            return StagedItems((self.reductions.listed(items, each),), "map")
         return self._iterated("map", map(self.call(function), *map(self.absences.listed, iterables)))
 
     def _filter(self, function: Any, iterable: Any) -> Any:
@@ -289,6 +297,8 @@ class Builtins(InTrace):
             args = (self._given(args[0]), *args[1:])
             if self.generators.source_of(args[0]) is not None:
                 return self.reductions.listed(args[0])
+        if args and isinstance(args[0], StagedRange) and args[0].is_traced():
+            args = (self.lengths.listed_range(args[0]), *args[1:])
         if args and is_open_array(args[0]):
             return self.listed_rows(args[0])
         if args and isinstance(args[0], StagedItems) and any(map(is_traced_list, args[0].parts)):

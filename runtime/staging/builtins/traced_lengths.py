@@ -20,7 +20,7 @@ import numpy as np
 from autograph.backends.base import Backend
 from autograph.runtime.code.library_table import full_name, is_library
 from autograph.runtime.containers.array_functions import array_overloads
-from autograph.runtime.containers.iterables import is_symbolic_size
+from autograph.runtime.containers.iterables import StagedRange, is_symbolic_size
 from autograph.runtime.containers.lengths import Count, count_of, counted_in, refused
 from autograph.runtime.containers.padded_arrays import PaddedArray, Transposed, aligned, elementwise, taken_by_mask
 from autograph.runtime.containers.padded_functions import TABLE, rule_of
@@ -35,24 +35,32 @@ from autograph.runtime.tracing.recording import LOCAL
 
 # Of the standard library: what computes with numbers. The rest keeps, compares or shows what it is given.
 _COMPUTING = frozenset(["math", "cmath", "statistics"])
+_REMEDY_OF_LISTS = "Slice a list of the maximum length: (100 * [0])[:n], list(range(100))[:n]."
 _REMEDY = "Slice an array of the maximum length: jnp.arange(100)[:n], jnp.zeros(100)[:n]."
 
 
 @dataclass(frozen=True)
 class ArrayRoom(Room):
-    """Room for an array of a traced length that nothing bounds. ``name`` is the function that makes it."""
+    """Room for an array, or a list, of a traced length that nothing bounds.
+
+    Attributes: name (of the function that makes it), kind (what it makes), remedy.
+    """
+
+    kind: str = "an array"
+    remedy: str = _REMEDY
 
     def outgrown(self, capacity: Any) -> Exception:
         return OutOfRoom(
-            f"{self.where}\n  `{self.name}` exceeds the capacity of {capacity} elements, and this program "
-            f"cannot be run again with a larger one.\n  {_REMEDY}",
+            f"{self.where}\n  `{self.name}` creates {self.kind} of more than the capacity of {capacity} elements, and this "
+            f"program cannot be run again with a larger one.\n  {self.remedy}",
             self,
             capacity,
         )
 
     def refused(self, why: str) -> StagingError:
         return StagingError(
-            f"{self.where}\n  `{self.name}` creates an array of traced length without a known bound, and {why}.\n  {_REMEDY}"
+            f"{self.where}\n  `{self.name}` creates {self.kind} of traced length without a known bound, and {why}.\n"
+            f"  {self.remedy}"
         )
 
 
@@ -167,6 +175,16 @@ class TracedLengths(InTrace):
 
         return call
 
+    def list_of_size(self, number: Any, name: str) -> tuple[Any, int]:
+        """The length of a list that a traced number says, and the room for it. ``name`` is what makes the list."""
+        count, capacity = self._count(number, name, "a list", _REMEDY_OF_LISTS)
+        return count.value, capacity
+
+    def listed_range(self, items: StagedRange) -> PaddedArray:
+        """The items of a range with traced bounds."""
+        size, capacity = self.list_of_size(items.size(), "list(range(n))")
+        return PaddedArray.of(items.start + items.step * jnp.arange(capacity), size)
+
     def _arange(
         self, plain: Callable[..., Any], start: Any, stop: Any = None, step: Any = None, dtype: Any = None, **rest: Any
     ) -> Any:
@@ -255,8 +273,8 @@ class TracedLengths(InTrace):
             sources, count
         )
 
-    def _count(self, number: Any, name: str) -> tuple[Count, int]:
-        """A traced size of an array, and the room for it.
+    def _count(self, number: Any, name: str, kind: str = "an array", remedy: str = _REMEDY) -> tuple[Count, int]:
+        """A traced size of an array, or of a list, and the room for it.
 
         Raises:
           StagingError: nothing tells how large it may be, and the program cannot be run again with more room, or Python can run
@@ -272,7 +290,7 @@ class TracedLengths(InTrace):
         count = jnp.maximum(jnp.asarray(number).astype(int), 0)
         where = user_location()
         rooms = None if LOCAL.frame is None else LOCAL.frame.rooms
-        room = ArrayRoom(where, name, rooms)
+        room = ArrayRoom(where, name, rooms, kind=kind, remedy=remedy)
         if self.journal.is_on_trial:  # what Python runs needs no room that may prove too small
             raise room.refused("each size is known in a loop that Python can execute")
         if rooms is None:

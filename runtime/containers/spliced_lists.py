@@ -1,0 +1,119 @@
+"""`SplicedList`: what puts other elements in the place of several, or makes a list longer by a factor."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import jax
+
+from autograph.runtime.containers.extents import is_traced_key
+from autograph.runtime.containers.padded import Padded, as_padded
+from autograph.runtime.containers.searched_lists import SearchedList
+
+
+class SplicedList(SearchedList):
+    """The part of a `TracedList` that writes to slices, deletes, and repeats."""
+
+    __slots__ = ()
+
+    def _make_room_for(self, value: Any, key: Any = None) -> None:
+        raise NotImplementedError
+
+    def _traces(self, key: Any) -> bool:
+        raise NotImplementedError
+
+    def _check_room(self, count: Any, held: Any) -> None:
+        raise NotImplementedError
+
+    def _note_places(self, elements: Any, first: Any) -> None:
+        raise NotImplementedError
+
+    def stack(self) -> None:
+        raise NotImplementedError
+
+    def share(self) -> None:
+        raise NotImplementedError
+
+    def note_size(self) -> None:
+        raise NotImplementedError
+
+    def holding(self, contents: Any) -> Any:
+        raise NotImplementedError
+
+    def set_slice(self, key: slice, value: Any) -> None:
+        if not (isinstance(value, SearchedList) and value.is_open()):
+            value = list(value)
+            self._make_room_for(value, key)
+            if not self._is_padded() and not is_traced_key(key):
+                list.__setitem__(self, key, value)
+                self.note_size()
+                return
+            if self._is_padded() and isinstance(self._held.length, int) and not is_traced_key(key):
+                items = list(self)
+                if len(items[key]) == len(value):
+                    items[key] = value
+                    self._hold(items)
+                    return
+        if key.step is not None:
+            raise self._refused("Assigning to a slice with a step")
+        if self.as_padded() is None:
+            self.extend(value)
+            return
+        if not self._is_padded():
+            self.stack()
+        self._splice(key, value)
+
+    def __delitem__(self, key: Any) -> None:
+        self.note_read()
+        if isinstance(key, slice):
+            self._make_room_for(None, key)
+            if self._traces(key):
+                if key.step is not None:
+                    raise self._refused("Deleting a slice with a step")
+                self._splice(key, ())
+            elif list.__len__(self):
+                list.__delitem__(self, key)
+        elif self._traces(key):
+            self.pop(key)
+        else:
+            list.__delitem__(self, key)
+
+    def _splice(self, key: slice, value: Any) -> None:
+        """Put other elements in the place of those of a slice without a step, in the arrays that hold all."""
+        if isinstance(value, SearchedList):
+            value.share()
+            new = value.as_padded()
+        else:
+            new = as_padded(tuple(value))
+        held = self._held
+        start, stop = held.places_of(key)
+        if new is not None:
+            self._check_room(held.length - (stop - start) + new.length, held)
+        self.moves += 1
+        self.padded = held.spliced(start, stop, new)
+        if not isinstance(value, SearchedList):
+            self._note_places(value, start)
+        self.note_size()
+
+    def __mul__(self, count: Any) -> Any:
+        self.note_read()
+        if self.checks is not None and isinstance(count, jax.core.Tracer):
+            return self.checks.repeated(self, count)
+        if not self._is_padded():
+            return self.holding(tuple(list.__mul__(self, count)))
+        made = self.holding(())
+        for _ in range(operator.index(count)):
+            made.extend(self)
+        return made
+
+    __rmul__ = __mul__
+
+    def __imul__(self, count: Any) -> Any:
+        made = self * count
+        self[:] = made
+        return self
+
+    def _hold(self, items: list[Any]) -> None:
+        """Hold other elements, as many as now, in arrays like those of now."""
+        self.padded = Padded.holding(items).with_room(self._held.capacity, self._held.reserved)
