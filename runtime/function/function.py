@@ -107,6 +107,7 @@ class Function(Made, Generic[P, R]):
         self._dispatch = self._general
         self._handle: Callable[[], Any] = _do_nothing
         self._bound = Bound(functools.partial(Function[P, R], python_function, tools, options), options.cache_limit)
+        self._made_for = self._bound.made
         if options.input_signature is not None:
             self._prepare_signature()
         self.clear_cache()
@@ -168,11 +169,11 @@ class Function(Made, Generic[P, R]):
     ) -> BoundFunction[Q, R]: ...
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        if instance is None:
-            return self
         try:
-            state = self._bound.made[id(instance)]
+            state = self._made_for[id(instance)]
         except KeyError:
+            if instance is None:
+                return self
             state = self._bound.get(instance)
         bound: Any = state._handle()
         if bound is None:

@@ -46,8 +46,7 @@ class State:
         self._keeping = program._compiled(self._enter, len(self.variables)) if self._donates else self._jitted
         self._staging = staging()
         self._runs_once = bool(program._donated)
-        # Whether reading and writing the values runs none of Python's code: of other libraries' it does.
-        self._are_plain = all(type(variable)._value is Variable._value for variable in self.variables)
+        self._are_plain = all(variable._is_plain for variable in self.variables)
         self.waits = program._waits
 
     @property
@@ -110,22 +109,33 @@ class State:
             lines = [holding_all]
         elif not self.written:  # one look at all values, which nobody takes away, needs no lock
             lines = [read, f"return jitted({values}{given})[0]"]
-        elif not self._are_plain:
-            lines = [holding_all]
-        else:  # without locks: a call that was overtaken, or may be, runs again with them
-            lines = [
+        else:
+            free = "not commits.holders and " if self._are_plain else ""
+            run = [
                 f"number = commits.number; {read}",
                 f"result, new = jitted({values}{given})",
                 "if type(result) is Guarded: result.check()",
                 f"{''.join(f'n{k}, ' for k in range(self._count))} = new",
-                f"if not commits.holders and (commits.number == number or {same}):",
+                f"if {free}(commits.number == number or {same}):",
                 f"    commits.number += 1; {'; '.join(f'v{k}._value = n{k}' for k in range(self._count))}",
                 "    return result",
-                holding_all,
             ]
+            if self._are_plain:  # without locks: a call that was overtaken, or may be, runs again with them
+                lines = [*run, holding_all]
+            else:  # what is written is locked; whatever else changes meanwhile is noticed
+                lines = [
+                    "held, counted = [], 0",
+                    "try:",
+                    "    held.extend(map(acquire, locks, at_once))",
+                    "    if all(held):",
+                ]
+                lines += ["        commits.holders += 1; counted = 1", *(f"        {line}" for line in run), "finally:"]
+                lines += ["    commits.holders -= counted", "    any(map(release, compress(locks, held)))", holding_all]
         body = "\n        ".join(lines)
         current, running = self._staging.running()
+        locks = [variable._lock.lock for variable in self.written]
         environment = {
+            "locks": locks, "acquire": _ACQUIRE, "release": _RELEASE, "at_once": _AT_ONCE, "compress": itertools.compress,
             "LOCAL": LOCAL, "state": self, "inside": self._inside, "holding_all": self._holding_all,
             "jitted": self._jitted, "Guarded": Guarded, "commits": COMMITS, "current": current, "running": running,
             **{f"v{k}": v for k, v in enumerate(self.variables)},
@@ -135,7 +145,7 @@ def make({", ".join(environment)}):
     def call({given}):
         if current(None) is not running or LOCAL.frame is not None:
             return inside(({given}))
-        if commits.give_arrays_away or commits.holders or state.waits or LOCAL.in_callback:
+        if commits.give_arrays_away or commits.holders or state.waits:
             {holding_all}
         {body}
     return call

@@ -35,6 +35,8 @@ class Linked(Held):
 
     __slots__ = ("_link", "_owner", "_recordings")
 
+    _is_plain = False
+
     def __init__(self, owner: Any, link: _Link, name: str) -> None:
         self._owner: Any = None  # while made, it stands for nothing yet
         self._recordings = 0  # how many use it

@@ -10,7 +10,7 @@ import operator
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -159,6 +159,8 @@ class Variable(ArrayOperators, AssignedDerivatives):
         "_value",
     )
 
+    _is_plain: ClassVar[bool] = True  # whether reading and writing ``_value`` runs none of Python's code
+
     def __init__(
         self,
         initial_value: TensorLike | Callable[[], TensorLike],
@@ -267,11 +269,10 @@ class Variable(ArrayOperators, AssignedDerivatives):
         """The value, with whose memory a call that holds the lock may do as it likes: a copy if someone else may hold it."""
         if value is None:
             return None
+        self._value = GIVEN_AWAY  # first: who reads it from now on waits
         if not self._lent:
-            self._value = GIVEN_AWAY
-            if not self._lent:
-                return value
-            self._value = value
+            return value
+        self._value = value
         return jnp.array(value, copy=True)
 
     def read_value(self) -> jax.Array:
