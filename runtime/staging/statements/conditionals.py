@@ -266,7 +266,7 @@ class Conditionals(InTrace):
             is_result = (place.name == result_name and k > 0) or getattr(place, "is_result", False)
             if is_result and any(side.is_bound for side in sides):
                 sides = [side.surely_bound() for side in sides]
-            joined.add(place.name, *sides, parts.list_of(place, k))
+            joined.add(place.name, sides[0], sides[1], parts.list_of(place, k))
         for place in written.values():
             places.append(place)
             joined.add_written(place, *(end.side_of_place(place) for end in ends))
