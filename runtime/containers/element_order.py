@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -40,8 +41,21 @@ def are_equal(one: Padded, other: Padded) -> Any:
     return (one.length == other.length) & jnp.all(same)
 
 
-def order_of(held: Padded, reverse: bool) -> Any:
+def in_order(one: Padded, other: Padded) -> tuple[Any, Any]:
+    """Whether a list comes before another, and whether they are equal."""
+    whole = one.joined(other.kind, other.types)
+    other = other.as_elements_of(whole)
+    capacity = max(whole.capacity, other.capacity, 1)
+    whole, other = whole.with_room(capacity), other.with_room(capacity)
+    mine, others = (iter(each.kind.leaves(each.buffers)) for each in (whole, other))
+    before, same = _ordered(whole, whole.kind.layout, mine, others, 1)
+    return _by_items(before, same, one.length, other.length, capacity)
+
+
+def order_of(held: Padded, reverse: Any) -> Any:
     """The places of the elements in their order, equal ones in the order they have; last, the places beyond the length."""
+    if isinstance(reverse, jax.core.Tracer):
+        return jnp.where(reverse, order_of(held, True), order_of(held, False))
     if held.kind.is_array and held.buffers[0].ndim == 1:
         order = jnp.argsort(held.buffers[0], stable=True, descending=reverse)
     else:
@@ -124,11 +138,16 @@ def _rows_ordered(held: Padded, row: Row, mine: Iterator[Any], others: Iterator[
     if not row.item.count and not row.item.parts:
         return jnp.zeros_like(length < other_length), length == other_length
     before, same = _ordered(held, row.item, mine, others, lead + 1)
-    places = jnp.arange(row.capacity)
+    return _by_items(before, same, length, other_length, row.capacity)
+
+
+def _by_items(before: Any, same: Any, length: Any, other_length: Any, capacity: int) -> tuple[Any, Any]:
+    """Where lists come before others, and where they are equal, from the same of their items, along the last axis."""
     shorter = jnp.minimum(length, other_length)
-    goes_on = same & (places < shorter[..., None])
+    goes_on = same & (jnp.arange(capacity) < shorter[..., None])
     first = jnp.sum(jnp.cumprod(goes_on, -1), -1)  # the first place where they differ, or one ends
-    here = jnp.take_along_axis(before, jnp.minimum(first, row.capacity - 1)[..., None], -1)[..., 0]
+    before = jnp.broadcast_to(before, goes_on.shape)
+    here = jnp.take_along_axis(before, jnp.minimum(first, capacity - 1)[..., None], -1)[..., 0]
     ended = first >= shorter
     return jnp.where(ended, length < other_length, here), ended & (length == other_length)
 

@@ -48,17 +48,19 @@ class Orderings:
             )
         return keys
 
-    def ordered(self, values: Sequence[Any], key: Any, reverse: bool) -> list[Any] | None:
+    def ordered(self, values: Sequence[Any], key: Any, reverse: Any) -> list[Any] | None:
         """The values sorted, equal ones in the order they have; None if Python can compare them."""
         keys = self.keys_of(values, key)
-        if keys is None:
+        if keys is None and not self.backend.is_traced(reverse):
             return None
-        if reverse:  # equal ones keep their order all the same
-            keys.reverse()
-        columns = zip(*map(_columns, keys), strict=True)
-        order = jnp.lexsort([jnp.stack([*map(jnp.asarray, column)]) for column in columns][::-1])
-        if reverse:
-            order = len(keys) - 1 - order[::-1]
+        if keys is None:
+            keys = list(values) if key is None else [self.call(key)(value) for value in values]
+            orders = [sorted(range(len(keys)), key=keys.__getitem__, reverse=each) for each in (True, False)]
+            order = jnp.where(reverse, *map(jnp.asarray, orders)) if keys else ()
+        elif self.backend.is_traced(reverse):
+            order = jnp.where(reverse, _order_of(keys, True), _order_of(keys, False))
+        else:
+            order = _order_of(keys, reverse)
         return [self.get_item(list(values), place) for place in order]
 
     def best(self, values: Sequence[Any], key: Any, compare: Callable[[Any, Any], Any]) -> tuple[bool, Any]:
@@ -73,6 +75,14 @@ class Orderings:
             place = jnp.where(better, k, place)
         is_itself = key is None and _fields_of_all(values) is None
         return True, best if is_itself else self.get_item(list(values), place)
+
+
+def _order_of(keys: Sequence[Any], reverse: bool) -> Any:
+    """The places of values that are compared by these, in their order."""
+    keys = keys[::-1] if reverse else keys  # equal ones keep their order all the same
+    columns = zip(*map(_columns, keys), strict=True)
+    order = jnp.lexsort([jnp.stack([*map(jnp.asarray, column)]) for column in columns][::-1])
+    return len(keys) - 1 - order[::-1] if reverse else order
 
 
 def all_scalars_some_traced(values: Sequence[Any], backend: Backend) -> bool:

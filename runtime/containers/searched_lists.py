@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 
-from autograph.runtime.containers.element_order import are_equal, equal_to, order_of
+from autograph.runtime.containers.element_order import are_equal, equal_to, in_order, order_of
 from autograph.runtime.containers.padded import Padded, are_alike, as_padded, as_seen
 from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.statement_variables import holds_traced
+
+_ORDERS: Mapping[str, Any] = MappingProxyType(
+    {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
+)
 
 
 class SearchedList(list[Any]):
@@ -54,6 +61,37 @@ class SearchedList(list[Any]):
 
     def __ne__(self, other: object) -> bool:
         return self is not other and list(self) != other
+
+    def __lt__(self, other: Any) -> Any:
+        return self._ordered("<", other)
+
+    def __le__(self, other: Any) -> Any:
+        return self._ordered("<=", other)
+
+    def __gt__(self, other: Any) -> Any:
+        return self._ordered(">", other)
+
+    def __ge__(self, other: Any) -> Any:
+        return self._ordered(">=", other)
+
+    def _ordered(self, symbol: str, other: Any) -> Any:
+        """A comparison by order, also where Python's own operator asks for it."""
+        if not isinstance(other, list) or hasattr(self, "maxlen") != hasattr(other, "maxlen"):
+            return NotImplemented
+        is_open = any(isinstance(each, SearchedList) and each.is_open() for each in (self, other))
+        if self.checks is not None and (is_open or holds_traced(self) or holds_traced(other)):
+            return self.checks.operate(symbol, self, other)
+        return _ORDERS[symbol](list(self), list(other))
+
+    def before(self, other: list[Any]) -> tuple[Any, Any]:
+        """Whether this comes before another list, and whether they are equal, where a length is traced."""
+        self.note_read()
+        found = as_seen(other.contents() if isinstance(other, SearchedList) else tuple(other))
+        mine = as_seen(self.contents())
+        if mine is None or found is None:
+            lengths = [0 if each is None else each.length for each in (mine, found)]
+            return lengths[0] < lengths[1], lengths[0] == lengths[1]
+        return in_order(mine, found)
 
     def equals(self, other: list[Any]) -> Any:
         """``self == other``, where a length is traced."""

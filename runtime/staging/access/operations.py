@@ -229,6 +229,9 @@ class Operations(InTrace):
         if kinds in ((tuple, tuple), (list, list)) and symbol not in ("==", "!="):
             if self._are_traced_keys(left, right):
                 return is_better(tuple(left), tuple(right), plain)
+        if symbol not in ("==", "!=") and (kinds == (tuple, tuple) or _are_lists(left, right)):
+            if any(is_traced_list(each) or holds_traced(each) for each in (left, right)):
+                return self._by_order(symbol, left, right)
         if kinds[0] is kinds[1] and (fields := compared_fields(kinds[0], name)) is not None:
             return self._compared(symbol, values_of(left, fields), values_of(right, fields))
         if symbol == "!=" and not any(user_method(kind, "__ne__") for kind in kinds):
@@ -240,6 +243,36 @@ class Operations(InTrace):
         if found is _ITSELF:
             return (left is right) if symbol == "==" else (left is not right)
         return found
+
+    def _by_order(self, symbol: str, left: Any, right: Any) -> Any:
+        """``left < right`` and the like of two tuples or lists, which may differ in length."""
+        one, other = (left, right) if symbol in ("<", "<=") else (right, left)
+        if is_traced_list(one):
+            before, same = one.before(other)
+        elif is_traced_list(other):
+            after, same = other.before(one)
+            before = ~(after | same)
+        else:
+            before, same = self._first_that_differs(one, other)
+        return before if symbol in ("<", ">") else before | same
+
+    def _first_that_differs(self, one: Any, other: Any) -> tuple[Any, Any]:
+        """Whether a tuple or list comes before another, and whether they are equal; their lengths are known."""
+        before: Any = len(one) < len(other)
+        same: Any = len(one) == len(other)
+        pairs = []
+        for pair in zip(one, other, strict=False):
+            is_same = self.equals(*pair)
+            pairs.append((*pair, is_same))
+            if is_same is False:  # what comes after is not compared
+                break
+        for mine, theirs, is_same in reversed(pairs):
+            if is_same is not True:
+                is_less = self.asked(self._compared("<", mine, theirs))
+                is_less = bool(is_less) if np.ndim(is_less) else is_less  # raises
+                before = is_less if is_same is False else jnp.where(is_same, before, is_less)
+                same = False if is_same is False else same & is_same
+        return before, same
 
     def _are_traced_keys(self, left: Sequence[Any], right: Sequence[Any]) -> bool:
         """Whether these are as many numbers each, and some are traced."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import contextlib
 import functools
+import heapq
 import itertools
 import operator
 import types
@@ -96,6 +97,8 @@ class Builtins(InTrace):
             builtins.map: self._map,
             builtins.filter: self._filter,
             builtins.sorted: self._sorted,
+            heapq.nsmallest: self._few(heapq.nsmallest, False),
+            heapq.nlargest: self._few(heapq.nlargest, True),
             builtins.max: self._extreme(builtins.max, jnp.maximum, jnp.max, operator.gt),
             builtins.min: self._extreme(builtins.min, jnp.minimum, jnp.min, operator.lt),
             builtins.any: self._any,
@@ -309,7 +312,7 @@ class Builtins(InTrace):
         self.journal.born(made)
         return made
 
-    def _sorted(self, iterable: Any, /, *, key: Any = None, reverse: bool = False) -> Any:
+    def _sorted(self, iterable: Any, /, *, key: Any = None, reverse: Any = False) -> Any:
         self.refuse_pending(iterable)
         iterable = self._given(iterable)
         if self.generators.source_of(iterable) is not None:
@@ -322,10 +325,20 @@ class Builtins(InTrace):
             return found
         if self.backend.is_traced(iterable) and key is None and iterable.ndim == 1:
             found = jnp.sort(iterable)
-            return list(found[::-1] if reverse else found)
+            return list(jnp.where(reverse, found[::-1], found))
         values = list(iterable)
         found = self.orderings.ordered(values, key, reverse)
         return sorted(values, key=key and self.call(key), reverse=reverse) if found is None else found
+
+    def _few(self, plain: Callable[..., Any], reverse: bool) -> Callable[..., Any]:
+        """`heapq.nsmallest` or `heapq.nlargest`: the first of the items in their order."""
+
+        def few(n: Any, iterable: Any, key: Any = None) -> Any:
+            if self.backend.is_eager() or not isinstance(n, int):
+                return plain(n, iterable, key)
+            return self._sorted(iterable, key=key, reverse=reverse)[: max(n, 0)]
+
+        return few
 
     def _extreme(self, plain: Any, pairwise: Any, reduce: Any, is_better: Any) -> Callable[..., Any]:
         def extreme(*args: Any, **kwargs: Any) -> Any:
