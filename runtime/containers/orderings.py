@@ -55,8 +55,8 @@ class Orderings:
             return None
         if keys is None:
             keys = list(values) if key is None else [self.call(key)(value) for value in values]
-            orders = [sorted(range(len(keys)), key=keys.__getitem__, reverse=each) for each in (True, False)]
-            order = jnp.where(reverse, *map(jnp.asarray, orders)) if keys else ()
+            falling, rising = (sorted(range(len(keys)), key=keys.__getitem__, reverse=each) for each in (True, False))
+            order = jnp.where(reverse, jnp.asarray(falling, int), jnp.asarray(rising, int))
         elif self.backend.is_traced(reverse):
             order = jnp.where(reverse, _order_of(keys, True), _order_of(keys, False))
         else:

@@ -81,7 +81,7 @@ class SplicedList(SearchedList):
 
     def _splice(self, key: slice, value: Any) -> None:
         """Put other elements in the place of those of a slice without a step, in the arrays that hold all."""
-        if isinstance(value, SearchedList):
+        if isinstance(value, SplicedList):
             value.share()
             new = value.as_padded()
         else:
@@ -92,7 +92,7 @@ class SplicedList(SearchedList):
             self._check_room(held.length - (stop - start) + new.length, held)
         self.moves += 1
         self.padded = held.spliced(start, stop, new)
-        if not isinstance(value, SearchedList):
+        if not isinstance(value, SplicedList):
             self._note_places(value, start)
         self.note_size()
 
