@@ -191,4 +191,21 @@ def read_in_every_way(values):
     return total, sorted(xs), xs[-1], xs[:1], len(xs), values[3] in xs, xs == [values[3]], xs + [1.0], sum(xs)
 
 
-NESTED = [returned_from_a_call, returned_early, in_a_dict_and_a_tuple, pairs, texts, read_in_every_way]
+def rows_that_change_places_and_grow(values):
+    rows = [[1.0], [2.0, 2.0]]
+    for v in values:
+        if v > 2:
+            rows = rows[::-1]
+        rows[0] = rows[0] + [v]
+    return rows
+
+
+NESTED = [
+    rows_that_change_places_and_grow,
+    returned_from_a_call,
+    returned_early,
+    in_a_dict_and_a_tuple,
+    pairs,
+    texts,
+    read_in_every_way,
+]

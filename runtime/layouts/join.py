@@ -38,7 +38,7 @@ from autograph.runtime.layouts.kinds import (
 from autograph.runtime.layouts.mismatches import Mismatch
 from autograph.runtime.layouts.objects import is_plain_object
 from autograph.runtime.layouts.one_of import MOST_CANDIDATES, place_of, sort_of_constant
-from autograph.runtime.layouts.paths import Path, is_filled, worded
+from autograph.runtime.layouts.paths import Path, is_filled, is_item, worded
 from autograph.runtime.layouts.perhaps import Absence, merged_order
 from autograph.runtime.layouts.sides import (
     CODE_TYPE,
@@ -82,12 +82,14 @@ class Joiner:
         is_known: Callable[[Any], bool] = lambda _: False,
         chooses: bool = False,
         refers: bool = False,
+        grows: bool = False,
     ) -> None:
         """Begin.
 
         Args:
           is_known: tells objects that were there before the statement.
           chooses: whether lists join to `Either`.
+          grows: whether what is joined may be carried by a loop: a list of Python's in something else keeps its length then.
           refers: whether two such objects are never chosen attribute by attribute.
         """
         self.types = types
@@ -95,6 +97,7 @@ class Joiner:
         self._is_known = is_known
         self._chooses = chooses
         self._refers = refers
+        self._grows = grows
         self._sources: tuple[list[Source], list[Source]] = ([], [])
         self._whole: tuple[str, Layout, Layout] = ("", NOTHING, NOTHING)
         self._differs = False
@@ -399,10 +402,10 @@ class Joiner:
         return with_joined_bounds(a, b).with_parts(parts)
 
     def _is_choice(self, a: Tree, b: Tree, path: Path) -> bool:
-        """Whether one of two lists of Python's, which differ in length, is chosen."""
-        if not self._chooses or len(a.keys) == len(b.keys):
+        """Whether one of two lists of Python's, which differ in length, is chosen: as an item of a list, with that list."""
+        if not self._chooses or len(a.keys) == len(b.keys) or is_item(path):
             return False
-        return not (self._keeps_length and isinstance(path, str))
+        return not (self._keeps_length if isinstance(path, str) else self._grows)
 
     def _join_lists(self, a: Tree, left: Side, b: Tree, right: Side, path: Path) -> Layout:
         """Two lists that may differ in length: item by item where they are alike, else `Either`."""

@@ -7,7 +7,7 @@ from typing import Any
 import jax
 
 from autograph.runtime.layouts.dict_kinds import is_dict_kind
-from autograph.runtime.layouts.kinds import CONTENTS, FILLED, Object, Seq
+from autograph.runtime.layouts.kinds import CONTENTS, FILLED, Object, Seq, Tree
 
 Path = tuple[Any, ...] | str  # a variable's name, or a path, the node there, and the number of a part of it
 
@@ -15,6 +15,15 @@ Path = tuple[Any, ...] | str  # a variable's name, or a path, the node there, an
 def is_filled(path: Path) -> bool:
     """Whether this leads to a part of an array that is filled element by element."""
     return isinstance(path, tuple) and isinstance(path[1], Seq) and path[1].role == FILLED
+
+
+def is_item(path: Path) -> bool:
+    """Whether this leads into a list."""
+    while isinstance(path, tuple):
+        path, node, _ = path
+        if isinstance(node, Tree) and node.is_list:
+            return True
+    return False
 
 
 def worded(path: Path) -> str:

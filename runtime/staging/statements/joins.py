@@ -156,8 +156,9 @@ class Join:
         self.pairs: list[tuple[Any, Any]] = []
         self.types: list[LeafType | None] = []
         self.variables: list[JoinedVariable | None] = []
-        refers = any(loop.refers for loop in JOINT.operators.journal.loops)
-        self._joiner = Joiner(backend, is_known, chooses=True, refers=refers)
+        loops = JOINT.operators.journal.loops
+        refers = any(loop.refers for loop in loops)
+        self._joiner = Joiner(backend, is_known, chooses=True, refers=refers, grows=bool(loops))
 
     def add_written(self, place: Place, on_true: Side, on_false: Side) -> None:
         """Join what the branches leave in a place that at least one of them writes."""
