@@ -329,6 +329,45 @@ def set_again_in_another_order(x):
     return d["a"] + d["b"], len(d), "a" in d
 
 
+@program
+def overwritten_by_what_may_lack_keys(x):
+    e = {"k": 5.0, "q": 1.0}
+    if x > 1:
+        e.pop("k")
+    d = {"a": x}
+    if x > 0:
+        d["k"] = 2 * x
+    either = d | e
+    shown = {**d, **e}
+    d |= e
+    return either["q"], len(shown), either.get("k"), shown.get("k"), d.get("k")
+
+
+@program
+def copies(x):
+    d = {"a": x}
+    if x > 0:
+        d["k"] = 2 * x
+    e = d.copy()
+    e["z"] = 1.0 * x
+    return d, e, sum(1 for k in d), sum(d[k] for k in d)
+
+
+@program
+def loops_with_jumps(x):
+    d = {"a": x}
+    if x > 0:
+        d["k"] = 2 * x
+    total = 0.0
+    for i, (key, value) in enumerate(d.items()):
+        if key == "k":
+            continue
+        total += value * (i + 1)
+    else:
+        total += 100
+    return total
+
+
 @pytest.mark.parametrize("function", PROGRAMS, ids=lambda function: function.__name__)
 def test_python_and_the_program_agree(function):
     made = ag.function(function)
@@ -406,7 +445,18 @@ def test_an_order_that_differs_is_refused_where_it_is_read(read):
         f(jnp.array(1.0))
 
 
-@pytest.mark.parametrize("read", [lambda d: [*d], lambda d: {k: 1 for k in d}, lambda d: jax.tree.map(jnp.sin, d), str])
+REFUSED = [
+    lambda d: [*d],
+    lambda d: {k: 1 for k in d},
+    lambda d: jax.tree.map(jnp.sin, d),
+    lambda d: d.keys() == {"a", "k"},
+    lambda d: d.keys() & {"k"},
+    str,
+    tuple,
+]
+
+
+@pytest.mark.parametrize("read", REFUSED)
 def test_what_does_not_know_of_absence_is_refused(read):
     def f(x):
         d = {"a": 1.0}

@@ -9,20 +9,25 @@ from autograph._passes.nodes import Context, placed
 _ITERATED = (gast.Name, gast.Attribute, gast.Subscript, gast.Call)
 
 
+_OF_ITEMS = frozenset(["tuple", "set", "frozenset"])
+
+
 class LowerUnpacking(gast.NodeTransformer):
-    """Rewrites ``*d`` and comprehensions, where the file has dicts of which only some paths may have set a key.
+    """Rewrites what Python does by itself with dicts, where the file has some of which only some paths may have set a key.
+
+    That is ``*d``, comprehensions, ``a, b = d``, ``tuple(d)`` and ``set(d)``, ``{**d}``, ``d | e`` and ``match``.
 
     >>> from autograph._passes.shown import rewritten
     >>> print(rewritten(LowerUnpacking, '''
     ... def f(d):
-    ...     return [*d], {k: d[k] for k in d}
+    ...     return [*d], {k: d[k] for k in d}, {**d, "a": 1}
     ... ''', lacks_keys=True))
     def f(d):
-        return ([*ag__.items_in(d)], {k: d[k] for k in ag__.items_in(d)})
+        return ([*ag__.items_in(d)], {k: d[k] for k in ag__.items_in(d)}, ag__.merged(d, {'a': 1}))
     """
 
-    applies_to: frozenset[type] | None = frozenset({gast.Starred, gast.comprehension})
-    introduces: frozenset[type] = frozenset()
+    applies_to: frozenset[type] | None = None
+    introduces: frozenset[type] = frozenset({gast.Call})
 
     def __init__(self, context: Context) -> None:
         self.context = context
@@ -41,6 +46,71 @@ class LowerUnpacking(gast.NodeTransformer):
         if not node.is_async:
             node.iter = self._items(node.iter)
         return node
+
+    def visit_Assign(self, node: gast.AST) -> gast.AST:
+        self.generic_visit(node)
+        if any(isinstance(target, gast.Tuple | gast.List) for target in node.targets):
+            node.value = self._items(node.value)
+        return node
+
+    def visit_Match(self, node: gast.AST) -> gast.AST:
+        self.generic_visit(node)
+        if any(isinstance(part, gast.MatchMapping) for case in node.cases for part in gast.walk(case.pattern)):
+            node.subject = placed(self.context.call("without_absences", node.subject), node.subject)
+        return node
+
+    def visit_Call(self, node: gast.AST) -> gast.AST:
+        self.generic_visit(node)
+        name = node.func.id if isinstance(node.func, gast.Name) and not self.context.is_own_name(node.func.id) else None
+        if len(node.args) != 1 or isinstance(node.args[0], gast.Starred):
+            return node
+        if name in _OF_ITEMS and not node.keywords:
+            node.args = [self._items(node.args[0])]
+        elif name == "dict" and node.keywords:
+            more = gast.Call(node.func, [], node.keywords)
+            return placed(self.context.call("merged", node.args[0], more), node)
+        return node
+
+    def visit_Dict(self, node: gast.AST) -> gast.AST:
+        self.generic_visit(node)
+        if all(key is not None for key in node.keys):
+            return node
+        parts: list[gast.AST] = []
+        for key, value in zip(node.keys, node.values, strict=True):
+            if key is None:
+                parts.append(value)
+                continue
+            if not parts or not isinstance(parts[-1], gast.Dict) or parts[-1].lineno is not None:
+                display = gast.Dict([], [])
+                display.lineno = None
+                parts.append(display)
+            parts[-1].keys.append(key)
+            parts[-1].values.append(value)
+        return placed(self.context.call("merged", *parts), node)
+
+    def visit_BinOp(self, node: gast.AST) -> gast.AST:
+        self.generic_visit(node)
+        if not isinstance(node.op, gast.BitOr) or isinstance(node.left, gast.Constant | gast.Compare):
+            return node
+        return placed(self.context.call("operate", gast.Constant("|", None), node.left, node.right), node)
+
+    def visit_AnnAssign(self, node: gast.AST) -> gast.AST:
+        """Annotations are read by whoever evaluates them."""
+        node.value = node.value and self.visit(node.value)
+        return node
+
+    def visit_arguments(self, node: gast.AST) -> gast.AST:
+        node.defaults = [self.visit(default) for default in node.defaults]
+        node.kw_defaults = [default and self.visit(default) for default in node.kw_defaults]
+        return node
+
+    def visit_FunctionDef(self, node: gast.AST) -> gast.AST:
+        node.args = self.visit(node.args)
+        node.body = [self.visit(part) for part in node.body]
+        node.decorator_list = [self.visit(part) for part in node.decorator_list]
+        return node
+
+    visit_AsyncFunctionDef = visit_FunctionDef
 
     def _items(self, node: gast.AST) -> gast.AST:
         if not isinstance(node, _ITERATED) or self.context.is_operator_call(node):

@@ -108,6 +108,7 @@ class Operators(Conditionals, Loops, Items, Calls, Builtins, Lists):
             call=self.call,
             equals=self.equals,
         )
+        self.merged, self.without_absences = self.absences.merged, self.absences.without_absences
         self.check_set, self.items_in = self.absences.check_set, self.absences.items_in
         nones = Nones(backend, trace, self.can_raise_later, self.raise_unless, self.aliased.are_one)
         self.is_, self.is_none, self.is_bool = nones.is_, nones.is_none, nones.is_bool

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import types
 from collections import defaultdict
 from collections.abc import Callable, ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
 from typing import Any
@@ -190,15 +191,40 @@ class Absences(InTrace):
             return container
         if any(present is not True for present, _ in entries):
             raise StagingError(
-                f"{user_location()}\n  A dict is iterated here by a display or a comprehension, and only some paths of a traced condition "
-                "have set all its keys.\n  Iterate it by a `for` statement, or make a list of its keys first: list(d)."
+                f"{user_location()}\n  A dict is taken apart here, by a display, a comprehension or the like, and only some paths of "
+                "a traced condition have set all its keys.\n  Iterate it by a `for` statement, or make a list of its keys first: list(d)."
             )
-        return [item for _, item in entries]
+        return (
+            {item: None for _, item in entries}.keys()
+            if isinstance(container, KeysView)
+            else [item for _, item in entries]
+        )
 
     def get(self, owner: dict[Any, Any], key: Any, default: Any = None) -> Any:
         """``owner.get(key, default)``."""
         found = owner.get(key, _NOTHING)
         return default if found is _NOTHING else self.either(found, default)
+
+    def merged(self, *parts: Any) -> dict[Any, Any]:
+        """``{**parts[0], **parts[1]}`` and so on."""
+        made: dict[Any, Any] = {}
+        for part in parts:
+            if isinstance(part, dict) and has_perhaps((*made.values(), *dict.values(part))):
+                self.update(made, part) if made else made.update(dict.items(part))
+            else:
+                made = {**made, **part}
+        self.journal.born(made)
+        return made
+
+    def without_absences(self, value: Any) -> Any:
+        """What Python takes apart by itself, which may lack nothing.
+
+        Raises:
+          StagingError: it may lack a key, or an attribute.
+        """
+        if LOCAL.has_perhaps:
+            self.refuse_in(None, "`match`", [value])
+        return value
 
     def either(self, found: Any, default: Any) -> Any:
         """What a place holds, ``default`` where it holds nothing."""
@@ -246,7 +272,7 @@ class Absences(InTrace):
 
     def update(self, owner: dict[Any, Any], other: Mapping[Any, Any]) -> None:
         """Set the keys of a dict that may lack some of them."""
-        for key, value in list(dict.items(other)):
+        for key, value in list(other.items()):
             if not is_perhaps(value):
                 self.set_item(owner, key, value)
                 continue
@@ -283,6 +309,8 @@ class Absences(InTrace):
     def method(self, called: Any) -> Callable[..., Any] | None:
         """What to call in place of a method of a dict which has, or is given, keys that may be absent; else None."""
         owner, name = called.__self__, called.__name__
+        if name in _VIEWS_OF and has_perhaps(owner.values()):
+            return lambda: _VIEWS_OF[name](owner, called, self)
         if not LOCAL.has_perhaps or name not in ("get", "pop", "setdefault", "update", "popitem", "__contains__"):
             return None
 
@@ -364,6 +392,59 @@ class Absences(InTrace):
             )
 
 
+class _View:
+    """A view of a dict that may lack keys, which the operators take apart; any other use of it is refused."""
+
+    def __init__(self, owner: dict[Any, Any], plain: Callable[[], Any], absences: Absences) -> None:
+        self.mapping = owner
+        self._plain = plain
+        self._absences = absences
+
+    def known(self) -> Any:
+        """Python's own view, once nothing is missing."""
+        return self._absences.items_in(self._plain())
+
+
+class _Keys(_View, KeysView[Any]):
+    """``d.keys()``."""
+
+
+class _Values(_View, ValuesView[Any]):
+    """``d.values()``."""
+
+
+class _Items(_View, ItemsView[Any, Any]):
+    """``d.items()``."""
+
+
+def _known(name: str) -> Callable[..., Any]:
+    return lambda self, *args: getattr(self.known(), name)(*args)
+
+
+for _kind in (_Keys, _Values, _Items):
+    for _name in (
+        "iter",
+        "len",
+        "contains",
+        "eq",
+        "ne",
+        "lt",
+        "le",
+        "gt",
+        "ge",
+        "and",
+        "or",
+        "sub",
+        "xor",
+        "rand",
+        "ror",
+        "rsub",
+        "rxor",
+    ):
+        setattr(_kind, f"__{_name}__", _known(f"__{_name}__"))
+_VIEWS_OF: Mapping[str, Any] = types.MappingProxyType({"keys": _Keys, "values": _Values, "items": _Items})
+
+
 def _nowhere() -> None:
     """Do nothing."""
 
@@ -393,7 +474,7 @@ def _owner(container: Any) -> Mapping[Any, Any] | None:
 
 def _found(values: Iterable[Any]) -> Iterator[Perhaps]:
     """What may be absent in values, and in the containers and objects that they lead to."""
-    pending, seen = list(values), set()
+    pending, seen = list(values), set[int]()
     while pending and len(seen) < _WALKED_AT_MOST:
         value = pending.pop()
         if is_perhaps(value):

@@ -71,7 +71,8 @@ class Lookups(InTrace):
         key = self.known_key(target, key)
         kind = type(key)
         if kind is OneOf:
-            return each(key, lambda one: self.get_item(target, one), is_pure=type(target) in _CONTAINERS)
+            is_pure = type(target) in _CONTAINERS and not (isinstance(target, dict) and has_perhaps(target.values()))
+            return each(key, lambda one: self.get_item(target, one), is_pure)
         if isinstance(target, PaddedArray):
             target = target.resolve()
         if isinstance(target, PaddedArray):

@@ -155,6 +155,8 @@ class Operations(InTrace):
             return plain(*operands) if method is None else self.call(method)(*operands)
         if symbol in _IN_PLACE:
             return self.in_place(symbol, *operands)
+        if symbol == "|" and LOCAL.has_perhaps and all(type(operand) is dict for operand in operands):
+            return JOINT.operators.absences.merged(*operands)
         if symbol in _COMPARISONS:
             return self._compared(symbol, *operands)
         name, plain = _OPERATIONS[symbol]
@@ -178,6 +180,9 @@ class Operations(InTrace):
                 if self.journal.is_open:
                     self.journal.touch(ContentsPlace(target))
                 with self.aliased.writing(target):
+                    if LOCAL.has_perhaps and symbol == "|=" and isinstance(target, dict) and isinstance(value, dict):
+                        JOINT.operators.absences.update(target, value)
+                        return target
                     return _IN_PLACE[symbol](target, value)
             elif self.journal.is_open and isinstance(target, np.ndarray):
                 raise array_written()

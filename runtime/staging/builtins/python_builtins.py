@@ -133,8 +133,8 @@ class Builtins(InTrace):
         if type(container) is OneOf:
             return each(container, lambda one: self.contains(item, one), is_pure=not holds_objects(container))
         self.refuse_pending(container)
-        if (found := self.absences.contains(container, item)) is not None:
-            return found
+        if (present := self.absences.contains(container, item)) is not None:
+            return present
         traced = self.backend.is_traced
         if is_array_list(container):
             return container.has(item)

@@ -158,6 +158,7 @@ class Reductions:
         python_only: str | None = None,
     ) -> Any:
         """A generator expression: one of Python's outside of transforms."""
+        items = self.in_list(items)
         found = Generator(element, items, condition, unpack, is_nested, python_only, self)
         return iter(found) if self.backend.is_eager() else found
 
