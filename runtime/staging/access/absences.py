@@ -191,7 +191,7 @@ class Absences(InTrace):
             return container
         if any(present is not True for present, _ in entries):
             raise StagingError(
-                f"{user_location()}\n  A dict is taken apart here, by a display, a comprehension or the like, and only some paths of "
+                f"{user_location()}\n  A dict is iterated here, by a display, a comprehension or an unpacking, and only some paths of "
                 "a traced condition have set all its keys.\n  Iterate it by a `for` statement, or make a list of its keys first: list(d)."
             )
         return (
