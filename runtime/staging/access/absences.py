@@ -324,9 +324,8 @@ class Absences(InTrace):
                     raise self._last_unknown()
             if name == "popitem" or not is_perhaps(owner.get(args[0] if args else None)):
                 return called(*args, **kwargs)
-            return {"get": self.get, "pop": self.pop, "setdefault": self.setdefault, "__contains__": self.contains}[
-                name
-            ](owner, *args, **kwargs)
+            method: Any = getattr(self, name.strip("_"))
+            return method(owner, *args, **kwargs)
 
         return call
 
