@@ -404,3 +404,43 @@ def test_what_stands_before_a_call_is_read_before_it_in_a_try(program, wrap):
         return found
 
     assert jax.tree.map(int, wrap(tried)(jnp.float32(1.0))) == program()
+
+
+class Link:
+    def __init__(self, value, following=None):
+        self.value, self.following = value, following
+
+
+def links_reversed(x):
+    """The target `head.following` comes before `head`, and is found by the old one."""
+    first = Link(x, Link(x + 1, Link(x + 2)))
+    head, last = first, None
+    for _ in range(3):
+        head.following, last, head = last, head, head.following
+    return last.value, last.following.value, first.following is None
+
+
+def index_rebound_after_its_item(x):
+    items, k = [x, x + 1, x + 2], 0
+    items[k], k = 9.0, 2
+    k, items[k] = 1, 8.0
+    (items[k], (k, items[k])), rest = (7.0, (0, 6.0)), k
+    return items, k, rest
+
+
+def cycle_by_swaps(x):
+    order, place = [2, 0, 1, 3], 0
+    for _ in range(2):
+        order[place], place = place, order[place]
+    if x > 0:
+        order[place], place = 5, 3
+    return order, place
+
+
+@pytest.mark.parametrize("program", [links_reversed, index_rebound_after_its_item, cycle_by_swaps])
+def test_targets_are_stored_in_order(program):
+    for x in (1.0, -1.0):
+        wanted = program(x)
+        for run in (ag.convert(program), ag.function(program), jax.jit(ag.convert(program))):
+            found = run(jnp.float32(x))
+            assert list(map(float, jax.tree.leaves(found))) == list(map(float, jax.tree.leaves(wanted)))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import collections
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -351,3 +353,29 @@ def test_dicts_at_a_traced_key(program, n):
             staged(jnp.int32(n))
         return
     assert staged(jnp.int32(n)) == wanted
+
+
+def test_get_of_every_kind_of_dict():
+    def f(x):
+        kept, counts = collections.defaultdict(int), collections.Counter([1, 1, 2])
+        kept[1] = 7
+        ordered = collections.OrderedDict([(1, 5), (2, 6)])
+        return kept.get(x, 4), counts.get(x, 9), ordered.get(x, 8), counts[x], len(kept)
+
+    for x in (1, 2, 3):
+        for run in (ag.function(f), jax.jit(ag.convert(f))):
+            assert list(map(int, run(jnp.int32(x)))) == list(f(x))
+
+
+def test_a_dict_that_makes_what_is_missing_is_refused():
+    def f(x):
+        kept = collections.defaultdict(int)
+        kept[1] = 7
+        return kept[x], len(kept)
+
+    for run in (ag.function(f), jax.jit(ag.convert(f))):
+        with pytest.raises(
+            ag.StagingError,
+            match=r"test_lookups\.py:\d+.*\n.*defaultdict is read at a traced key(.|\n)*get\(key, default\)",
+        ):
+            run(jnp.int32(1))

@@ -154,7 +154,7 @@ class _Rewriter:
             stores: list[tuple[gast.AST, str]] = []
             out.append(gast.Assign([self._with_names(target, stores)], value, None))
             for leaf, name in stores:  # each target is evaluated when those before it are stored
-                stored = self._store(leaf, load(name))
+                stored = [assign(leaf.id, load(name))] if isinstance(leaf, gast.Name) else self._store(leaf, load(name))
                 out += [*self.prelude, *stored]
                 self.prelude = []
         return self._placed(out, node)
@@ -200,8 +200,13 @@ class _Rewriter:
     def _with_names(self, target: gast.AST, stores: list[tuple[gast.AST, str]]) -> gast.AST:
         """The unpacking target with each item or attribute in it replaced by a fresh name, and those listed in
         order.
+
+        So is a variable that an item or attribute before it is found by: ``node.next, node = last, node.next``.
         """
-        if isinstance(target, gast.Subscript | gast.Attribute):
+        is_read = isinstance(target, gast.Name) and any(
+            isinstance(part, gast.Name) and part.id == target.id for leaf, _ in stores for part in walk(leaf)
+        )
+        if is_read or isinstance(target, gast.Subscript | gast.Attribute):
             name = self.context.names.new("item")
             stores.append((target, name))
             return store(name)

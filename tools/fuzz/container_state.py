@@ -15,7 +15,16 @@ import bisect
 import contextlib
 import enum
 import heapq
+import math
 from collections import Counter, defaultdict, deque
+
+
+def quotient(a, b):
+    return a // b
+
+
+def is_over(a, b):
+    return a > b
 
 
 class Mode(enum.Enum):
@@ -434,6 +443,13 @@ class ContainerState(ListState):
             ("try:", "d#[$] += 1", "except KeyError as error:", "d#[0] = &"), ("if len(x#) > 2:", "x#.pop(0)"),
             ("try:", "@ += next(e for e in x# if e > &)", "except StopIteration:", "@ += 4"),
             ("try:", "@ += min(x#)", "except ValueError:", "@ += 4"),
+            ("try:", "@ += 7 // ($ - &)", "except ZeroDivisionError:", "@ -= 2"),
+            ("try:", "@ += $ % (int(@) % 3)", "except ArithmeticError:", "@ += 1"),
+            ("try:", "@ += math.isqrt($ - 1)", "except ValueError:", "@ -= 3"),
+            ("try:", "@ += int(math.sqrt($ - 1))", "except ValueError:", "@ += 2", "else:", "@ -= 1"),
+            ("try:", "@ += quotient(9, $ - 1)", "except (ZeroDivisionError, IndexError):", "@ += &"),
+            ("try:", "@ += (2 << ($ - 1)) + divmod(9, $)[0]", "except ValueError:", "@ += 5", "except ZeroDivisionError:", "@ += 6"),
+            "@ += is_over($, 1) + is_over(@, &)", "@ -= is_over($, 0) - is_over($, 1)", "@ += -is_over(@, ^) + abs(is_over($, 2))",
         ]  # fmt: skip
         self._loop(number, total, steps)
         self._end(number, total, ["len(x#)", "sum(x#)", "d#[0]", "@"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 from typing import Any
 
@@ -153,6 +153,10 @@ class Lookups(InTrace):
         if isinstance(target, dict) and target:
             target = self._with_all_set(target)
             present, place = self._place_in(target, key)
+            if isinstance(target, Counter):
+                return self.if_exp(present, lambda: self._looked_up(list(target.values()), place), lambda: 0)
+            if hasattr(target, "__missing__"):
+                raise self._adds_missing(target)
             self.raise_unless(present, lambda: self.exception(KeyError, key))
             target, key = list(target.values()), place
         if isinstance(target, deque | str):
@@ -207,6 +211,12 @@ class Lookups(InTrace):
                 "  Set them on every path, or compare the key with each of them (if/elif, or match)."
             )
         return target
+
+    def _adds_missing(self, target: Any) -> StagingError:
+        return StagingError(
+            f"{user_location()}\n  A {type(target).__name__} is read at a traced key: it creates the keys that are missing, "
+            "and these are known only at run time.\n  Read it with `get(key, default)`, or use a dict that holds every key."
+        )
 
     def get_of_dict(self, target: dict[Any, Any], key: Any, default: Any = None) -> Any:
         """``target.get(key, default)`` with a key that may be traced."""

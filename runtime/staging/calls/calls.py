@@ -250,7 +250,7 @@ class Calls(InTrace):
             return getattr(TracedList(called.__self__, self), called.__name__)
         if called.__name__ == "sort" and type(called.__self__) is list and not self.backend.is_eager():
             return functools.partial(self._sort, called.__self__)
-        if called.__name__ == "get" and type(called.__self__) is dict and not self.backend.is_eager():
+        if called.__name__ == "get" and isinstance(called.__self__, dict) and not self.backend.is_eager():
             return functools.partial(self.get_of_dict, called.__self__)
         if called.__name__ in ("insert", "pop") and type(called.__self__) is list:
             return self.writes.at_any_index(called)
