@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
+from typing import Any
 
 import gast
 
@@ -312,7 +313,7 @@ def _may_handle(handler: gast.AST) -> bool:
     """Whether a handler (its classes first) may take what operations raise for the values of numbers."""
     kinds = handler.elts[0]
     names = [part.id for part in walk(kinds) if isinstance(part, gast.Name)]
-    known = [getattr(builtins, name, None) for name in names]
+    known: list[Any] = [getattr(builtins, name, None) for name in names]
     if not names or not all(isinstance(kind, type) and issubclass(kind, BaseException) for kind in known):
         return True  # a bare `except`, or what is not seen to be something else
     return any(issubclass(raised, kind) or issubclass(kind, raised) for kind in known for raised in _RAISED)

@@ -31,6 +31,8 @@ _TO_INTS = (builtins.int, builtins.round, math.floor, math.ceil, math.trunc)
 
 Found = tuple[Exception, Any]
 """An exception, and where the program raises it."""
+Errors = Callable[[Sequence[Any], Callable[..., Any]], Iterator[Found]]
+"""What a function raises, of its arguments and JAX's form of it."""
 
 
 class ValueErrors:
@@ -71,17 +73,18 @@ class ValueErrors:
 
     def around(self, overloads: Mapping[Any, Callable[..., Any]]) -> Mapping[Any, Callable[..., Any]]:
         """Those of the overloads whose functions raise for the values of numbers, so that they do."""
-        found = {getattr(math, name): functools.partial(_of_reals, name) for name in _OF_REALS if hasattr(math, name)}
-        found |= {**dict.fromkeys(_TO_INTS, _of_ints), math.isqrt: _of_roots}
+        found: dict[Any, Errors] = dict.fromkeys(_TO_INTS, _of_ints)
+        found[math.isqrt] = _of_roots
+        for name in _OF_REALS:
+            if hasattr(math, name):
+                found[getattr(math, name)] = functools.partial(_of_reals, name)
         return {
             function: self._checked(errors, 2.0 if function is math.acosh else 0.5, overloads[function])
             for function, errors in found.items()
             if function in overloads
         }
 
-    def _checked(
-        self, errors: Callable[[Sequence[Any], Any], Iterator[Found]], instead: float, overload: Callable[..., Any]
-    ) -> Callable[..., Any]:
+    def _checked(self, errors: Errors, instead: float, overload: Callable[..., Any]) -> Callable[..., Any]:
         def call(*args: Any, **kwargs: Any) -> Any:
             if not has_handlers() or kwargs or not self._are_numbers(*args):
                 return overload(*args, **kwargs)
