@@ -41,6 +41,11 @@ AVOIDED = {
     r"'s sake\b": "for compatibility with",
     r"[Pp]rocessor time": "CPU time",
     r"optimis(e|ing|ation)": "optimize",
+    r"\bin the place of\b": "instead of",
+    r"\bin silence\b": "silently",
+    r"\band the like\b": "and others",
+    r"\bused up\b|\buses up\b": "consumed, exhausted",
+    r"is not told\b": "does not receive",
 }
 
 # Generated from the texts of the errors, which tests/test_error_messages.py checks.
