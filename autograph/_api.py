@@ -468,7 +468,7 @@ def function(
       static_argnames: names of static arguments.
       donate_argnums: positions of the arguments whose arrays a call may reuse, as in `jax.jit`.
       check_bounds: whether an index that is out of range raises `IndexError` at run time: at ``x[i]``, ``x[i] = v``,
-        ``x.at[i]``, ``jnp.take`` and similar options, in ``func`` and in the converted functions that it calls. If False,
+        ``x.at[i]``, ``jnp.take`` and similar functions, in ``func`` and in the converted functions that it calls. If False,
         XLA clamps an index that is read and drops a write.
 
     Returns:
