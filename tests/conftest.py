@@ -1,36 +1,33 @@
 """Settings and fixtures of the whole test run.
 
-With ``AUTOGRAPH_TEST_CACHE`` set (`make test` sets it) the run keeps what XLA compiled in that folder, by JAX's persistent
-cache, for later runs: those of other Pythons too. JAX does not write it atomically, so each process of a run has a copy of
-its own, and puts what is new in it where all begin from when it ends.
+With ``AUTOGRAPH_TEST_CACHE`` set (`make test` sets it) what XLA compiled is kept in that folder, for later runs, those of
+other Pythons too, and for the other processes of this one (`tests/compiled_programs.py`).
 """
 
 from __future__ import annotations
 
 import gc
 import os
-import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.compiled_programs import CompiledPrograms
 from tests.shares import all_files, in_share
 
 # Before JAX starts. Results are compared exactly, so they come from one platform unless another is asked for.
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
-_KEPT = Path(os.environ["AUTOGRAPH_TEST_CACHE"]) / "all" if os.environ.get("AUTOGRAPH_TEST_CACHE") else None
+_COMPILED = (
+    CompiledPrograms(Path(os.environ["AUTOGRAPH_TEST_CACHE"])) if os.environ.get("AUTOGRAPH_TEST_CACHE") else None
+)
 
-if _KEPT is not None:
-    _KEPT.mkdir(parents=True, exist_ok=True)
-    _OWN = _KEPT.with_name(f"process-{os.getpid()}")
-    shutil.rmtree(_OWN, ignore_errors=True)
-    shutil.copytree(_KEPT, _OWN, copy_function=os.link)
-    os.environ["JAX_COMPILATION_CACHE_DIR"] = str(_OWN)
-    os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
-    os.environ["JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES"] = "-1"
+
+def pytest_configure(config: pytest.Config) -> None:
+    if _COMPILED is not None and not getattr(config.option, "numprocesses", None):  # else its workers run the tests
+        _COMPILED.start()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -51,12 +48,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def pytest_sessionfinish() -> None:
     gc.unfreeze()  # plugins look for who refers to what
-    if _KEPT is None or not _OWN.exists():
-        return
-    for entry in _OWN.iterdir():
-        if not (_KEPT / entry.name).exists():
-            entry.replace(_KEPT / entry.name)
-    shutil.rmtree(_OWN, ignore_errors=True)
+    if _COMPILED is not None:
+        _COMPILED.end()
 
 
 @pytest.fixture(scope="module", autouse=True)

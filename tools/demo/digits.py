@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from sklearn.datasets import load_digits
 
 import autograph as ag
 
@@ -32,6 +31,8 @@ class Split(NamedTuple):
 
 def load(seed: int = 0) -> tuple[Split, Split, Split]:
     """The 1,797 digits of scikit-learn, shuffled: 1,197 to train on, 300 to stop by, 300 held out."""
+    from sklearn.datasets import load_digits  # takes a second or two, which the network alone does not need
+
     images, labels = load_digits(return_X_y=True)
     order = np.random.default_rng(seed).permutation(len(images))
     images = jnp.asarray(images[order] / 16.0, jnp.float32)
