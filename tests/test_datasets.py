@@ -43,16 +43,15 @@ def test_each_iteration_has_an_order_of_its_own_and_the_seed_chooses_them(name):
 
 def test_a_shuffle_is_a_permutation_and_differs_by_seed():
     for n in (1, 2, 3, 5, 8, 100, 1000):
-        orders = {tuple(int(k) for k in numbers(n).shuffle(seed=seed)) for seed in range(8)} if n < 10 else set()
         data = numbers(n).shuffle(seed=11).batch(n)
         (first,) = data
         assert sorted(first.tolist()) == list(range(n))
-        if n >= 3 and orders:
-            assert len(orders) > 2
+        if n in (3, 8):
+            assert len({tuple(int(k) for k in numbers(n).shuffle(seed=seed)) for seed in range(8)}) > 2
     counts = np.zeros((4, 4))
-    for seed in range(20):
+    for seed in range(10):
         data = numbers(4).shuffle(seed=seed).batch(4)
-        for _ in range(6):  # epochs, each with an order of its own
+        for _ in range(12):  # epochs, each with an order of its own
             (order,) = data
             counts[np.arange(4), order] += 1
     assert (abs(counts - 30) < 25).all()  # five standard deviations

@@ -375,6 +375,7 @@ def test_who_else_holds_a_reference_does_not_matter():
     def hook(frame, event, argument):
         # CPython 3.13.0 crashes when it is asked for the locals of some comprehensions, of which ours have many.
         held = dict(frame.f_locals) if frame.f_code.co_filename == __file__ else None
+        frame.f_trace_lines = held is not None  # each line of others would only be one more reference to the same frame
         seen.append((frame, held, argument))
         return hook
 

@@ -63,7 +63,10 @@ print(json.dumps([before, places(), float(loss), slopes[0].tolist(), model.step(
 
 
 def run(program, devices, path):
-    settings = os.environ | {"XLA_FLAGS": f"--xla_force_host_platform_device_count={devices}", "JAX_PLATFORMS": "cpu"}
+    settings = os.environ | {
+        "XLA_FLAGS": f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count={devices}",
+        "JAX_PLATFORMS": "cpu",
+    }
     file = path.parent / "program.py"
     file.write_text(program)
     command = [sys.executable, str(file), str(path)]

@@ -38,7 +38,7 @@ def test_the_index_as_a_python_int():
         return x + seen[3]
 
     stays_python(calls, X, why="list is indexed by a traced value")
-    stays_python(shapes, X, why="each size is known")
+    stays_python(shapes, X, why="each size is known", wanted=X + N * (N + 1) / 2)
     stays_python(keys, X, why="written at a traced key")
 
 
@@ -50,6 +50,7 @@ def test_arrays_of_the_size_of_the_index_need_no_room_that_may_prove_too_small()
             x = x + (jnp.arange(i) * 0.01).sum()
         return x
 
+    wanted = 1.5 + 0.01 * sum(k for i in range(N) for k in range(i))  # without a program for each size
     ways = [
         lambda: jax.jit(ag.function(f))(X),
         lambda: ag.function(f).lower(X).compile()(X),
@@ -57,7 +58,7 @@ def test_arrays_of_the_size_of_the_index_need_no_room_that_may_prove_too_small()
     ]
     for way in ways:
         with pytest.warns(ag.StagingWarning, match="its body 100 times"):
-            np.testing.assert_allclose(way(), f(X), rtol=2e-5)
+            np.testing.assert_allclose(way(), wanted, rtol=2e-5)
     with pytest.warns(ag.StagingWarning, match="its body 100 times"):
         assert jax.jit(jax.grad(ag.function(f)))(X) == 1
 
@@ -92,7 +93,7 @@ def test_text_of_the_index():
         return x
 
     stays_python(names, X, why="an f-string")
-    stays_python(in_a_callee, X, why="callee holds a formatted string")
+    stays_python(in_a_callee, X, why="callee contains a formatted string")
     stays_python(kinds, X, why="isinstance")
     stays_python(handled, X, why="try with handlers")
 
