@@ -9,6 +9,7 @@ import operator
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 
 import autograph as ag
@@ -221,13 +222,161 @@ def test_a_refusal_is_no_exception_of_the_program():
             run(jnp.int32(3))
 
 
-def test_handlers_that_python_runs_refuse():
-    def suppressed(x):
-        y = 0.0
-        with contextlib.suppress(ZeroDivisionError):
-            y = 1 / x
-        return y
+class Swallow:
+    def __init__(self, *kinds):
+        self.kinds = kinds
+        self.left = 0
 
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, tb):
+        self.left += 1
+        return kind is not None and issubclass(kind, self.kinds)
+
+
+class Timer:
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        return False
+
+
+class Around:
+    def __init__(self, inner):
+        self.inner = inner
+
+    def __enter__(self):
+        return self.inner.__enter__()
+
+    def __exit__(self, *error):
+        return self.inner.__exit__(*error)
+
+
+@contextlib.contextmanager
+def guarded():
+    try:
+        yield 1
+    except ZeroDivisionError:
+        pass
+
+
+def suppressed(x):
+    y = 5.0
+    with contextlib.suppress(ZeroDivisionError):
+        y = 1 / x
+        y = y + 1
+    return y
+
+
+def swallowed(x):
+    y = 5.0
+    with Swallow(ArithmeticError) as s:
+        y = 1 / x
+    return y, s.left
+
+
+def swallowed_around(x):
+    y = 5.0
+    with Swallow(ArithmeticError) as s, Around(s):
+        y = 1 / x
+    return y
+
+
+def swallowed_by_a_generator(x):
+    y = 5.0
+    with guarded():
+        y = 1 / x
+    return y
+
+
+def swallowed_in_a_loop(x):
+    y = 0.0
+    for k in range(3):
+        with Swallow(ArithmeticError):
+            y += 1 / (x - k)
+    return y
+
+
+def returned_from_within(x):
+    with Swallow(ZeroDivisionError):
+        return 1 / x
+    return 5.0
+
+
+def appended_before(x):
+    found = []
+    with Swallow(ValueError):
+        found.append(1.0)
+        found.append(math.sqrt(x - 1))
+        found.append(3.0)
+    return sum(found), len(found)
+
+
+def handled_around_a_timer(x):
+    try:
+        with Timer():
+            y = 1 / x
+    except ZeroDivisionError:
+        y = 7.0
+    return y
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        suppressed,
+        swallowed,
+        swallowed_around,
+        swallowed_by_a_generator,
+        swallowed_in_a_loop,
+        returned_from_within,
+        appended_before,
+        handled_around_a_timer,
+    ],
+)
+def test_managers_that_keep_exceptions_from_going_on(f):
+    for run in (ag.function(f), jax.jit(ag.convert(f))):
+        for x in (0.0, 1.0, 2.0, 3.0):
+            np.testing.assert_allclose(jax.tree.leaves(run(jnp.float64(x))), jax.tree.leaves(f(x)))
+
+
+def timed(x):
+    with Timer():
+        y = 1 / x
+    return y
+
+
+def test_a_manager_that_lets_exceptions_go_on_changes_no_number():
+    for run in (ag.function(timed), jax.jit(ag.convert(timed))):
+        assert run(jnp.float64(0.0)) == np.inf
+
+
+def stacked(x):
+    y = 5.0
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(Swallow(ArithmeticError))
+        y = 1 / x
+    return y
+
+
+def yields_within(x):
+    def inverse():
+        with Swallow(ArithmeticError):
+            yield 1 / x
+        yield 3.0
+
+    return sum(inverse())
+
+
+@pytest.mark.parametrize("f", [stacked, yields_within])
+def test_managers_that_python_runs_refuse(f):
+    with pytest.raises(ag.StagingError, match="ZeroDivisionError"):
+        ag.function(f)(jnp.float64(2.0))
+
+
+def test_handlers_that_python_runs_refuse():
     def inverses(xs):
         for x in xs:
             try:
@@ -238,9 +387,8 @@ def test_handlers_that_python_runs_refuse():
     def generated(x):
         return sum(inverses([x, x + 1.0]))
 
-    for f in (suppressed, generated):
-        with pytest.raises(ag.StagingError, match="ZeroDivisionError"):
-            ag.function(f)(jnp.float64(2.0))
+    with pytest.raises(ag.StagingError, match="ZeroDivisionError"):
+        ag.function(generated)(jnp.float64(2.0))
 
 
 def test_branches_of_a_try_in_a_try_are_named_by_their_line():

@@ -258,3 +258,98 @@ def test_variables_bound_before_are_read_as_they_are():
 
     assert "bound" not in ag.to_code(f)
     assert float(ag.function(f)(jnp.float32(7.0))) == f(7.0)
+
+
+class Holder:
+    pass
+
+
+def item_written_elsewhere(n, m):
+    if n > 0:
+        y = [n]
+    if m > 0:
+        y[0] = 5
+    return y[0]
+
+
+def key_written_elsewhere(n, m):
+    if n > 0:
+        y = {"a": n}
+    if m > 0:
+        y["a"] = 5
+    return y["a"]
+
+
+def list_lengthened_elsewhere(n, m):
+    if n > 0:
+        y = [n]
+    if m > 0:
+        y.append(5)
+    return len(y)
+
+
+def list_of_a_constant_lengthened_elsewhere(n, m):
+    if n > 0:
+        y = [0]
+    if m > 0:
+        y.append(5)
+    return sum(y)
+
+
+def list_lengthened_in_a_loop(n, m):
+    if n > 0:
+        y = [n]
+    for _ in ag.range(m):
+        y.append(5)
+    return len(y)
+
+
+def list_lengthened_by_the_same_condition(n, m):
+    if n > 0:
+        y = [0]
+    for k in range(2):
+        if n > 0:
+            y.append(k + m)
+    return sum(y) if n > 0 else 7
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        item_written_elsewhere,
+        key_written_elsewhere,
+        list_lengthened_elsewhere,
+        list_of_a_constant_lengthened_elsewhere,
+        list_lengthened_in_a_loop,
+        list_lengthened_by_the_same_condition,
+    ],
+)
+def test_contents_of_a_container_that_one_path_binds(program):
+    """A block that writes to it under another condition binds it on no path."""
+    staged = ag.function(program)
+    for n in (0, 1):
+        for m in (0, 1):
+            try:
+                wanted = program(n, m)
+            except UnboundLocalError as error:
+                with pytest.raises(UnboundLocalError) as found:
+                    staged(jnp.int32(n), jnp.int32(m))
+                assert str(found.value) == str(error)
+            else:
+                assert int(staged(jnp.int32(n), jnp.int32(m))) == wanted
+
+
+def test_an_attribute_of_an_object_that_one_path_binds():
+    def f(n, m):
+        if n > 0:
+            y = Holder()
+            y.a = n
+        if m > 0:
+            y.a = 5
+        return y.a
+
+    staged = ag.function(f)
+    assert int(staged(jnp.int32(1), jnp.int32(0))) == 1
+    for m in (0, 1):
+        with pytest.raises((UnboundLocalError, AttributeError)):
+            staged(jnp.int32(0), jnp.int32(m))

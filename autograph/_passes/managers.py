@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import gast
 
-from autograph._analysis.scopes import suspends
+from autograph._analysis.scopes import suspends, walk_scope
 from autograph._passes.nodes import Context, placed
-from autograph._passes.stops import may_raise
+from autograph._passes.stops import may_raise, may_raise_for_numbers
 
 # Managers of the standard library that keep exceptions from going on, or call the user's code when they are left.
 _OF_LIBRARY = frozenset(["suppress", "closing", "ExitStack"])
@@ -40,8 +40,8 @@ class NestManagers(gast.NodeTransformer):
 
     def visit_With(self, node: gast.AST) -> gast.AST:
         self.generic_visit(node)
-        raises = any(may_raise(self.context, statement) for statement in node.body)
-        if suspends([node]) or not raises or not any(map(self._may_be_of_user, node.items)):
+        raises = any(map(self._may_raise, node.body))
+        if suspends([node]) or not raises or not any(may_be_of_user(self.context, item) for item in node.items):
             return node
         *outer, last = node.items
         node.items = [last]
@@ -51,9 +51,18 @@ class NestManagers(gast.NodeTransformer):
             self.context.managed.add(node)
         return node
 
-    def _may_be_of_user(self, item: gast.AST) -> bool:
-        made = item.context_expr
-        if not isinstance(made, gast.Call):
+    def _may_raise(self, statement: gast.AST) -> bool:
+        if may_raise(self.context, statement):
             return True
-        name = getattr(made.func, "id", getattr(made.func, "attr", None))
-        return name in _OF_LIBRARY or not self.context.is_plain_call(made.func)
+        # The manager may take what Python raises for numbers, in functions of `math` among others.
+        parts = [part for part in walk_scope([statement]) if not self.context.is_operator_call(part)]
+        return any(isinstance(part, gast.Call) or may_raise_for_numbers(part) for part in parts)
+
+
+def may_be_of_user(context: Context, item: gast.AST) -> bool:
+    """Whether a manager may be the user's, or one of the library's that calls the user's code or takes exceptions."""
+    made = item.context_expr
+    if not isinstance(made, gast.Call):
+        return True
+    name = getattr(made.func, "id", getattr(made.func, "attr", None))
+    return name in _OF_LIBRARY or not context.is_plain_call(made.func)

@@ -11,7 +11,9 @@ import gast
 
 from autograph._analysis.scopes import walk
 from autograph._analysis.truths import HOLDING
+from autograph._passes.managers import may_be_of_user
 from autograph._passes.nodes import Context, constant, load, placed, store
+from autograph._passes.stops import RAISING_BUILTINS, may_raise_for_numbers
 
 _BINARY: Mapping[type, tuple[str, str]] = MappingProxyType(
     {
@@ -44,9 +46,7 @@ _UNARY: Mapping[type, tuple[str, str]] = MappingProxyType(
     {gast.USub: ("-", "neg"), gast.UAdd: ("+", "pos"), gast.Invert: ("~", "invert")}
 )
 _OF_BITS = (gast.BitAnd, gast.BitOr, gast.BitXor, gast.MatMult)  # of truth values they are truth values in Python, too
-_RAISING = (gast.Div, gast.FloorDiv, gast.Mod, gast.Pow, gast.LShift, gast.RShift)  # for the values of numbers
 _RAISED = (ZeroDivisionError, OverflowError, ValueError)
-_RAISING_BUILTINS: Mapping[str, str] = MappingProxyType({"divmod": "divmod", "pow": "**"})
 # What gives a truth value, in the user's code and in what the passes before this have made of it.
 _TRUTHS = frozenset(
     [
@@ -180,7 +180,7 @@ class LowerOperators(gast.NodeTransformer):
         self.generic_visit(node)
         if counts:
             return self._operation("abs", node, *node.args)
-        return self._operation(_RAISING_BUILTINS[node.func.id], node, *node.args) if is_handled else node
+        return self._operation(RAISING_BUILTINS[node.func.id], node, *node.args) if is_handled else node
 
     def visit_AugAssign(self, node: gast.AST) -> gast.AST:
         self.generic_visit(node)
@@ -274,11 +274,16 @@ class LowerOperators(gast.NodeTransformer):
         or in a function that is called in one.
         """
         if self.context.stops:
-            return set(filter(_may_raise, parts))
+            return set(filter(may_raise_for_numbers, parts))
         bodies = {part.args[place].id for part in parts for place in self._handled_body(part)}
         inside = [part for part in parts if isinstance(part, gast.FunctionDef) and part.name in bodies]
-        inside += [part for part in parts if isinstance(part, gast.With) and any(map(_may_suppress, part.items))]
-        return {each for part in inside for each in walk(part) if _may_raise(each)}
+        inside += [part for part in parts if isinstance(part, gast.With) and any(map(self._may_suppress, part.items))]
+        return {each for part in inside for each in walk(part) if may_raise_for_numbers(each)}
+
+    def _may_suppress(self, item: gast.AST) -> bool:
+        """Whether a manager may take exceptions: the user's, `contextlib.suppress`, or what stands in a ``try`` that stays Python's."""
+        names = (getattr(part, "attr", getattr(part, "id", None)) for part in walk(item.context_expr))
+        return "handlers" in names or may_be_of_user(self.context, item)
 
     def _handled_body(self, node: gast.AST) -> tuple[int, ...]:
         """Where, among the arguments, the name of a body is around which handlers may take what it raises."""
@@ -317,19 +322,6 @@ def _may_handle(handler: gast.AST) -> bool:
     if not names or not all(isinstance(kind, type) and issubclass(kind, BaseException) for kind in known):
         return True  # a bare `except`, or what is not seen to be something else
     return any(issubclass(raised, kind) or issubclass(kind, raised) for kind in known for raised in _RAISED)
-
-
-def _may_suppress(item: gast.AST) -> bool:
-    """Whether a manager takes exceptions: `contextlib.suppress`, or what stands in a ``try`` that stays Python's."""
-    names = (getattr(part, "attr", getattr(part, "id", None)) for part in walk(item.context_expr))
-    return not {"suppress", "handlers"}.isdisjoint(names)
-
-
-def _may_raise(node: gast.AST) -> bool:
-    """Whether this is an operation that Python refuses for some numbers."""
-    if isinstance(node, gast.Call):
-        return isinstance(node.func, gast.Name) and len(node.args) == 2 and node.func.id in _RAISING_BUILTINS
-    return isinstance(node, gast.BinOp | gast.AugAssign) and isinstance(node.op, _RAISING)
 
 
 def _is_magnitude(node: gast.AST) -> bool:

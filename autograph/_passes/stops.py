@@ -32,6 +32,9 @@ _FIELDS: Mapping[type, str] = MappingProxyType(
 )
 # Operators that may raise.
 _RAISING = frozenset(["assert_stmt", "yielded", "yielded_from"])
+# What raises for the values of numbers: operators, and builtins of two arguments by what they compute.
+_RAISING_OPERATORS = (gast.Div, gast.FloorDiv, gast.Mod, gast.Pow, gast.LShift, gast.RShift)
+RAISING_BUILTINS: Mapping[str, str] = MappingProxyType({"divmod": "divmod", "pow": "**"})
 _SIMPLE = (gast.Name, gast.Constant, gast.Tuple, gast.expr_context)
 
 
@@ -181,6 +184,13 @@ def _raises(context: Context, node: gast.AST) -> bool:
         return False
     name = getattr(node.func, "id", getattr(node.func, "attr", None))
     return name not in _SAFE and not context.is_plain_call(node.func)
+
+
+def may_raise_for_numbers(node: gast.AST) -> bool:
+    """Whether this is an operation that Python refuses for some numbers."""
+    if isinstance(node, gast.Call):
+        return isinstance(node.func, gast.Name) and len(node.args) == 2 and node.func.id in RAISING_BUILTINS
+    return isinstance(node, gast.BinOp | gast.AugAssign) and isinstance(node.op, _RAISING_OPERATORS)
 
 
 def _is_simple(statement: gast.AST) -> bool:

@@ -94,10 +94,12 @@ class Managed:
     Attributes:
       swallows: tells whether it may keep an exception from going on; asked only where one is raised.
       passed: an exception of the program that its `__exit__` would have to be told of.
+      frame: the recording that it is in.
     """
 
     def __init__(self, swallows: Callable[[], bool]) -> None:
         self.depth = len(current().catches)
+        self.frame = LOCAL.frame
         self.swallows = swallows
         self.passed: RaiseSite | None = None
 
@@ -140,12 +142,14 @@ def meets_handler(kind: type[BaseException]) -> bool:
     """Whether an exception of this class may end at a handler, be it one of Python's, which can take none of the program's."""
     if any(each.frame is LOCAL.frame and each.handles(kind) for each in current().catches):
         return True
+    if any(each.frame is LOCAL.frame and each.swallows() for each in current().managers):
+        return True
     return any(frame is LOCAL.frame and issubclass(kind, kinds) for frame, kinds in current().refusing)
 
 
 def has_handlers() -> bool:
     """Whether any handlers surround what runs."""
-    return bool(current().catches or current().refusing)
+    return bool(current().catches or current().refusing or current().managers)
 
 
 def remade(error: Any) -> Remade | None:

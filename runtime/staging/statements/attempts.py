@@ -32,7 +32,7 @@ from autograph.runtime.heap.places import Place
 from autograph.runtime.heap.reach import same
 from autograph.runtime.layouts.statement_variables import CellVariable, Snapshot, Variable, find_variables
 from autograph.runtime.staging.policy.opaque import OpaqueCalls
-from autograph.runtime.staging.statements.managers import ContextManagers
+from autograph.runtime.staging.statements.managers import ContextManagers, ManagerMethods
 from autograph.runtime.staging.statements.raises import BothRaise
 from autograph.runtime.tracing.concretization import asks_for_value
 from autograph.runtime.tracing.recording import JOINT, LOCAL
@@ -48,13 +48,13 @@ class Handler:
       kinds: the expression for what it catches, None for all.
       run: its block, of the exception.
       asks: whether the block may ask for the exception.
-      goes_on: whether the exception goes on after the block in any case: that of a ``finally``.
+      ends: what may end here: nothing does where the exception goes on after the block in any case, as after a ``finally``.
     """
 
     kinds: Thunk | None
     run: Callable[[BaseException], Any]
     asks: bool
-    goes_on: bool = False
+    ends: tuple[type[BaseException], ...] = (BaseException,)
     _found: list[Any] = field(default_factory=list)
 
     def takes(self, kind: type[BaseException]) -> bool:
@@ -142,7 +142,7 @@ class Attempt:
         return any(handler.takes(kind) for handler in self._handlers)
 
     def handles(self, kind: type[BaseException]) -> bool:
-        return any(handler.takes(kind) and not handler.goes_on for handler in self._handlers)
+        return any(handler.takes(kind) and issubclass(kind, handler.ends) for handler in self._handlers)
 
     def caught(self, site: Site, values: Sequence[Any]) -> tuple[RaiseSite, list[Any]]:
         moment = self._moment(self._variables, self._writes, self._place)
@@ -248,7 +248,7 @@ class Attempts(InTrace):
             with self._managers.manager(manager) as entered:
                 body(entered)
             return
-        enter, leave_manager = methods
+        leave_manager = methods.leave
 
         def leave(*error: Any) -> Any:
             return leave_manager(*error)
@@ -256,7 +256,7 @@ class Attempts(InTrace):
         # By the functions of a statement it is known what its blocks may write to: by this one, the manager.
         functions = [body, leave]
         statement = _Statement(self, functions, variables, [*variables, *find_variables(found, [body])], result)
-        statement.run_managed(enter, body, leave)
+        statement.run_managed(methods, body, leave)
 
 
 @dataclass
@@ -285,7 +285,7 @@ class _Statement:
 
     def run_finally(self, body: Thunk, final: Thunk) -> Any:
         """``try: body() finally: final()``: the ``finally`` runs on each of both ways by itself."""
-        handler = Handler(None, lambda error: self._finally(error, final), asks=True, goes_on=True)
+        handler = Handler(None, lambda error: self._finally(error, final), asks=True, ends=())
         before = current().chosen
         attempted = self._attempted(body, [handler])
         if attempted.received.code is None:
@@ -302,10 +302,10 @@ class _Statement:
             blocks.insert(0, (None, lambda: (attempted.value, self._block(final))[0]))
         return self._chosen(attempted.received.code, blocks)
 
-    def run_managed(self, enter: Thunk, body: Callable[[Any], None], leave: Callable[..., Any]) -> None:
+    def run_managed(self, methods: ManagerMethods, body: Callable[[Any], None], leave: Callable[..., Any]) -> None:
         """``with``: the manager is left on each of both ways by itself, and may keep the exception from going on."""
-        entered = enter()
-        handler = Handler(None, lambda error: self._left_by(error, leave), True)
+        entered = methods.enter()
+        handler = Handler(None, lambda error: self._left_by(error, leave), asks=True, ends=methods.suppresses)
         try:
             attempted = self._attempted(lambda: body(entered), [handler])
         except BaseException as error:  # which says that something cannot be staged

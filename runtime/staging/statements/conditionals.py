@@ -332,7 +332,7 @@ class Conditionals(InTrace):
     ) -> BranchEnd:
         entry = [variable.get() for variable in variables]
         unchanged = [leaf for value in entry if value is not UNBOUND for leaf in flatten(value)[0]]
-        end = BranchEnd(self.backend)
+        end = BranchEnd(self.backend, self.marks.defined)
         statements = None if isinstance(block, Kept) else block
         present = block.value if isinstance(block, Kept) else None  # without statements
 

@@ -88,10 +88,14 @@ class BranchEnd:
       parts: the containers and objects in the values; by position, or key of a place.
       unknowns: what its writes may have changed.
       given: what it has made an element of a list.
+
+    Args:
+      defined: under which condition the variable is bound by which the program comes to a value. See `Marks.defined`.
     """
 
-    def __init__(self, backend: Backend) -> None:
+    def __init__(self, backend: Backend, defined: Callable[[Any], Any]) -> None:
         self.backend = backend
+        self._defined = defined
         self.traced = Traced(None, ())
         self.layouts: list[Maybe] = []
         self.spans: list[slice] = []
@@ -109,7 +113,8 @@ class BranchEnd:
         if (key := key_of(place)) in self.written:
             _, layout, span = self.written[key]
             return self._side(layout, span)
-        layout, leaves = side_of(place.get(), True, place, self._known if self.written else None)
+        value = place.get()
+        layout, leaves = side_of(value, self._defined(value), place, self._known if self.written else None)
         return Side(typed(layout, leaves), leaves, functools.partial(self.backend.line_of, self.traced))
 
     def _known(self, owner: Any, name: str | None) -> tuple[Layout, Sequence[Any]] | None:
@@ -189,6 +194,7 @@ class Join:
         is_lost = (
             isinstance(layout.tag, Array)
             and not is_attribute
+            and not isinstance(layout.inner, Either)  # one list of traced length, made of both
             and not any(isinstance(leaf, Array) for leaf in leaves_of(layout.inner))
         )
         if is_lost:

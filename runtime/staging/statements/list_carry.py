@@ -261,7 +261,10 @@ class CarriesLists:
             for path, room in wider.items():
                 lists[path].set_contents(room)
         new = self._start(carried.variable, value)
-        carried.layout, carried.start, carried.types = new.layout, new.start, new.types
+        # The new buffers bear no mark: whether the variable is bound is known from before.
+        carried.layout = new.layout
+        carried.start = [*new.start[:-1], carried.start[-1]]
+        carried.types = [*new.types[:-1], carried.types[-1]]
         return True
 
     def _entry_contents(self, carried: Carried) -> dict[Path, Any]:

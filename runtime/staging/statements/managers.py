@@ -6,6 +6,7 @@ import contextlib
 import dis
 import functools
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from autograph.runtime.code.library_table import is_library
@@ -18,6 +19,20 @@ from autograph.runtime.tracing.locations import user_location
 
 _CALLING = (contextlib.closing, contextlib.ExitStack)  # which call the user's code when they are left
 _OF_GENERATOR: Any = type(contextlib.contextmanager(lambda: iter(()))())
+
+
+@dataclass
+class ManagerMethods:
+    """How a manager is entered and left.
+
+    Attributes:
+      enter, leave: in place of its ``__enter__`` and ``__exit__``.
+      suppresses: the classes of exceptions that it may keep from going on.
+    """
+
+    enter: Callable[[], Any]
+    leave: Callable[..., Any]
+    suppresses: tuple[type[BaseException], ...]
 
 
 class ContextManagers:
@@ -42,7 +57,7 @@ class ContextManagers:
         if not (hasattr(kind, "__enter__") and hasattr(kind, "__exit__")):
             return manager
         enter, leave = kind.__enter__, kind.__exit__
-        if current().catches and kind in _CALLING:
+        if kind is contextlib.ExitStack or (current().catches and kind in _CALLING):
             return _Manager(manager, enter, leave)
         if is_library(kind):
             return manager
@@ -73,7 +88,7 @@ class ContextManagers:
             raise RuntimeError("generator didn't yield")
         return True
 
-    def methods(self, manager: Any) -> tuple[Callable[[], Any], Callable[..., Any]] | None:
+    def methods(self, manager: Any) -> ManagerMethods | None:
         """What enters and leaves ``manager``, where it may be left more than once while tracing: on each path by itself.
 
         None where it may not: a generator runs once, and managers of libraries do what Python is to do once.
@@ -81,15 +96,25 @@ class ContextManagers:
         kind = type(manager)
         if kind is contextlib.closing:
             thing = manager.thing
-            return lambda: thing, lambda *_: self.call(thing.close)()
+            return ManagerMethods(lambda: thing, lambda *_: self.call(thing.close)(), ())
         if not (hasattr(kind, "__enter__") and hasattr(kind, "__exit__")):
             return None
-        if issubclass(kind, contextlib.suppress):
-            return lambda: None, functools.partial(contextlib.suppress.__exit__, manager)
+        if issubclass(kind, contextlib.suppress) and is_library(kind):
+            leave = functools.partial(contextlib.suppress.__exit__, manager)
+            return ManagerMethods(lambda: None, leave, tuple(manager._exceptions))
         if is_library(kind) or isinstance(manager, (*_CALLING, _OF_GENERATOR)):
             return None
         enter, leave = self.call(kind.__enter__), self.call(kind.__exit__)
-        return functools.partial(enter, manager), functools.partial(leave, manager)
+        suppresses = (BaseException,) if _may_swallow(kind) else ()
+        return ManagerMethods(functools.partial(enter, manager), functools.partial(leave, manager), suppresses)
+
+
+def _swallows(manager: Any) -> bool:
+    """Whether a manager may keep an exception from going on, as what a stack of them holds by now may."""
+    if type(manager) is contextlib.ExitStack:
+        callbacks = (getattr(callback, "__self__", None) for _, callback in manager._exit_callbacks)
+        return any(each is not None and hasattr(type(each), "__exit__") and _swallows(each) for each in callbacks)
+    return isinstance(manager, contextlib.suppress) or _may_swallow(type(manager))
 
 
 def _may_swallow(kind: Any) -> bool:
@@ -115,7 +140,7 @@ class _Manager:
 
     def __enter__(self) -> Any:
         found = self._enter(self._manager)
-        self._tried, self._managed = Tried(), Managed(functools.partial(_may_swallow, type(self._manager)))
+        self._tried, self._managed = Tried(), Managed(functools.partial(_swallows, self._manager))
         current().managers.append(self._managed)
         return found
 
