@@ -384,7 +384,6 @@ def _rewrite(
         special,
         stops,
         source.lacking,
-        source.lacks_keys,
         truths,
         gives_truth,
     )

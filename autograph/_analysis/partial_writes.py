@@ -1,4 +1,4 @@
-"""Which attributes objects, and whether dicts keys, may lack on some paths, as far as the text of a file tells."""
+"""Which attributes objects may lack on some paths, as far as the text of a file tells."""
 
 from __future__ import annotations
 
@@ -38,32 +38,6 @@ def attributes_that_may_lack(tree: ast.AST) -> frozenset[str]:
         elif isinstance(node, ast.ClassDef):
             sure |= _surely_set(node)
     return frozenset(deleted | stored - sure)
-
-
-_CHANGING = frozenset(["pop", "setdefault", "update", "popitem"])
-
-
-def keys_may_lack(tree: ast.AST) -> bool:
-    """Whether some function of a file sets or deletes keys of dicts, as far as can be told: by texts, or by methods.
-
-    >>> import ast
-    >>> keys_may_lack(ast.parse("def f(d): d['k'] = 1")), keys_may_lack(ast.parse("def f(x): x[0] = 1"))
-    (True, False)
-    """
-    for function in ast.walk(tree):
-        if not isinstance(function, _FUNCTIONS):
-            continue
-        for node in ast.walk(function):
-            if isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
-                if isinstance(node.ctx, ast.Del) or _is_text(node.slice):
-                    return True
-            elif isinstance(node, ast.Attribute) and node.attr in _CHANGING:
-                return True
-    return False
-
-
-def _is_text(node: ast.AST) -> bool:
-    return isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str))
 
 
 def _surely_set(node: ast.ClassDef) -> set[str]:

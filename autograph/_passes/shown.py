@@ -12,9 +12,7 @@ from autograph._analysis.scopes import bound_anywhere, names_in
 from autograph._passes.nodes import Context, Namer
 
 
-def rewritten(
-    lowering: Any, source: str, *, special_methods: frozenset[str] = frozenset(), lacks_keys: bool = False
-) -> str:
+def rewritten(lowering: Any, source: str, *, special_methods: frozenset[str] = frozenset()) -> str:
     """The text of the function that ``source`` defines, as one pass leaves it.
 
     All that is known of it is its text: no call is known to be plain, and ``set_loop_options`` is the directive of that name.
@@ -32,6 +30,5 @@ def rewritten(
         is_own_name=bound_anywhere(node).__contains__,
         is_loop_directive=lambda called: getattr(called, "attr", getattr(called, "id", None)) == "set_loop_options",
         special_methods=special_methods,
-        lacks_keys=lacks_keys,
     )
     return ast.unparse(gast.gast_to_ast(lowering(context)(node)))

@@ -1,19 +1,20 @@
-"""`LowerUnpacking`: what Python iterates by itself in; the same, of dicts that may lack keys, out."""
+"""`LowerUnpacking`: what Python iterates by itself in; the same, also of dicts that may lack keys, out."""
 
 from __future__ import annotations
 
 import gast
 
+from autograph._analysis.scopes import walk
 from autograph._passes.nodes import Context, placed
 
 _ITERATED = (gast.Name, gast.Attribute, gast.Subscript, gast.Call)
-
-
 _OF_ITEMS = frozenset(["tuple", "set", "frozenset"])
+_WITH_ITEMS = (gast.Starred, gast.comprehension, gast.MatchMapping, gast.Dict)
+_SEQUENCES = (gast.Tuple, gast.List)
 
 
 class LowerUnpacking(gast.NodeTransformer):
-    """Rewrites what Python does by itself with dicts, where the file has some of which only some paths may have set a key.
+    """Rewrites what Python does by itself with dicts, of which only some paths may have set a key, in this file or another.
 
     That is ``*d``, comprehensions, ``a, b = d``, ``tuple(d)`` and ``set(d)``, ``{**d}``, ``d | e`` and ``match``.
 
@@ -21,7 +22,7 @@ class LowerUnpacking(gast.NodeTransformer):
     >>> print(rewritten(LowerUnpacking, '''
     ... def f(d):
     ...     return [*d], {k: d[k] for k in d}, {**d, "a": 1}
-    ... ''', lacks_keys=True))
+    ... '''))
     def f(d):
         return ([*ag__.items_in(d)], {k: d[k] for k in ag__.items_in(d)}, ag__.merged(d, {'a': 1}))
     """
@@ -33,7 +34,7 @@ class LowerUnpacking(gast.NodeTransformer):
         self.context = context
 
     def __call__(self, node: gast.AST) -> gast.AST:
-        return self.visit(node) if self.context.lacks_keys else node
+        return self.visit(node) if any(map(_may_iterate, walk(node))) else node
 
     def visit_Starred(self, node: gast.AST) -> gast.AST:
         self.generic_visit(node)
@@ -49,7 +50,7 @@ class LowerUnpacking(gast.NodeTransformer):
 
     def visit_Assign(self, node: gast.AST) -> gast.AST:
         self.generic_visit(node)
-        if any(isinstance(target, gast.Tuple | gast.List) for target in node.targets):
+        if any(isinstance(target, _SEQUENCES) for target in node.targets):
             node.value = self._items(node.value)
         return node
 
@@ -115,6 +116,21 @@ class LowerUnpacking(gast.NodeTransformer):
     def _items(self, node: gast.AST) -> gast.AST:
         if not isinstance(node, _ITERATED) or self.context.is_operator_call(node):
             return node
-        if isinstance(node, gast.Call) and self.context.is_plain_call(node.func):
+        if isinstance(node, gast.Call) and self.context.is_plain_call(node.func) and not _is_named(node.func, "vars"):
+            return node
+        if isinstance(node, gast.Attribute) and node.attr == "shape":
             return node
         return placed(self.context.call("items_in", node), node)
+
+
+def _may_iterate(node: gast.AST) -> bool:
+    """Whether this may be something to rewrite."""
+    if isinstance(node, gast.Assign):
+        return any(isinstance(target, _SEQUENCES) for target in node.targets)
+    if isinstance(node, gast.BinOp):
+        return isinstance(node.op, gast.BitOr)
+    return isinstance(node, _WITH_ITEMS) or (isinstance(node, gast.Call) and _is_named(node.func, "dict", *_OF_ITEMS))
+
+
+def _is_named(node: gast.AST, *names: str) -> bool:
+    return isinstance(node, gast.Name) and node.id in names

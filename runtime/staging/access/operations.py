@@ -183,6 +183,8 @@ class Operations(InTrace):
                     if LOCAL.has_perhaps and symbol == "|=" and isinstance(target, dict) and isinstance(value, dict):
                         JOINT.operators.absences.update(target, value)
                         return target
+                    if LOCAL.has_perhaps and isinstance(target, list):
+                        value = JOINT.operators.items_in(value)
                     return _IN_PLACE[symbol](target, value)
             elif self.journal.is_open and isinstance(target, np.ndarray):
                 raise array_written()
