@@ -384,6 +384,7 @@ def _rewrite(
         special,
         stops,
         source.lacking,
+        source.lacks_keys,
         truths,
         gives_truth,
     )

@@ -18,7 +18,7 @@ import types
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from autograph._analysis.partial_writes import attributes_that_may_lack
+from autograph._analysis.partial_writes import attributes_that_may_lack, keys_may_lack
 from autograph._analysis.truths import FileTruths, Truths
 from autograph.runtime.errors import ConversionError, place_of
 
@@ -35,6 +35,7 @@ class FunctionSource:
 
     Attributes:
       lacking: the attributes that objects may lack on some paths, as far as the file tells.
+      lacks_keys: whether dicts may lack keys that are no texts, likewise.
     """
 
     node: FunctionNode
@@ -42,6 +43,7 @@ class FunctionSource:
     class_name: str | None
     compiler_flags: int
     lacking: frozenset[str] = frozenset()
+    lacks_keys: bool = False
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,11 @@ class _File:
     def lacking(self) -> frozenset[str]:
         """The attributes that objects may lack on some paths."""
         return attributes_that_may_lack(self.tree)
+
+    @functools.cached_property
+    def lacks_keys(self) -> bool:
+        """Whether dicts may lack keys that are no texts on some paths."""
+        return keys_may_lack(self.tree)
 
     def codes(self, flags: int) -> dict[tuple[int, str], list[types.CodeType]]:
         """Code objects of the whole file by (first line, name), compiled with these ``__future__`` flags."""
@@ -137,7 +144,9 @@ class SourceFiles:
                 "(restart Python, or importlib.reload)."
             )
         file = definition.file
-        return FunctionSource(definition.node, code.co_filename, definition.class_name, flags, file.lacking)
+        return FunctionSource(
+            definition.node, code.co_filename, definition.class_name, flags, file.lacking, file.lacks_keys
+        )
 
     def truths(self, function: types.FunctionType) -> Truths:
         """What may be a truth value where ``function`` runs, as far as its file tells."""

@@ -1,4 +1,4 @@
-"""Which attributes objects may lack on some paths, as far as the text of a file tells."""
+"""Which attributes objects, and whether dicts keys, may lack on some paths, as far as the text of a file tells."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def attributes_that_may_lack(tree: ast.AST) -> frozenset[str]:
-    """The attributes that some function sets, and that no ``__init__`` or class body is sure to; and those that one deletes.
+    """The attributes that some function sets on objects which, as far as can be seen, may lack them; and those that one deletes.
+
+    What a method sets of its own object is sure to be there if the class sets it, in its body or its ``__init__``; what is set
+    of another object, if all classes of the file do.
 
     >>> import ast
     >>> sorted(attributes_that_may_lack(ast.parse('''
@@ -23,24 +26,74 @@ def attributes_that_may_lack(tree: ast.AST) -> frozenset[str]:
     ... ''')))
     ['last', 'size']
     """
-    stored: set[str] = set()
-    deleted: set[str] = set()
-    sure: set[str] = set()
+    classes = [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    sure = _surely_set(classes)
+    everywhere = frozenset.intersection(*sure.values()) if sure else frozenset()
+    owners = {
+        node: owner
+        for owner in classes
+        for method in owner.body
+        if isinstance(method, _FUNCTIONS)
+        for node in ast.walk(method)
+        if isinstance(node, ast.Attribute) and _is_named(node.value, *(each.arg for each in method.args.args[:1]))
+    }
+    found: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
-            stored.add(node.attr)
+            if node.attr not in (sure[owners[node]] if node in owners else everywhere):
+                found.add(node.attr)
         elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Del):
-            deleted.add(node.attr)
+            found.add(node.attr)
         elif isinstance(node, ast.Call) and _is_named(node.func, "setattr", "delattr") and len(node.args) > 1:
             name = node.args[1]
             if isinstance(name, ast.Constant) and isinstance(name.value, str):
-                (deleted if _is_named(node.func, "delattr") else stored).add(name.value)
-        elif isinstance(node, ast.ClassDef):
-            sure |= _surely_set(node)
-    return frozenset(deleted | stored - sure)
+                if _is_named(node.func, "delattr") or name.value not in everywhere:
+                    found.add(name.value)
+    return frozenset(found)
 
 
-def _surely_set(node: ast.ClassDef) -> set[str]:
+_CHANGING = frozenset(["pop", "setdefault", "update", "popitem"])
+_DICTS = frozenset(["dict", "defaultdict", "Counter", "OrderedDict", "vars"])
+
+
+def keys_may_lack(tree: ast.AST) -> bool:
+    """Whether dicts of a file may lack, on some paths, keys that are no texts: it makes dicts, and sets or deletes such keys.
+
+    >>> import ast
+    >>> [keys_may_lack(ast.parse(text)) for text in ("d = {}; d[1] = 2", "d = {}; d['k'] = 2", "def f(x): x[1] = 2")]
+    [True, False, False]
+    """
+    makes = changes = False
+    for node in ast.walk(tree):
+        makes = makes or isinstance(node, ast.Dict | ast.DictComp) or _name_of(node) in _DICTS
+        if isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
+            changes = changes or not isinstance(node.slice, ast.Slice | ast.JoinedStr) and not _is_text(node.slice)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _CHANGING:
+            changes = changes or bool(node.args) and not _is_text(node.args[0])
+        if makes and changes:
+            return True
+    return False
+
+
+def _name_of(node: ast.AST) -> str | None:
+    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else None
+
+
+def _is_text(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+def _surely_set(classes: list[ast.ClassDef]) -> dict[ast.ClassDef, frozenset[str]]:
+    """What the body of each class, the statements of its ``__init__``, or those of a class before that it extends, set on all paths."""
+    found: dict[ast.ClassDef, frozenset[str]] = {}
+    by_name: dict[str, frozenset[str]] = {}
+    for node in classes:
+        bases = [by_name.get(base.id, frozenset()) for base in node.bases if isinstance(base, ast.Name)]
+        found[node] = by_name[node.name] = frozenset(_set_by(node)).union(*bases)
+    return found
+
+
+def _set_by(node: ast.ClassDef) -> set[str]:
     """What the body of a class, or the statements of its ``__init__``, set on all paths."""
     found: set[str] = set()
     for part in node.body:

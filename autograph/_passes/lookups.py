@@ -5,6 +5,7 @@ from __future__ import annotations
 import gast
 
 from autograph._analysis.scopes import walk
+from autograph._passes.handled import handled_parts
 from autograph._passes.lists import GROWING_METHODS
 from autograph._passes.nodes import Context, placed
 
@@ -12,10 +13,12 @@ from autograph._passes.nodes import Context, placed
 class LowerLookups(gast.NodeTransformer):
     """Rewrites reads of items, for what cannot be read at a traced index: Python's own sequences and NumPy's arrays.
 
-    Constant indices stay as they are, except texts, and where a class around has its own ``__getitem__``.
+    Constant indices stay as they are, except texts, and others where dicts may have such keys on some paths only, where a
+    handler may take the `KeyError`, and where a class around has its own ``__getitem__``.
 
     Attributes:
       written: names from outside whose writing methods are called: what they hold may not be known while tracing.
+      handled: reads where a handler may take a `KeyError`.
 
     >>> from autograph._passes.shown import rewritten
     >>> print(rewritten(LowerLookups, '''
@@ -32,9 +35,14 @@ class LowerLookups(gast.NodeTransformer):
     def __init__(self, context: Context) -> None:
         self.context = context
         self.written: set[str] = set()
+        self.handled: set[gast.AST] = set()
 
     def __call__(self, node: gast.AST) -> gast.AST:
-        for part in walk(node):
+        parts = walk(node)
+        self.handled = {
+            part for part in handled_parts(self.context, parts, (KeyError,)) if isinstance(part, gast.Subscript)
+        }
+        for part in parts:
             if isinstance(part, gast.Attribute) and part.attr in GROWING_METHODS and isinstance(part.value, gast.Name):
                 if not self.context.is_own_name(part.value.id):
                     self.written.add(part.value.id)
@@ -58,7 +66,7 @@ class LowerLookups(gast.NodeTransformer):
         wanted = isinstance(node.ctx, gast.Load) and (
             "__getitem__" in self.context.special_methods
             or (isinstance(node.value, gast.Name) and node.value.id in self.written)
-            or not (_is_known(node.slice) or self.context.is_operator(node.value))
+            or not (self._stays(node) or self.context.is_operator(node.value))
         )
         node = self.generic_visit(node)
         if not wanted:
@@ -67,6 +75,16 @@ class LowerLookups(gast.NodeTransformer):
         if isinstance(key, gast.Tuple) and any(isinstance(part, gast.Slice) for part in key.elts):
             key = gast.Subscript(self.context.operator("index"), key, gast.Load())
         return placed(self.context.call("get_item", node.value, key), node)
+
+    def _stays(self, node: gast.AST) -> bool:
+        """Whether the index is known, and no key that a dict may lack on some paths."""
+        may_lack = self.context.lacks_keys or node in self.handled
+        return _is_known(node.slice) and not (may_lack and _is_key(node.slice))
+
+
+def _is_key(node: gast.AST) -> bool:
+    """Whether an index that is known can be a key of a dict: no slice is."""
+    return not any(isinstance(part, gast.Slice) for part in walk(node))
 
 
 def _is_known(node: gast.AST) -> bool:

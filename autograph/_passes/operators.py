@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import builtins
 from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
-from typing import Any
 
 import gast
 
 from autograph._analysis.scopes import walk
 from autograph._analysis.truths import HOLDING
-from autograph._passes.managers import may_be_of_user
+from autograph._passes.handled import handled_parts
 from autograph._passes.nodes import Context, constant, load, placed, store
 from autograph._passes.stops import RAISING_BUILTINS, may_raise_for_numbers
 
@@ -114,7 +112,9 @@ class LowerOperators(gast.NodeTransformer):
             target.id for target, value in bindings if isinstance(target, gast.Name) and _is_display(value)
         }
         self.truths = self._bound_to_truths(bindings)
-        self.handled = self._handled(parts)
+        self.handled = set(filter(may_raise_for_numbers, handled_parts(self.context, parts, _RAISED)))
+        self.handled |= set(filter(_reads_attribute, handled_parts(self.context, parts, (AttributeError,))))
+        self.handled -= {part.func for part in parts if isinstance(part, gast.Call)}
         lacks = self.context.lacking and any(
             isinstance(part, gast.Attribute) and part.attr in self.context.lacking for part in parts
         )
@@ -201,7 +201,7 @@ class LowerOperators(gast.NodeTransformer):
         self.generic_visit(node)
         name = self.context.mangled(node.attr)
         is_computed = name in self.context.special_methods or _is_class(node) or node.attr in self.context.lacking
-        is_read = isinstance(node.ctx, gast.Load) and is_computed
+        is_read = isinstance(node.ctx, gast.Load) and (is_computed or node in self.handled)
         if not is_read or (isinstance(node.value, gast.Name) and node.value.id == self.context.operators):
             return node
         if self.context.is_plain_call(node):  # a function of a module's that has the name of a property
@@ -267,33 +267,6 @@ class LowerOperators(gast.NodeTransformer):
     def _gives_truth(self, node: gast.AST) -> bool:
         return isinstance(node, gast.Lambda) and self._may_be_truth(node.body)
 
-    def _handled(self, parts: Collection[gast.AST]) -> set[gast.AST]:
-        """The operations that may raise for the values of numbers, where a handler may take what they raise.
-
-        They are in functions that stand for bodies of ``try`` and ``with`` statements, in such statements that stay Python's,
-        or in a function that is called in one.
-        """
-        if self.context.stops:
-            return set(filter(may_raise_for_numbers, parts))
-        bodies = {part.args[place].id for part in parts for place in self._handled_body(part)}
-        inside = [part for part in parts if isinstance(part, gast.FunctionDef) and part.name in bodies]
-        inside += [part for part in parts if isinstance(part, gast.With) and any(map(self._may_suppress, part.items))]
-        return {each for part in inside for each in walk(part) if may_raise_for_numbers(each)}
-
-    def _may_suppress(self, item: gast.AST) -> bool:
-        """Whether a manager may take exceptions: the user's, `contextlib.suppress`, or what stands in a ``try`` that stays Python's."""
-        names = (getattr(part, "attr", getattr(part, "id", None)) for part in walk(item.context_expr))
-        return "handlers" in names or may_be_of_user(self.context, item)
-
-    def _handled_body(self, node: gast.AST) -> tuple[int, ...]:
-        """Where, among the arguments, the name of a body is around which handlers may take what it raises."""
-        if not self.context.is_operator_call(node):
-            return ()
-        if node.func.attr == "with_stmt":
-            return (1,)
-        is_try = node.func.attr == "try_stmt" and isinstance(node.args[0], gast.Name)
-        return (0,) if is_try and any(map(_may_handle, node.args[1].elts)) else ()
-
     def _bound_to_truths(self, bindings: Collection[tuple[gast.AST, gast.AST]]) -> set[str]:
         """The names that may be bound to truth values, as far as expressions tell."""
         self.truths = set()
@@ -314,14 +287,9 @@ class LowerOperators(gast.NodeTransformer):
         return placed(self.context.call("operate", constant(symbol), *operands), like)
 
 
-def _may_handle(handler: gast.AST) -> bool:
-    """Whether a handler (its classes first) may take what operations raise for the values of numbers."""
-    kinds = handler.elts[0]
-    names = [part.id for part in walk(kinds) if isinstance(part, gast.Name)]
-    known: list[Any] = [getattr(builtins, name, None) for name in names]
-    if not names or not all(isinstance(kind, type) and issubclass(kind, BaseException) for kind in known):
-        return True  # a bare `except`, or what is not seen to be something else
-    return any(issubclass(raised, kind) or issubclass(kind, raised) for kind in known for raised in _RAISED)
+def _reads_attribute(node: gast.AST) -> bool:
+    """Whether this reads an attribute, which an object may lack."""
+    return isinstance(node, gast.Attribute) and isinstance(node.ctx, gast.Load)
 
 
 def _is_magnitude(node: gast.AST) -> bool:

@@ -22,7 +22,7 @@ import numpy as np
 from autograph.runtime.code.code_names import codes_in, names_in
 from autograph.runtime.code.library_table import TABLE, is_library, is_library_name
 from autograph.runtime.heap.places import MUTABLE_CONTAINERS as _CONTAINERS
-from autograph.runtime.heap.reach import FUNCTIONS_IN, namespace_of, slots_held
+from autograph.runtime.heap.reach import FUNCTIONS_IN, own_namespace, slots_held
 from autograph.runtime.layouts.statement_variables import contents_of_cells
 
 _AT_MOST = 200_000  # to find whether a write may be made, which is seldom asked
@@ -210,8 +210,8 @@ def _parts_of_iterator(value: Any) -> Iterable[Any]:
 
 def attributes_held(value: Any) -> list[Any]:
     """What the attributes of an object hold, those in slots as well, whatever its class makes of reading them."""
-    namespace = vars(value) if isinstance(value, threading.local) else namespace_of(value)
-    return [*([namespace] if namespace else ()), *slots_held(value).values()]
+    namespace = vars(value) if isinstance(value, threading.local) else own_namespace(value)
+    return [*([] if namespace is None else [namespace]), *slots_held(value).values()]
 
 
 def _held_by_function(function: types.FunctionType) -> Iterator[Any]:

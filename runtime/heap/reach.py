@@ -225,11 +225,17 @@ def is_data(value: Any) -> bool:
 
 def namespace_of(value: Any) -> dict[str, Any]:
     """The ``__dict__`` of an object, whatever its class makes of reading attributes; empty if it has none."""
+    found = own_namespace(value)
+    return {} if found is None else found
+
+
+def own_namespace(value: Any) -> dict[str, Any] | None:
+    """The ``__dict__`` of an object, as `namespace_of`; None if it has none."""
     try:
         found = object.__getattribute__(value, "__dict__")
     except AttributeError:
-        return {}
-    return found if type(found) is dict else {}
+        return None
+    return found if type(found) is dict else None
 
 
 def slots_held(value: Any) -> dict[str, Any]:

@@ -95,6 +95,13 @@ def read(value: Any) -> Any:
     return value.read() if type(value) is Perhaps else value
 
 
+def read_key(value: Any, key: Any) -> Any:
+    """`read` of what a dict holds for a key, even one that is the ``__dict__`` of an object, or where an equal key is set."""
+    if type(value) is Perhaps:
+        return Perhaps(value.present, value.held, Absence(key)).read()
+    return value
+
+
 def is_perhaps(value: Any) -> bool:
     """Whether this is what a place holds on some paths only."""
     return type(value) is Perhaps

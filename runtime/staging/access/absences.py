@@ -14,7 +14,7 @@ from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.layouts.objects import attributes_of, is_plain_object
 from autograph.runtime.layouts.optional import is_known
-from autograph.runtime.layouts.perhaps import Perhaps, has_perhaps, is_perhaps, perhaps, read
+from autograph.runtime.layouts.perhaps import Perhaps, has_perhaps, is_perhaps, perhaps, read, read_key
 from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import LOCAL
 
@@ -240,18 +240,18 @@ class Absences(InTrace):
         missing = getattr(type(owner), "__missing__", None)
         present = self.presence(found)
         if missing is None or isinstance(present, bool):
-            return found.read()
+            return read_key(found, key)
         if isinstance(owner, defaultdict) and owner.default_factory is not None:
             make = owner.default_factory
             self.if_stmt(present, _nowhere, lambda: _nothing(self.set_item(owner, key, self.call(make)())), ())
-            return read(owner[key])
+            return read_key(owner[key], key)
         asked = missing if is_library(missing) else self.call(missing)
         return self.if_exp(present, lambda: found.held, lambda: asked(owner, key))
 
     def pop(self, owner: dict[Any, Any], key: Any, *default: Any) -> Any:
         """``owner.pop(key, default)``."""
         found = owner[key]
-        value = self.get(owner, key, *default) if default else found.read()
+        value = self.get(owner, key, *default) if default else read_key(found, key)
         self.remove(owner, key)
         return value
 
@@ -268,7 +268,7 @@ class Absences(InTrace):
         if present is True:
             return owner[key].held
         self.if_stmt(present, _nowhere, lambda: _nothing(self.set_item(owner, key, default)), ())
-        return read(owner[key])
+        return read_key(owner[key], key)
 
     def update(self, owner: dict[Any, Any], other: Mapping[Any, Any]) -> None:
         """Set the keys of a dict that may lack some of them."""

@@ -19,7 +19,7 @@ from autograph.runtime.heap.places import MUTABLE_CONTAINERS, AttributePlace, Co
 from autograph.runtime.heap.reach import array_written
 from autograph.runtime.layouts.one_of import OneOf, each, holds_objects
 from autograph.runtime.layouts.optional import used
-from autograph.runtime.layouts.perhaps import is_perhaps, read
+from autograph.runtime.layouts.perhaps import is_perhaps, read, read_key
 from autograph.runtime.layouts.statement_variables import CellVariable, GlobalVariable, has_contents
 from autograph.runtime.staging.access.aliased_writes import AliasedWrites
 from autograph.runtime.staging.access.list_writes import ListWrites
@@ -148,7 +148,7 @@ class Items(Lookups):
                 raise _traced_key(f"An item of a {type(target).__name__} is deleted at a traced index or key")
         with self.aliased.writing(target) if is_container else contextlib.nullcontext():
             if isinstance(target, dict):
-                read(dict.get(target, key))
+                read_key(dict.get(target, key), key)
             del target[key]
 
     def update_item(self, target: Any, key: Any, symbol: str, value: Any) -> Any:

@@ -25,7 +25,7 @@ from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.in_trace import InTrace
 from autograph.runtime.layouts.one_of import CODE, MOST_CANDIDATES, OneOf, each, each_purely, holds_objects
 from autograph.runtime.layouts.optional import Optional, held_in, is_known, present_in, resolved, used
-from autograph.runtime.layouts.perhaps import has_perhaps, is_perhaps, read
+from autograph.runtime.layouts.perhaps import has_perhaps, is_perhaps, read_key
 from autograph.runtime.layouts.statement_variables import has_contents, holds_traced
 from autograph.runtime.staging.access.absences import Absences
 from autograph.runtime.staging.access.bounds import Bounds
@@ -65,7 +65,7 @@ class Lookups(InTrace):
         self.refuse_pending(target)
         kind = type(key)
         if (kind is int or kind is str) and type(target) in _CONTAINERS:
-            return read(target[key])
+            return read_key(target[key], key)
         if type(target) is OneOf and holds_objects(target):
             return each(target, lambda one: self.get_item(one, key))
         key = self.known_key(target, key)
