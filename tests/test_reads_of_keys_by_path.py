@@ -6,9 +6,13 @@ import jax.numpy as jnp
 import pytest
 
 import autograph as ag
-from tests.test_keys_by_path import VALUES, Box, outcome
+from tests.test_keys_by_path import VALUES, outcome
 
 PROGRAMS = []
+
+
+class Box:
+    pass
 
 
 def program(function):

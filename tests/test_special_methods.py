@@ -200,10 +200,10 @@ def test_like_plain_python(program, x):
 
 def test_only_what_has_control_flow_becomes_a_call():
     def f(a, b):
-        return (a + b) * 2 - a.x @ b.size
+        return (a + b) * 2 - a.real @ b.size
 
     text = ag.to_code(f)
-    assert "return ag__.operate('+', a, b) * 2 - a.x @ ag__.get_attr(b, 'size')" in text
+    assert "return ag__.operate('+', a, b) * 2 - a.real @ ag__.get_attr(b, 'size')" in text
 
 
 def test_operators_of_what_is_no_users_object_raise_as_in_python():
