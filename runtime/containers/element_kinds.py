@@ -129,8 +129,7 @@ class Kind:
         theirs = other.rows()
 
         def extent(where: Where, row: Row) -> Extent:
-            found = theirs[where]
-            joined: Extent = row.extent.join(found.extent.relative_to(row.extent.origin, found.capacity))
+            joined: Extent = row.extent.join(theirs[where].extent)
             return joined
 
         return self.with_extents(extent)
@@ -311,7 +310,7 @@ class _KindJoiner(Joiner):
         return like.with_(
             capacity=capacity,
             reserved=next((row.reserved for row in rows if row.reserved), False),
-            extent=extents[0].join(extents[1].relative_to(extents[0].origin, capacities[1])),
+            extent=extents[0].join(extents[1]),
             parts=(length, item),
         )
 

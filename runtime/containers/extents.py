@@ -8,7 +8,9 @@ the larger bound.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 import jax
@@ -25,40 +27,98 @@ class _Neutral:
         return 0
 
 
+class Origin:
+    """A list when a block begins: lengths are relative to its length, and lists lie in its room, whatever variable holds them.
+
+    Attributes:
+      key: which list it is; capacity: its room.
+      peak: how long the lists have been that lie in its room.
+    """
+
+    __slots__ = ("key", "capacity", "peak")
+
+    def __init__(self, key: object, capacity: Any) -> None:
+        self.key = key
+        self.capacity = capacity
+        self.peak = Bound()
+
+
 @dataclass(frozen=True, eq=False)
 class Bound(_Neutral):
-    """A length is at most ``most``, or at most ``rise`` more than when the block began; ``-inf`` where no path needs the one."""
+    """A length is at most ``most``, or as much more than that of a list when the block began as ``rises`` says.
+
+    Attributes: most (``-inf`` where no path needs it), rises (by the list, which is None for the one that this is about).
+    """
 
     most: float = -math.inf
-    rise: float = -math.inf
+    rises: Mapping[Origin | None, float] = MappingProxyType({})
+
+    @property
+    def rise(self) -> float:
+        """How much longer it is at most than each of those lists; ``-inf`` where there are none."""
+        return max(self.rises.values(), default=-math.inf)
 
     def plus(self, count: float) -> Bound:
         """The bound of ``count`` elements more."""
-        return Bound(_sum(self.most, count), _sum(self.rise, count))
+        return Bound(_sum(self.most, count), {origin: rise + count for origin, rise in self.rises.items()})
+
+    def absolute(self, is_known: Callable[[object], bool]) -> Bound:
+        """The bound in terms of those lists only whose key ``is_known``: the others are as long as when the block began."""
+        most, rises = self.most, {}
+        for origin, rise in self.rises.items():
+            if origin is None or is_known(origin.key):
+                rises[origin] = rise
+            else:
+                most = max(most, (origin.capacity if isinstance(origin.capacity, int) else math.inf) + rise)
+        return Bound(most, rises)
+
+    def since(self, length: int) -> Bound:
+        """The bound relative to the list itself, of which this length is known when the block began."""
+        rise = max(self.rises.get(None, -math.inf), self.most - length)
+        return Bound(rises=self.rises if rise == -math.inf else {**self.rises, None: rise})
 
     def join(self, other: Bound) -> Bound:
         """The bound of a list that is one of two."""
-        return Bound(max(self.most, other.most), max(self.rise, other.rise))
+        rises = {**self.rises, **other.rises}
+        joined = {o: max(bound.rises.get(o, -math.inf) for bound in (self, other)) for o in rises}
+        return Bound(max(self.most, other.most), joined)
+
+
+_AS_BEFORE = Bound(rises=MappingProxyType({None: 0}))
 
 
 @dataclass(frozen=True, eq=False)
 class Extent(_Neutral):
     """How long a list may be now, and at most since the block began: by default, as long as then.
 
-    Attributes: net (how many more elements there are now, where all paths agree on it), origin (which list's length it is
-    that ``rise`` and ``net`` are relative to).
+    Attributes:
+      net: how many more elements there are now, where all paths agree on it.
+      rooms: the lists in whose room it lies.
     """
 
-    now: Bound = Bound(rise=0)
-    peak: Bound = Bound(rise=0)
+    now: Bound = _AS_BEFORE
+    peak: Bound = _AS_BEFORE
     net: int | None = 0
-    origin: object = None
+    rooms: frozenset[Origin] = frozenset()
+
+    @classmethod
+    def starting(cls, key: object, capacity: Any) -> Extent:
+        """Of a list when a block begins."""
+        itself = Origin(key, capacity)
+        bound = Bound(rises={itself: 0})
+        return cls(bound, bound, rooms=frozenset([itself]))
 
     def plus(self, count: float) -> Extent:
         """After ``count`` elements more; fewer where that is negative."""
         now = self.now.plus(count)
         net = None if self.net is None or math.isinf(count) else self.net + int(count)
-        return replace(self, now=now, peak=self.peak.join(now), net=net)
+        return replace(self, now=now, peak=self.peak.join(now), net=net)._noted(now)
+
+    def _noted(self, bound: Bound) -> Extent:
+        """The same, once it is noted of the room that lists in it may be so long."""
+        for room in self.rooms:
+            room.peak = room.peak.join(bound)
+        return self
 
     def shortened(self) -> Extent:
         """After some elements were left out, no matter how many."""
@@ -68,16 +128,38 @@ class Extent(_Neutral):
         """After all elements were removed."""
         return replace(self, now=Bound(most=0), peak=self.peak.join(Bound(most=0)), net=None)
 
-    def join(self, other: Extent) -> Extent:
-        """Of a list that is one of two, whose lengths are relative to that of one list."""
-        net = self.net if self.net == other.net else None
-        return replace(self, now=self.now.join(other.now), peak=self.peak.join(other.peak), net=net)
+    def copied(self) -> Extent:
+        """The same in other room."""
+        return replace(self, rooms=frozenset())
 
-    def relative_to(self, origin: object, capacity: Any) -> Extent:
-        """The same relative to the length of ``origin``, for a list that has this capacity."""
-        if self.origin == origin or self.now.rise == self.peak.rise == -math.inf:
-            return replace(self, origin=origin)
-        return replace(exactly(capacity), origin=origin)
+    def becoming(self, other: Extent) -> Extent:
+        """As long as ``other`` says, in the room of this."""
+        return replace(other, rooms=self.rooms)._noted(other.now)
+
+    def join(self, other: Extent) -> Extent:
+        """Of a list that is one of two."""
+        is_one = self.net == other.net and set(self.now.rises) == set(other.now.rises)
+        return Extent(
+            self.now.join(other.now),
+            self.peak.join(other.peak),
+            self.net if is_one else None,
+            self.rooms | other.rooms,
+        )
+
+    @property
+    def origins(self) -> set[Origin]:
+        """The lists, other than the one that this is about, that it is relative to."""
+        return {origin for origin in (*self.now.rises, *self.peak.rises) if origin is not None}
+
+    def ended(self, own: Origin) -> Extent:
+        """The same for what is in the place of the list ``own`` when the block ends: its room is for all that has lain in it."""
+        return replace(self, peak=self.peak.join(own.peak))
+
+    def absolute(self, is_known: Callable[[object], bool]) -> Extent:
+        """The same relative to those lists only whose key ``is_known``."""
+        if all(is_known(origin.key) for origin in self.origins):
+            return self
+        return replace(self, now=self.now.absolute(is_known), peak=self.peak.absolute(is_known), net=None)
 
     @property
     def grows(self) -> bool:
@@ -92,7 +174,7 @@ class Extent(_Neutral):
 
     def since(self, length: int) -> Extent:
         """The same, for a block that began with a list of this known length, relative to that length."""
-        return replace(self, now=_relative(self.now, length), peak=_relative(self.peak, length), net=None)
+        return replace(self, now=self.now.since(length), peak=self.peak.since(length), net=None)
 
     def room(self, before: Any, iterations: Any) -> Any:
         """The room for a list of ``before`` elements in a loop of so many iterations (None: not known), of which this is one.
@@ -114,22 +196,28 @@ class Extent(_Neutral):
         """How many more elements exactly so many iterations (None: not known) leave, each of which does what this says."""
         return None if self.net is None or iterations is None else self.net * iterations
 
-    def after(self, body: Extent, iterations: Any, exactly: int | None = None) -> Extent:
+    def after(self, body: Extent, iterations: Any, exactly: int | None = None, many: Extent | None = None) -> Extent:
         """After a loop in the block, each of whose iterations does what ``body`` says.
 
         Args:
           iterations: their number, or the most there may be; None where that is not known.
           exactly: their number, where that is known.
+          many: how long the list is that they go over, if it is one.
         """
         rise = max(0, body.now.rise)
         count = iterations if isinstance(iterations, int) else math.inf
         most = rise * count if rise else 0
         highest = most - rise + max(0, body.peak.rise) if rise < math.inf else math.inf
-        now = self.now.plus(most).join(Bound(most=_sum(body.now.most, most)))
-        peak = self.now.plus(highest).join(Bound(most=_sum(body.peak.most, most)))
+        if many is not None and rise == 1 and body.now.most == -math.inf == self.now.rise and many.now.rises:
+            now = many.now.plus(self.now.most)  # one element at most for each of that list's
+            peak = now.plus(max(0, body.peak.rise) - rise)
+        else:
+            now = self.now.plus(most).join(Bound(most=_sum(body.now.most, most)))
+            peak = self.now.plus(highest)
+        peak = peak.join(Bound(most=_sum(body.peak.most, most)))
         more = body.net_of(exactly)
         net = None if self.net is None or more is None else self.net + more
-        return replace(self, now=now, peak=self.peak.join(now).join(peak), net=net)
+        return replace(self, now=now, peak=self.peak.join(now).join(peak), net=net)._noted(now.join(peak))
 
 
 def at_most(count: int) -> Extent:
@@ -137,7 +225,7 @@ def at_most(count: int) -> Extent:
     return Extent(Bound(most=count), Bound(most=count + 1), None)
 
 
-UNBOUNDED = Extent(Bound(rise=math.inf), Bound(rise=math.inf), None)
+UNBOUNDED = Extent(Bound(rises={None: math.inf}), Bound(rises={None: math.inf}), None)
 
 
 def exactly(count: Any) -> Extent:
@@ -160,10 +248,6 @@ def most_of_slice(key: slice, capacity: Any) -> Any:
 
 def _sum(one: float, other: float) -> float:
     return one if one == -math.inf else one + other
-
-
-def _relative(bound: Bound, length: int) -> Bound:
-    return Bound(rise=max(bound.rise, bound.most - length))
 
 
 def is_traced_key(key: Any) -> bool:

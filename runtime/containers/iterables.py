@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 
 from autograph.backends.base import Backend, LeafType
+from autograph.runtime.containers.extents import Extent
 from autograph.runtime.containers.iterators import Iterated
 from autograph.runtime.containers.padded_arrays import is_open_array
 from autograph.runtime.containers.traced_lists import TracedList, is_array_list, is_traced_list
@@ -35,6 +36,7 @@ class StagedIterable:
       surely: whether there is at least one item where the length is traced.
       limit: the length as a size of arrays, where it is symbolic; a bound of it, where it is traced.
       stride: the step of a range.
+      extent: how long the list is that it goes over, if it is one.
     """
 
     length: Any
@@ -43,6 +45,7 @@ class StagedIterable:
     surely: bool = False
     limit: Any = None
     stride: Any = None
+    extent: Extent | None = None
 
     @property
     def is_peelable(self) -> bool:
@@ -228,13 +231,15 @@ def as_staged(iterable: Any, backend: Backend, force: bool = False) -> StagedIte
         iterable.note_read()
         held = iterable.contents()
         if held.kind.is_mutable:  # each is an element of the list as it is then
-            return StagedIterable(held.length, (), lambda index, _: iterable.element(index), limit=held.capacity)
+            return StagedIterable(
+                held.length, (), lambda index, _: iterable.element(index), limit=held.capacity, extent=held.extent
+            )
 
         def item(index: Any, slices: Sequence[Any]) -> Any:
             element, elements = held.kind.build(slices), JOINT.operators.identities.elements
             return elements.seen(element, iterable, index, index) if held.kind.is_watched else element
 
-        return StagedIterable(held.length, held.buffers, item, limit=held.capacity)
+        return StagedIterable(held.length, held.buffers, item, limit=held.capacity, extent=held.extent)
     if is_open_array(iterable):
         rows = iterable.values
         return StagedIterable(iterable.length, (rows,), lambda index, slices: slices[0], limit=rows.shape[0])
@@ -294,6 +299,7 @@ def _staged_items(iterable: StagedItems, backend: Backend) -> StagedIterable | N
             inner.arrays,
             lambda index, slices: (_arithmetic(iterable.start, index, 1), inner.item(index, slices)),
             limit=inner.limit,
+            extent=inner.extent,
         )
     length = functools.reduce(_shorter, (part.length for part in staged))
     arrays = tuple(array[:length] if isinstance(length, int) else array for part in staged for array in part.arrays)

@@ -179,7 +179,7 @@ class Padded:
         kind = self.kind.with_rows(
             {where: row.with_(reserved=False, extent=exactly(row.capacity)) for where, row in self.kind.rows().items()}
         )
-        return self.with_(kind=kind, reserved=False)
+        return self.with_(kind=kind, reserved=False, extent=self.extent.copied())
 
     def elements(self, count: int) -> list[Any]:
         """The first so many elements."""
@@ -229,8 +229,8 @@ class Padded:
 
     def starting(self, origin: object) -> Padded:
         """The same when a block begins: lengths are relative to those of now."""
-        kind = self.kind.with_extents(lambda where, row: Extent(origin=(origin, where)))
-        return self.with_(extent=Extent(origin=origin), kind=kind)
+        kind = self.kind.with_extents(lambda where, row: Extent.starting((origin, where), row.capacity))
+        return self.with_(extent=Extent.starting(origin, self.capacity), kind=kind)
 
     def of_types(self, types: Sequence[LeafType]) -> Padded:
         """The same with buffers that take elements of these types as well."""
@@ -333,7 +333,7 @@ class Padded:
             dtype = jnp.promote_types(a.dtype, b.dtype)
             buffers.append(a.astype(dtype).at[places].set(b.astype(dtype), mode="drop"))
         if isinstance(self.length, int) and not isinstance(other.length, int):
-            extent = other.extent.plus(self.length)
+            extent = self.extent.becoming(other.extent.plus(self.length))
         elif isinstance(other.length, int):
             extent = self.extent.plus(other.length)
         else:
@@ -436,8 +436,7 @@ def chosen(condition: Any, one: Padded, other: Padded) -> Padded:
 
 def joined_extent(one: Padded, other: Padded) -> Extent:
     """How long a list may be that is one of two."""
-    origin = one.extent.origin
-    return one.extent.join(other.extent.relative_to(origin, other.capacity))
+    return one.extent.join(other.extent)
 
 
 def _is_padded(part: Any) -> bool:

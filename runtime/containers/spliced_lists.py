@@ -116,4 +116,5 @@ class SplicedList(SearchedList):
 
     def _hold(self, items: list[Any]) -> None:
         """Hold other elements, as many as now, in arrays like those of now."""
-        self.padded = Padded.holding(items).with_room(self._held.capacity, self._held.reserved)
+        held = self._held
+        self.padded = Padded.holding(items).with_room(held.capacity, held.reserved).with_(extent=held.extent)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import collections
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
 
 import jax
@@ -164,7 +163,7 @@ class TracedDeque(TracedList):
             held = held.gathered(places, held.length - over)
         else:
             held = held.with_(length=held.length - over)
-        self.padded = held.with_(extent=replace(at_most(self.maxlen), origin=self._held.extent.origin))
+        self.padded = held.with_(extent=self._held.extent.becoming(at_most(self.maxlen)))
 
     def _make_sure(self, condition: Any, error: Exception) -> None:
         if isinstance(condition, bool):

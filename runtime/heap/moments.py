@@ -247,5 +247,7 @@ class Moment:
 
 def _without_promise(held: Padded, now: Any) -> Padded:
     """The contents of a list as they came out of a loop, whose room is no promise after it: only what is made around is."""
-    reserved = now.reserved if isinstance(now, Padded) else False
-    return held.with_(reserved=reserved, extent=exactly(held.capacity))
+    extent = exactly(held.capacity)
+    if not isinstance(now, Padded):
+        return held.with_(reserved=False, extent=extent)
+    return held.with_(reserved=now.reserved, extent=now.extent.becoming(extent))

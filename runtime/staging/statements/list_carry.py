@@ -24,8 +24,10 @@ from autograph.runtime.staging.statements.growing_lists import GrowingList
 from autograph.runtime.staging.statements.list_growth import (
     ListEnd,
     ListKey,
+    alone,
     contents_after,
     contents_of_lists,
+    exchanged,
     fitted,
     list_end,
     lists_in,
@@ -228,6 +230,24 @@ class CarriesLists:
         """Note that a list holds what it held, in other room."""
         raise NotImplementedError
 
+    def _relate_lists(self, end: BodyEnd) -> None:
+        """Have one bound for the lists that an iteration leaves in each other's places."""
+        carried = {id(each.variable): each for each in self.carried if each.is_input}
+        ended = [
+            (variable, last) for variable, last in zip(self.variables, end.ends, strict=False) if last and last.lists
+        ]
+        ends = {(id(variable), path): found for variable, last in ended for path, found in last.lists.items()}
+        entries = {
+            (id(variable), path): contents
+            for variable, _ in ended
+            if id(variable) in carried
+            for path, contents in self._entry_contents(carried[id(variable)]).items()
+        }
+        related = exchanged(ends, entries)
+        for variable, last in ended:
+            last.lists.update({path: related[id(variable), path] for path in last.lists})
+        end.lists.update({key: alone(found) for key, found in end.lists.items()})
+
     def _widen_lists(self, carried: Carried, ends: dict[Path, ListEnd]) -> bool:
         """Give the lists of a variable the room that an iteration has shown they need; True if they had less."""
         entries = self._entry_contents(carried)
@@ -285,7 +305,8 @@ class CarriesLists:
             if not isinstance(contents, Padded) or path not in entries or path not in carried.lists:
                 continue
             ended = carried.lists[path]
-            after = contents_after(contents, entries[path], ended, self._bound(), self._trips(), UNROLLED_AT_MOST)
+            bound, trips, many = self._bound(), self._trips(), self.iterable.extent
+            after = contents_after(contents, entries[path], ended, bound, trips, UNROLLED_AT_MOST, many)
             if is_place:
                 return after
             lists_in(value)[path].set_contents(after)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -29,10 +30,11 @@ class ListEnd:
       kind: what its elements are like, and how long the lists in them may be, relative to the longest before; None if there are no
         elements, or the error that says why they cannot be one array.
       types: the types of an element's array leaves.
-      extent: how long it may be, relative to its length before.
+      extent: how long it may be, relative to its length before, and to those of the lists that iterations may leave in its place.
       length: its length, None if that is traced.
       is_array: whether one array holds its elements.
       given: the room that a directive of a loop inside gives.
+      places: the lists whose places iterations leave one another's contents in, if this is one of several.
     """
 
     kind: Kind | StagingError | None
@@ -41,6 +43,19 @@ class ListEnd:
     length: int | None
     is_array: bool = False
     given: int | None = None
+    places: Places | None = None
+
+
+@dataclass(frozen=True)
+class Places:
+    """The places of several lists that iterations exchange, or leave longer in the place of another.
+
+    Attributes: most (how long the longest is before the loop), entry (how long any of them is then, relative to what a loop around
+      begins with).
+    """
+
+    most: Any
+    entry: Extent
 
 
 def list_end(owner: TracedList, start: Any, key: ListKey, backend: Backend) -> ListEnd:
@@ -49,15 +64,21 @@ def list_end(owner: TracedList, start: Any, key: ListKey, backend: Backend) -> L
     if isinstance(contents, Padded):
         whole = [backend.type_of(buffer) for buffer in contents.buffers]
         types = tuple(JOINT.staging.row_type(t) for t in whole if t is not None)
-        extent = contents.extent.relative_to(key, contents.capacity)
+        extent = contents.extent
         if isinstance(start, tuple):
             extent = contents.extent.since(len(start))
+        elif isinstance(start, Padded):
+            extent = _ended(contents.extent, start.extent, key)
         if owner.most is not None:
-            extent = dataclasses.replace(at_most(owner.most), origin=extent.origin)
+            extent = at_most(owner.most)
         length = contents.length if isinstance(contents.length, int) else None
-        kind = contents.kind.with_extents(
-            lambda where, row: dataclasses.replace(row.extent.relative_to((key, where), row.capacity), origin=None)
-        )
+        before = start.kind.rows() if isinstance(start, Padded) else {}
+
+        def extent_of_row(where: Where, row: Row) -> Extent:
+            found = row.extent if where not in before else _ended(row.extent, before[where].extent, (key, where))
+            return found.absolute(lambda origin: origin == (key, where))
+
+        kind = contents.kind.with_extents(extent_of_row)
         return ListEnd(kind, types, extent, length, True)
     extent = exactly(len(contents))
     if isinstance(start, tuple):
@@ -72,6 +93,53 @@ def list_end(owner: TracedList, start: Any, key: ListKey, backend: Backend) -> L
         return ListEnd(StagingError(*error.args), (), extent, len(contents))
     found = [backend.type_of(leaf) for leaf in leaves]
     return ListEnd(kind, tuple(t for t in found if t is not None), extent, len(contents))
+
+
+def _ended(extent: Extent, start: Extent, key: object) -> Extent:
+    """How long what a list is at the end of an iteration may be, where it began with the extent ``start``."""
+    own = next((origin for origin in start.rooms if origin.key == key), None)
+    return extent if own is None else extent.ended(own)
+
+
+def alone(end: ListEnd) -> ListEnd:
+    """The same of a list that is not carried yet, relative to its own length only."""
+    return dataclasses.replace(end, extent=end.extent.absolute(lambda origin: False))
+
+
+def exchanged(ends: dict[ListKey, ListEnd], entries: dict[ListKey, Any]) -> dict[ListKey, ListEnd]:
+    """What iterations make of lists, with one bound for all those that they leave in each other's places.
+
+    Args:
+      ends: what an iteration leaves in the place of each. entries: what each holds before the loop.
+    """
+    found, groups = dict(ends), {key: {key} for key in ends}
+    for key, end in ends.items():
+        extent = end.extent.absolute(lambda origin: origin in ends and origin in entries)
+        found[key] = dataclasses.replace(end, extent=extent)
+        for origin in extent.origins:
+            group = groups[key] | groups[origin.key]
+            groups.update(dict.fromkeys(group, group))
+    for key, group in groups.items():
+        known = [each for each in group if each in entries]
+        if len(known) > 1:
+            extent = functools.reduce(Extent.join, [found[each].extent for each in known])
+            most = [_before(entries[each]) for each in known]
+            if any(each != most[0] for each in most) and not all(isinstance(each, int) for each in most):
+                most, extent = [_before(entries[key])], UNBOUNDED
+            entry = functools.reduce(Extent.join, [_extent_before(entries[each]) for each in known])
+            ends = {**ends, key: dataclasses.replace(found[key], extent=extent, places=Places(max(most), entry))}
+        else:
+            ends = {**ends, key: found[key]}
+    return ends
+
+
+def _before(entry: Any) -> Any:
+    """How many elements a list has at most before a loop."""
+    return entry.extent.limit(entry.capacity) if isinstance(entry, Padded) else len(entry)
+
+
+def _extent_before(entry: Any) -> Extent:
+    return entry.extent if isinstance(entry, Padded) else exactly(len(entry))
 
 
 def lists_in(value: Any) -> dict[Path, TracedList]:
@@ -150,13 +218,11 @@ def _rows_among(held: Padded | None, like: Kind, types: Sequence[LeafType]) -> d
 
 def _room_of_list(entry: Any, current: Any, end: ListEnd, bound: Any, without_bound: WithoutBound) -> Padded | None:
     if isinstance(entry, Padded):
-        if entry.reserved or not (current.reserved or end.extent.grows):
+        if entry.reserved or not (current.reserved or end.extent.grows or end.places):
             return None
-        before = entry.extent.limit(entry.capacity)
-    else:
-        before = len(entry)
-        if isinstance(current, tuple) and end.length == before and not end.is_array:
-            return None
+    elif isinstance(current, tuple) and end.length == len(entry) and not end.is_array:
+        return None
+    before = _before(entry) if end.places is None else end.places.most
     if isinstance(current, Padded) and isinstance(current.reserved, Room):
         return None
     capacity = end.extent.room(before, bound)
@@ -238,7 +304,9 @@ def _empty(types: Sequence[LeafType]) -> list[Any]:
     return [JOINT.staging.room_of(0, type) for type in types]
 
 
-def contents_after(held: Padded, entry: Any, end: ListEnd, bound: Any, trips: int | None, limit: int) -> Any:
+def contents_after(
+    held: Padded, entry: Any, end: ListEnd, bound: Any, trips: int | None, limit: int, many: Extent | None
+) -> Any:
     """What a list holds after a loop, where it held ``entry`` before.
 
     The room that the loop reserved is nobody's promise any more. A list of known length is Python's again, but for long
@@ -246,9 +314,11 @@ def contents_after(held: Padded, entry: Any, end: ListEnd, bound: Any, trips: in
 
     Args:
       end: what one iteration makes of it. bound: how many there are at most. trips: how many there are; each None if not known.
+      many: how long the list is that it goes over, if it is one.
     """
     is_held = isinstance(entry, Padded)
-    before, extent = (entry.kind.rows(), entry.extent) if is_held else ({}, exactly(len(entry)))
+    before = entry.kind.rows() if is_held else {}
+    extent = _extent_before(entry) if end.places is None else end.places.entry
     ends = end.kind.rows() if isinstance(end.kind, Kind) else {}
 
     def row_after(where: Where, row: Row) -> Row:
@@ -260,9 +330,9 @@ def contents_after(held: Padded, entry: Any, end: ListEnd, bound: Any, trips: in
     held = held.with_(
         kind=held.kind.with_rows({where: row_after(where, row) for where, row in held.kind.rows().items()})
     )
-    length, more = entry.length if is_held else len(entry), end.extent.net_of(trips)
+    length, more = entry.length if is_held else len(entry), end.extent.net_of(trips) if end.places is None else None
     if isinstance(length, int) and more is not None:
         held = held.with_(length=max(0, length + more))
         if held.length <= limit:
             return tuple(held.elements(held.length))
-    return held.with_(reserved=is_held and entry.reserved, extent=extent.after(end.extent, bound, trips))
+    return held.with_(reserved=is_held and entry.reserved, extent=extent.after(end.extent, bound, trips, many))

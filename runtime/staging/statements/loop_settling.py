@@ -113,6 +113,7 @@ class SettlesCarry(CarriesLists):
         Raises:
           CarryChanges: there is no layout for both; it names all that differs.
         """
+        self._relate_lists(end)
         again = self._carry_read_lists(end)
         again |= self._take_discovered(end)
         by_variable = {id(carried.variable): carried for carried in self.carried}
