@@ -116,8 +116,8 @@ def exchanged(ends: dict[ListKey, ListEnd], entries: dict[ListKey, Any]) -> dict
     for key, end in ends.items():
         extent = end.extent.absolute(lambda origin: origin in ends and origin in entries)
         found[key] = dataclasses.replace(end, extent=extent)
-        for origin in extent.origins:
-            group = groups[key] | groups[origin.key]
+        for other in (each for each in ends if each in {origin.key for origin in extent.origins}):
+            group = groups[key] | groups[other]
             groups.update(dict.fromkeys(group, group))
     for key, group in groups.items():
         known = [each for each in group if each in entries]
