@@ -282,7 +282,7 @@ def test_what_an_operator_refuses_beside_any_number_is_a_type_error(f):
     assert not isinstance(caught.value, ag.StagingError)
 
 
-@pytest.mark.parametrize("f", [lambda x: x * [1], lambda x: datetime.timedelta(1) * x, lambda x: Decimal(1) + x])
+@pytest.mark.parametrize("f", [lambda x: datetime.timedelta(1) * x, lambda x: Decimal(1) + x])
 def test_what_an_operator_takes_of_a_python_number_is_said_to_need_its_value(f):
     f(3)
     with pytest.raises(

@@ -268,7 +268,7 @@ def attr_added_read(n):
 
 def refused(program, made):
     with pytest.raises(
-        ag.StagingError, match=r"test_unknown_reads.py:\d+: .*\n  This writes .* a traced condition chose"
+        ag.StagingError, match=r"test_unknown_reads.py:\d+: .*\n  This writes .* a traced condition selected"
     ):
         made(jnp.asarray(2))
     assert jax.tree.leaves(program(2)) is not None

@@ -54,7 +54,7 @@ class FileTruths:
     def of(cls, tree: ast.Module) -> FileTruths:
         """Those of the file with this tree."""
         found = cls()
-        found._collect(tree, 0, None)
+        found._collect(tree)
         while found._flow():
             pass
         return found
@@ -65,11 +65,18 @@ class FileTruths:
         names = self.variables[0] | self.variables.get(key, set())
         return Truths(frozenset(names), frozenset(self.attributes), frozenset(self.functions))
 
-    def _collect(self, node: ast.AST, key: int, function: str | None) -> None:
+    def _collect(self, tree: ast.Module) -> None:
+        """Note what the file says. Without recursion: chains of ``elif`` are as deep as they are long."""
+        pending: list[tuple[ast.AST, int, str | None]] = [(tree, 0, None)]
+        while pending:
+            pending += reversed(list(self._note(*pending.pop())))
+
+    def _note(self, node: ast.AST, key: int, function: str | None) -> Iterator[tuple[ast.AST, int, str | None]]:
+        """Note what a node says; what is in it."""
         if isinstance(node, _Function):
             self._parameters.setdefault(node.name, []).append((key or node.lineno, _parameters(node.args)))
             for default in (*node.args.defaults, *(each for each in node.args.kw_defaults if each is not None)):
-                self._collect(default, key, function)
+                yield default, key, function
             if not key:
                 key = node.lineno
                 self._spans.append((min([key, *(each.lineno for each in node.decorator_list)]), node.end_lineno or key))
@@ -77,7 +84,7 @@ class FileTruths:
             self._declare(node, key)
             function = node.name
             for statement in node.body:
-                self._collect(statement, key, function)
+                yield statement, key, function
             return
         if isinstance(node, ast.ClassDef):
             self._fields[node.name] = [
@@ -99,7 +106,7 @@ class FileTruths:
         if isinstance(node, ast.AnnAssign) and _is_bool(node.annotation):
             self._add(node.target, key)
         for child in ast.iter_child_nodes(node):
-            self._collect(child, key, function)
+            yield child, key, function
 
     def _declare(self, node: _Function, key: int) -> None:
         """What annotations and defaults say of a function's parameters and results."""

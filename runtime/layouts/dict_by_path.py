@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from autograph.runtime.layouts.dict_kinds import dict_kind
+from autograph.runtime.layouts.dict_kinds import dict_kind, is_sorted_by_jax
 from autograph.runtime.layouts.perhaps import GONE, Perhaps, has_perhaps
 from autograph.runtime.tracing.recording import JOINT
 from autograph.runtime.typing import PyTree
@@ -159,6 +159,9 @@ def with_dicts_by_path(value: Any) -> Any:
             return with_dicts_by_path(leaf.read())
         if not is_leaf(leaf):
             return leaf
+        if is_sorted_by_jax(leaf) and all(part.present is True for part in leaf.values() if type(part) is Perhaps):
+            inside = {key: with_dicts_by_path(part.held if type(part) is Perhaps else part) for key, part in leaf.items()}
+            return _kind_of(leaf)(inside)
         JOINT.operators.absences.check_order(leaf)
         inside = {key: _inside(part) for key, part in leaf.items()}
         return dict_by_path(inside, _kind_of(leaf))

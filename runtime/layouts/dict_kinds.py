@@ -41,3 +41,8 @@ def dict_kind(value: Any) -> Any:
 def is_dict_kind(kind: Any) -> bool:
     """Whether this is what `dict_kind` gives for a dict."""
     return kind is dict or isinstance(kind, DictKind)
+
+
+def is_sorted_by_jax(value: dict[Any, Any]) -> bool:
+    """Whether JAX sorts the keys of a dict of this class, so that nobody sees their order in a result."""
+    return type(value) in (dict, defaultdict)

@@ -20,7 +20,7 @@ def set_add():
     return f
 
 
-@trap(SIGNS, refused="'d'")
+@trap(SIGNS, refused="'a'")
 def dict_setdefault():
 
     def f(x):
@@ -105,7 +105,7 @@ def del_key():
     return f
 
 
-@trap(ROWS, refused="'d'")
+@trap(ROWS, refused="'pos'")
 def defaultdict():
 
     def f(xs):
@@ -263,7 +263,7 @@ def userdict():
     return f
 
 
-@trap(SIGNS, refused="'d'")
+@trap(SIGNS, refused="'a'")
 def ordereddict_move():
 
     def f(x):
@@ -275,7 +275,7 @@ def ordereddict_move():
     return f
 
 
-@trap(ROWS)
+@trap(ROWS, refused="'v'")
 def memo_dict():
 
     def f(xs):

@@ -13,6 +13,7 @@ _BACKEND: Any = type(ag.operators.backend)
 _JOURNAL: Any = type(ag.operators.journal)
 # The join of layouts, which no public name leads to: see `runtime/layouts/README.md`.
 _JOIN: Any = importlib.import_module("autograph.runtime.layouts.join")
+_SIDES: Any = importlib.import_module("autograph.runtime.layouts.sides")
 
 
 def _breaks_ignored() -> None:
@@ -88,18 +89,18 @@ def _prints_dropped() -> None:
 
 def _none_is_a_value() -> None:
     """Where one path has None, or has not bound a variable, it counts as a value."""
-    _JOIN._FALSE = _JOIN._TRUE
+    _JOIN.FALSE = _SIDES.FALSE = _SIDES.TRUE
 
 
 def _constants_keep_their_numbers() -> None:
     """The number that says which constant a value is stays what it was on its side, where the join numbers them anew."""
-    whole = _JOIN._code_of
+    whole = _JOIN.code_of
 
     def code_of(side: Any, candidates: Any) -> Any:
         code, source = whole(side, candidates)
         return code, side.start if isinstance(source, _JOIN.Renumbered) else source
 
-    _JOIN._code_of = code_of
+    _JOIN.code_of = code_of
 
 
 def _left_type_wins() -> None:
