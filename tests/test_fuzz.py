@@ -157,7 +157,7 @@ OF_THE_JOIN = {
 @pytest.fixture
 def mended():
     """Takes back what a breakage has done to the join."""
-    kept = [(owner, dict(vars(owner))) for owner in (breakages._JOIN, breakages._JOIN.Joiner)]
+    kept = [(owner, dict(vars(owner))) for owner in (breakages._JOIN, breakages._JOIN.Joiner, breakages._SIDES)]
     yield
     for owner, attributes in kept:
         for name, value in attributes.items():

@@ -318,5 +318,7 @@ def test_what_a_bar_cannot_tell_while_tracing():
         bar = Told(range(n))
         return bar.n
 
-    with pytest.raises(AttributeError, match="'n' of a progress bar is not available while a function is traced.*set_postfix"):
+    with pytest.raises(
+        AttributeError, match="'n' of a progress bar is not available while a function is traced.*set_postfix"
+    ):
         f(jnp.array(3))

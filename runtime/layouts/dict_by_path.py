@@ -160,7 +160,9 @@ def with_dicts_by_path(value: Any) -> Any:
         if not is_leaf(leaf):
             return leaf
         if is_sorted_by_jax(leaf) and all(part.present is True for part in leaf.values() if type(part) is Perhaps):
-            inside = {key: with_dicts_by_path(part.held if type(part) is Perhaps else part) for key, part in leaf.items()}
+            inside = {
+                key: with_dicts_by_path(part.held if type(part) is Perhaps else part) for key, part in leaf.items()
+            }
             return _kind_of(leaf)(inside)
         JOINT.operators.absences.check_order(leaf)
         inside = {key: _inside(part) for key, part in leaf.items()}
