@@ -348,7 +348,7 @@ class Absences(InTrace):
             if not LOCAL.has_perhaps:
                 return made(*args, **kwargs)
             if has_perhaps(kwargs.values()):
-                return self.keywords(call, args, kwargs)
+                return self.keywords(self.taking(called, made, is_told), args, kwargs)  # `call` itself would be a cycle
             args = tuple(map(read, args))
             if not is_told:
                 name = getattr(called, "__name__", None) or type(called).__name__
