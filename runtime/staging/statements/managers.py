@@ -112,7 +112,8 @@ class ContextManagers:
 def _swallows(manager: Any) -> bool:
     """Whether a manager may keep an exception from going on, as what a stack of them holds by now may."""
     if type(manager) is contextlib.ExitStack:
-        callbacks = (getattr(callback, "__self__", None) for _, callback in manager._exit_callbacks)
+        entered: Any = vars(manager)["_exit_callbacks"]
+        callbacks = (getattr(callback, "__self__", None) for _, callback in entered)
         return any(each is not None and hasattr(type(each), "__exit__") and _swallows(each) for each in callbacks)
     return isinstance(manager, contextlib.suppress) or _may_swallow(type(manager))
 
