@@ -88,4 +88,4 @@ def test_elements_that_have_no_kind_in_common_are_refused():
 
 
 def test_code_shows_where_lists_may_differ():
-    assert "ag__.new_list([values[0]])" in ag.to_code(longer_display)
+    assert "ag__.new_list([ag__.get_item(values, 0)])" in ag.to_code(longer_display)

@@ -63,6 +63,7 @@ PROCESS = {
     # The rest is no state.
     "autograph.backends.xla.raising:RAISES": "an effect, of which JAX asks only which it is",
     "autograph.backends.xla.recursive_calls:CALLS": "an effect",
+    "autograph.runtime.containers.extents:UNBOUNDED": "a bound that nobody changes",
     "autograph.runtime.heap.object_graph:_EMPTY": "a cell that nobody fills",
     "autograph.runtime.state.commits:_NAME": "an iterator that does not end",
     "autograph.runtime.function.program_state:_AT_ONCE": "an iterator that does not end",

@@ -44,7 +44,7 @@ def test_without_a_function_a_bound_is_asked_for():
 
     with pytest.raises(ag.StagingError, match=r"`\[…\] \* n` creates a list of traced length.*\n.*Slice a list"):
         jax.jit(ag.convert(zeros))(3)
-    with pytest.raises(ag.StagingError, match=r"`list\(range\(n\)\)` makes a list.*\n.*Take the first n"):
+    with pytest.raises(ag.StagingError, match=r"`list\(range\(n\)\)` creates a list.*\n.*Slice a list"):
         jax.jit(ag.convert(lambda n: list(range(n))))(3)
 
 

@@ -100,6 +100,12 @@ class DictByPath(_Settling):
 
         Returns:
           A bool; a bool array where each row of a batch has keys of its own, or inside a trace.
+
+        >>> import autograph as ag, jax, jax.numpy as jnp
+        >>> def found(x):
+        ...     return {"x": x, "root": jnp.sqrt(x)} if x > 0 else {"x": x}
+        >>> bool(jax.jit(ag.convert(found))(jnp.array(4.0)).presence("root"))
+        True
         """
         self._settle()
         value = dict.get(self, key)
@@ -110,6 +116,12 @@ class DictByPath(_Settling):
 
         Returns:
           A dict of the class that the program makes; ``self`` where it is not known which keys are there.
+
+        >>> import autograph as ag, jax, jax.numpy as jnp
+        >>> def found(x):
+        ...     return {"x": x, "root": jnp.sqrt(x)} if x > 0 else {"x": x}
+        >>> list(jax.jit(ag.convert(found))(jnp.array(-4.0)).resolve())
+        ['x']
         """
         self._settle()
         return self if has_perhaps(dict.values(self)) else self._kind(dict(dict.items(self)))
