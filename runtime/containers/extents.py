@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -51,7 +51,7 @@ class Bound(_Neutral):
     """
 
     most: float = -math.inf
-    rises: Mapping[Origin | None, float] = MappingProxyType({})
+    rises: Mapping[Origin | None, float] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
     def rise(self) -> float:
