@@ -383,8 +383,7 @@ def _rewrite(
         source.class_name,
         special,
         stops,
-        source.lacking,
-        source.lacks_keys,
+        source.partial_writes,
         truths,
         gives_truth,
     )

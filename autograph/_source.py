@@ -18,7 +18,7 @@ import types
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from autograph._analysis.partial_writes import attributes_that_may_lack, keys_may_lack
+from autograph._analysis.partial_writes import PartialWrites
 from autograph._analysis.truths import FileTruths, Truths
 from autograph.runtime.errors import ConversionError, place_of
 
@@ -31,19 +31,13 @@ FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 @dataclass(frozen=True)
 class FunctionSource:
-    """One definition: its node (of the file's own tree, not to be changed), where it stands, and its class.
-
-    Attributes:
-      lacking: the attributes that objects may lack on some paths, as far as the file tells.
-      lacks_keys: whether dicts may lack keys that are no texts, likewise.
-    """
+    """One definition: its node (of the file's own tree, not to be changed), where it stands, its class, and what its file says."""
 
     node: FunctionNode
     filename: str
     class_name: str | None
     compiler_flags: int
-    lacking: frozenset[str] = frozenset()
-    lacks_keys: bool = False
+    partial_writes: PartialWrites
 
 
 @dataclass(frozen=True)
@@ -62,14 +56,7 @@ class _File:
         self.definitions: dict[tuple[int, str], list[_Definition]] = {}
         self._index()
         self._filename = filename
-        self._truths: FileTruths | None = None
         self._codes: dict[int, dict[tuple[int, str], list[types.CodeType]]] = {}
-
-    def truths(self) -> FileTruths:
-        """Which names of the file may stand for truth values."""
-        if self._truths is None:
-            self._truths = FileTruths.of(self.tree)
-        return self._truths
 
     def _index(self) -> None:
         pending: list[tuple[ast.AST, str | None]] = [(self.tree, None)]
@@ -82,14 +69,14 @@ class _File:
             pending += [(child, inner) for child in ast.iter_child_nodes(node)][::-1]
 
     @functools.cached_property
-    def lacking(self) -> frozenset[str]:
-        """The attributes that objects may lack on some paths."""
-        return attributes_that_may_lack(self.tree)
+    def truths(self) -> FileTruths:
+        """Which names of the file may stand for truth values."""
+        return FileTruths.of(self.tree)
 
     @functools.cached_property
-    def lacks_keys(self) -> bool:
-        """Whether dicts may lack keys that are no texts on some paths."""
-        return keys_may_lack(self.tree)
+    def partial_writes(self) -> PartialWrites:
+        """What some paths of the file's functions may leave unset."""
+        return PartialWrites.of(self.tree)
 
     def codes(self, flags: int) -> dict[tuple[int, str], list[types.CodeType]]:
         """Code objects of the whole file by (first line, name), compiled with these ``__future__`` flags."""
@@ -143,14 +130,12 @@ class SourceFiles:
                 "was imported, so the converted function would behave differently. Import the module again "
                 "(restart Python, or importlib.reload)."
             )
-        file = definition.file
-        return FunctionSource(
-            definition.node, code.co_filename, definition.class_name, flags, file.lacking, file.lacks_keys
-        )
+        partial_writes = definition.file.partial_writes
+        return FunctionSource(definition.node, code.co_filename, definition.class_name, flags, partial_writes)
 
     def truths(self, function: types.FunctionType) -> Truths:
         """What may be a truth value where ``function`` runs, as far as its file tells."""
-        return self._file(function, function.__code__).truths().around(function.__code__.co_firstlineno)
+        return self._file(function, function.__code__).truths.around(function.__code__.co_firstlineno)
 
     def _lookup(self, function: types.FunctionType, code: types.CodeType, flags: int) -> _Definition | None:
         file = self._file(function, code)

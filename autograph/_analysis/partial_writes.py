@@ -3,18 +3,37 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
-def attributes_that_may_lack(tree: ast.AST) -> frozenset[str]:
+@dataclass(frozen=True)
+class PartialWrites:
+    """What some paths of a file's functions may leave unset.
+
+    Attributes: attributes (that objects may lack), keys (whether dicts may lack keys that are no texts).
+    """
+
+    attributes: frozenset[str] = frozenset()
+    keys: bool = False
+
+    @classmethod
+    def of(cls, tree: ast.Module) -> PartialWrites:
+        """Those of the file with this tree."""
+        nodes = list(ast.walk(tree))
+        return cls(attributes_that_may_lack(nodes), keys_may_lack(nodes))
+
+
+def attributes_that_may_lack(nodes: Sequence[ast.AST]) -> frozenset[str]:
     """The attributes that some function sets on objects which, as far as can be seen, may lack them; and those that one deletes.
 
     What a method sets of its own object is sure to be there if the class sets it, in its body or its ``__init__``; what is set
     of another object, if all classes of the file do.
 
     >>> import ast
-    >>> sorted(attributes_that_may_lack(ast.parse('''
+    >>> sorted(attributes_that_may_lack(list(ast.walk(ast.parse('''
     ... class Box:
     ...     size: int = 0
     ...     def __init__(self):
@@ -23,10 +42,10 @@ def attributes_that_may_lack(tree: ast.AST) -> frozenset[str]:
     ...         self.total += x
     ...         self.last = x
     ...         del self.size
-    ... ''')))
+    ... ''')))))
     ['last', 'size']
     """
-    classes = [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    classes = [node for node in nodes if isinstance(node, ast.ClassDef)]
     sure = _surely_set(classes)
     everywhere = frozenset.intersection(*sure.values()) if sure else frozenset()
     owners = {
@@ -38,7 +57,7 @@ def attributes_that_may_lack(tree: ast.AST) -> frozenset[str]:
         if isinstance(node, ast.Attribute) and _is_named(node.value, *(each.arg for each in method.args.args[:1]))
     }
     found: set[str] = set()
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
             if node.attr not in (sure[owners[node]] if node in owners else everywhere):
                 found.add(node.attr)
@@ -56,15 +75,16 @@ _CHANGING = frozenset(["pop", "setdefault", "update", "popitem"])
 _DICTS = frozenset(["dict", "defaultdict", "Counter", "OrderedDict", "vars"])
 
 
-def keys_may_lack(tree: ast.AST) -> bool:
+def keys_may_lack(nodes: Sequence[ast.AST]) -> bool:
     """Whether dicts of a file may lack, on some paths, keys that are no texts: it makes dicts, and sets or deletes such keys.
 
     >>> import ast
-    >>> [keys_may_lack(ast.parse(text)) for text in ("d = {}; d[1] = 2", "d = {}; d['k'] = 2", "def f(x): x[1] = 2")]
+    >>> texts = "d = {}; d[1] = 2", "d = {}; d['k'] = 2", "def f(x): x[1] = 2"
+    >>> [keys_may_lack(list(ast.walk(ast.parse(text)))) for text in texts]
     [True, False, False]
     """
     makes = changes = False
-    for node in ast.walk(tree):
+    for node in nodes:
         makes = makes or isinstance(node, ast.Dict | ast.DictComp) or _name_of(node) in _DICTS
         if isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
             changes = changes or not isinstance(node.slice, ast.Slice | ast.JoinedStr) and not _is_text(node.slice)

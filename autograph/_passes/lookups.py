@@ -78,7 +78,7 @@ class LowerLookups(gast.NodeTransformer):
 
     def _stays(self, node: gast.AST) -> bool:
         """Whether the index is known, and no key that a dict may lack on some paths."""
-        may_lack = self.context.lacks_keys or node in self.handled
+        may_lack = self.context.partial_writes.keys or node in self.handled
         return _is_known(node.slice) and not (may_lack and _is_key(node.slice))
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import gast
 
+from autograph._analysis.partial_writes import PartialWrites
 from autograph._analysis.truths import Truths
 
 
@@ -49,7 +50,7 @@ class Context:
       is_logging: tells whether a called attribute is a function that logs or warns.
       class_name: the class the function is written in, for private names.
       special_methods: names of operators' methods and properties, of classes around, that Python would run unconverted.
-      lacking: the attributes that objects may lack on some paths; lacks_keys: whether dicts may lack keys that are no texts.
+      partial_writes: what some paths of the file's functions may leave unset.
       truths: what may be a truth value where the function runs.
       gives_truth: tells whether a called expression can be seen, now, to be a function, of any file, that may return one.
       exit_flags: for a ``for`` loop, the variables that end it once true.
@@ -72,8 +73,7 @@ class Context:
     class_name: str | None = None
     special_methods: frozenset[str] = frozenset()
     stops: bool = False
-    lacking: frozenset[str] = frozenset()
-    lacks_keys: bool = False
+    partial_writes: PartialWrites = PartialWrites()
     truths: Truths = field(default_factory=Truths)
     gives_truth: Callable[[gast.AST], bool] = lambda node: False
     exit_flags: dict[gast.AST, tuple[str, ...]] = field(default_factory=dict)

@@ -115,9 +115,8 @@ class LowerOperators(gast.NodeTransformer):
         self.handled = set(filter(may_raise_for_numbers, handled_parts(self.context, parts, _RAISED)))
         self.handled |= set(filter(_reads_attribute, handled_parts(self.context, parts, (AttributeError,))))
         self.handled -= {part.func for part in parts if isinstance(part, gast.Call)}
-        lacks = self.context.lacking and any(
-            isinstance(part, gast.Attribute) and part.attr in self.context.lacking for part in parts
-        )
+        lacking = self.context.partial_writes.attributes
+        lacks = lacking and any(isinstance(part, gast.Attribute) and part.attr in lacking for part in parts)
         asked = (self._may_be_of_containers, self._counts_truths, _is_class, self.handled.__contains__)
         if lacks or self.context.special_methods or any(ask(part) for part in parts for ask in asked):
             return self.visit(node)
@@ -200,7 +199,11 @@ class LowerOperators(gast.NodeTransformer):
     def visit_Attribute(self, node: gast.AST) -> gast.AST:
         self.generic_visit(node)
         name = self.context.mangled(node.attr)
-        is_computed = name in self.context.special_methods or _is_class(node) or node.attr in self.context.lacking
+        is_computed = (
+            name in self.context.special_methods
+            or _is_class(node)
+            or node.attr in self.context.partial_writes.attributes
+        )
         is_read = isinstance(node.ctx, gast.Load) and (is_computed or node in self.handled)
         if not is_read or (isinstance(node.value, gast.Name) and node.value.id == self.context.operators):
             return node
