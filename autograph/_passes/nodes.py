@@ -1,4 +1,4 @@
-"""Helpers that all passes share: the pass context and short constructors of syntax nodes."""
+"""Helpers that all passes share: the pass context, a visitor, and short constructors of syntax nodes."""
 
 from __future__ import annotations
 
@@ -35,6 +35,28 @@ class Namer:
         self._used.add(name)
         self.made.append(name)
         return name
+
+
+class EvaluatedParts(gast.NodeTransformer):
+    """Visits what running a function evaluates: all but annotations, which are read by whoever evaluates them."""
+
+    def visit_AnnAssign(self, node: gast.AST) -> gast.AST:
+        node.target = self.visit(node.target)
+        node.value = node.value and self.visit(node.value)
+        return node
+
+    def visit_arguments(self, node: gast.AST) -> gast.AST:
+        node.defaults = [self.visit(default) for default in node.defaults]
+        node.kw_defaults = [default and self.visit(default) for default in node.kw_defaults]
+        return node
+
+    def visit_FunctionDef(self, node: gast.AST) -> gast.AST:
+        node.args = self.visit(node.args)
+        node.body = [self.visit(part) for part in node.body]
+        node.decorator_list = [self.visit(part) for part in node.decorator_list]
+        return node
+
+    visit_AsyncFunctionDef = visit_FunctionDef
 
 
 @dataclass

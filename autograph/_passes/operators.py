@@ -10,7 +10,7 @@ import gast
 from autograph._analysis.scopes import walk
 from autograph._analysis.truths import HOLDING
 from autograph._passes.handled import handled_parts
-from autograph._passes.nodes import Context, constant, load, placed, store
+from autograph._passes.nodes import Context, EvaluatedParts, constant, load, placed, store
 from autograph._passes.stops import RAISING_BUILTINS, may_raise_for_numbers
 
 _BINARY: Mapping[type, tuple[str, str]] = MappingProxyType(
@@ -72,7 +72,7 @@ _HELD = frozenset(
 _OF_CONTAINERS = (gast.Add, gast.Mult, gast.BitOr, gast.BitAnd, gast.Sub, gast.BitXor)
 
 
-class LowerOperators(gast.NodeTransformer):
+class LowerOperators(EvaluatedParts):
     """Rewrites the operators and attributes that the classes around the function give a meaning with control flow in it.
 
         a + b         →   ag__.operate('+', a, b)
@@ -130,25 +130,6 @@ class LowerOperators(gast.NodeTransformer):
             block = getattr(part, field, None)
             if isinstance(block, list):
                 block[:] = [self._augmented(each) if isinstance(each, gast.AugAssign) else each for each in block]
-
-    def visit_AnnAssign(self, node: gast.AST) -> gast.AST:
-        """Annotations are read by whoever evaluates them."""
-        node.target = self.visit(node.target)
-        node.value = node.value and self.visit(node.value)
-        return node
-
-    def visit_arguments(self, node: gast.AST) -> gast.AST:
-        node.defaults = [self.visit(default) for default in node.defaults]
-        node.kw_defaults = [default and self.visit(default) for default in node.kw_defaults]
-        return node
-
-    def visit_FunctionDef(self, node: gast.AST) -> gast.AST:
-        node.args = self.visit(node.args)
-        node.body = [self.visit(part) for part in node.body]
-        node.decorator_list = [self.visit(part) for part in node.decorator_list]
-        return node
-
-    visit_AsyncFunctionDef = visit_FunctionDef
 
     def visit_BinOp(self, node: gast.AST) -> gast.AST:
         counts = self._counts_truths(node) or node in self.handled

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gast
 
 from autograph._analysis.scopes import walk
-from autograph._passes.nodes import Context, placed
+from autograph._passes.nodes import Context, EvaluatedParts, placed
 
 _ITERATED = (gast.Name, gast.Attribute, gast.Subscript, gast.Call)
 _OF_ITEMS = frozenset(["tuple", "set", "frozenset"])
@@ -13,7 +13,7 @@ _WITH_ITEMS = (gast.Starred, gast.comprehension, gast.MatchMapping, gast.Dict)
 _SEQUENCES = (gast.Tuple, gast.List)
 
 
-class LowerUnpacking(gast.NodeTransformer):
+class LowerUnpacking(EvaluatedParts):
     """Rewrites what Python does by itself with dicts, of which only some paths may have set a key, in this file or another.
 
     That is ``*d``, comprehensions, ``a, b = d``, ``tuple(d)`` and ``set(d)``, ``{**d}``, ``d | e`` and ``match``.
@@ -94,24 +94,6 @@ class LowerUnpacking(gast.NodeTransformer):
         if not isinstance(node.op, gast.BitOr) or isinstance(node.left, gast.Constant | gast.Compare):
             return node
         return placed(self.context.call("operate", gast.Constant("|", None), node.left, node.right), node)
-
-    def visit_AnnAssign(self, node: gast.AST) -> gast.AST:
-        """Annotations are read by whoever evaluates them."""
-        node.value = node.value and self.visit(node.value)
-        return node
-
-    def visit_arguments(self, node: gast.AST) -> gast.AST:
-        node.defaults = [self.visit(default) for default in node.defaults]
-        node.kw_defaults = [default and self.visit(default) for default in node.kw_defaults]
-        return node
-
-    def visit_FunctionDef(self, node: gast.AST) -> gast.AST:
-        node.args = self.visit(node.args)
-        node.body = [self.visit(part) for part in node.body]
-        node.decorator_list = [self.visit(part) for part in node.decorator_list]
-        return node
-
-    visit_AsyncFunctionDef = visit_FunctionDef
 
     def _items(self, node: gast.AST) -> gast.AST:
         if not isinstance(node, _ITERATED) or self.context.is_operator_call(node):
