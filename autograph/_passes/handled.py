@@ -23,8 +23,9 @@ def handled_parts(
     """
     if context.stops:
         return parts
-    bodies = {part.args[place].id for part in parts for place in _handled_body(context, part, raised)}
-    inside = [part for part in parts if isinstance(part, gast.FunctionDef) and part.name in bodies]
+    calls = [part for part in parts if type(part) is gast.Call and context.is_operator_call(part)]
+    bodies = {part.args[place].id for part in calls for place in _handled_body(part, raised)}
+    inside = [part for part in parts if isinstance(part, gast.FunctionDef) and part.name in bodies] if bodies else []
     inside += [
         part
         for part in parts
@@ -33,10 +34,8 @@ def handled_parts(
     return [each for part in inside for each in walk(part)]
 
 
-def _handled_body(context: Context, node: gast.AST, raised: tuple[type[Exception], ...]) -> tuple[int, ...]:
-    """Where, among the arguments, the name of a body is around which handlers may take what it raises."""
-    if not context.is_operator_call(node):
-        return ()
+def _handled_body(node: gast.AST, raised: tuple[type[Exception], ...]) -> tuple[int, ...]:
+    """Where, among an operator's arguments, the name of a body is around which handlers may take what it raises."""
     if node.func.attr == "with_stmt":
         return (1,)
     is_try = node.func.attr == "try_stmt" and isinstance(node.args[0], gast.Name)
