@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import gc
 import types
+import weakref
 
 import jax
 import jax.numpy as jnp
@@ -428,6 +430,31 @@ def test_a_key_of_a_dict_that_a_variable_tells():
 
     assert [int(step(jnp.array(value))) for value in VALUES] == [1, 1, 0, 0]
     assert float(state.numpy()) == 2.5
+
+
+def test_a_call_with_keywords_that_may_be_absent_keeps_nothing_alive():
+    def run():
+        weight = ag.Variable(2.0)
+
+        def scaled(v, by=1.0):
+            return weight.value * v * by
+
+        def f(x):
+            given = {}
+            if x > 0:
+                given["by"] = x
+            return scaled(x, **given)
+
+        function = ag.function(f)
+        assert float(function(jnp.float32(3.0))) == 18.0
+        return weakref.ref(weight), weakref.ref(function)
+
+    gc.collect()
+    gc.disable()
+    try:
+        assert [kept() for kept in run()] == [None, None]
+    finally:
+        gc.enable()
 
 
 @pytest.mark.parametrize("read", [list, lambda d: [k for k in d]])

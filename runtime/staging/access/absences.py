@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import types
 from collections import defaultdict
-from collections.abc import Callable, ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
+from collections.abc import Callable, ItemsView, Iterable, Iterator, KeysView, Mapping, Sequence, ValuesView
 from typing import Any
 
 from autograph.backends.base import Backend
@@ -348,7 +348,7 @@ class Absences(InTrace):
             if not LOCAL.has_perhaps:
                 return made(*args, **kwargs)
             if has_perhaps(kwargs.values()):
-                return self.keywords(self.taking(called, made, is_told), args, kwargs)  # `call` itself would be a cycle
+                return self.keywords(functools.partial(self.taking(called, made, is_told), *args), kwargs)
             args = tuple(map(read, args))
             if not is_told:
                 name = getattr(called, "__name__", None) or type(called).__name__
@@ -357,26 +357,31 @@ class Absences(InTrace):
 
         return call
 
-    def keywords(self, called: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
-        """``called(*args, **kwargs)`` where some of the keywords may be absent."""
+    def keywords(self, called: Callable[..., Any], kwargs: dict[str, Any]) -> Any:
+        """``called(**kwargs)`` where some of the keywords may be absent."""
         absent = [name for name, value in kwargs.items() if is_perhaps(value) and self.presence(value) is not True]
         if len(absent) > _MOST_CALLS:
             raise StagingError(
                 f"{user_location()}\n  {len(absent)} keywords of this call may be absent, {', '.join(map(repr, absent))}: each doubles "
                 f"how often it is traced, and at most {_MOST_CALLS} may be.\n  Set the keys on every path, or pass the dict itself."
             )
-        known = {name: value.held if is_perhaps(value) else value for name, value in kwargs.items()}
+        given = {name: value.held if is_perhaps(value) else value for name, value in kwargs.items()}
+        return self._with_and_without([(name, kwargs[name]) for name in absent], called, given)
 
-        def call(names: list[str], given: dict[str, Any]) -> Any:
-            if not names:
-                return called(*args, **given)
-            without = {name: value for name, value in given.items() if name != names[0]}
-            present = self.presence(kwargs[names[0]])
-            if present is False:
-                return call(names[1:], without)
-            return self.if_exp(present, lambda: call(names[1:], given), lambda: call(names[1:], without))
-
-        return call(absent, known)
+    def _with_and_without(self, absent: Sequence[tuple[str, Perhaps]], called: Callable[..., Any], given: Any) -> Any:
+        """``called(**given)``, by branches with and without each of the keywords that may be absent."""
+        if not absent:
+            return called(**given)
+        (name, value), *rest = absent
+        without = {each: held for each, held in given.items() if each != name}
+        present = self.presence(value)
+        if present is False:
+            return self._with_and_without(rest, called, without)
+        return self.if_exp(
+            present,
+            lambda: self._with_and_without(rest, called, given),
+            lambda: self._with_and_without(rest, called, without),
+        )
 
     def refuse_in(self, called: Any, name: str, values: Iterable[Any]) -> None:
         """Refuse to hand a dict or an object that may lack something to code that does not know of that.
