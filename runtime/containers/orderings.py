@@ -50,17 +50,16 @@ class Orderings:
 
     def ordered(self, values: Sequence[Any], key: Any, reverse: Any) -> list[Any] | None:
         """The values sorted, equal ones in the order they have; None if Python can compare them."""
-        keys = self.keys_of(values, key)
-        if keys is None and not self.backend.is_traced(reverse):
+        keys, is_either = self.keys_of(values, key), self.backend.is_traced(reverse)
+        if keys is None and not is_either:
             return None
+        order_of = _order_of
         if keys is None:
             keys = list(values) if key is None else [self.call(key)(value) for value in values]
-            falling, rising = (sorted(range(len(keys)), key=keys.__getitem__, reverse=each) for each in (True, False))
-            order = jnp.where(reverse, jnp.asarray(falling, int), jnp.asarray(rising, int))
-        elif self.backend.is_traced(reverse):
-            order = jnp.where(reverse, _order_of(keys, True), _order_of(keys, False))
-        else:
-            order = _order_of(keys, reverse)
+            order_of = _order_by_python
+        order = (
+            jnp.where(reverse, order_of(keys, True), order_of(keys, False)) if is_either else order_of(keys, reverse)
+        )
         return [self.get_item(list(values), place) for place in order]
 
     def best(self, values: Sequence[Any], key: Any, compare: Callable[[Any, Any], Any]) -> tuple[bool, Any]:
@@ -75,6 +74,11 @@ class Orderings:
             place = jnp.where(better, k, place)
         is_itself = key is None and _fields_of_all(values) is None
         return True, best if is_itself else self.get_item(list(values), place)
+
+
+def _order_by_python(keys: Sequence[Any], reverse: bool) -> Any:
+    """As `_order_of`, of keys that Python compares."""
+    return jnp.asarray(sorted(range(len(keys)), key=keys.__getitem__, reverse=reverse), int)
 
 
 def _order_of(keys: Sequence[Any], reverse: bool) -> Any:

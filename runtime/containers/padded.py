@@ -225,7 +225,7 @@ class Padded:
 
     def bounded_as(self, other: Padded) -> Padded:
         """The same, which may be as long as another."""
-        return self.with_(extent=joined_extent(self, other), kind=self.kind.bounded_as(other.kind))
+        return self.with_(extent=self.extent.join(other.extent), kind=self.kind.bounded_as(other.kind))
 
     def starting(self, origin: object) -> Padded:
         """The same when a block begins: lengths are relative to those of now."""
@@ -431,12 +431,7 @@ def chosen(condition: Any, one: Padded, other: Padded) -> Padded:
     is_known = all(isinstance(length, int) for length in lengths) and lengths[0] == lengths[1]
     length = lengths[0] if is_known else jnp.where(condition, *lengths)
     reserved = one.reserved or other.reserved
-    return one.with_(length=length, buffers=buffers, reserved=reserved, extent=joined_extent(one, other))
-
-
-def joined_extent(one: Padded, other: Padded) -> Extent:
-    """How long a list may be that is one of two."""
-    return one.extent.join(other.extent)
+    return one.with_(length=length, buffers=buffers, reserved=reserved, extent=one.extent.join(other.extent))
 
 
 def _is_padded(part: Any) -> bool:
