@@ -87,7 +87,7 @@ package: $(stamp)-package ## Build the wheel and the source distribution, check 
 	cp tests/typed_program.py tests/installed_smoke.py build/package/
 	python="$$("$(bin)/python" -c 'import sys; print(sys.executable)')" && cd build/package && \
 	    env/bin/python installed_smoke.py && env/bin/autograph --version && \
-    "$$python" -m mypy --strict --python-executable env/bin/python typed_program.py && \
+	    "$$python" -m mypy --strict --python-executable env/bin/python typed_program.py && \
 	    "$$(dirname "$$python")/basedpyright" --pythonpath env/bin/python --level error typed_program.py
 
 fuzz: $(stamp)-test ## Run N generated programs (N=100; ARGS=--gradients for their gradients)
