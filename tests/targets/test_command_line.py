@@ -47,7 +47,7 @@ def test_each_stage(tmp_path, stage):
 def test_a_topology_that_there_is_not_is_one_line(tmp_path):
     done = inspected(tmp_path, "halve", "--arg", "f32[]", "--target", "tpu:v99:2x2", "--stage", "optimized_hlo")
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-    assert done.stderr.startswith("autograph: there is no target 'tpu:v99:2x2' to compile for: ")
+    assert done.stderr.startswith("autograph: libtpu does not support the target 'tpu:v99:2x2': ")
 
 
 def test_what_a_target_cannot_do_has_its_line(tmp_path):
