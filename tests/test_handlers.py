@@ -134,7 +134,7 @@ def test_nothing_that_jax_is_asked_for_happens_after_an_exception(capsys):
 
     assert (float(f(4.0)), float(f(-4.0))) == (3.0, -1.0)
     jax.effects_barrier()
-    assert capsys.readouterr().out.splitlines() == ["root 2.0", "helper 2.0"]
+    assert sorted(capsys.readouterr().out.splitlines()) == ["helper 2.0", "root 2.0"]  # `jax.debug.print` has no order
     assert called == [2.0]
 
 

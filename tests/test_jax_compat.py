@@ -1114,3 +1114,12 @@ def test_operations_run_at_once_in_one_place():
 
     jax.jit(f)(jnp.ones(2)), jax.vmap(f)(jnp.ones(2)), jax.grad(f)(1.0)
     assert current(None) is running
+
+
+def test_effects_that_failed_are_forgotten():
+    """The next program with effects waits for none of them."""
+    jax.jit(lambda x: jax.debug.print("{}", x, ordered=True))(1.0)
+    assert jax_compat.runtime_tokens.current_tokens
+    jax_compat.forget_order_of_effects()
+    assert not jax_compat.runtime_tokens.current_tokens and not jax_compat.runtime_tokens.output_runtime_tokens
+    jax.effects_barrier()

@@ -23,6 +23,7 @@ from typing import Any
 import jax
 import jax.export
 import numpy as np
+from jax._src.dispatch import runtime_tokens
 from jax.api_util import shaped_abstractify
 from jax.experimental.hijax import register_hitype
 from jax.extend import linear_util, source_info_util
@@ -650,6 +651,15 @@ def running_trace() -> Any:
 def trace_around(trace: Any) -> Any:
     """The trace that one hands its operations on to; None for the outermost."""
     return getattr(trace, "parent_trace", None)
+
+
+def forget_order_of_effects() -> None:
+    """Let the next program with effects start without waiting for those before it in this thread, which failed.
+
+    Where programs run asynchronously (GPUs), their tokens hold the failure, and each later program with effects would end
+    with it. JAX clears them in `effects_barrier`, before 0.12 only if nothing failed.
+    """
+    runtime_tokens.clear()
 
 
 def equations_recorded() -> int:

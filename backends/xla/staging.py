@@ -209,8 +209,12 @@ class XlaStaging:
         return (jax.sharding.get_abstract_mesh(), *jax_compat.recording_settings())
 
     def wait(self, results: Any) -> None:
-        jax.block_until_ready(results)
-        jax.effects_barrier()
+        try:
+            jax.block_until_ready(results)
+            jax.effects_barrier()
+        except Exception:
+            jax_compat.forget_order_of_effects()
+            raise
 
     def tape(self) -> XlaTape:
         return XlaTape()
