@@ -125,8 +125,8 @@ def test_a_callback_of_jax_that_raises():
         return x
 
     f(jnp.float32(1))
-    with pytest.raises(ValueError, match="Assertion"):
-        f(jnp.float32(2)).block_until_ready()
+    with pytest.raises((ValueError, jax.errors.JaxRuntimeError), match="Assertion"):  # as the platform has it
+        f(jnp.float32(2))
     assert float(v[0]) == 1
 
 

@@ -251,12 +251,11 @@ class Program:
         recording = self._recordings.get(key)
         if recording is None:
             recording = self._recordings[key] = self._record(arrays, not self._first_call.is_over)
-            self._waits = self._waits or recording.has_effects
+            self._calls_python = self._calls_python or staging().calls_python(recording.program)
+            self._waits = self._waits or recording.has_effects or self._calls_python
             if self._state is not None:
                 self._state.waits = self._waits
             self._raises = self._raises or recording.may_raise
-            if self._donates and not self._calls_python:
-                self._calls_python = staging().calls_python(recording.program)
         return key, recording
 
     def _forget(self, key: Any, recording: Recording) -> None:
