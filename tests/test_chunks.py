@@ -221,7 +221,7 @@ def test_each_platform_has_its_form():
 
 def test_a_program_exported_for_several_platforms_runs():
     staged = jax.jit(ag.convert(lambda x: until_all(jnp, x, 1.0, 50)))
-    exported = jax.export.export(staged, platforms=["cpu", "tpu"])(jnp.array(NUMBERS))
+    exported = jax.export.export(staged, platforms=["cpu", "cuda", "tpu"])(jnp.array(NUMBERS))
     agree(exported.call(jnp.array(NUMBERS)), until_all(np, NUMBERS, np.float32(1.0), 50))
 
 

@@ -76,7 +76,8 @@ FORMS = [
     (halved, 16, set()),
     (halved, 100, {"cpu"}),
     (halved, 8192, {"cpu"}),
-    (halved, 8193, ALL),
+    (halved, 8193, {"cpu", "tpu"}),
+    (halved, 2**20 + 1, ALL),
     (bubbled, 8, NOT_TPU),
     (collected, 8, set()),
     (halved_until_small, 8, ALL),
@@ -178,7 +179,7 @@ def form(request, monkeypatch):
     choices = PLATFORMS[request.param]
     if choices.selects == platforms.EVERYWHERE:
         choices = dataclasses.replace(choices, selects=platforms.Limits(24, 4))
-    monkeypatch.setattr(platforms, "PLATFORMS", {jax.default_backend(): choices})
+    monkeypatch.setattr(platforms, "PLATFORMS", dict.fromkeys(PLATFORMS, choices))
     return request.param
 
 

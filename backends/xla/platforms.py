@@ -64,17 +64,18 @@ _CPU = Choices(
     "measured.",
 )
 _GPU = Choices(
-    selects=Limits(operations=24, elements=8192),
-    why_selects="The host reads the test and starts the branch. Both branches are one kernel, which is over before the next can "
-    "be launched. By reasoning from how a GPU is driven; not measured.",
+    selects=Limits(operations=96, elements=2**20),
+    why_selects="The host reads the test and starts the branch, and both branches are one kernel. 96 operations on a million elements "
+    "take 0.54 to 0.7 of the time as a select; 24 on 8,192 or fewer the same; measured on an H100.",
     keeps_conditionals_of_writes=True,
-    why_keeps="The pass of XLA that puts in copies is that of the CPU; not measured.",
+    why_keeps="A bubble sort takes the same time either way (0.93 to 1.09); measured on an H100.",
     writes_in_branches=False,
-    why_writes="Not measured.",
-    unrolls=False,
-    why_unrolls="It would save launches of kernels, and take longer to compile; not measured.",
+    why_writes="A bubble sort takes 1.4 to 1.6 of the time with the writes in the branch; measured on an H100.",
+    unrolls=True,
+    why_unrolls="The host starts the kernels of each iteration, and eight iterations are one kernel: 0.13 to 0.19 of the time of a "
+    "filter; measured on an H100.",
     chunk=CHUNK,
-    why_chunk="The host reads the test of each iteration, and a chunk is one kernel. By reasoning from how a GPU is driven; not measured.",
+    why_chunk="A Mandelbrot picture takes the same time with chunks of 1 to 16 (0.95 to 1.04); measured on an H100.",
 )
 PLATFORMS: Mapping[str, Choices] = MappingProxyType(
     {

@@ -3,7 +3,8 @@
 XLA's CPU backend keeps what a loop carries in memory from one iteration to the next, and reads and writes rows one by one. Eight
 iterations in one keep it in registers between them, and read and write eight rows together: 0.65 times the time of an exponential
 average over 100,000 samples, 0.5 of a filter. That is for bodies of a few operations on single numbers, for which an iteration
-that is eight remains one kernel (see `cost_model.UNROLLED`).
+that is eight remains one kernel (see `cost_model.UNROLLED`). On a GPU such an iteration is a launch of a kernel, and eight are
+one: 0.13 to 0.19 times the time of filters over 2,000 samples.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from autograph.backends.xla.parts import needed_for
 
 
 def iterations_at_once(scan: Scanned) -> int:
-    """How many iterations of this scan a CPU gains by taking in one; 1 to leave it as it is."""
+    """How many iterations of this scan are quicker in one; 1 to leave it as it is."""
     jaxpr = scan.body.jaxpr
     numbers = jaxpr.outvars
     if scan.length < UNROLLED_FROM or scan.is_reverse or not all(atom.aval.shape == () for atom in numbers):
