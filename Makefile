@@ -17,6 +17,11 @@ bin   := $(VENV)/bin
 # own JAX. The time limit is per test, and by thread, as a signal does not reach Python out of a loop in XLA.
 jobs   = --numprocesses $(shell "$(PYTHON)" -c 'import os; print(min(8, (os.cpu_count() or 1) + 1))') --timeout 300 --timeout-method thread
 
+# What runs programs of many kinds, and compares the results with Python's.
+on_gpus = on_gpus corpus programs algorithms gradients growing_lists work_lists recursion raising handlers variables tensor_array \
+    random arrays_of_traced_length constants_by_path effects chunks platform_choices mapped_loops loops_by_rows donated_variables \
+    even_numbers printed_texts list_lengths object_state
+
 # Bytecode is kept: without it each process that a test starts compiles all that it imports, which takes longer than the test.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -32,7 +37,7 @@ endif
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo demo-distributed test test-jax test-tpu check format lint types package fuzz fuzz-load conformance bench bench-peers docs clean
+.PHONY: help demo demo-distributed test test-jax test-tpu test-gpu check format lint types package fuzz fuzz-load conformance bench bench-peers docs clean
 
 help: ## List the targets
 	@echo 'make TARGET, where TARGET is one of'
@@ -55,6 +60,9 @@ test-jax: ## Run the tests on the JAX that VERSION=0.11.2 names, in an environme
 test-tpu: $(stamp)-test ## Compile programs for TPUs, none of which need be here (skipped where libtpu does not install)
 	@$(MAKE) "$(stamp)-tpu" || echo 'libtpu, which compiles for TPUs, does not install here: the tests are skipped'
 	"$(bin)/python" -m pytest $(jobs) -m tpu tests/targets tests/test_scale_on_paper.py $(ARGS)
+
+test-gpu: $(stamp)-test ## Run the tests whose results a GPU could change on the GPU that is here
+	JAX_PLATFORMS=cuda,cpu JAX_DEFAULT_MATMUL_PRECISION=highest XLA_PYTHON_CLIENT_PREALLOCATE=false "$(bin)/python" -m pytest $(jobs) $(on_gpus:%=tests/test_%.py) $(ARGS)
 
 check: lint types test ## All that a change must pass: format, lint, import rules, types, tests
 
