@@ -7,12 +7,37 @@ import numpy as np
 import pytest
 
 import autograph as ag
-from tests.language.table import DOCUMENT, Row, as_python, deviations, document, rows, shown
+from tests.language.table import DOCUMENT, Row, as_python, deviations, document, line, rows, shown
+
+TEXT = DOCUMENT.read_text(encoding="utf-8")
+WRITE_ANEW = "update it: python -m tests.language.table"
+
+# Staged, and nothing but array operations: `and` for a chain, one array for a loop of independent rows.
+PLAIN_OPERATIONS = {
+    "swaps, chained and starred targets",
+    "`in`, `not in`",
+    "`isinstance`",
+    "unpacking rows of an array",
+    "truth values as numbers",
+    "lists that grow, `pop`, `len`, indexing, `jnp.stack`",
+    "strings of traced values: f-strings, `str`, `format`, `%`, stored, joined and returned",
+}
+# With a class around that compares by methods of its own, each comparison is an operator call, and a chain of them a select.
+EITHER = "chained comparisons"
 
 
 @pytest.mark.parametrize("row", rows(), ids=lambda row: row.construct)
 def test_row(row: Row):
-    outcome = row.run(ag.function)
+    made = []
+
+    def way(function):
+        made.append(ag.function(function))
+        return made[0]
+
+    outcome = row.run(way)
+    assert f"\n{line(row, shown(outcome))}\n" in TEXT, WRITE_ANEW
+    if row.what in ("staged", "Python") and row.construct != EITHER:
+        assert (count(made[0], row) > 0) == (row.what == "staged" and row.construct not in PLAIN_OPERATIONS)
     if row.what == "refused":
         assert type(outcome) is row.error(), outcome
         assert f"{row.filename}:" in str(outcome) or "<string>:1" in str(outcome), "the message does not name the line"
@@ -26,39 +51,17 @@ def test_row(row: Row):
     agree(plain, outcome)
 
 
-@pytest.mark.parametrize("row", [r for r in rows() if r.what == "Python"], ids=lambda row: row.construct)
-def test_what_is_python_stages_nothing(row: Row):
-    assert not count(row)
-
-
-def test_what_is_staged_is_staged():
-    """All but those that are, or become, plain array operations: `and` for a chain, one array for a loop of independent rows."""
-    plain = {row.construct for row in rows() if row.what == "staged" and not count(row)}
-    # With a class around that compares by methods of its own, each comparison is an operator call, and a chain of them a select.
-    assert plain | {"chained comparisons"} == PLAIN_OPERATIONS
-
-
-PLAIN_OPERATIONS = {
-    "swaps, chained and starred targets",
-    "`in`, `not in`",
-    "`isinstance`",
-    "unpacking rows of an array",
-    "truth values as numbers",
-    "chained comparisons",
-    "lists that grow, `pop`, `len`, indexing, `jnp.stack`",
-    "strings of traced values: f-strings, `str`, `format`, `%`, stored, joined and returned",
-}
-
-
-def count(row: Row) -> int:
-    text = ag.function(row.function()).get_concrete_function(*row.arguments()).graph.as_text("jaxpr")
+def count(function, row: Row) -> int:
+    """The loops, branches and selects in the program of a row."""
+    text = function.get_concrete_function(*row.arguments()).graph.as_text("jaxpr")
     return sum(text.count(name) for name in ("cond[", "while[", "scan[", "select_n"))
 
 
 @pytest.mark.parametrize("row", deviations(), ids=lambda row: row.construct)
 def test_deviation(row: Row):
-    plain, outcome = row.run(lambda f: f, as_python), row.run(ag.function)
-    assert shown(plain) != shown(outcome)
+    plain, outcome = shown(row.run(lambda f: f, as_python)), shown(row.run(ag.function))
+    assert plain != outcome
+    assert f"\n{line(row, f'{plain} | {outcome}')}\n" in TEXT, WRITE_ANEW
 
 
 def agree(plain, outcome):
@@ -72,4 +75,11 @@ def agree(plain, outcome):
 
 
 def test_the_document_is_made_of_the_rows():
-    assert DOCUMENT.read_text(encoding="utf-8") == document(), "update it: python -m tests.language.table"
+    """Each where it belongs, and of nothing else. The results in their lines are compared where the rows are run."""
+
+    def found(row: Row) -> str:
+        begin = line(row, "").removesuffix(" |")
+        assert TEXT.count(begin) == 1, WRITE_ANEW
+        return TEXT.partition(begin)[2].partition(" |\n")[0]
+
+    assert document(found) == TEXT, WRITE_ANEW

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -45,7 +46,8 @@ that plain Python would raise too have Python's class and message, and are not l
 """
 
 
-def messages() -> dict[str, list[str]]:
+@functools.cache
+def messages() -> Mapping[str, Sequence[str]]:
     """The texts by class, each once, `…` in the place of what differs."""
     found: dict[str, dict[str, None]] = {name: {} for name in CLASSES}
     for name, path in modules().items():
