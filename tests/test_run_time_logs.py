@@ -29,7 +29,9 @@ class Kept(logging.Handler):
 
 
 @pytest.fixture
-def kept():
+def kept(monkeypatch):
+    # `logging` holds pytest's handlers, too, which lead to all that the run has imported: much to search for what writes reach.
+    monkeypatch.setattr(logging, "_handlerList", [])
     handler = Kept()
     LOG.addHandler(handler)
     yield handler

@@ -52,6 +52,7 @@ _WITHOUT_DATA = frozenset(
 )
 _ARRAYS_AND_TEXTS = (jax.Array, np.ndarray, np.generic, str, bytes, int, float, complex, types.CodeType)
 _NO_DATA = (*_ARRAYS_AND_TEXTS, type, types.ModuleType)
+_IMPORT_NAME = dis.opmap["IMPORT_NAME"]
 _VIEWS: tuple[Any, ...] = (type({}.keys()), type({}.values()), type({}.items()))
 
 
@@ -226,5 +227,7 @@ def _held_by_function(function: types.FunctionType) -> Iterator[Any]:
 
 @functools.lru_cache(512)
 def _imported_by(code: types.CodeType) -> frozenset[str]:
-    instructions = (each for part in codes_in(code) for each in dis.get_instructions(part))
+    # Few functions import, and to list instructions is slow. Where no byte is this operation there is none.
+    importing = (part for part in codes_in(code) if _IMPORT_NAME in part.co_code[::2])
+    instructions = (each for part in importing for each in dis.get_instructions(part))
     return frozenset(each.argval for each in instructions if each.opname == "IMPORT_NAME")
