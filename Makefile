@@ -14,8 +14,9 @@ PEERS  ?= tensorflow catalyst numba eager
 
 bin   := $(VENV)/bin
 # One process more than there are cores, as some tests wait for processes of their own; not more than eight, as each holds its
-# own JAX. The time limit is per test, and by thread, as a signal does not reach Python out of a loop in XLA.
-jobs   = --numprocesses $(shell "$(PYTHON)" -c 'import os; print(min(8, (os.cpu_count() or 1) + 1))') --timeout 300 --timeout-method thread
+# own JAX. Each begins with files that follow each other, so that few make what all tests of a file use. The time limit is per
+# test, and by thread, as a signal does not reach Python out of a loop in XLA.
+jobs   = --numprocesses $(shell "$(PYTHON)" -c 'import os; print(min(8, (os.cpu_count() or 1) + 1))') --dist worksteal --timeout 300 --timeout-method thread
 
 # What runs programs of many kinds, and compares the results with Python's.
 on_gpus = on_gpus corpus programs algorithms gradients growing_lists work_lists recursion raising handlers variables tensor_array \

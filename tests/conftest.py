@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.compiled_programs import CompiledPrograms
-from tests.shares import all_files, in_share
+from tests.shares import OF_MACHINE_CODE, all_files, in_share
 
 # Before JAX starts. Results are compared exactly, so they come from one platform unless another is asked for.
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
@@ -32,18 +32,31 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--share", metavar="K/N", help="run one of N shares of the tests, as `tests/shares.py` says")
+    parser.addoption(
+        "--machine-code",
+        choices=["yes", "no"],
+        help="run the tests that are about it, or all others: `tests/shares.py`",
+    )
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    share = config.getoption("--share")
-    if share is None:
-        return
+_LEFT_OUT = pytest.StashKey[frozenset[Path]]()
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    files = held = all_files()
+    share, machine_code = session.config.getoption("--share"), session.config.getoption("--machine-code")
     try:
-        files = in_share(all_files(), share)
+        held = files if share is None else in_share(files, share)
     except ValueError as error:
         raise pytest.UsageError(str(error)) from None
-    config.hook.pytest_deselected(items=[item for item in items if item.path not in files])
-    items[:] = [item for item in items if item.path in files]
+    if machine_code is not None:
+        held = frozenset(file for file in held if (file.stem in OF_MACHINE_CODE) == (machine_code == "yes"))
+    session.config.stash[_LEFT_OUT] = files - held
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Nothing of other shares is imported."""
+    return True if collection_path in config.stash[_LEFT_OUT] else None
 
 
 def pytest_sessionfinish() -> None:

@@ -1,8 +1,11 @@
-"""Which tests a run on one of several Pythons holds, where all have the same JAX.
+"""Which tests a run holds that is one of several: on several Pythons, and with several options of XLA.
 
 What most tests check depends on JAX's version and not on Python's. `pytest --share=K/N` runs the K-th of N shares of their
-files, and all files of the others: N runs, each on a Python of its own, run each test at least once, and those on which
-Python's version bears on every one.
+files, and all files of the others: N runs, each on a Python of its own with the same JAX, run each test at least once, and
+those on which Python's version bears on every one. Without `--share` a run holds those, too, on which neither version bears.
+
+`pytest --machine-code=yes` runs the files that are about the numbers of whole programs, which machine code computes, and
+`--machine-code=no` all others: two runs, of which the second may have XLA generate machine code in its quickest way.
 """
 
 from __future__ import annotations
@@ -29,6 +32,24 @@ OF_EACH_PYTHON = frozenset(
     ]
 )
 
+# About this repository: its tools for measuring and for trying generated programs, the texts of its sources and these runs.
+# What the tools run, other tests run on each JAX.
+OF_ONE_PYTHON = frozenset(
+    [
+        *["test_bench_first_call", "test_bench_ports", "test_bench_saving", "test_fuzz", "test_fuzz_rules"],
+        *["test_compiled_programs", "test_import_directions", "test_module_sizes", "test_shares", "test_site"],
+    ]
+)
+
+# Programs as users write them, and long computations with floats. Which operations XLA is given, and what it makes of them
+# before it generates machine code, is the same for all tests with each of XLA's options.
+OF_MACHINE_CODE = frozenset(
+    [
+        *["test_algorithms", "test_bench", "test_bench_first_call", "test_bench_ports", "test_bench_saving"],
+        *["test_corpus", "test_demo", "test_examples", "test_programs", "test_random", "test_readme"],
+    ]
+)
+
 
 def in_share(files: Iterable[Path], share: str) -> frozenset[Path]:
     """Those of the files that a share, ``"K/N"``, holds.
@@ -39,8 +60,9 @@ def in_share(files: Iterable[Path], share: str) -> frozenset[Path]:
     number, _, count = share.partition("/")
     if not (number.isdecimal() and count.isdecimal() and 1 <= int(number) <= int(count)):
         raise ValueError(f"--share={share}: it is of the form K/N with 1 <= K <= N, as in --share=1/2")
-    every = {file for file in files if file.stem in OF_EACH_PYTHON}
-    others = sorted(set(files) - every)
+    shared = {file for file in files if file.stem not in OF_ONE_PYTHON}
+    every = {file for file in shared if file.stem in OF_EACH_PYTHON}
+    others = sorted(shared - every)
     return frozenset(every) | frozenset(others[int(number) - 1 :: int(count)])
 
 

@@ -1,4 +1,4 @@
-"""Generated programs: a fixed few agree with plain Python, and what does not is found and made small."""
+"""The tool that runs generated programs: they hold every construct, and what does not agree is found and made small."""
 
 from __future__ import annotations
 
@@ -24,15 +24,8 @@ from autograph.tools.fuzz.runs import differences, run_mode
 from autograph.tools.fuzz.saved import as_test
 from autograph.tools.fuzz.shrink import shrink
 
-PYTHON = sys.version_info.minor % 3  # each Python has programs of its own
 ONE_INPUT = ((np.int32(3), np.float32(2.0)),)
 LOOP = "def f(n, x):\n    total = 0\n    for i in range(n):\n        total += i\n    return total\n"
-
-
-@pytest.mark.parametrize("seed", range(PYTHON, 75, 3))
-def test_programs_agree(seed):
-    failure = try_program(make_program(seed), seconds_to_shrink=0).failure
-    assert failure is None, f"{failure.mode}: {failure.text}\n{failure.source}"
 
 
 def test_a_program_is_a_function_of_its_number():
@@ -211,12 +204,6 @@ def test_an_interrupt_says_what_was_run(monkeypatch, capsys):
 def test_no_program_is_begun_when_the_time_is_up(capsys):
     assert fuzz_command.main(["--jobs", "1", "--seed", "41", "--seconds", "0"]) == 0
     assert capsys.readouterr().out.endswith("Ended after 1 of 100 seeds; the first that was not run is 42.\n")
-
-
-@pytest.mark.parametrize("seed", range(PYTHON, 12, 3))
-def test_gradients_agree(seed):
-    report = try_program_gradients(make_program(seed, smooth=True))
-    assert report.failure is None, f"{report.failure.text}\n{report.failure.source}"
 
 
 def test_a_wrong_gradient_is_found(monkeypatch):
