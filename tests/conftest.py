@@ -92,6 +92,7 @@ _OF_CONVERTED_CODE = frozenset(
         "test_plain_python_language",
         "test_plain_exceptions",
         "test_corpus",
+        "test_corpus_transforms",
         "test_python_backend",
     ]
     + [

@@ -11,6 +11,8 @@ from typing import Any
 
 import nbformat
 
+START = "import autograph as ag, jax, jax.numpy as jnp"
+
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 # A process of its own: a client warns of much that is no affair of the tests, in which warnings are errors.
 _EXECUTE = """

@@ -46,7 +46,15 @@ OF_ONE_PYTHON = frozenset(
 OF_MACHINE_CODE = frozenset(
     [
         *["test_algorithms", "test_bench", "test_bench_first_call", "test_bench_ports", "test_bench_saving"],
-        *["test_corpus", "test_demo", "test_examples", "test_programs", "test_random", "test_readme"],
+        *[
+            "test_corpus",
+            "test_corpus_transforms",
+            "test_demo",
+            "test_examples",
+            "test_programs",
+            "test_random",
+            "test_readme",
+        ],
     ]
 )
 

@@ -1,4 +1,6 @@
-"""Every program of the corpus gives, in every way of running it, what plain Python gives."""
+"""Every program of the corpus gives, in every way of running it, what plain Python gives.
+
+Under JAX's transforms, too: `test_corpus_transforms.py`."""
 
 import ast
 import os
@@ -8,7 +10,7 @@ import jax.numpy as jnp
 import pytest
 
 import autograph as ag
-from tests.agreement import call_text, derivatives, differences, report, report_vmap
+from tests.agreement import report
 from tests.corpus import Program, all_programs
 
 # `core`, `language` or `all`.
@@ -57,24 +59,3 @@ def test_jit_of_converted(program: Program):
 def test_code_of_converted_parses(program: Program):
     tree = ast.parse(ag.to_code(program.function))
     assert program.function.__name__ in {getattr(node, "name", None) for node in tree.body}
-
-
-@over([program for program in PROGRAMS if program.vmap and "vmap" not in program.refused])
-def test_vmap_of_converted(program: Program):
-    assert (problems := report_vmap(program, ag.convert(program.function))) == "", problems
-
-
-@pytest.mark.parametrize("compiled", [False, True], ids=["grad", "jit-grad"])
-@over([program for program in PROGRAMS if program.grad])
-def test_derivative_of_converted(program: Program, compiled: bool):
-    """JAX differentiates plain Python too, since it may ask a tracer of `grad` alone for its value."""
-    converted = ag.convert(program.function)
-    if compiled:
-        converted = jax.jit(converted, static_argnums=program.static_positions)
-    problems = []
-    for example in program.examples:
-        wanted = derivatives(program, program.function, example)
-        found = derivatives(program, converted, example)
-        for difference in differences(wanted, found, where="derivative"):
-            problems.append(f"{call_text(program, example)}\n    {difference}")
-    assert not problems, "\n".join(problems)

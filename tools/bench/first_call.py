@@ -31,6 +31,8 @@ import autograph as ag
 from autograph.tools.bench import plain_python
 
 SIZES = (10, 100, 1000)
+CHAINS = (25, 50, 100)  # functions that call each other
+NESTS = (2, 4, 6)  # loops in each other
 STAGES = ("convert", "trace", "lower", "compile")
 
 # Ten statements, written twice: for each k a conditional and a loop with a compound test.
@@ -190,8 +192,8 @@ def structures(repeats: int) -> list[str]:
         "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
     programs: dict[str, tuple[str, Sequence[Any]]] = {}
-    programs |= {f"{count} functions that call each other": (chain(count), (jnp.ones(3),)) for count in (25, 50, 100)}
-    programs |= {f"loops, {depth} in each other": (nest(depth), (jnp.ones(()), jnp.ones(()))) for depth in (2, 4, 6)}
+    programs |= {f"{count} functions that call each other": (chain(count), (jnp.ones(3),)) for count in CHAINS}
+    programs |= {f"loops, {depth} in each other": (nest(depth), (jnp.ones(()), jnp.ones(()))) for depth in NESTS}
     with tempfile.TemporaryDirectory() as folder:
         for name, (text, arguments) in programs.items():
             ours, hand = [], []
