@@ -14,10 +14,8 @@ from autograph._passes.nodes import Context, assign, copied, load, placed, store
 
 _DEFINITIONS = (gast.FunctionDef, gast.AsyncFunctionDef, gast.ClassDef)
 _LOOPS = (gast.For, gast.While)
-# Builtins and methods that raise nothing when a program runs, or only where their arguments do.
-_SAFE = frozenset(
-    ["print", "len", "range", "enumerate", "zip", "isinstance", "float", "int", "bool", "abs", "str", "append"]
-)
+# Builtins and methods that raise nothing when a program runs, or only where their arguments do; `range` by its step.
+_SAFE = frozenset(["print", "len", "enumerate", "zip", "isinstance", "float", "int", "bool", "abs", "str", "append"])
 # The expressions that statements begin with, and evaluate once.
 _FIELDS: Mapping[type, str] = MappingProxyType(
     {
@@ -183,6 +181,8 @@ def _raises(context: Context, node: gast.AST) -> bool:
     if not isinstance(node, gast.Call) or context.is_operator_call(node):
         return False
     name = getattr(node.func, "id", getattr(node.func, "attr", None))
+    if name == "range":
+        return len(node.args) > 2 and not any(isinstance(part, gast.Constant) for part in walk(node.args[2]))
     return name not in _SAFE and not context.is_plain_call(node.func)
 
 

@@ -23,6 +23,7 @@ from autograph.runtime.tracing.recording import JOINT
 
 # A loop in Python of more iterations is rolled if that can be done, and warned of if not.
 UNROLLED_AT_MOST = 64
+_NO_STEP = "range() arg 3 must not be zero"
 
 
 @dataclass(frozen=True)
@@ -156,7 +157,11 @@ def is_symbolic_size(value: Any) -> bool:
 
 
 def make_range(*arguments: Any) -> StagedRange:
-    """A `StagedRange` from the arguments of `range`. A symbolic size is a traced integer here."""
+    """A `StagedRange` from the arguments of `range`. A symbolic size, which is never zero, is a traced integer here.
+
+    Where a traced step turns out to be zero, the program raises as Python does, if it can raise.
+    """
+    is_known_step = len(arguments) < 3 or is_symbolic_size(arguments[2])
     limit = arguments[0] if len(arguments) == 1 and is_symbolic_size(arguments[0]) else None
     arguments = tuple(jnp.asarray(part) if is_symbolic_size(part) else part for part in arguments)
     if not 1 <= len(arguments) <= 3:
@@ -168,8 +173,11 @@ def make_range(*arguments: Any) -> StagedRange:
         if kind not in "iub" or getattr(argument, "shape", ()) != ():
             raise TypeError(f"range needs integer scalars, got {argument.dtype}{list(argument.shape)}")
     start, stop, step = (0, *arguments, 1) if len(arguments) == 1 else (*arguments, 1)[:3]
-    if isinstance(step, int) and step == 0:
-        raise ValueError("range() arg 3 must not be zero")
+    if isinstance(step, jax.core.Tracer):
+        if not is_known_step and JOINT.operators.can_raise_later(ValueError):
+            JOINT.operators.raise_unless(step != 0, ValueError(_NO_STEP), is_check=True)
+    elif step.__index__() == 0:
+        raise ValueError(_NO_STEP)
     return StagedRange(start, stop, step, limit)
 
 
