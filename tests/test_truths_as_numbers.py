@@ -208,3 +208,43 @@ def test_arithmetic_of_other_values_stays_as_written():
         return f(a, b, n - 1) + f(a, b, n - 2) - abs(a[0])
 
     assert "operate" not in ag.to_code(f)
+
+
+def inverted(x):
+    flag, n = False, 0
+    if x > 0:
+        flag = True
+    while n < x:
+        n += 1
+    is_large = n > 1
+    both = flag and is_large
+    found = ~flag, ~is_large, ~both, ~(n == 2), ~(not flag), -~flag, ~(0 < n < 3)
+    return found, ~bool(x > 1), ~(2.0 in [x]), ~(True if x > 0 else False), ("off", "on")[~bool(x > 0) + 2]
+
+
+def steps_until_done(x):
+    is_done, n = bool(x > 2), 0
+    while ~is_done and n < 4:
+        n += 1
+    return n
+
+
+@pytest.mark.filterwarnings("ignore:Bitwise inversion")
+@pytest.mark.parametrize("program", [lambda x: inverted(x)[0], lambda x: inverted(x)[1:], steps_until_done])
+def test_the_inverse_of_a_python_truth_value_is_a_number(program):
+    compiled = ag.function(program)
+    for x in VALUES:
+        assert list(differences(program(x), compiled(jnp.float32(x)), widens=True)) == []
+
+
+@pytest.mark.filterwarnings("ignore:Bitwise inversion")
+def test_the_inverse_of_an_array_of_truth_values_is_its_negation():
+    def negated(x, n):
+        mask, is_done, steps = x > 0, False, 0
+        while ~is_done & (steps < 9):
+            steps += 1
+            is_done = steps > n
+        return ~mask, ~(n > 1), steps
+
+    mask, truth, steps = ag.function(negated)(jnp.array([1.0, -1.0]), jnp.float32(4))
+    assert mask.tolist() == [False, True] and truth.dtype == bool and not truth and steps == 5

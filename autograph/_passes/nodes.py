@@ -223,3 +223,16 @@ def copied(node: gast.AST) -> gast.AST:
         if hasattr(node, attribute):
             setattr(copy, attribute, getattr(node, attribute))
     return copy
+
+
+def bindings_of(node: gast.AST) -> list[tuple[gast.AST, gast.AST]]:
+    """The targets of an assignment, each with its value; their parts, where both are written out."""
+    return [pair for target in node.targets for pair in _pairs(target, node.value)]
+
+
+def _pairs(target: gast.AST, value: gast.AST) -> list[tuple[gast.AST, gast.AST]]:
+    displays = gast.Tuple | gast.List
+    if isinstance(target, displays) and isinstance(value, displays) and len(target.elts) == len(value.elts):
+        if not any(isinstance(part, gast.Starred) for part in (*target.elts, *value.elts)):
+            return list(zip(target.elts, value.elts, strict=True))
+    return [(target, value)]

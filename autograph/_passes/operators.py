@@ -9,8 +9,9 @@ import gast
 
 from autograph._analysis.scopes import walk
 from autograph._analysis.truths import HOLDING
+from autograph._passes.certain import CertainValues
 from autograph._passes.handled import handled_parts
-from autograph._passes.nodes import Context, EvaluatedParts, constant, load, placed, store
+from autograph._passes.nodes import Context, EvaluatedParts, bindings_of, constant, load, placed, store
 from autograph._passes.stops import RAISING_BUILTINS, may_raise_for_numbers
 
 _BINARY: Mapping[type, tuple[str, str]] = MappingProxyType(
@@ -86,7 +87,11 @@ class LowerOperators(EvaluatedParts):
         def extend(items, more):      →   def extend(items, more):
             items += more                     items = ag__.operate('+=', items, more)
 
-    Attributes: shared (names that may be bound to such a list), displays (names that are bound to tuples and lists that are
+    What surely is a truth value of Python's has a number as its inverse, where that of an array is its negation:
+
+        ~bool(a)      →   ~ag__.operate('+', bool(a))
+
+    Attributes: shared (names that may be bound to such a list), inverted (such inversions), displays (names that are bound to tuples and lists that are
     written out).
     """
 
@@ -101,13 +106,14 @@ class LowerOperators(EvaluatedParts):
         self.displays: set[str] = set()
         self.truths: set[str] = set()
         self.handled: set[gast.AST] = set()
+        self.inverted: set[gast.AST] = set()
 
     def __call__(self, node: gast.AST) -> gast.AST:
         parts = list(walk(node))
         augmented = [part for part in parts if isinstance(part, gast.AugAssign) and _may_extend(part)]
         names = {part.target.id for part in augmented}
         self.shared = names - _numbers(parts, names, self.context.is_plain_call) if names else set()
-        bindings = [pair for part in parts if isinstance(part, gast.Assign) for pair in _bindings(part)]
+        bindings = [pair for part in parts if isinstance(part, gast.Assign) for pair in bindings_of(part)]
         self.displays = {
             target.id for target, value in bindings if isinstance(target, gast.Name) and _is_display(value)
         }
@@ -117,7 +123,16 @@ class LowerOperators(EvaluatedParts):
         self.handled -= {part.func for part in parts if isinstance(part, gast.Call)}
         lacking = self.context.partial_writes.attributes
         lacks = lacking and any(isinstance(part, gast.Attribute) and part.attr in lacking for part in parts)
-        asked = (self._may_be_of_containers, self._counts_truths, _is_class, self.handled.__contains__)
+        inverted = [part for part in parts if isinstance(part, gast.UnaryOp) and isinstance(part.op, gast.Invert)]
+        certain = CertainValues(self.context, parts) if inverted else None
+        self.inverted = {part for part in inverted if certain is not None and certain.is_truth(part.operand)}
+        asked = (
+            self._may_be_of_containers,
+            self._counts_truths,
+            _is_class,
+            self.handled.__contains__,
+            self.inverted.__contains__,
+        )
         if lacks or self.context.special_methods or any(ask(part) for part in parts for ask in asked):
             return self.visit(node)
         for part in parts if self.shared else ():
@@ -148,9 +163,12 @@ class LowerOperators(EvaluatedParts):
         return self._operation(symbol, node, node.left, *node.comparators) if is_operation else node
 
     def visit_UnaryOp(self, node: gast.AST) -> gast.AST:
-        counts = self._counts_truths(node)
+        counts, is_inverted = self._counts_truths(node), node in self.inverted
         self.generic_visit(node)
         if type(node.op) not in _UNARY:
+            return node
+        if is_inverted:
+            node.operand = self._operation("+", node.operand, node.operand)
             return node
         symbol, name = _UNARY[type(node.op)]
         return self._operation(symbol, node, node.operand) if counts or self._has(name) else node
@@ -330,7 +348,7 @@ def _numbers(
 
     for part in parts:
         if isinstance(part, gast.Assign):
-            for each, value in _bindings(part):
+            for each, value in bindings_of(part):
                 bind(each, value)
         elif isinstance(part, gast.AnnAssign | gast.NamedExpr):
             bind(part.target, part.value)
@@ -341,19 +359,6 @@ def _numbers(
             if id(part) not in targets:
                 told[part.id] = False
     return {name for name, is_number in told.items() if is_number}
-
-
-def _bindings(node: gast.AST) -> list[tuple[gast.AST, gast.AST]]:
-    return [pair for target in node.targets for pair in _pairs(target, node.value)]
-
-
-def _pairs(target: gast.AST, value: gast.AST) -> list[tuple[gast.AST, gast.AST]]:
-    """The parts of an assignment, each with its value, where both are displays."""
-    displays = gast.Tuple | gast.List
-    if isinstance(target, displays) and isinstance(value, displays) and len(target.elts) == len(value.elts):
-        if not any(isinstance(part, gast.Starred) for part in (*target.elts, *value.elts)):
-            return list(zip(target.elts, value.elts, strict=True))
-    return [(target, value)]
 
 
 def _is_number(node: gast.AST, is_plain_call: Callable[[gast.AST], bool]) -> bool:
