@@ -91,7 +91,8 @@ class LowerOperators(EvaluatedParts):
 
         ~bool(a)      →   ~ag__.operate('+', bool(a))
 
-    Attributes: shared (names that may be bound to such a list), inverted (such inversions), displays (names that are bound to tuples and lists that are
+    Attributes: shared (names that may be bound to such a list), inverted (such inversions), displays (names that are bound
+    to tuples and lists that are
     written out).
     """
 

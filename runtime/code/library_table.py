@@ -46,6 +46,7 @@ _ARRAYS = Entry(plain=True)
 _CALLING = Entry(calls=True, plain=False)
 _PURE = Entry(pure=True)
 _REPEATABLE = Entry(repeatable=True)
+_OF_NUMBERS = Entry(plain=False)
 _WRITING = Entry(pure=False, plain=False)
 _ONCE = Entry(repeatable=False, plain=False)
 _FROM_SOURCE = Entry(convert=True)
@@ -102,6 +103,7 @@ def _known() -> dict[str, Entry]:
         _ARRAYS, "jax.numpy jax.nn jax.random jax.scipy jax._src.numpy jax._src.nn jax._src.random jax._src.scipy numpy"
     )
     say(_ARRAYS, "math cmath")
+    say(_OF_NUMBERS, "prod factorial perm comb", "math.")
     for arrays in ("numpy", "jax.numpy"):
         say(
             _CALLING,

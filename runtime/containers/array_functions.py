@@ -109,10 +109,14 @@ def _dist(p: Any, q: Any) -> Any:
     return jnp.linalg.norm(p - q)
 
 
+def _hypot(*coordinates: Any) -> Any:
+    return functools.reduce(jnp.hypot, coordinates) if len(coordinates) > 1 else jnp.abs(*coordinates)
+
+
 def _math_twins() -> dict[Any, Callable[..., Any]]:
     same = (
         *("sqrt", "exp", "expm1", "log1p", "log2", "log10", "sin", "cos", "tan", "sinh", "cosh", "tanh"),
-        *("hypot", "degrees", "radians", "copysign", "fmod", "isnan", "isinf", "isfinite"),
+        *("degrees", "radians", "copysign", "fmod", "isnan", "isinf", "isfinite"),
     )
     renamed = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2", "asinh": "arcsinh"}
     renamed |= {"acosh": "arccosh", "atanh": "arctanh", "fabs": "abs", "pow": "power", "exp2": "exp2", "cbrt": "cbrt"}
@@ -122,7 +126,7 @@ def _math_twins() -> dict[Any, Callable[..., Any]]:
     }
     twins |= {math.floor: _rounded(jnp.floor), math.ceil: _rounded(jnp.ceil), math.trunc: _rounded(jnp.trunc)}
     twins |= {math.fsum: lambda values: jnp.sum(jnp.asarray(values) * 1.0)}
-    twins |= {math.log: _floating(_log), math.isclose: _isclose, math.dist: _dist}
+    twins |= {math.log: _floating(_log), math.isclose: _isclose, math.dist: _dist, math.hypot: _floating(_hypot)}
     twins |= {math.gcd: jnp.gcd, math.lcm: jnp.lcm, math.isqrt: _isqrt}
     twins |= {math.modf: _floating(jnp.modf), math.frexp: _floating(jnp.frexp), math.ldexp: jnp.ldexp}
     special = {"erf": "erf", "erfc": "erfc", "lgamma": "gammaln", "gamma": "gamma"}

@@ -14,6 +14,7 @@ from autograph.backends.base import Backend
 from autograph.runtime.code.features import Feature, are_writes_at_run_time
 from autograph.runtime.containers.array_functions import array_overloads
 from autograph.runtime.containers.orderings import Orderings
+from autograph.runtime.effects.raising import current
 from autograph.runtime.staging.access.absences import Absences
 from autograph.runtime.staging.access.aliased_writes import AliasedWrites
 from autograph.runtime.staging.access.bounds import Bounds
@@ -27,6 +28,7 @@ from autograph.runtime.staging.access.slices import Slices
 from autograph.runtime.staging.access.value_errors import ValueErrors
 from autograph.runtime.staging.builtins.class_tests import ClassTests
 from autograph.runtime.staging.builtins.derived_generators import DerivedGenerators
+from autograph.runtime.staging.builtins.library_functions import LibraryFunctions
 from autograph.runtime.staging.builtins.lists import Lists
 from autograph.runtime.staging.builtins.logs import Logs
 from autograph.runtime.staging.builtins.python_builtins import Builtins
@@ -195,8 +197,16 @@ class Operators(Conditionals, Loops, Items, Calls, Builtins, Lists):
             builtin,
             self.raise_unless,
         )
+        self.library = LibraryFunctions(
+            backend,
+            lambda function: self.converter.convert(function, bool(current().catches)),
+            lambda iterable: self.generators.source_of(iterable),
+            self.can_raise_later,
+            self.raise_unless,
+        )
         overloads = [
             array_overloads(),
+            self.library.overloads(array_overloads()),
             self.lengths.overloads(),
             builtin,
             derived.overloads(),

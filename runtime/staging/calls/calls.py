@@ -32,6 +32,7 @@ from autograph.runtime.staging.access.aliased_writes import AliasedWrites
 from autograph.runtime.staging.access.bounds import Bounds
 from autograph.runtime.staging.access.operations import class_attribute
 from autograph.runtime.staging.access.reported_writes import ReportedWrites
+from autograph.runtime.staging.builtins.library_functions import LibraryFunctions
 from autograph.runtime.staging.builtins.logs import Logs
 from autograph.runtime.staging.builtins.tqdm_bars import TqdmBars
 from autograph.runtime.staging.builtins.traced_lengths import TracedLengths
@@ -81,6 +82,7 @@ class Calls(InTrace):
     writes: ReportedWrites
     logs: Logs
     bars: TqdmBars
+    library: LibraryFunctions
     constants: ConstantChoices
     bounds: Bounds | None
     orderings: Orderings
@@ -188,6 +190,7 @@ class Calls(InTrace):
                 or self.wrappers.managing(function)
                 or self.logs.deferred(function)
                 or self.bars.instead_of(function)
+                or self.library.instead_of(function)
             )
             if made or not known.calls:
                 return made or function

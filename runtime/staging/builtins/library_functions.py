@@ -1,0 +1,198 @@
+"""Functions of `math` and `statistics` over iterables and whole numbers, as Python functions that are converted in turn."""
+
+from __future__ import annotations
+
+import functools
+import math
+import sys
+import types
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import jax.numpy as jnp
+
+from autograph.backends.base import Backend
+from autograph.runtime.containers.traced_lists import is_traced_list
+from autograph.runtime.effects.raising import meets_handler
+from autograph.runtime.layouts.statement_variables import holds_traced
+from autograph.runtime.staging.builtins.reductions import Generator
+
+Check = Callable[[Any, type[Exception], str], None]
+"""Raises an exception of this class and text where a condition is false."""
+
+
+class LibraryFunctions:
+    """The overloads of such functions, for arguments with traced values in them.
+
+    Args:
+      convert: makes the converted form of a function.
+      takes_apart: tells whether something is a generator of converted code.
+      can_raise_later, raise_unless: of `Raising`.
+    """
+
+    def __init__(
+        self,
+        backend: Backend,
+        convert: Callable[[Any], Callable[..., Any]],
+        takes_apart: Callable[[Any], Any],
+        can_raise_later: Callable[..., bool],
+        raise_unless: Callable[..., None],
+    ) -> None:
+        self._backend = backend
+        self._convert = convert
+        self._takes_apart = takes_apart
+        self._can_raise_later = can_raise_later
+        self._raise_unless = raise_unless
+
+    def overloads(self, others: Mapping[Any, Callable[..., Any]]) -> Mapping[Any, Callable[..., Any]]:
+        """For each function of `math`, one that takes traced values; ``others`` holds those that take arrays only."""
+        found = {plain: self._overload(plain, twin) for plain, twin in _OF_MATH.items()}
+        return {**found, math.fsum: self._fsum(others[math.fsum])}
+
+    def instead_of(self, called: types.FunctionType) -> Callable[..., Any] | None:
+        """What to call in place of a function of `statistics`; None for any other."""
+        known = sys.modules.get("statistics")
+        twin = _OF_STATISTICS.get(called.__name__)
+        if known is None or twin is None or getattr(known, called.__name__, None) is not called:
+            return None
+        return self._overload(called, twin, error=known.StatisticsError, name=called.__name__)
+
+    def _overload(self, plain: Any, twin: Any, **options: Any) -> Callable[..., Any]:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if self._backend.is_eager():
+                return plain(*args, **kwargs)
+            args = tuple(map(self._listed, args))
+            if not any(is_traced_list(each) or holds_traced(each) for each in (*args, *kwargs.values())):
+                return plain(*args, **kwargs)
+            for each in (*args, *kwargs.values()) if twin in _OF_INTEGERS else ():
+                if jnp.result_type(each).kind not in "iub":
+                    raise TypeError("'float' object cannot be interpreted as an integer")
+            return self._convert(twin)(self._check, *args, **options, **kwargs)
+
+        return functools.update_wrapper(call, plain, assigned=("__name__", "__qualname__", "__doc__"), updated=())
+
+    def _listed(self, values: Any) -> Any:
+        """The items of an iterator, anything else as it is."""
+        is_iterator = isinstance(values, Iterator | Generator) or self._takes_apart(values) is not None
+        return self._convert(_listed)(values) if is_iterator else values
+
+    def _fsum(self, of_arrays: Callable[..., Any]) -> Callable[..., Any]:
+        def fsum(values: Any) -> Any:
+            values = values if self._backend.is_eager() else self._listed(values)
+            if not is_traced_list(values) and not holds_traced(values):
+                return of_arrays(values)
+            total = self._convert(_total)(values) if is_traced_list(values) else of_arrays(values)
+            for kind, is_right, text in (
+                (ValueError, _are_no_opposites, "-inf + inf in fsum"),
+                (OverflowError, _is_in_range, "intermediate overflow in fsum"),
+            ):
+                if meets_handler(kind):  # elsewhere the number tells, as for every function of `math`
+                    self._raise_unless(self._convert(is_right)(values, total), kind(text))
+            return total
+
+        return fsum
+
+    def _check(self, condition: Any, kind: type[Exception], text: str) -> None:
+        if not self._backend.is_traced(condition):
+            if not condition:
+                raise kind(text)
+        elif self._can_raise_later(kind):
+            self._raise_unless(condition, kind(text))
+
+
+_NO_FACTORIAL = "factorial() not defined for negative values"
+
+
+def _listed(values: Any) -> list[Any]:
+    return list(values)
+
+
+def _total(values: Any) -> Any:
+    return sum(values, 0.0)
+
+
+def _are_no_opposites(values: Any, total: Any) -> Any:
+    return not (any(value == math.inf for value in values) and any(value == -math.inf for value in values))
+
+
+def _is_in_range(values: Any, total: Any) -> Any:
+    return math.isfinite(total) or not all(math.isfinite(value) for value in values)
+
+
+def _prod(check: Check, values: Any, /, *, start: Any = 1) -> Any:
+    for value in values:
+        start = start * value
+    return start
+
+
+def _factorial(check: Check, n: Any, /) -> Any:
+    check(n >= 0, ValueError, _NO_FACTORIAL)
+    result = 1
+    for k in range(2, n + 1):
+        result *= k
+    return result
+
+
+def _perm(check: Check, n: Any, k: Any = None, /) -> Any:
+    check(n >= 0, ValueError, "n must be a non-negative integer" if k is not None else _NO_FACTORIAL)
+    k = n if k is None else k
+    check(k >= 0, ValueError, "k must be a non-negative integer")
+    result = 1
+    for i in range(k):
+        result *= n - i
+    return result if k <= n else 0
+
+
+def _comb(check: Check, n: Any, k: Any, /) -> Any:
+    check(n >= 0, ValueError, "n must be a non-negative integer")
+    check(k >= 0, ValueError, "k must be a non-negative integer")
+    result = 1
+    for i in range(min(k, n - k)):
+        result = result * (n - i) // (i + 1)
+    return result if k <= n else 0
+
+
+def _mean(check: Check, data: Any, weights: Any = None, *, error: Any, name: str) -> Any:
+    values = list(data)
+    if weights is not None:
+        weights = list(weights)
+        check(len(values) == len(weights), error, "data and weights must be the same length")
+        return sum([value * weight for value, weight in zip(values, weights)]) / sum(weights)  # noqa: B905 (just checked)
+    check(len(values) >= 1, error, f"{name} requires at least one data point")
+    return sum(values) / len(values)
+
+
+def _median(check: Check, data: Any, *, error: Any, name: str) -> Any:
+    values = sorted(data)
+    n = len(values)
+    check(n >= 1, error, "no median for empty data")
+    if name == "median_low":
+        return values[(n - 1) // 2]
+    if name == "median_high" or n % 2 == 1:
+        return values[n // 2]
+    return (values[n // 2 - 1] + values[n // 2]) / 2
+
+
+def _variance(check: Check, data: Any, xbar: Any = None, mu: Any = None, *, error: Any, name: str) -> Any:
+    values = list(data)
+    n = len(values)
+    if name in ("variance", "stdev"):
+        check(n >= 2, error, f"{name} requires at least two data points")
+    else:
+        check(n >= 1, error, f"{name} requires at least one data point")
+    center = mu if xbar is None else xbar
+    mean = sum(values) / n if center is None else center
+    squares = sum([(value - mean) ** 2 for value in values])
+    variance = squares / (n - 1) if name in ("variance", "stdev") else squares / n
+    return math.sqrt(variance) if name in ("stdev", "pstdev") else variance
+
+
+_OF_MATH: Mapping[Any, Callable[..., Any]] = types.MappingProxyType(
+    {math.prod: _prod, math.factorial: _factorial, math.perm: _perm, math.comb: _comb}
+)
+_OF_INTEGERS = (_factorial, _perm, _comb)
+_OF_STATISTICS: Mapping[str, Callable[..., Any]] = types.MappingProxyType(
+    dict.fromkeys(("mean", "fmean"), _mean)
+    | dict.fromkeys(("median", "median_low", "median_high"), _median)
+    | dict.fromkeys(("variance", "pvariance", "stdev", "pstdev"), _variance)
+)
