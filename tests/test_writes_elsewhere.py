@@ -76,7 +76,8 @@ def test_attribute_of_the_class_itself():
     def f(n):
         while Shared.total < n:
             Shared.total += 2
-        return Shared.total
+        found, Shared.total = Shared.total, 0  # what a trace leaves in a class that outlives it is refused
+        return found
 
     assert int(jax.jit(ag.convert(f))(5)) == 6
 
@@ -173,7 +174,8 @@ def test_global_written_by_a_callee():
         while i < n:
             bump_global(2)
             i += 1
-        return GLOBAL
+        found, GLOBAL = GLOBAL, 0  # what a trace leaves in a global is refused
+        return found
 
     for n in (0, 5):
         staged_like_python(f, n)

@@ -12,7 +12,7 @@ from autograph.runtime.effects.failed_calls import cause_of
 from autograph.runtime.effects.raising import current
 from autograph.runtime.function.pickling import Sources, in_file, is_without_file
 from autograph.runtime.function.plain_calls import PlainCalls
-from autograph.runtime.heap.leaked_tracers import refuse_leaks, take_back_leaks
+from autograph.runtime.heap.leaked_tracers import refuse_leaks, refuse_writes, take_back_leaks
 from autograph.runtime.staging.operators import Operators
 from autograph.runtime.staging.statements.raises import in_scope
 from autograph.runtime.tracing.concretization import (
@@ -36,6 +36,7 @@ def boundary(
         return converted
 
     conversion = Conversion(made, f, converted)
+    lasts = made.backend.is_eager()  # it was there before any trace that it runs in, and so is what it closes over
     plain = None if watched else PlainCalls(f, functools.partial(_is_outside, made), _written)
 
     def call_converted(*args: Any, **kwargs: Any) -> Any:
@@ -48,6 +49,8 @@ def boundary(
             converted = conversion.converted or conversion.make()
             if watched:
                 return _watched(made, converted, args, kwargs)
+            if current().scope is None and LOCAL.frame is None and not made.backend.is_eager():
+                return _transformed(made, converted, f, lasts, args, kwargs)
             return in_scope(lambda: made.recursion.of(converted, converted)(*args, **kwargs), made, converted)
         except BaseException as error:
             cause, method = cause_of(error), method_that_takes_out(error)
@@ -117,6 +120,20 @@ def _conversion(made: Operators, f: types.FunctionType, sources: Sources) -> Con
     conversion = Conversion(made, f, None)
     conversion._sources = sources
     return conversion
+
+
+def _transformed(
+    made: Operators, converted: types.FunctionType, f: types.FunctionType, lasts: bool, args: Any, kwargs: Any
+) -> Any:
+    """Run the function in a trace of JAX's, in which nothing traced may be left where the function finds it again."""
+    with made.journal.watching() as watch:
+        try:
+            result = in_scope(lambda: made.recursion.of(converted, converted)(*args, **kwargs), made, converted)
+        except BaseException:
+            take_back_leaks(watch)
+            raise
+        refuse_writes(watch, f, is_of_trace=not lasts)
+    return result
 
 
 def _watched(made: Operators, converted: types.FunctionType, args: Any, kwargs: Any) -> Any:

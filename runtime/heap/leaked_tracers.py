@@ -8,9 +8,11 @@ nothing outside leads to, goes with it.
 
 from __future__ import annotations
 
+import inspect
 import types
 from typing import Any
 
+from autograph.runtime.code.library_table import is_library
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.journal import ContentsPlace, Place, Watch
 from autograph.runtime.heap.object_graph import Reached, traced_part
@@ -40,12 +42,16 @@ def refuse_leaks(watch: Watch) -> None:
     )
 
 
-def refuse_writes(watch: Watch, function: Any, arguments: Any, is_staged: bool) -> None:
-    """As `refuse_leaks`, for a function that a transform of JAX's has called, which runs once for many of its calls.
+def refuse_writes(
+    watch: Watch, function: Any, arguments: Any = None, is_staged: bool = False, is_of_trace: bool = False
+) -> None:
+    """As `refuse_leaks`, for a function that a transform of JAX's calls, which runs once for many of its calls.
 
     Args:
-      function: as it is written, or an object that is called.
+      function: as it is written, or an object that is called. What its globals lead to is outside of it.
+      arguments: what else leads to objects from outside.
       is_staged: whether it was called in a staged statement, where any write counts.
+      is_of_trace: whether the function, and what it closes over, belong to the trace that it runs in.
     """
     changed = []
     for place, old, where in watch.entries():
@@ -54,28 +60,47 @@ def refuse_writes(watch: Watch, function: Any, arguments: Any, is_staged: bool) 
     if not changed:
         return
     name = getattr(function, "__qualname__", type(function).__qualname__)
-    reached = Reached([*LOCAL.roots(), *_globals(function), (name, function), ("argument", arguments)])
+    own = [] if is_of_trace else [*_closed_over(function), (name, function)]
+    reached = Reached([*LOCAL.roots(), *_globals(function), *own, ("argument", arguments)])
     for place, where in changed:
         if _is_outside(place, reached):
+            _, written = _described(place, traced_part(place.get(), place.name) or place.name, reached)
             watch.roll_back()
             raise StagingError(
-                f"{where}\n  {place.name!r} is written in {name}, which runs under a transform such as jax.jit: JAX traces it "
+                f"{where}\n  {written!r} is written in {name}, which runs under a transform such as jax.jit: JAX traces it "
                 "once for many calls, and the write would not happen on each call.\n  Return the value, and write it where the "
                 "function is called."
             )
 
 
+def _function_of(called: Any) -> Any:
+    return getattr(called, "__func__", called if isinstance(called, types.FunctionType) else type(called).__call__)
+
+
+def _closed_over(called: Any) -> list[tuple[str, Any]]:
+    """The variables of functions around a function, by name."""
+    function = _function_of(called)
+    is_function = isinstance(function, types.FunctionType)
+    return list(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)) if is_function else []
+
+
 def _globals(called: Any) -> list[tuple[str, Any]]:
-    """The globals that a function, and the functions in it, may read, by name."""
-    function = getattr(called, "__func__", called if isinstance(called, types.FunctionType) else type(called).__call__)
-    if not isinstance(function, types.FunctionType):
-        return []
-    found, codes = [], [function.__code__]
-    while codes:
-        code = codes.pop()
-        found += [(name, function.__globals__[name]) for name in code.co_names if name in function.__globals__]
-        codes += [each for each in code.co_consts if isinstance(each, types.CodeType)]
-    return found
+    """The globals that a function, those in it, and the functions among these globals may read, by name."""
+    found: dict[tuple[int, str], tuple[str, Any]] = {}
+    functions = [_function_of(called)]
+    while functions:
+        function = inspect.unwrap(functions.pop())
+        if not isinstance(function, types.FunctionType) or is_library(function):
+            continue
+        space, codes = function.__globals__, [function.__code__]
+        while codes:
+            code = codes.pop()
+            codes += [each for each in code.co_consts if isinstance(each, types.CodeType)]
+            for name in code.co_names:
+                if name in space and (id(space), name) not in found:
+                    found[id(space), name] = name, space[name]
+                    functions += [space[name]] if isinstance(space[name], types.FunctionType) else []
+    return list(found.values())
 
 
 def take_back_leaks(watch: Watch) -> None:
@@ -96,7 +121,7 @@ def _leaks(watch: Watch) -> list[tuple[Place, str, str]]:
 
 
 def _is_outside(place: Place, reached: Reached) -> bool:
-    if isinstance(place, GlobalVariable):
+    if isinstance(place, GlobalVariable) or isinstance(getattr(place, "owner", None), types.ModuleType):
         return True
     return (place.cell if isinstance(place, CellVariable) else place.owner) in reached
 

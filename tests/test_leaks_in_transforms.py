@@ -1,0 +1,161 @@
+"""Converted functions under a bare `jax.jit`, `jax.grad` or `jax.vmap` that write traced values to what outlives the trace."""
+
+from __future__ import annotations
+
+import types
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+import autograph as ag
+
+total = 0.0
+last = types.SimpleNamespace(seen=0.0)
+seen = []
+by_name = {"x": 0.0}
+
+
+class Settings:
+    rate = 0.5
+
+
+def writes_global(x):
+    global total
+    if x > 0:
+        total = total + x
+    return x
+
+
+def writes_module(x):
+    types.seen_last = x
+    return x
+
+
+def writes_class(x):
+    Settings.rate = x * 2
+    return x
+
+
+def writes_attribute(x):
+    last.seen = x
+    return x
+
+
+def writes_list(x):
+    seen.append(x)
+    return x
+
+
+def writes_dict(x):
+    by_name["x"] = x
+    return x
+
+
+def remember(x):
+    global total
+    total = x
+
+
+def writes_in_a_helper(x):
+    remember(x * 2)
+    return x
+
+
+WRITES = {
+    writes_global: "total",
+    writes_module: "module.seen_last",
+    writes_class: "Settings.rate",
+    writes_attribute: "SimpleNamespace.seen",
+    writes_list: "seen",
+    writes_dict: "by_name",
+    writes_in_a_helper: "total",
+}
+
+
+def held():
+    return total, getattr(types, "seen_last", None), Settings.rate, last.seen, list(seen), dict(by_name)
+
+
+@pytest.mark.parametrize("function", WRITES)
+@pytest.mark.parametrize("transform", [jax.jit, jax.grad, jax.vmap])
+def test_the_write_is_refused_and_taken_back(function, transform):
+    before = held()
+    x = jnp.ones(2) if transform is jax.vmap else 2.0
+    with pytest.raises(ag.StagingError, match=f"'{WRITES[function]}' is written in {function.__name__}") as error:
+        transform(ag.convert(function))(x)
+    assert "test_leaks_in_transforms.py:" in str(error.value)
+    assert held() == before
+    assert ag.convert(writes_attribute)(3.0) == 3.0  # outside of transforms it is Python's
+    assert last.seen == 3.0
+    last.seen = 0.0
+
+
+def test_a_variable_of_a_function_around_is_refused():
+    count = 0.0
+
+    def add(x):
+        nonlocal count
+        count = count + x
+        return count
+
+    with pytest.raises(ag.StagingError, match="'count' is written in"):
+        jax.jit(ag.convert(add))(2.0)
+    assert count == 0.0
+
+
+def test_an_object_that_a_function_closes_over_is_refused():
+    counter = types.SimpleNamespace(n=0)
+
+    def bump(x):
+        if x > 0:
+            counter.n += 1
+        return x
+
+    with pytest.raises(ag.StagingError, match="'SimpleNamespace.n' is written in"):
+        jax.jit(ag.convert(bump))(2.0)
+    assert counter.n == 0
+
+
+def test_what_is_put_back_and_what_belongs_to_the_trace_may_be_written():
+    @ag.convert
+    def scratch(x):
+        global total
+        before, total = total, x
+        doubled = total * 2
+        total = before
+        return doubled
+
+    @jax.jit
+    def around(x):
+        count = 0.0
+        box = types.SimpleNamespace(n=x)
+
+        @ag.convert
+        def add(v, box):
+            nonlocal count
+            if v > 1:
+                count = count + v
+                box.n = box.n + 1
+            return v
+
+        add(x, box)
+        add(-x, box)
+        return count, box.n
+
+    assert jax.jit(scratch)(2.0) == 4.0 and total == 0.0
+    assert [float(each) for each in around(2.0)] == [2.0, 3.0]
+
+
+def test_python_values_are_written_once_for_a_trace():
+    traces = []
+
+    @jax.jit
+    @ag.convert
+    def f(x):
+        traces.append(len(x))
+        return x * 2
+
+    f(jnp.ones(2))
+    f(jnp.ones(2))
+    assert traces == [2]
