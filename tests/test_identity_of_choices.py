@@ -258,3 +258,37 @@ def of_one_list_of_traced_length(x):
 def test_identities_that_nothing_tells(program):
     with pytest.raises(ag.StagingError, match=r"test_identity_of_choices\.py:\d+.*\n.*This tests whether two"):
         ag.function(program)(jnp.float32(2.0))
+
+
+def of_ids(x):
+    a, b = Node(x), Node(2 * x)
+    chosen = a if x > 0 else b
+    best = a
+    for node in (a, b):
+        if node.value > best.value:
+            best = node
+    nothing = None
+    if x > 1:
+        nothing = a
+    apart = id(chosen) != id(b), id(a) == id(b), id(best) == id(a)
+    return id(chosen) == id(a), apart, id(nothing) == id(None), len({id(a), id(b), id(a)}) if x > 0 else 0
+
+
+def test_equal_ids_are_those_of_one_object():
+    for x in (-1.0, 0.5, 2.0):
+        for run in (ag.function(of_ids), jax.jit(ag.convert(of_ids))):
+            assert jax.tree.map(int, run(jnp.float32(x))) == jax.tree.map(int, of_ids(x))
+
+
+def test_the_id_of_what_is_chosen_is_no_key():
+    def seen(x):
+        a, b = Node(x), Node(2 * x)
+        chosen = a if x > 0 else b
+        return id(chosen) in {id(a): 1.0}
+
+    def of_a_number(x):
+        return {id(x): 1.0}[id(x)]
+
+    for program, what in ((seen, "an object that may be one of several"), (of_a_number, "a traced value")):
+        with pytest.raises(ag.StagingError, match=f"test_identity_of_choices.py(.|\n)*the `id` of {what}"):
+            ag.function(program)(jnp.float32(1.0))

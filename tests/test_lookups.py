@@ -379,3 +379,22 @@ def test_a_dict_that_makes_what_is_missing_is_refused():
             match=r"test_lookups\.py:\d+.*\n.*defaultdict is read at a traced key(.|\n)*get\(key, default\)",
         ):
             run(jnp.int32(1))
+
+
+def by_truth_values(xs):
+    counts, names, parts, grid = [0, 0], ("no", "yes"), [[], []], [[0, 0], [0, 0]]
+    for x in xs:
+        counts[x > 0] += 1
+        parts[x > 0].append(x)
+        grid[x > 0][x > 1] += 2
+    kept = [x for x in xs if x < 2]
+    at_ends = "ab"[xs[0] > 0], range(5)[xs[0] > 0], collections.deque([1, 2])[xs[0] > 0], kept[xs[0] > 0]
+    rest = [1, 2, 3]
+    del rest[xs[0] > 0]
+    return counts, names[xs[0] > 0], parts, grid, at_ends, rest, (10.0, 20.0)[xs[1] > 0], ((1, 2), (3, 4))[xs[0] > 0]
+
+
+@pytest.mark.parametrize("xs", [[-1.0, 0.5, 3.0], [1.0, 1.5, -3.0]])
+def test_a_truth_value_is_an_index_of_a_sequence(xs):
+    found = ag.function(by_truth_values)(jnp.array(xs))
+    assert jax.tree.map(lambda v: v if isinstance(v, str) else float(v), found) == by_truth_values(xs)

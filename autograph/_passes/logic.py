@@ -202,7 +202,7 @@ class LowerLogic(gast.NodeTransformer):
 
     def visit_Compare(self, node: gast.AST) -> gast.AST:
         if len(node.ops) == 1:
-            return self._membership(node)
+            return self._membership(self._of_identities(node))
         if is_static_test(node) or not self._can_delay(node.comparators[1:]):
             return self.generic_visit(node)
         if self.is_in_iterable:
@@ -250,6 +250,15 @@ class LowerLogic(gast.NodeTransformer):
         made = gast.Lambda(arguments([first, middle]), self.context.call("and_", pair, thunk(others)))
         return gast.Call(made, [left, rest[0]], [])
 
+    def _of_identities(self, node: gast.AST) -> gast.AST:
+        """``id(a) == id(b)`` as ``a is b``, which is as true."""
+        sides = (node.left, *node.comparators)
+        kinds = {gast.Eq: gast.Is, gast.NotEq: gast.IsNot}
+        if type(node.ops[0]) not in kinds or self.context.is_own_name("id") or not all(map(_is_identity, sides)):
+            return node
+        left, right = (side.args[0] for side in sides)
+        return placed(gast.Compare(left, [kinds[type(node.ops[0])]()], [right]), node)
+
     def _membership(self, node: gast.AST) -> gast.AST:
         node = self.generic_visit(node)
         (op,), (right,) = node.ops, node.comparators
@@ -271,6 +280,12 @@ def _is_truth(node: gast.AST) -> bool:
         return all(map(_is_truth, node.values))
     is_not = isinstance(node, gast.UnaryOp) and isinstance(node.op, gast.Not)
     return is_not or isinstance(node, gast.Compare) or is_static_test(node)
+
+
+def _is_identity(node: gast.AST) -> bool:
+    """Whether this is ``id(x)``."""
+    is_call = isinstance(node, gast.Call) and isinstance(node.func, gast.Name) and node.func.id == "id"
+    return is_call and len(node.args) == 1 and not node.keywords and not isinstance(node.args[0], gast.Starred)
 
 
 def _reads_in(nodes: Iterable[gast.AST]) -> Counter[str]:

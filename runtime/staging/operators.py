@@ -113,7 +113,7 @@ class Operators(Conditionals, Loops, Items, Calls, Builtins, Lists):
         self.merged, self.without_absences = self.absences.merged, self.absences.without_absences
         self.check_set, self.items_in = self.absences.check_set, self.absences.items_in
         nones = Nones(backend, trace, self.can_raise_later, self.raise_unless, self.aliased.are_one)
-        self.is_, self.is_none, self.is_bool = nones.is_, nones.is_none, nones.is_bool
+        self.is_, self.is_none, self.is_bool, self.id_of = nones.is_, nones.is_none, nones.is_bool, nones.id_of
         self.check_present, self.truth_of_optional = nones.check_present, nones.truth_of_optional
         classes = ClassTests(backend, trace)
         self.matches_class, self.positional, self.known_class = (
@@ -213,6 +213,7 @@ class Operators(Conditionals, Loops, Items, Calls, Builtins, Lists):
             self.writes.overloads(),
             self.logs.overloads(),
             classes.overloads(),
+            {id: self.id_of},
         ]
         if self.bounds is not None:
             overloads.append(self.bounds.overloads())

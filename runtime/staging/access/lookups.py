@@ -248,13 +248,17 @@ class Lookups(InTrace):
         return found
 
     def known_key(self, target: Any, key: Any) -> Any:
-        """``key`` where an index is needed: one that may be None raises where it is. To a dict None is a key."""
+        """``key`` where an index is needed: one that may be None raises where it is. To a dict None is a key. To a list a
+        truth value is 0 or 1."""
         if type(key) is Optional:
             present = present_in(key)
             is_choice = isinstance(target, dict) and resolved(key) is key and not is_known(present)
             return OneOf((None, held_in(key)), present.astype(CODE)) if is_choice else used(key)
         if type(key) is tuple and any(type(part) is Optional for part in key) and not isinstance(target, dict):
             return tuple(map(used, key))
+        if self._is_traced_mask(key) and np.ndim(key) == 0 and not self.backend.is_array(target):
+            if isinstance(target, list | tuple | str | bytes | deque | range) or has_contents(target):
+                return key * 1  # a truth value is a number where there are no masks
         return key
 
     def _unsuitable(self, target: Any) -> StagingError:

@@ -16,6 +16,7 @@ from autograph.backends.base import Backend
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.heap.unknown import check_known
+from autograph.runtime.layouts.one_of import is_one_of
 from autograph.runtime.layouts.optional import Optional, held_in, is_known, knowing, present_in
 from autograph.runtime.layouts.statement_variables import Snapshot, tested
 from autograph.runtime.staging.statements.constants import is_identical
@@ -97,6 +98,22 @@ class Nones(InTrace):
         if self._is_truth(one) and self._is_truth(other):  # a traced bool stands for Python's, of which there are two
             return one == other
         return self.are_one(one, other)
+
+    def id_of(self, value: Any, /) -> int:
+        """``id(value)``, of what is one object whatever the conditions are.
+
+        Raises:
+          StagingError: which object it is, or whether it is one that was there before, is known only at run time.
+        """
+        is_itself = self.identities.conditions_of(id(value)) == {id(value): True}
+        is_chosen = isinstance(value, Optional) or is_one_of(value) or not is_itself
+        if is_chosen or self.backend.is_traced(value):
+            what = "an object that may be one of several" if is_chosen else "a traced value"
+            raise StagingError(
+                f"{user_location()}\n  This takes the `id` of {what}, which is known only at run time, and not as a number.\n"
+                "  Compare objects with `is`, and values with `==`; as a key, use a number or text that each object holds."
+            )
+        return id(value)
 
     def _is_truth(self, value: Any) -> bool:
         is_traced = self.backend.is_traced(value) and getattr(value, "dtype", None) == np.bool_
