@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import collections
+
 import jax.numpy as jnp
 import pytest
 
@@ -113,3 +115,37 @@ def last_of_a_loop(x, n):
 def test_loops(function, n):
     x = jnp.array([1.0, 5.0, 2.0])
     assert outcome(ag.function(function), x, jnp.array(n)) == outcome(function, x, jnp.array(n))
+
+
+def counted_by_kind(x, n):
+    counts, totals = {}, collections.defaultdict(float)
+    for i in range(n):
+        if x[i] < 0:
+            kind = "negative"
+        else:
+            kind = "positive"
+        counts[kind] = counts.get(kind, 0) + 1
+        if x[i] < 2:
+            totals["small"] += x[i]
+        else:
+            totals["large"] += x[i]
+    return counts, {"all": dict(totals)}
+
+
+@pytest.mark.parametrize("x", [[1.0, -1.0, 3.0], [3.0, 1.0, 1.0], [-1.0, -2.0, -3.0]])
+def test_a_dict_is_returned_whatever_the_order_of_its_keys_is(x):
+    """As all dicts that are returned, with sorted keys where the paths differ in their order."""
+    found = ag.function(counted_by_kind)(jnp.array(x), 3)
+    assert found == counted_by_kind(x, 3)
+
+
+def test_an_ordered_dict_whose_order_only_run_time_knows_is_refused():
+    def f(x):
+        counts = collections.OrderedDict()
+        for v in x:
+            kind = "negative" if v < 0 else "positive"
+            counts[kind] = counts.get(kind, 0) + 1
+        return counts
+
+    with pytest.raises(ag.StagingError, match="order of a dict's keys"):
+        ag.function(f)(jnp.array([1.0, -1.0]))

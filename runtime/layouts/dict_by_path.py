@@ -176,14 +176,29 @@ def with_dicts_by_path(value: Any) -> Any:
                 key: with_dicts_by_path(part.held if type(part) is Perhaps else part) for key, part in leaf.items()
             }
             return _kind_of(leaf)(inside)
-        JOINT.operators.absences.check_order(leaf)
-        inside = {key: _inside(part) for key, part in leaf.items()}
+        inside = {key: _inside(part) for key, part in _in_order(leaf)}
         return dict_by_path(inside, _kind_of(leaf))
 
     leaves, treedef = jax.tree_util.tree_flatten(value, is_leaf=is_leaf)
     if not any(map(is_leaf, leaves)):
         return value
     return jax.tree_util.tree_unflatten(treedef, list(map(replaced, leaves)))
+
+
+def _in_order(value: dict[Any, Any]) -> list[tuple[Any, Any]]:
+    """The items of a result. Where only run time knows the order, JAX's goes for a dict whose order it does not keep.
+
+    Raises:
+      StagingError: for an `OrderedDict`, or for keys that cannot be sorted.
+    """
+    is_moved = any(type(part) is Perhaps and part.absence.is_moved for part in value.values())
+    if is_moved and is_sorted_by_jax(value):
+        try:
+            return sorted(value.items(), key=lambda item: item[0])
+        except TypeError:
+            pass
+    JOINT.operators.absences.check_order(value)
+    return list(value.items())
 
 
 def _inside(part: Any) -> Any:
