@@ -23,7 +23,6 @@ from autograph.runtime.tracing.recording import JOINT
 
 # A loop in Python of more iterations is rolled if that can be done, and warned of if not.
 UNROLLED_AT_MOST = 64
-_NO_STEP = "range() arg 3 must not be zero"
 
 
 @dataclass(frozen=True)
@@ -175,10 +174,14 @@ def make_range(*arguments: Any) -> StagedRange:
     start, stop, step = (0, *arguments, 1) if len(arguments) == 1 else (*arguments, 1)[:3]
     if isinstance(step, jax.core.Tracer):
         if not is_known_step and JOINT.operators.can_raise_later(ValueError):
-            JOINT.operators.raise_unless(step != 0, ValueError(_NO_STEP), is_check=True)
+            JOINT.operators.raise_unless(step != 0, _no_step(), is_check=True)
     elif step.__index__() == 0:
-        raise ValueError(_NO_STEP)
+        raise _no_step()
     return StagedRange(start, stop, step, limit)
+
+
+def _no_step() -> ValueError:
+    return ValueError("range() arg 3 must not be zero")
 
 
 def to_be_staged(iterable: range | StagedRange) -> StagedRange:
