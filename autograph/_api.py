@@ -155,7 +155,7 @@ def convert(
 
     >>> import jax, jax.numpy as jnp
     >>> @jax.jit
-    ... @convert
+    ... @ag.convert
     ... def relu(x):
     ...     if x > 0:
     ...         return x
@@ -257,7 +257,7 @@ def to_code(
     ...     else:
     ...         y = -1
     ...     return y
-    >>> print(to_code(sign))
+    >>> print(ag.to_code(sign))
     from autograph import operators as ag__
     <BLANKLINE>
     def sign(x):
@@ -320,7 +320,7 @@ def do_not_convert(f: Callable[..., PyTree] | None = None) -> Callable[..., PyTr
     Returns:
       ``f`` itself, marked; for a callable that is not a Python function, a marked wrapper.
 
-    >>> @do_not_convert
+    >>> @ag.do_not_convert
     ... def plain(x):
     ...     return x if x > 0 else -x
     >>> plain(-2)
@@ -479,7 +479,7 @@ def function(
       ValueError: an option has a value that is not allowed.
 
     >>> import jax.numpy as jnp
-    >>> @function
+    >>> @ag.function
     ... def clipped(x):
     ...     if x.sum() > 1:
     ...         x = x / x.sum()

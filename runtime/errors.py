@@ -14,7 +14,7 @@ class ConversionError(Exception):
 
     The message names the file, the line, the construct and a remedy.
 
-    >>> raise ConversionError("no source")
+    >>> raise ag.ConversionError("no source")
     Traceback (most recent call last):
     ...
     autograph.runtime.errors.ConversionError: no source
@@ -28,7 +28,7 @@ class StagingError(TypeError):
     variable that is read. The message names the user's file and line, the statement, the variable, the conflicting
     types, and a remedy.
 
-    >>> issubclass(StagingError, TypeError)
+    >>> issubclass(ag.StagingError, TypeError)
     True
     """
 
@@ -43,7 +43,7 @@ class TooLargeIntError(StagingError, OverflowError):
 class TargetError(ValueError):
     """A program cannot be compiled for a target: the target does not exist, or its compiler is not installed.
 
-    >>> issubclass(TargetError, ValueError)
+    >>> issubclass(ag.TargetError, ValueError)
     True
     """
 
@@ -51,7 +51,7 @@ class TargetError(ValueError):
 class StagingWarning(UserWarning):
     """A staged program runs, but may not do what its author intended.
 
-    >>> issubclass(StagingWarning, UserWarning)
+    >>> issubclass(ag.StagingWarning, UserWarning)
     True
     """
 
@@ -59,7 +59,7 @@ class StagingWarning(UserWarning):
 class InvalidArgumentError(TypeError):
     """A concrete function was called with an argument that its signature does not accept.
 
-    >>> issubclass(InvalidArgumentError, TypeError)
+    >>> issubclass(ag.InvalidArgumentError, TypeError)
     True
     """
 
@@ -69,7 +69,7 @@ class LoadError(Exception):
 
     The message names the file and what is wrong with it. No code from the directory was run.
 
-    >>> issubclass(LoadError, Exception)
+    >>> issubclass(ag.LoadError, Exception)
     True
     """
 
@@ -83,7 +83,7 @@ class SavedError(Exception):
     Attributes:
       args: the arguments of the original exception; its other attributes are kept too.
 
-    >>> str(SavedError("too large"))
+    >>> str(ag.SavedError("too large"))
     'too large'
     """
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import doctest
 import enum
 import inspect
 import re
@@ -13,6 +14,7 @@ import pytest
 
 import autograph as ag
 from tests.rooms import ROOT
+from tests.test_doctests import NAMES
 
 MODULES = {
     "autograph": ag,
@@ -172,6 +174,14 @@ def test_results_are_documented(name):
 @pytest.mark.parametrize("name", sorted(CALLABLES))
 def test_an_example_is_shown(name):
     assert name in WITHOUT_EXAMPLE or ">>> " in inspect.getdoc(CALLABLES[name])
+
+
+@pytest.mark.parametrize("name", sorted(name for name in PUBLIC if ">>> " in inspect.getdoc(PUBLIC[name])))
+def test_examples_run_where_a_reader_copies_them_to(name):
+    example = doctest.DocTestParser().get_doctest(inspect.getdoc(PUBLIC[name]), dict(NAMES), name, None, 0)
+    printed = []
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
+    assert runner.run(example, out=printed.append).failed == 0, "".join(printed)
 
 
 @pytest.mark.parametrize("name", sorted(CALLABLES))

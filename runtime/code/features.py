@@ -14,7 +14,7 @@ class Feature(enum.Enum):
     with a warning. ``ALL`` means every feature. The other members exist for compatibility with TensorFlow, and have
     no effect.
 
-    >>> Feature.LISTS.name
+    >>> ag.Feature.LISTS.name
     'LISTS'
     """
 

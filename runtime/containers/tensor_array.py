@@ -104,7 +104,7 @@ class TensorArray:
         Returns:
           An int, or an integer scalar array if the number is traced.
 
-        >>> TensorArray("float32", size=3).size()
+        >>> ag.TensorArray("float32", size=3).size()
         3
         """
         return self._count
@@ -127,7 +127,7 @@ class TensorArray:
           ValueError: the shape or the dtype of ``value`` differs.
           StagingError: the index is traced, and the capacity is not known.
 
-        >>> TensorArray("int32", size=2).write(0, 5).write(1, 6).stack().tolist()
+        >>> ag.TensorArray("int32", size=2).write(0, 5).write(1, 6).stack().tolist()
         [5, 6]
         """
         element = self._element(value)
@@ -154,7 +154,7 @@ class TensorArray:
         Raises:
           IndexError: a known index is out of range.
 
-        >>> int(TensorArray("int32", size=2).unstack([5, 6]).read(1))
+        >>> int(ag.TensorArray("int32", size=2).unstack([5, 6]).read(1))
         6
         """
         index = _index(index)
@@ -169,7 +169,7 @@ class TensorArray:
           An array of shape ``(size, *element_shape)``. If the size is traced, an array of traced length, which
           `autograph.function` returns with its exact length.
 
-        >>> TensorArray("int32", size=2).write(0, [1, 2]).write(1, [3, 4]).stack().shape
+        >>> ag.TensorArray("int32", size=2).write(0, [1, 2]).write(1, [3, 4]).stack().shape
         (2, 2)
         """
         buffer = self._filled()
@@ -196,7 +196,7 @@ class TensorArray:
         Raises:
           ValueError: the size is fixed, and is not ``n``.
 
-        >>> TensorArray("int32", size=2).unstack([[1, 2], [3, 4]]).read(1).tolist()
+        >>> ag.TensorArray("int32", size=2).unstack([[1, 2], [3, 4]]).read(1).tolist()
         [3, 4]
         """
         elements = self._cast(value)
@@ -214,7 +214,7 @@ class TensorArray:
         Returns:
           An array of shape ``(n, *element_shape)``.
 
-        >>> TensorArray("int32", size=3).unstack([5, 6, 7]).gather([2, 0]).tolist()
+        >>> ag.TensorArray("int32", size=3).unstack([5, 6, 7]).gather([2, 0]).tolist()
         [7, 5]
         """
         return self._filled()[jnp.asarray(plain(indices))]
@@ -229,7 +229,7 @@ class TensorArray:
         Returns:
           A TensorArray.
 
-        >>> TensorArray("int32", size=3).scatter([2, 0], [7, 5]).stack().tolist()
+        >>> ag.TensorArray("int32", size=3).scatter([2, 0], [7, 5]).stack().tolist()
         [5, 0, 7]
         """
         elements = self._cast(value)
@@ -258,7 +258,7 @@ class TensorArray:
         Raises:
           ValueError: the elements are scalars.
 
-        >>> TensorArray("int32", size=2).unstack([[1, 2], [3, 4]]).concat().tolist()
+        >>> ag.TensorArray("int32", size=2).unstack([[1, 2], [3, 4]]).concat().tolist()
         [1, 2, 3, 4]
         """
         stacked: Any = self.stack()
@@ -283,7 +283,7 @@ class TensorArray:
         Raises:
           ValueError: the lengths differ, or do not add up to the length of ``value``.
 
-        >>> TensorArray("int32", size=2).split([1, 2, 3, 4], [2, 2]).read(1).tolist()
+        >>> ag.TensorArray("int32", size=2).split([1, 2, 3, 4], [2, 2]).read(1).tolist()
         [3, 4]
         """
         elements = self._cast(value)

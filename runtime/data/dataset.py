@@ -143,7 +143,7 @@ class Dataset:
         Raises:
           ValueError: there is no array in ``tensors``.
 
-        >>> [x.tolist() for x in Dataset.from_tensors([1, 2]).repeat(2)]
+        >>> [x.tolist() for x in ag.Dataset.from_tensors([1, 2]).repeat(2)]
         [[1, 2], [1, 2]]
         """
         leaves, treedef = jax.tree_util.tree_flatten(tensors, is_leaf=lambda part: isinstance(part, list))
@@ -169,7 +169,7 @@ class Dataset:
           TypeError: the elements of an array are neither numbers nor truth values.
           ValueError: an array is a scalar, or the first axes have different lengths.
 
-        >>> [int(x) for x in Dataset.from_tensor_slices([5, 6])]
+        >>> [int(x) for x in ag.Dataset.from_tensor_slices([5, 6])]
         [5, 6]
         """
         leaves, treedef = jax.tree_util.tree_flatten(tensors, is_leaf=lambda part: isinstance(part, list))
@@ -228,7 +228,7 @@ class Dataset:
         >>> def squares():
         ...     for k in range(3):
         ...         yield k * k
-        >>> [int(x) for x in Dataset.from_generator(squares, np.int32)]
+        >>> [int(x) for x in ag.Dataset.from_generator(squares, np.int32)]
         [0, 1, 4]
         """
         if not callable(make):
@@ -261,7 +261,7 @@ class Dataset:
         >>> class Loader:
         ...     def __iter__(self):
         ...         return iter([{"x": 1.5}, {"x": 2.5}])
-        >>> [float(element["x"]) for element in Dataset.from_iterable(Loader()).repeat(2)]
+        >>> [float(element["x"]) for element in ag.Dataset.from_iterable(Loader()).repeat(2)]
         [1.5, 2.5, 1.5, 2.5]
         """
         if not hasattr(type(iterable), "__iter__") or hasattr(type(iterable), "__next__"):
@@ -288,7 +288,7 @@ class Dataset:
         Returns:
           A `Dataset` of int32 scalars.
 
-        >>> [int(k) for k in Dataset.counter(5, 2).take(3)]
+        >>> [int(k) for k in ag.Dataset.counter(5, 2).take(3)]
         [5, 7, 9]
         """
         numbers = range(start, 2**31 if step > 0 else -(2**31) - 1, step)
@@ -313,8 +313,8 @@ class Dataset:
           TypeError: the datasets differ in the type of their elements, or ``choice_dataset`` has no integers.
           ValueError: a number is out of range; raised when the dataset is iterated.
 
-        >>> a, b = Dataset.range(3), Dataset.range(10, 13)
-        >>> [int(k) for k in Dataset.choose_from_datasets([a, b], Dataset.range(2).repeat())]
+        >>> a, b = ag.Dataset.range(3), ag.Dataset.range(10, 13)
+        >>> [int(k) for k in ag.Dataset.choose_from_datasets([a, b], ag.Dataset.range(2).repeat())]
         [0, 10, 1, 11, 2, 12]
         """
         return cls._chosen("choose_from_datasets", datasets, choice_dataset, stop_on_empty_dataset, True)
@@ -345,8 +345,8 @@ class Dataset:
           TypeError: the datasets differ in the type of their elements.
           ValueError: ``weights`` are not as many numbers of 0 or more.
 
-        >>> a, b = Dataset.from_tensors(0).repeat(), Dataset.from_tensors(1).repeat()
-        >>> drawn = Dataset.sample_from_datasets([a, b], weights=[0.25, 0.75], seed=1).take(1000)
+        >>> a, b = ag.Dataset.from_tensors(0).repeat(), ag.Dataset.from_tensors(1).repeat()
+        >>> drawn = ag.Dataset.sample_from_datasets([a, b], weights=[0.25, 0.75], seed=1).take(1000)
         >>> abs(int(drawn.reduce(0, lambda total, k: total + k)) - 750) < 50
         True
         """
@@ -379,7 +379,7 @@ class Dataset:
         Returns:
           A `Dataset` of int32 scalars.
 
-        >>> [int(k) for k in Dataset.range(2, 8, 3)]
+        >>> [int(k) for k in ag.Dataset.range(2, 8, 3)]
         [2, 5]
         """
         if any(isinstance(arg, jax.core.Tracer) for arg in args):
@@ -413,7 +413,7 @@ class Dataset:
         Raises:
           ValueError: the elements are themselves batches of different sizes.
 
-        >>> [x.tolist() for x in Dataset.range(5).batch(2)]
+        >>> [x.tolist() for x in ag.Dataset.range(5).batch(2)]
         [[0, 1], [2, 3], [4]]
         """
         width = _count("batch_size", batch_size, least=1)
@@ -445,7 +445,7 @@ class Dataset:
           TypeError: ``padded_shapes`` or ``padding_values`` do not fit the structure or the dtypes of an element.
           ValueError: an element is larger than ``padded_shapes``; raised for a generator's when the element comes.
 
-        >>> words = Dataset.from_generator(lambda: iter([[1], [2, 3], [4, 5, 6]]), TensorSpec([None], np.int32))
+        >>> words = ag.Dataset.from_generator(lambda: iter([[1], [2, 3], [4, 5, 6]]), ag.TensorSpec([None], np.int32))
         >>> [batch.tolist() for batch in words.padded_batch(2)]
         [[[1, 0], [2, 3]], [[4, 5, 6]]]
         >>> [batch.tolist() for batch in words.padded_batch(3, padded_shapes=[4], padding_values=-1)]
@@ -478,7 +478,7 @@ class Dataset:
         Returns:
           A `Dataset`.
 
-        >>> [x.tolist() for x in Dataset.range(5).batch(2).rebatch(3)]
+        >>> [x.tolist() for x in ag.Dataset.range(5).batch(2).rebatch(3)]
         [[0, 1, 2], [3, 4]]
         """
         return self.unbatch().batch(batch_size, drop_remainder)
@@ -504,7 +504,7 @@ class Dataset:
           TypeError: ``seed`` is not an int.
           ValueError: the dataset is infinite, or a job of several processes passes no seed.
 
-        >>> data = Dataset.range(5).shuffle(seed=1, reshuffle_each_iteration=False)
+        >>> data = ag.Dataset.range(5).shuffle(seed=1, reshuffle_each_iteration=False)
         >>> sorted(int(k) for k in data)
         [0, 1, 2, 3, 4]
         >>> [int(k) for k in data] == [int(k) for k in data]
@@ -537,7 +537,7 @@ class Dataset:
         Returns:
           A `Dataset`.
 
-        >>> [int(k) for k in Dataset.range(2).repeat(2)]
+        >>> [int(k) for k in ag.Dataset.range(2).repeat(2)]
         [0, 1, 0, 1]
         """
         number = None if count is None or count == -1 else _count("count", count)
@@ -552,7 +552,7 @@ class Dataset:
         Returns:
           A `Dataset`.
 
-        >>> [int(k) for k in Dataset.range(5).take(2)]
+        >>> [int(k) for k in ag.Dataset.range(5).take(2)]
         [0, 1]
         """
         return self if _is_all(count) else Dataset._of(Take(self._node, _count("count", count)))
@@ -566,7 +566,7 @@ class Dataset:
         Returns:
           A `Dataset`.
 
-        >>> [int(k) for k in Dataset.range(5).skip(3)]
+        >>> [int(k) for k in ag.Dataset.range(5).skip(3)]
         [3, 4]
         """
         return self.take(0) if _is_all(count) else Dataset._of(Skip(self._node, _count("count", count)))
@@ -586,7 +586,7 @@ class Dataset:
         Raises:
           ValueError: ``index`` is not less than ``num_shards``.
 
-        >>> [int(k) for k in Dataset.range(7).shard(3, 1)]
+        >>> [int(k) for k in ag.Dataset.range(7).shard(3, 1)]
         [1, 4]
         """
         number, first = _count("num_shards", num_shards, least=1), _count("index", index)
@@ -605,7 +605,7 @@ class Dataset:
         Returns:
           A `Dataset`.
 
-        >>> data = Dataset.range(9).shuffle(9).cache()
+        >>> data = ag.Dataset.range(9).shuffle(9).cache()
         >>> [int(k) for k in data] == [int(k) for k in data]
         True
         """
@@ -622,7 +622,7 @@ class Dataset:
         Returns:
           A `Dataset`.
 
-        >>> [int(k) for k in Dataset.range(2).prefetch(1)]
+        >>> [int(k) for k in ag.Dataset.range(2).prefetch(1)]
         [0, 1]
         """
         return self
@@ -639,7 +639,7 @@ class Dataset:
         Returns:
           A `Dataset`.
 
-        >>> [int(k) for k in Dataset.range(2).with_options(None)]
+        >>> [int(k) for k in ag.Dataset.range(2).with_options(None)]
         [0, 1]
         """
         return self
@@ -656,7 +656,7 @@ class Dataset:
         Raises:
           TypeError: the function returns something else.
 
-        >>> [int(k) for k in Dataset.range(9).apply(lambda data: data.skip(1).take(2)).repeat(2)]
+        >>> [int(k) for k in ag.Dataset.range(9).apply(lambda data: data.skip(1).take(2)).repeat(2)]
         [1, 2, 1, 2]
         """
         made = transformation_func(self)
@@ -683,7 +683,7 @@ class Dataset:
         Returns:
           A `Dataset`.
 
-        >>> [int(x) for x in Dataset.range(4).map(lambda k: k * k)]
+        >>> [int(x) for x in ag.Dataset.range(4).map(lambda k: k * k)]
         [0, 1, 4, 9]
         """
         return Dataset._of(Map(self._node, _function("map", function)))
@@ -700,7 +700,7 @@ class Dataset:
         Raises:
           TypeError: ``start`` is not an int.
 
-        >>> [(int(k), int(x)) for k, x in Dataset.from_tensor_slices([5, 6]).enumerate()]
+        >>> [(int(k), int(x)) for k, x in ag.Dataset.from_tensor_slices([5, 6]).enumerate()]
         [(0, 5), (1, 6)]
         """
         if isinstance(start, bool) or not isinstance(start, int | np.integer):
@@ -721,10 +721,10 @@ class Dataset:
           TypeError: an argument is not a dataset.
           ValueError: batches of different sizes would be combined.
 
-        >>> a, b = Dataset.range(3), Dataset.range(10, 20)
-        >>> [(int(x), int(y)) for x, y in Dataset.zip(a, b)]
+        >>> a, b = ag.Dataset.range(3), ag.Dataset.range(10, 20)
+        >>> [(int(x), int(y)) for x, y in ag.Dataset.zip(a, b)]
         [(0, 10), (1, 11), (2, 12)]
-        >>> [int(both["a"] + both["b"]) for both in Dataset.zip({"a": a, "b": b})]
+        >>> [int(both["a"] + both["b"]) for both in ag.Dataset.zip({"a": a, "b": b})]
         [10, 12, 14]
         """
         given = datasets[0] if len(datasets) == 1 else datasets
@@ -751,7 +751,7 @@ class Dataset:
         Raises:
           TypeError: ``dataset`` is not a dataset, or its elements differ in type.
 
-        >>> [int(k) for k in Dataset.range(2).concatenate(Dataset.range(7, 9))]
+        >>> [int(k) for k in ag.Dataset.range(2).concatenate(ag.Dataset.range(7, 9))]
         [0, 1, 7, 8]
         """
         if not isinstance(dataset, Dataset):
@@ -774,7 +774,7 @@ class Dataset:
         Returns:
           A `Dataset`.
 
-        >>> [int(k) for k in Dataset.range(10).filter(lambda k: k % 3 == 1)]
+        >>> [int(k) for k in ag.Dataset.range(10).filter(lambda k: k % 3 == 1)]
         [1, 4, 7]
         """
         return Dataset._of(Filter(self._node, _function("filter", predicate)))
@@ -788,7 +788,7 @@ class Dataset:
         Returns:
           A `Dataset`.
 
-        >>> [int(k) for k in Dataset.range(10).take_while(lambda k: k * k < 10)]
+        >>> [int(k) for k in ag.Dataset.range(10).take_while(lambda k: k * k < 10)]
         [0, 1, 2, 3]
         """
         return Dataset._of(TakeWhile(self._node, _function("take_while", predicate)))
@@ -804,7 +804,7 @@ class Dataset:
         Returns:
           A `Dataset`.
 
-        >>> [int(k) for k in Dataset.range(5).scan(0, lambda total, k: (total + k, total + k))]
+        >>> [int(k) for k in ag.Dataset.range(5).scan(0, lambda total, k: (total + k, total + k))]
         [0, 1, 3, 6, 10]
         """
         return Dataset._of(Scan(self._node, _function("scan", scan_func), initial_state))
@@ -833,7 +833,7 @@ class Dataset:
           TypeError: ``class_func`` is not a function.
           ValueError: the distributions are not lists of as many numbers of 0 or more.
 
-        >>> numbers = Dataset.range(10_000)
+        >>> numbers = ag.Dataset.range(10_000)
         >>> tens = numbers.rejection_resample(lambda k: (k % 10 == 0) * 1, [0.5, 0.5], [0.9, 0.1], seed=1)
         >>> kinds = [int(kind) for kind, k in tens]
         >>> kinds.count(1), abs(kinds.count(0) - 1000) < 100
@@ -855,8 +855,8 @@ class Dataset:
         Returns:
           A `Dataset`.
 
-        >>> data = Dataset.from_tensor_slices(np.arange(4).reshape(2, 2))
-        >>> [int(k) for k in data.flat_map(Dataset.from_tensor_slices)]
+        >>> data = ag.Dataset.from_tensor_slices(np.arange(4).reshape(2, 2))
+        >>> [int(k) for k in data.flat_map(ag.Dataset.from_tensor_slices)]
         [0, 1, 2, 3]
         """
         return self.interleave(map_func, cycle_length=1, block_length=1)
@@ -881,7 +881,7 @@ class Dataset:
         Returns:
           A `Dataset`.
 
-        >>> data = Dataset.range(1, 4).interleave(lambda k: Dataset.from_tensors(k).repeat(3), cycle_length=2, block_length=2)
+        >>> data = ag.Dataset.range(1, 4).interleave(lambda k: ag.Dataset.from_tensors(k).repeat(3), cycle_length=2, block_length=2)
         >>> [int(k) for k in data]
         [1, 1, 2, 2, 1, 2, 3, 3, 3]
         """
@@ -905,9 +905,9 @@ class Dataset:
         Raises:
           ValueError: the length of the dataset is not known.
 
-        >>> [[int(k) for k in window] for window in Dataset.range(7).window(3, shift=2)]
+        >>> [[int(k) for k in window] for window in ag.Dataset.range(7).window(3, shift=2)]
         [[0, 1, 2], [2, 3, 4], [4, 5, 6], [6]]
-        >>> batches = Dataset.range(7).window(3, shift=2, drop_remainder=True).flat_map(lambda window: window.batch(3))
+        >>> batches = ag.Dataset.range(7).window(3, shift=2, drop_remainder=True).flat_map(lambda window: window.batch(3))
         >>> [k.tolist() for k in batches]
         [[0, 1, 2], [2, 3, 4], [4, 5, 6]]
         """
@@ -926,7 +926,7 @@ class Dataset:
         Returns:
           A `Dataset`.
 
-        >>> [int(k) for k in Dataset.range(5).batch(2).unbatch()]
+        >>> [int(k) for k in ag.Dataset.range(5).batch(2).unbatch()]
         [0, 1, 2, 3, 4]
         """
         node = self._node
@@ -954,7 +954,7 @@ class Dataset:
         Raises:
           TypeError: ``reduce_func`` is not a function.
 
-        >>> int(Dataset.range(5).reduce(0, lambda total, k: total + k))
+        >>> int(ag.Dataset.range(5).reduce(0, lambda total, k: total + k))
         10
         """
         if not callable(reduce_func):
@@ -986,7 +986,7 @@ class Dataset:
           ValueError: the dataset has no element, or more than one.
           StagingError: a function is being traced, and the number of elements is not known.
 
-        >>> Dataset.range(4).batch(4).get_single_element().tolist()
+        >>> ag.Dataset.range(4).batch(4).get_single_element().tolist()
         [0, 1, 2, 3]
         """
         if self._node.size is None and is_recording():
@@ -1009,7 +1009,7 @@ class Dataset:
         Raises:
           StagingError: a function is being traced, so that elements have no values.
 
-        >>> list(Dataset.range(2).batch(1).as_numpy_iterator())
+        >>> list(ag.Dataset.range(2).batch(1).as_numpy_iterator())
         [array([0], dtype=int32), array([1], dtype=int32)]
         """
         if is_recording():
@@ -1025,8 +1025,8 @@ class Dataset:
         Returns:
           An int; `INFINITE_CARDINALITY` for an infinite dataset, `UNKNOWN_CARDINALITY` if the number is not known.
 
-        >>> data = Dataset.range(5)
-        >>> data.batch(2).cardinality(), data.repeat().cardinality() == Dataset.INFINITE_CARDINALITY
+        >>> data = ag.Dataset.range(5)
+        >>> data.batch(2).cardinality(), data.repeat().cardinality() == ag.Dataset.INFINITE_CARDINALITY
         (3, True)
         """
         known = self._known()._node.size

@@ -26,7 +26,7 @@ def functions_run_eagerly() -> bool:
     Returns:
       A bool.
 
-    >>> functions_run_eagerly()
+    >>> ag.functions_run_eagerly()
     False
     """
     return CALLS.run_eagerly

@@ -56,7 +56,7 @@ class TensorSpec:
           A `TensorSpec` without symbolic dimensions.
 
         >>> import numpy as np
-        >>> TensorSpec.from_array(np.zeros((2, 3), np.float32))
+        >>> ag.TensorSpec.from_array(np.zeros((2, 3), np.float32))
         TensorSpec(shape=(2, 3), dtype=float32)
         """
         if isinstance(array, TensorSpec):
@@ -84,7 +84,7 @@ class TensorSpec:
         Returns:
           A bool.
 
-        >>> TensorSpec([None]).is_compatible_with(TensorSpec([3]))
+        >>> ag.TensorSpec([None]).is_compatible_with(ag.TensorSpec([3]))
         True
         """
         other = value if isinstance(value, TensorSpec) else TensorSpec.from_array(value)
@@ -106,7 +106,7 @@ class TensorSpec:
         Raises:
           ValueError: the dtypes differ.
 
-        >>> TensorSpec([2, 3]).most_general_compatible(TensorSpec([4, 3]))
+        >>> ag.TensorSpec([2, 3]).most_general_compatible(ag.TensorSpec([4, 3]))
         TensorSpec(shape=(None, 3), dtype=float32)
         """
         if self.dtype != other.dtype:

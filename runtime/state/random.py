@@ -48,8 +48,8 @@ class Generator(Module):
     Attributes:
       state: the Variable that holds the data of the key.
 
-    >>> g = Generator.from_seed(7)
-    >>> [int(n) for n in g.permutation(3)] == [int(n) for n in Generator.from_seed(7).permutation(3)]
+    >>> g = ag.random.Generator.from_seed(7)
+    >>> [int(n) for n in g.permutation(3)] == [int(n) for n in ag.random.Generator.from_seed(7).permutation(3)]
     True
     """
 
@@ -70,7 +70,7 @@ class Generator(Module):
         Returns:
           A `Generator`.
 
-        >>> Generator.from_seed(7).normal((2, 3)).shape
+        >>> ag.random.Generator.from_seed(7).normal((2, 3)).shape
         (2, 3)
         """
         return cls(jax.random.key(seed))
@@ -86,8 +86,8 @@ class Generator(Module):
         Returns:
           A `Generator`.
 
-        >>> g = Generator.from_seed(7)
-        >>> again = Generator.of_state(g.kind, g.state)
+        >>> g = ag.random.Generator.from_seed(7)
+        >>> again = ag.random.Generator.of_state(g.kind, g.state)
         >>> again.state is g.state
         True
         """
@@ -106,7 +106,7 @@ class Generator(Module):
         Args:
           seed: an int.
 
-        >>> g = Generator.from_seed(7)
+        >>> g = ag.random.Generator.from_seed(7)
         >>> first = float(g.normal())
         >>> g.reset(7)
         >>> float(g.normal()) == first
@@ -120,7 +120,7 @@ class Generator(Module):
         Returns:
           A scalar key array.
 
-        >>> Generator.from_seed(7).key().shape
+        >>> ag.random.Generator.from_seed(7).key().shape
         ()
         """
         with self.state._lock:
@@ -138,7 +138,7 @@ class Generator(Module):
         Returns:
           A key array of shape ``(count,)``.
 
-        >>> Generator.from_seed(7).split(3).shape
+        >>> ag.random.Generator.from_seed(7).split(3).shape
         (3,)
         """
         return jax.random.split(self.key(), count)
@@ -157,7 +157,7 @@ class Generator(Module):
         Returns:
           An array of shape ``shape``.
 
-        >>> Generator.from_seed(7).normal((2, 3), mean=10.0).shape
+        >>> ag.random.Generator.from_seed(7).normal((2, 3), mean=10.0).shape
         (2, 3)
         """
         drawn = jax.random.normal(self.key(), _checked(shape), dtype)
@@ -180,7 +180,7 @@ class Generator(Module):
         Raises:
           ValueError: the dtype is an integer type, and ``maxval`` is None.
 
-        >>> dice = Generator.from_seed(7).uniform((100,), int, minval=1, maxval=7)
+        >>> dice = ag.random.Generator.from_seed(7).uniform((100,), int, minval=1, maxval=7)
         >>> int(dice.min()), int(dice.max())
         (1, 6)
         """
@@ -202,7 +202,7 @@ class Generator(Module):
         Returns:
           A bool array of shape ``shape``.
 
-        >>> Generator.from_seed(7).bernoulli(0.5, (4,)).dtype
+        >>> ag.random.Generator.from_seed(7).bernoulli(0.5, (4,)).dtype
         dtype('bool')
         """
         return jax.random.bernoulli(self.key(), plain(p), shape)
@@ -218,7 +218,7 @@ class Generator(Module):
         Returns:
           An int32 array of shape ``shape``.
 
-        >>> int(Generator.from_seed(7).categorical([0.0, 100.0]))
+        >>> int(ag.random.Generator.from_seed(7).categorical([0.0, 100.0]))
         1
         """
         return jax.random.categorical(self.key(), jnp.asarray(plain(logits)), axis, shape=shape)
@@ -233,7 +233,7 @@ class Generator(Module):
         Returns:
           An array of the shape and dtype of ``x``.
 
-        >>> sorted(Generator.from_seed(7).permutation(3).tolist())
+        >>> sorted(ag.random.Generator.from_seed(7).permutation(3).tolist())
         [0, 1, 2]
         """
         return jax.random.permutation(self.key(), plain(x), axis)
@@ -272,10 +272,10 @@ def set_seed(seed: int) -> None:
     Args:
       seed: an int.
 
-    >>> set_seed(1)
-    >>> first = float(normal())
-    >>> set_seed(1)
-    >>> float(normal()) == first
+    >>> ag.random.set_seed(1)
+    >>> first = float(ag.random.normal())
+    >>> ag.random.set_seed(1)
+    >>> float(ag.random.normal()) == first
     True
     """
     _DEFAULT.get(seed).reset(seed)
@@ -287,7 +287,7 @@ def get_global_generator() -> Generator:
     Returns:
       A `Generator`.
 
-    >>> type(get_global_generator()).__name__
+    >>> type(ag.random.get_global_generator()).__name__
     'Generator'
     """
     return _DEFAULT.get()
@@ -299,7 +299,7 @@ def key() -> jax.Array:
     Returns:
       A scalar key array.
 
-    >>> key().shape
+    >>> ag.random.key().shape
     ()
     """
     return _DEFAULT.get().key()
@@ -314,7 +314,7 @@ def split(count: int = 2) -> jax.Array:
     Returns:
       A key array of shape ``(count,)``.
 
-    >>> split(3).shape
+    >>> ag.random.split(3).shape
     (3,)
     """
     return _DEFAULT.get().split(count)
@@ -332,7 +332,7 @@ def normal(shape: _Shape = (), dtype: DTypeLike = float, mean: ArrayLike = 0.0, 
     Returns:
       An array of shape ``shape``.
 
-    >>> normal((2, 3)).shape
+    >>> ag.random.normal((2, 3)).shape
     (2, 3)
     """
     return _DEFAULT.get().normal(shape, dtype, mean, stddev)
@@ -355,7 +355,7 @@ def uniform(
     Raises:
       ValueError: the dtype is an integer type, and ``maxval`` is None.
 
-    >>> bool(uniform(minval=2.0, maxval=3.0) < 3)
+    >>> bool(ag.random.uniform(minval=2.0, maxval=3.0) < 3)
     True
     """
     return _DEFAULT.get().uniform(shape, dtype, minval, maxval)
@@ -371,7 +371,7 @@ def bernoulli(p: ArrayLike = 0.5, shape: _Shape | None = None) -> jax.Array:
     Returns:
       A bool array of shape ``shape``.
 
-    >>> bernoulli(0.5, (4,)).dtype
+    >>> ag.random.bernoulli(0.5, (4,)).dtype
     dtype('bool')
     """
     return _DEFAULT.get().bernoulli(p, shape)
@@ -389,7 +389,7 @@ def categorical(logits: ArrayLike, axis: int = -1, shape: _Shape | None = None) 
       An int32 array of shape ``shape``.
 
     >>> import jax.numpy as jnp
-    >>> categorical(jnp.zeros((5, 3))).shape
+    >>> ag.random.categorical(jnp.zeros((5, 3))).shape
     (5,)
     """
     return _DEFAULT.get().categorical(logits, axis, shape)
@@ -405,7 +405,7 @@ def permutation(x: ArrayLike, axis: int = 0) -> jax.Array:
     Returns:
       An array of the shape and dtype of ``x``.
 
-    >>> sorted(permutation(4).tolist())
+    >>> sorted(ag.random.permutation(4).tolist())
     [0, 1, 2, 3]
     """
     return _DEFAULT.get().permutation(x, axis)

@@ -281,7 +281,7 @@ class Variable(ArrayOperators, AssignedDerivatives):
         Returns:
           A `jax.Array`, the same as `value`.
 
-        >>> Variable([1, 2]).read_value().tolist()
+        >>> ag.Variable([1, 2]).read_value().tolist()
         [1, 2]
         """
         return self.value
@@ -325,7 +325,7 @@ class Variable(ArrayOperators, AssignedDerivatives):
           ValueError: the shape or the dtype differs.
           StagingError: inside a ``vmap``, or in a trace that autograph does not own.
 
-        >>> Variable([1, 2]).assign([3, 4]).numpy().tolist()
+        >>> ag.Variable([1, 2]).assign([3, 4]).numpy().tolist()
         [3, 4]
         """
         self._check_free()
@@ -345,7 +345,7 @@ class Variable(ArrayOperators, AssignedDerivatives):
         Raises:
           ValueError: the shape or the dtype of the sum differs.
 
-        >>> Variable([1, 2]).assign_add(3).numpy().tolist()
+        >>> ag.Variable([1, 2]).assign_add(3).numpy().tolist()
         [4, 5]
         """
         return self._update(operator.add, value)
@@ -362,7 +362,7 @@ class Variable(ArrayOperators, AssignedDerivatives):
         Raises:
           ValueError: the shape or the dtype of the difference differs.
 
-        >>> Variable([1, 2]).assign_sub(1).numpy().tolist()
+        >>> ag.Variable([1, 2]).assign_sub(1).numpy().tolist()
         [0, 1]
         """
         return self._update(operator.sub, value)

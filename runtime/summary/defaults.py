@@ -218,10 +218,10 @@ def set_step(step: ArrayLike | None) -> None:
       ValueError: ``step`` does not fit in 32 bits.
       StagingError: in a bare ``jax.jit``, in ``jax.vmap``, or in a function that a program calls.
 
-    >>> set_step(7)
-    >>> get_step()
+    >>> ag.summary.set_step(7)
+    >>> ag.summary.get_step()
     7
-    >>> set_step(None)
+    >>> ag.summary.set_step(None)
     """
     if LOCAL.in_callback:
         raise StagingError(
@@ -246,7 +246,7 @@ def get_step() -> ArrayLike | None:
     Raises:
       StagingError: a function is being traced, and the step is not known yet.
 
-    >>> print(get_step())
+    >>> print(ag.summary.get_step())
     None
     """
     if is_recording() or LOCAL.in_callback:

@@ -152,7 +152,7 @@ def trace_off() -> None:
     Raises:
       StagingError: a function is being traced, or a program calls Python.
 
-    >>> trace_off()  # there is no trace
+    >>> ag.summary.trace_off()  # there is no trace
     """
     _refuse_inside("trace_off()")
     with _LOCK:

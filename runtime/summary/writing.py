@@ -30,7 +30,7 @@ def scalar(name: str, data: ArrayLike, step: ArrayLike | None = None, descriptio
       ValueError: there is a writer, and no step.
       RuntimeError: the writer is closed.
 
-    >>> scalar("loss", 0.5, step=3)  # there is no writer
+    >>> ag.summary.scalar("loss", 0.5, step=3)  # there is no writer
     """
     _check_numbers("scalar", data)
     if np.shape(_plain(data)) != ():
@@ -59,7 +59,7 @@ def histogram(
       ValueError: there is a writer, and no step; or, at run time, an element is not finite.
       RuntimeError: the writer is closed.
 
-    >>> histogram("weights", [1.0, 2.0], step=3)  # there is no writer
+    >>> ag.summary.histogram("weights", [1.0, 2.0], step=3)  # there is no writer
     """
     count = 30 if buckets is None else buckets
     if type(count) is not int or count < 1:
@@ -82,7 +82,7 @@ def text(name: str, data: TextLike, step: ArrayLike | None = None, description: 
       ValueError: there is a writer, and no step.
       RuntimeError: the writer is closed.
 
-    >>> text("configuration", "learning rate **0.1**", step=0)  # there is no writer
+    >>> ag.summary.text("configuration", "learning rate **0.1**", step=0)  # there is no writer
     """
 
     for leaf in jax.tree_util.tree_leaves(data):
@@ -97,7 +97,7 @@ def flush(writer: SummaryWriter | None = None) -> None:
     Args:
       writer: a `SummaryWriter`; by default the default writer.
 
-    >>> flush()  # there is no writer
+    >>> ag.summary.flush()  # there is no writer
     """
     if writer is not None:
         writer.flush()
