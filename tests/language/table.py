@@ -45,6 +45,16 @@ class Row:
 
     what_in_full: str = ""
 
+    @property
+    def status(self) -> str:
+        """What the table says: of a refused row, also the line of docs/limits.md that it is an example of."""
+        return f"refused ({self.limit})" if self.what == "refused" else self.what
+
+    @property
+    def limit(self) -> int:
+        """The number of that line."""
+        return int(self.what_in_full.split()[2])
+
     def source(self) -> str:
         setup, _, body = self.code.rpartition("---\n")
         lines = "".join(f"    {line}\n" for line in body.splitlines())

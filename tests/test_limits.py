@@ -1,0 +1,779 @@
+"""docs/limits.md: each item of the page is executed, here or in the test that is named."""
+
+from __future__ import annotations
+
+import asyncio
+import collections
+import contextlib
+import importlib.util
+import math
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+import autograph as ag
+from tests.language.table import rows
+from tests.rooms import ROOT
+from tests.test_keys_by_path import plain
+
+PAGE = (ROOT / "docs" / "limits.md").read_text(encoding="utf-8")
+SECTIONS = {part.split("\n", 1)[0]: part for part in PAGE.split("\n## ")[1:]}
+ITEMS = [" ".join(item.split()) for item in re.findall(r"^- (.*(?:\n  .*)*)", PAGE, re.MULTILINE)]
+X, ONES = jnp.array(3.0), jnp.array([1.0, -1.0, 2.0])
+
+# Items by their first words, and what executes them: a test of another file, or, in CLAIMS, a function of this one.
+ELSEWHERE = {
+    "A function whose file was edited": "test_refusals.py::test_file_changed_since_import",
+    "JAX, NumPy, the standard library": "test_library_table.py::test_names",
+    "In a staged block, a call of code": "test_library_table.py::test_names",
+    "A `raise` under a traced condition inside `jax.shard_map`": "scale/test_scale.py::test_refused_with_the_users_line",
+    "In a job of several processes": "scale/test_scale.py::test_refused_with_the_users_line",
+    "A program that calls Python at run time": "test_saved_errors.py::test_what_calls_python_is_refused_by_its_line",
+    "So are a `Dataset` that calls Python": "test_saving.py::test_a_result_of_a_class_that_only_its_source_knows_is_refused",
+    "A Keras layer without weights": "test_library_state.py::test_layers_without_weights_yet_are_refused",
+    "`nnx.jit(ag.convert(f))`": (
+        "test_integrations.py::test_a_staged_write_under_flaxs_own_jit_is_refused_with_the_way_out"
+    ),
+}
+CLAIMS: dict[str, Callable[[], None]] = {}
+
+
+def claim(words):
+    def add(function):
+        CLAIMS[words] = function
+        return function
+
+    return add
+
+
+def refused(function, *args, words=None, error=ag.StagingError):
+    with pytest.raises(error, match=words):
+        ag.function(function)(*args)
+
+
+def refused_by_jit(function, *args, words="autograph.function"):
+    with pytest.raises(ag.StagingError, match=words):
+        jax.jit(ag.convert(function))(*args)
+
+
+def agrees(function, *args):
+    assert plain(ag.function(function)(*args)) == plain(function(*args))
+
+
+def test_the_refusals_are_ten_lines_that_each_have_rows():
+    lines = re.findall(r"^(\d+)\. (.*)$", SECTIONS["What is refused, in ten lines"], re.MULTILINE)
+    assert [int(number) for number, _ in lines] == list(range(1, 11))
+    assert max(len(f"{number}. {line}") for number, line in lines) <= 120
+    assert {row.limit for row in rows() if row.what == "refused"} == set(range(1, 11))
+
+
+@pytest.mark.parametrize("item", ITEMS, ids=lambda item: item[:50])
+def test_each_item_is_executed(item, tmp_path, monkeypatch):
+    known = [words for words in (*CLAIMS, *ELSEWHERE) if item.startswith(words)]
+    assert len(known) == 1, item
+    if known[0] in CLAIMS:
+        monkeypatch.chdir(tmp_path)
+        CLAIMS[known[0]]()
+        return
+    path, _, name = ELSEWHERE[known[0]].partition("::")
+    assert f"def {name}(" in (ROOT / "tests" / path).read_text(encoding="utf-8")
+
+
+def test_each_claim_is_of_an_item():
+    assert [words for words in (*CLAIMS, *ELSEWHERE) if not any(item.startswith(words) for item in ITEMS)] == []
+
+
+@claim("Conversion needs the source.")
+def without_source():
+    scope = {}
+    exec("def f(x):\n    return x if x > 0 else -x", scope)
+    refused(scope["f"], X, words="source of 'f' is not available", error=ag.ConversionError)
+
+
+@claim("All branches of a staged `if`")
+def branches():
+    def shapes(x):
+        y = jnp.zeros(2) if x > 0 else jnp.zeros(3)
+        return y
+
+    def kinds(x):
+        return "a" if x > 0 else 1
+
+    refused(shapes, X)
+    refused(kinds, X)
+    assert ag.function(lambda x: 1 if x > 0 else 2.5)(X).dtype == jnp.float32
+
+
+@claim("A loop-carried variable keeps")
+def carries():
+    def grows(x):
+        while x.sum() < 100:
+            x = jnp.concatenate([x, x])
+        return x
+
+    def becomes(x):
+        total = 0.0
+        for row in x:
+            total = total + row
+        return total
+
+    refused(grows, ONES, words="'x' changes")
+    agrees(becomes, jnp.ones((2, 3)))
+
+
+@claim("Only the first dimension of an array")
+def dimensions():
+    refused(lambda x: x[:, x[0] > 0], jnp.ones((2, 2)))
+    refused(lambda x: jnp.fft.fft(x[x > 0]), ONES, words="fft")
+    agrees(lambda x: (jnp.sort(x[x > 0]), jnp.sin(x[x > 0]).sum(), jnp.searchsorted(x[x > 0], 1.5)), ONES)
+    assert jnp.asarray(jax.jit(ag.convert(lambda x: x[x > 0]))(ONES)).tolist() == [1, 2]
+
+
+@claim("If an operation combines two such arrays")
+def two_lengths():
+    def different(x):
+        return x[x > 0] + x[x < 0]
+
+    with pytest.raises(ValueError, match="broadcast"):
+        ag.function(different)(jnp.arange(5.0) - 1.5)
+    refused_by_jit(different, ONES)
+
+    def same(x):
+        mask = x > 0
+        return (x[mask] * x[mask]).sum()
+
+    assert jax.jit(ag.convert(same))(ONES) == 5
+
+
+@claim("`jnp.arange(n)`, `jnp.zeros(n)`")
+def traced_sizes():
+    n = jnp.array(3)
+    agrees(lambda n: jnp.arange(n), n)
+    refused_by_jit(lambda n: jnp.arange(n), n, words=r"jnp.arange\(100\)\[:n\]")
+    assert jnp.asarray(jax.jit(ag.convert(lambda n: jnp.arange(100)[:n]))(n)).tolist() == [0, 1, 2]
+
+
+@claim("A tuple has a fixed length")
+def tuples():
+    def grows(xs):
+        found = ()
+        for x in xs:
+            found = (*found, x)
+        return found
+
+    def differs(x):
+        return (x,) if x > 0 else (x, x)
+
+    refused(grows, ONES)
+    refused(differs, X)
+
+
+@claim("`None`, a possibly undefined variable")
+def constants():
+    def one_of(count):
+        def choose(i):
+            name = "0"
+            for k in range(1, count):
+                if i == k:
+                    name = str(k)
+            return name
+
+        return choose
+
+    assert ag.function(one_of(32))(jnp.array(31)) == "31"
+    refused(one_of(33), jnp.array(31), words="at most 32")
+    agrees(lambda x: None if x > 0 else x, X)
+
+
+@claim("`is` compares the identity")
+def identity():
+    refused(lambda x, y: x is y, X, X, words="identical")
+
+    def tuples(x):
+        pair = (x, x)
+        other = pair if x > 0 else (x, -x)
+        return pair is other
+
+    refused(tuples, X, words="identical")
+
+
+@claim("A string of traced values")
+def strings():
+    assert ag.function(lambda x: f"{x:.2f}")(X) == "3.00"
+    for read in (lambda x: f"{x}" == "3", lambda x: len(f"{x}"), lambda x: f"{x}".upper()):
+        refused(read, X, words="string of traced values")
+
+
+@claim("Integers have 32 bits")
+def integers():
+    assert ag.function(lambda n: n * 65536)(jnp.array(65536)) == 0
+
+
+@claim("The elements of a list of traced length")
+def elements():
+    def tuples(n):
+        found = []
+        for i in range(n):
+            found.append((1.0,) if i > 1 else (1.0, 2.0))
+        return found
+
+    def twice(n):
+        rows = []
+        for i in range(n):
+            rows.append([i, i])
+        rows.append(rows[0])
+        rows[0][0] = 5
+        return rows
+
+    def lists(n):
+        return [[i] if i > 1 else [i, i] for i in range(n)], ["a" if i > 1 else None for i in range(n)]
+
+    refused(tuples, jnp.array(3))
+    refused(twice, jnp.array(3))
+    assert plain(ag.function(lists)(jnp.array(3))) == ([[0, 0], [1, 1], [2]], [None, None, "a"])
+
+
+@claim("A list that grows in a loop")
+def growing():
+    def halves(x):
+        found = []
+        while x > 1:
+            found.append(x)
+            x = x / 2
+        return found
+
+    def printed(x):
+        found = []
+        while x > 1:
+            print(x)
+            found.append(x)
+            x = x / 2
+        return found
+
+    agrees(halves, X)
+    refused(printed, X, words="maximum_length")
+    refused_by_jit(halves, X, words="maximum_length")
+
+
+@claim("A list of traced length may be")
+def number_of_items():
+    def items(n):
+        return [i for i in range(n)]
+
+    def starred(n):
+        first, *rest = items(n)
+        return first, rest, items(n)[1], items(n)[1:], items(n) + [n]
+
+    assert plain(ag.function(starred)(jnp.array(2))) == (0, [1], 1, [1], [0, 1, 2])
+
+    def unpacked(n):
+        a, b = items(n)
+        return a + b
+
+    for needs in (unpacked, lambda n: tuple(items(n)), lambda n: max(*items(n))):
+        refused(needs, jnp.array(2))
+
+
+@claim("A write to a dict at a traced key")
+def traced_keys():
+    def written(i):
+        d = {0: 0.0, 1: 0.0}
+        d[i] = 1.0
+        return d
+
+    refused(written, jnp.array(1), words="key")
+    refused(lambda i: {i: 1.0}, jnp.array(1), words="key")
+
+
+def imported(name, text):
+    """A module of this text, in the folder of the test."""
+    path = Path(f"{name}.py").resolve()
+    path.write_text(text, encoding="utf-8")
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@claim("A read of a key or attribute")
+def unused_reads():
+    text = "def number(d):\n    d[0]\ndef name(d):\n    d['k']\ndef used(d):\n    return d[0]\ndef attribute(o):\n    o.size\n"
+    reads = imported("reads", text)
+
+    def of_a_dict(key, read):
+        def f(x):
+            d = {}
+            if x > 0:
+                d[key] = x
+            read(d)
+            return x
+
+        return f
+
+    def of_an_object(x):
+        log = Log()
+        if x > 0:
+            log.size = x
+        reads.attribute(log)
+        return x
+
+    def here(d):
+        return d[0]
+
+    for key, read in (("k", reads.name), (0, here)):
+        with pytest.raises(KeyError):
+            ag.function(of_a_dict(key, read))(-X)
+
+    def returned(x):
+        d = {}
+        if x > 0:
+            d[0] = x
+        return reads.used(d)
+
+    with pytest.raises(KeyError):
+        ag.function(returned)(-X)
+    assert ag.function(of_a_dict(0, reads.number))(-X) == -3
+    assert ag.function(of_an_object)(-X) == -3
+
+
+def by_path(read):
+    def f(x):
+        d = {"a": 1.0}
+        if x > 0:
+            d["k"] = x
+        return read(d)
+
+    return f
+
+
+@claim("If only some paths set a key of a dict")
+def keys_by_path():
+    def unpacked(d):
+        a, b = d
+        return a
+
+    def matched(d):
+        match d:
+            case {"k": v}:
+                return v
+        return 0.0
+
+    def looped(d):
+        total = 0.0
+        for key in d:
+            total += d[key]
+        return total
+
+    for read in (tuple, set, print, str, lambda d: max(*d), lambda d: {k for k in d}, unpacked, matched):
+        refused(by_path(lambda d, read=read: read(d)), X)
+    for read in (list, looped, lambda d: [*d], lambda d: {**d}, lambda d: d | {"e": 1.0}):
+        for x in (X, -X):
+            assert plain(ag.function(by_path(read))(x)) == plain(by_path(read)(x))
+    assert ag.function(by_path(lambda d: f"{len(d)}: {d}"))(-X).startswith("1: {'a': ")
+
+    def ordered(x):
+        d = {}
+        for key in ("a", "b") if x is not None else ():
+            d[key] = x
+        if x > 0:
+            d["a"] = d.pop("a")
+        return list(d)
+
+    refused(ordered, X, words="order of a dict's keys")
+
+
+@claim("A write to a list, dict or object is visible")
+def aliases():
+    def both(x):
+        a, b = [1.0], [2.0]
+        c = a if x > 0 else b
+        c[0] = x
+        return a, b
+
+    def rebound(xs):
+        first = current = [0.0]
+        for x in xs:
+            current[0] += x
+            if x > 1:
+                current = [x]
+        return first[0]
+
+    def keys(xs):
+        a, b = {"k": 1.0}, {"k": 2.0}
+        c = a
+        for x in xs:
+            c["new"] = x
+            c = b if x > 0 else a
+        return a, b
+
+    def of_a_set(x):
+        a, b = {1, 2}, {2, 1}
+        c = a if x > 0 else b
+        c.add(3)
+        return a, b
+
+    agrees(both, X)
+    refused(rebound, ONES)
+    refused(keys, ONES)
+    refused(of_a_set, X)
+
+
+@claim("A write to a list, dict or set from outside")
+def lists_from_outside():
+    outer = []
+
+    def looped(xs):
+        for x in xs:
+            outer.append(1)
+        return xs
+
+    with pytest.warns(ag.StagingWarning, match="happens once"):
+        ag.function(looped)(jnp.ones(100))
+    assert len(outer) == 1
+
+    def branch(x):
+        if x > 0:
+            outer.append(x)
+        return x
+
+    ag.function(branch)(X)
+    ag.function(branch)(-X)
+    assert len(outer) == 2
+    refused_by_jit(branch, X)
+
+
+@claim("A list, dict or dataclass argument")
+def arguments():
+    def written(xs):
+        xs[0] = 5.0
+        return xs
+
+    refused(written, [X], words="'xs' is changed in place")
+
+
+class Log:
+    last = None
+
+
+LOG = Log()
+
+
+@claim("A tracer that leaks")
+def leaks():
+    kept = {}
+
+    def attribute(x):
+        LOG.last = x
+        return x
+
+    def key(x):
+        kept["x"] = x
+        return x
+
+    def of_a_class(x):
+        Log.last = x
+        return x
+
+    for leak in (attribute, key, of_a_class):
+        refused(leak, X, words="would leak a tracer")
+    assert LOG.last is None and not kept
+
+
+@claim("A write to an object from outside is refused in a function under `jax.jit`")
+def under_jit():
+    def traced(x):
+        LOG.last = x
+        return x
+
+    def counted(x):
+        LOG.last = 1
+        return x
+
+    under = {traced: jax.jit(traced), counted: jax.jit(counted)}
+
+    def loop(xs):
+        for x in xs:
+            x = under[counted](x)
+        return xs
+
+    refused(lambda x: under[traced](x), X, words="runs under a transform")
+    refused(loop, ONES, words="runs under a transform")
+
+
+def raising(x):
+    if x > 0:
+        raise ValueError("positive")
+    return x
+
+
+@claim("`raise` under a traced condition, without a handler")
+def raised():
+    refused_by_jit(raising, X)
+
+    def handled(x):
+        try:
+            return raising(x)
+        except ValueError:
+            return -1.0
+
+    assert jax.jit(ag.convert(handled))(X) == -1
+
+
+@claim("`contextlib.ExitStack` around a `raise`")
+def exit_stack():
+    def f(x):
+        try:
+            with contextlib.ExitStack():
+                return raising(x)
+        except ValueError:
+            return -1.0
+
+    refused(f, X, words="ExitStack")
+
+
+@claim("A jump out of `finally`")
+def jump():
+    def f(x):
+        try:
+            x = x + 1
+        finally:
+            if x > 0:
+                return x
+        return 0.0
+
+    refused(f, X, words="finally")
+
+
+@claim("An out-of-bounds index does not raise")
+def bounds():
+    def read(xs, i):
+        return xs[i]
+
+    def handled(xs, i):
+        try:
+            return xs[i]
+        except IndexError:
+            return -1.0
+
+    at = jnp.array(7)
+    assert ag.function(read)(ONES, at) == 2
+    assert ag.function(handled)(ONES, at) == -1
+    with pytest.raises(IndexError):
+        ag.function(read, check_bounds=True)(ONES, at)
+
+
+@claim("Division by a traced zero")
+def division():
+    def handled(x):
+        try:
+            return 1 / x
+        except ZeroDivisionError:
+            return -1.0
+
+    def suppressed(x):
+        with contextlib.suppress(ZeroDivisionError):
+            return 1 / x
+        return -2.0
+
+    zero = jnp.array(0.0)
+    assert ag.function(lambda x: 1 / x)(zero) == math.inf
+    assert ag.function(handled)(zero) == -1
+    assert ag.function(suppressed)(zero) == -2
+    assert math.isnan(ag.function(lambda x: math.sqrt(x))(-X))
+
+
+@claim("A generator is staged if")
+def generators():
+    def pieces(x):
+        if x > 0:
+            yield x
+        yield 2 * x
+
+    agrees(lambda x: (sum(pieces(x)), max(pieces(x)), list(pieces(x))), X)
+
+    def stepped(x):
+        made = pieces(x)
+        return next(made) + next(made)
+
+    refused(stepped, X)
+    refused(lambda x: list(zip(pieces(x), pieces(x))), X)
+
+
+@claim("`next` of a Python iterator")
+def iterators():
+    numbers = iter([1.0, 2.0])
+
+    def staged(x):
+        if x > 0:
+            x = x + next(numbers)
+        return x
+
+    refused(staged, X, words="next")
+    advanced = ag.function(lambda x: x + next(numbers))
+    with pytest.warns(ag.StagingWarning, match="advances the iterator"):
+        assert [float(advanced(X)), float(advanced(X))] == [4, 4]
+
+
+@claim("Statements that contain `await`")
+def awaits():
+    async def same(x):
+        return x
+
+    async def f(x):
+        if x > 0:
+            return await same(x)
+        return x
+
+    refused(lambda x: asyncio.run(f(x)), X, words="await")
+
+
+@claim("Dict, set and generator comprehensions")
+def comprehensions():
+    refused(lambda x: {k: x for k in (1.0, 4.0) if x > k}, X)
+    refused(lambda x: {k for k in (1, 4) if x > k}, X)
+    agrees(lambda x: sum(k for k in (1.0, 4.0) if x > k), X)
+
+
+def factorial(n):
+    return 1 if n < 2 else n * factorial(n - 1)
+
+
+@claim("Recursion under a traced condition")
+def recursion():
+    def grown(x):
+        return x if x.sum() > 9 else grown(jnp.concatenate([x, x]))
+
+    def outside(x):
+        out = []
+
+        def walk(v):
+            if v > 1:
+                out.append(v)
+                walk(v / 2)
+
+        walk(x)
+        return out
+
+    def to_an_argument(x, out):
+        if x > 1:
+            out[0] += x
+            to_an_argument(x / 2, out)
+        return out[0]
+
+    refused(grown, jnp.ones(2))
+    refused(outside, X, words="'walk' calls itself")
+    refused(lambda x: to_an_argument(x, [0.0]), X, words="'to_an_argument' calls itself")
+
+
+@claim("In a bare `jax.jit`, recursion")
+def recursion_by_jit():
+    @ag.recursion_limit(10)
+    def limited(n):
+        return 1 if n < 2 else n * limited(n - 1)
+
+    refused_by_jit(factorial, jnp.array(3), words="recursion_limit")
+    assert jax.jit(ag.convert(limited))(jnp.array(3)) == 6
+
+
+@claim("Staged statements and calls nest")
+def depth():
+    def chain(count):
+        parts = [f"def f{i}(x):\n    if x > {i}:\n        return f{i + 1}(x)\n    return -x\n" for i in range(count)]
+        return imported(f"chain_{count}", "".join(parts) + f"def f{count}(x):\n    return x\n").f0
+
+    ag.function(chain(50)).get_concrete_function(X)
+    refused(chain(90), X, words="sys.setrecursionlimit")
+
+
+@claim("Generators, iterators, and library functions")
+def results():
+    refused(lambda x: (v for v in [x]), X, words="generator")
+    refused(lambda x: iter([x]), X)
+    refused(lambda x: map(abs, [x]), X)
+
+
+@claim("Sets, deques and instances")
+def new_results():
+    def f(x):
+        return collections.deque([x]), {1}
+
+    made = ag.function(f)
+    assert made(X)[0] is not made(X)[0] and made(X)[1] is not made(X)[1]
+
+
+@claim("Dicts are returned with sorted keys")
+def sorted_keys():
+    assert list(ag.function(lambda x: {"b": x, "a": x})(X)) == ["a", "b"]
+
+
+@claim("A bare `jax.jit` returns")
+def of_jit():
+    def one(f):
+        return type(jax.jit(ag.convert(f))(X))
+
+    assert one(lambda x: None if x > 0 else x) is ag.Optional
+    assert one(lambda x: "a" if x > 0 else "b") is ag.OneOf
+    assert one(by_path(lambda d: d)) is ag.DictByPath
+
+
+@claim("A staged loop with effects")
+def modes():
+    def f(x):
+        while x > 1:
+            ag.print(x)
+            x = x / 2
+        return x
+
+    assert jax.jvp(ag.function(f), (X,), (X,))[1] == 0.75
+    with pytest.raises(ValueError, match="Reverse-mode"):
+        jax.grad(ag.function(f))(X)
+
+
+@claim("A Variable that is assigned inside `jax.vmap`")
+def variables():
+    v = ag.Variable(0.0)
+
+    def f(x):
+        v.assign(x)
+        return v.value * x
+
+    for transformed in (jax.vmap(ag.function(f)), jax.grad(jax.grad(lambda x: ag.function(f)(x[0])))):
+        with pytest.raises((ag.StagingError, TypeError)):
+            transformed(ONES)
+
+
+@claim("`jnp.where` evaluates both sides")
+def both_sides():
+    f = ag.function(lambda x: jnp.where(x > 0, jnp.sqrt(x), 0.0))
+    assert math.isnan(jax.grad(f)(jnp.array(0.0)))
+
+
+@claim("A loaded function accepts")
+def loaded():
+    @ag.function
+    def double(x):
+        return 2 * x
+
+    double(ONES)
+    ag.save(double, "saved")
+    again = ag.load("saved")
+    assert again(ONES).tolist() == [2, -2, 4]
+    with pytest.raises(TypeError):
+        again(jnp.ones(7))
+
+
+@claim("Variables of flax.nnx")
+def nnx_variables():
+    from flax import nnx
+
+    class Model(nnx.Module):
+        def __init__(self):
+            self.pair = nnx.Variable((jnp.ones(()), jnp.ones(())))
+
+    model = Model()
+    assert ag.function(lambda x: x + model.pair.get_value()[0])(X) == 4
