@@ -22,6 +22,7 @@ LONG: dict[str, str] = {
     "tests/handled_programs.py": "programs to run, one after the other",
     "tests/row_programs.py": "programs to run, one after the other",
     "tests/test_jax_compat.py": "a test for each of its functions",
+    "tests/test_limits.py": "a function for each item of docs/limits.md",
 }
 
 

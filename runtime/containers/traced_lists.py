@@ -25,8 +25,9 @@ from autograph.runtime.tracing.recording import JOINT
 
 def _unknown() -> StagingError:
     return StagingError(
-        f"{user_location()}\n  The length of this list is traced here: elements were appended under a traced condition.\n  Converted "
-        "code may take its len(), its items, loop over it, and stack it (jnp.stack, jnp.array); other code needs a Python list."
+        f"{user_location()}\n  Python needs the number of items of a list here (to unpack it, for a tuple, or in code that is not "
+        "converted), but it is known only at run time.\n  Use an index, a slice, a loop or a target with a star (first, *rest = "
+        "items), or make an array of the items (jnp.stack)."
     )
 
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from autograph.runtime.code.library_table import is_library
 from autograph.runtime.containers.iterables import is_symbolic_size
+from autograph.runtime.containers.iterators import Iterated
 from autograph.runtime.containers.padded_arrays import PaddedArray
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.effects.raise_sites import TracedText
@@ -191,11 +192,12 @@ class Outputs:
         return value in self._reached
 
     def _one_shot(self, leaf: Any) -> StagingError:
-        kind = type(leaf).__name__
+        kind = f"iterator ({leaf.kind})" if isinstance(leaf, Iterated) else type(leaf).__name__
+        article = "an" if kind[0] in "aeiou" else "a"
         if isinstance(leaf, types.CoroutineType):
             leaf.close()  # else Python complains that nobody awaits it
         return StagingError(
-            f"{self._where}\n  {self._name} returns a {kind}, which would be created once, while tracing: all "
+            f"{self._where}\n  {self._name} returns {article} {kind}, which would be created once, while tracing: all "
             "calls would share it, with its traced values, and the first would exhaust it.\n  Return a list, "
             "list(...), or an array; or make the "
             f"{kind} outside of the compiled function, which calls it for each item."
