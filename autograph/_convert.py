@@ -85,7 +85,7 @@ class Converter:
     Args:
       operators: what the name ``ag__`` means in rewritten code.
       is_plain: tells of an object whether calling it needs no help from the operators, whatever its arguments.
-      loop_directive: the function whose call, first in a loop's body, gives the loop its options.
+      loop_directive: the function whose call, first in a loop's body, sets the options of the loop.
       classes_around: tells of the users' classes around a function what its conversion has to know.
       is_logging: whether an attribute of a module or object is a function that logs or warns.
       is_library: whether a function is no user's.
@@ -424,9 +424,9 @@ def _resolve(
     function: types.FunctionType,
     imports: dict[str, object] | None = None,
 ) -> object:
-    """The object a name or a chain of module attributes stands for now, if that can be told without running code.
+    """The object a name or a chain of module attributes represents now, if that can be told without running code.
 
-    Closure variables and names that the definition itself imports count if ``imports`` are given: they stand for one
+    Closure variables and names that the definition itself imports count if ``imports`` are given: they represent one
     object by custom, not by rule.
     """
     if isinstance(node, gast.Attribute):

@@ -148,7 +148,7 @@ def _assign(name: str, number: int) -> ast.Assign:
 
 
 def _placed(node: _Node, like: ast.expr | ast.pattern) -> _Node:
-    """Give what is new in ``node`` the position of a header's expression."""
+    """Set the position of what is new in ``node`` to that of a header's expression."""
     pending: list[ast.AST] = [node]
     while pending:
         part = pending.pop()

@@ -33,7 +33,7 @@ class Listing:
 def lines_with_origins(tree: ast.AST) -> tuple[tuple[str, int | None], ...]:
     """The text of a rewritten tree, each line with the number of the line that it comes from.
 
-    A tree keeps the places of the source that it was made from. Its text is parsed once more, and the two are walked together.
+    A tree keeps the places of the source that it was made from. Its text is parsed again, and the two are walked together.
 
     >>> tree = ast.parse("if x:  # why\\n    y = (1 +\\n      2)\\nz = 3")
     >>> lines_with_origins(tree)

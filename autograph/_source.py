@@ -70,7 +70,7 @@ class _File:
 
     @functools.cached_property
     def truths(self) -> FileTruths:
-        """Which names of the file may stand for truth values."""
+        """Which names of the file may represent truth values."""
         return FileTruths.of(self.tree)
 
     @functools.cached_property

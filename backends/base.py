@@ -1,8 +1,8 @@
 """The `Backend` protocol: the operations that the operators need from a backend.
 
 An operator runs each block of a statement once, under `Backend.trace`, and gets a `Traced` program whose results
-are *leaves*: Python objects where the block gave plain ones, `Output` where it gave traced arrays. The operator
-matches the leaves of the blocks variable by variable; the backend settles their types and emits one staged
+are *leaves*: Python objects where the block returned plain ones, `Output` where it returned traced arrays. The operator
+matches the leaves of the blocks variable by variable; the backend determines their types and emits one staged
 statement.
 """
 
@@ -63,7 +63,7 @@ MISSING = Missing()
 
 @dataclass(frozen=True)
 class Traced:
-    """One block as a program. ``program`` is the backend's own; ``leaves`` are what the block gave, in order."""
+    """One block as a program. ``program`` is the backend's own; ``leaves`` are what the block returned, in order."""
 
     program: Any
     leaves: tuple[Any, ...]
@@ -71,7 +71,7 @@ class Traced:
 
 @dataclass(frozen=True)
 class LoopSpec:
-    """A staged loop with settled types.
+    """A staged loop with fixed types.
 
     Attributes:
       body: program of (carry…, index, slices…) → leaves.
@@ -196,7 +196,7 @@ class Backend(Recursions, Protocol):
         A test, which must be computed from Python numbers alone, is run here, too: its loop has a length.
 
         Raises:
-          NotRollable: that would not give what Python gives.
+          NotRollable: that would not have Python's result.
         """
 
     def iterations(self, spec: LoopSpec) -> int | None:
@@ -275,7 +275,7 @@ class Staging(Protocol):
         """A new stand-in for the value, of this type, of ``owner``, which it does not keep alive."""
 
     def owner(self, stand_in: Any) -> Any:
-        """What a stand-in stands for; None if that is no more."""
+        """What a stand-in represents; None if that is no more."""
 
     def read(self, stand_in: Any) -> Any:
         """Record a read."""
@@ -308,7 +308,7 @@ class Staging(Protocol):
         """Whether ``place`` is ``outer`` or was begun inside it."""
 
     def is_directly_in(self, place: Any, outer: Any) -> bool:
-        """Whether ``place`` was begun in ``outer``, with nothing between; None stands for where operations run."""
+        """Whether ``place`` was begun in ``outer``, with nothing between; None represents where operations run."""
 
     def row_type(self, type: LeafType) -> LeafType:
         """The type of what an array of this type has along its first axis."""
@@ -341,7 +341,7 @@ class Staging(Protocol):
         """The value of an array that is being differentiated; raises if it has none now."""
 
     def record(self, block: Callable[..., Sequence[Any]], arrays: Sequence[Any]) -> Any:
-        """Run ``block`` once on stand-ins of these arrays; give the program of what it computes."""
+        """Run ``block`` once on stand-ins of these arrays; return the program of what it computes."""
 
     def opened(self, function: Callable[..., Any], operands: Sequence[Any]) -> tuple[list[Any], Callable[..., Any]]:
         """What ``function`` closes over, and a function of that and of the operands' arrays, for its results."""
@@ -354,7 +354,7 @@ class Staging(Protocol):
     ) -> tuple[list[Any], list[Any], Any]:
         """Run a recorded program, ``values`` being those of its stand-ins before it.
 
-        Give its results, the values after it, and what `raise_if` takes for the exception that it may come upon; None
+        Return its results, the values after it, and what `raise_if` takes for the exception that it may raise; None
         if there can be none.
         """
 
@@ -365,7 +365,7 @@ class Staging(Protocol):
         """
 
     def receiving(self, catches: Callable[[RaiseSite], bool]) -> AbstractContextManager[Received]:
-        """Receive the exceptions of these sites, of which operations that are recorded directly here come upon the first."""
+        """Receive the exceptions of these sites, of which operations that are recorded directly here raise the first."""
 
     def is_clear(self) -> Any:
         """Whether no exception has been received here; traced, if it is known only at run time."""
@@ -393,7 +393,7 @@ class Staging(Protocol):
         """What a recorded program may raise."""
 
     def may_raise(self, program: Any) -> bool:
-        """Whether a recorded program may come upon an exception."""
+        """Whether a recorded program may raise an exception."""
 
     def is_bound(self, program: Any) -> bool:
         """Whether a recorded program holds values of a trace around it."""
@@ -419,7 +419,7 @@ class Staging(Protocol):
         """
 
     def show(self, function: Callable[..., Any], arrays: Sequence[Any]) -> None:
-        """Record a call of ``function``, which looks at arrays and gives nothing, in order with all others."""
+        """Record a call of ``function``, which looks at arrays and returns nothing, in order with all others."""
 
     def tape(self) -> Tape:
         """A new tape."""
@@ -459,11 +459,11 @@ class Staging(Protocol):
         """The same array, of weak type."""
 
     def accept(self, kind: type, read: Callable[[Any], Any], type_of: Callable[[Any], LeafType]) -> None:
-        """Let JAX's functions take objects of this class for the arrays that ``read`` gives."""
+        """Let JAX's functions take objects of this class for the arrays that ``read`` returns."""
 
 
 class Tape(Protocol):
-    """A record of the operations that run, from which derivatives are taken. Values are told apart by identity."""
+    """A record of the operations that run, from which derivatives are taken. Values are distinguished by identity."""
 
     def start(self) -> None:
         """Record from here on, in addition to what is recorded already."""
@@ -478,7 +478,7 @@ class Tape(Protocol):
         """Drop what is recorded."""
 
     def known_as(self, array: Any) -> Any:
-        """What stands for an array in the record: of NumPy's a copy, None if no operation took it."""
+        """What represents an array in the record: of NumPy's a copy, None if no operation took it."""
 
     def first_value(self, stand_in: Any) -> Any:
         """What was first read from a stand-in, None if it was not read before it was written."""
@@ -514,4 +514,4 @@ class Data(Protocol):
         """``function`` of each row, all at once; None if it has effects, which have an order."""
 
     def shapes(self, function: Callable[..., Any], *operands: Any) -> Any:
-        """The types of what ``function`` gives for operands of these types."""
+        """The types of what ``function`` returns for operands of these types."""

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 
 class RaiseSite(Protocol):
-    """One exception that a program may come upon. Hashable; equal for what raises the same at the same line.
+    """One exception that a program may raise. Hashable; equal for what raises the same at the same line.
 
     Attributes:
       types: of the values that it carries, each with ``shape`` and ``dtype``.
@@ -15,7 +15,7 @@ class RaiseSite(Protocol):
       where: the user's line, for messages.
       is_check: whether a program that cannot raise may do without.
       is_caught: whether a handler of the program catches it.
-      refusal: what is said where nobody looks for the exception.
+      refusal: what is said where nothing checks for the exception.
       room: the room in the program that has proved too small, if it is that; else None.
     """
 

@@ -1,4 +1,4 @@
-"""Which names of a file may stand for truth values, or for what holds or returns such: they are numbers in Python.
+"""Which names of a file may represent truth values, or what holds or returns such: they are numbers in Python.
 
 Read from the file's text alone, without regard to the order of statements. Attributes and functions are known by their
 names, variables by their names in the outermost function around them.
@@ -188,7 +188,7 @@ class FileTruths:
                 self._add(each, key)
 
     def may_be(self, node: ast.expr | None, key: int) -> bool:
-        """Whether an expression may give a truth value, or what holds one."""
+        """Whether an expression may return a truth value, or what holds one."""
         match node:
             case ast.Constant(value=value):
                 return isinstance(value, bool)

@@ -37,9 +37,9 @@ class LowerCalls(gast.NodeTransformer):
     """Rewrites ``f(x, *args, k=v)`` to ``ag__.call(f)(x, *args, k=v)``: arguments and their order stay as written.
 
     Calls that need nothing at run time stay as they are: array libraries' functions of constants, and builtins that treat
-    traced values as any other. ``with`` calls the methods of what ``ag__.manager`` gives. ``super()`` is
+    traced values as any other. ``with`` calls the methods of what ``ag__.manager`` returns. ``super()`` is
     spelled out in nested functions that passes made, where its implicit arguments are
-    lost; what ``locals()``, ``vars()`` and ``dir()`` give is rid of the names that passes made.
+    lost; what ``locals()``, ``vars()`` and ``dir()`` return is rid of the names that passes made.
 
     Attributes: first_parameters (the enclosing user functions' first parameters, innermost last), is_moved (whether
     this code has moved out of the user's function into one that passes made).

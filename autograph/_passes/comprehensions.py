@@ -28,8 +28,8 @@ _MAY_BE_OPEN = (gast.Name, gast.Attribute, gast.Subscript)  # an array or list o
 class LowerComprehensions(gast.NodeTransformer):
     """Rewrites comprehensions whose conditions may be traced, so that these are staged as any ``if``.
 
-    A generator that ``sorted`` or the like uses up at once is such a list. One that ``sum``, ``max``, ``min``, ``any``,
-    ``all`` or ``next`` uses up is taken apart, so that they can be a staged loop; so is a list over a ``range``.
+    A generator that ``sorted`` or a similar function consumes at once is such a list. One that ``sum``, ``max``, ``min``, ``any``,
+    ``all`` or ``next`` consumes is unpacked, so that they can be a staged loop; so is a list over a ``range``.
 
     In ``any`` and ``all`` the condition becomes part of the element, or, where an element may run code that does
     something, they become a loop that returns at the first element that decides.
@@ -97,7 +97,7 @@ class LowerComprehensions(gast.NodeTransformer):
     visit_DictComp = visit_SetComp
 
     def visit_GeneratorExp(self, node: gast.AST) -> gast.AST:
-        """A generator that nothing here uses up at once, as the call of a generator function."""
+        """A generator that nothing here consumes at once, as the call of a generator function."""
         is_staged = self._is_conditional(node) or self._may_be_staged(node.generators[0].iter)
         if self.made is None or not is_staged or self._binds_or_suspends(node):
             return self.visit_SetComp(node)

@@ -324,7 +324,7 @@ def _bound_by(node: gast.AST) -> set[str]:
 
 
 def _is_bare(node: gast.AST) -> bool:
-    """Whether this is an annotation, which makes a name local and gives it no value."""
+    """Whether this is an annotation, which makes a name local and binds no value."""
     return isinstance(node, gast.AnnAssign) and node.value is None
 
 

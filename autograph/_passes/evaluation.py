@@ -58,7 +58,7 @@ class Steps:
             if k in raising:
                 part = self.rest(part)
                 part = self.kept(part) if self._raises(part) or k < raising[-1] else part
-            elif field != "func" or not _is_path(part):  # methods are seldom bound anew, and are known by their objects
+            elif field != "func" or not _is_path(part):  # methods are seldom rebound, and are known by their objects
                 part = self.kept(part)
             _put(owner, field, index, part)
         return node

@@ -17,7 +17,7 @@ _COMPREHENSIONS = (gast.ListComp, gast.SetComp, gast.DictComp)
 
 
 def taken_apart(context: Context, generator: gast.AST) -> gast.AST:
-    """``ag__.generator(lambda v: element, items, lambda v: condition)``: what gives the same elements as this expression."""
+    """``ag__.generator(lambda v: element, items, lambda v: condition)``: what returns the same elements as this expression."""
     element = generator.elt
     for k, clause in reversed(list(enumerate(generator.generators))):
         keywords = _keywords(clause, element)
@@ -32,7 +32,7 @@ def taken_apart(context: Context, generator: gast.AST) -> gast.AST:
 
 
 def listed(context: Context, comprehension: gast.AST) -> gast.AST:
-    """``ag__.list_of(lambda v: element, items)``: what gives the same list as this expression of one clause."""
+    """``ag__.list_of(lambda v: element, items)``: what returns the same list as this expression of one clause."""
     (clause,) = comprehension.generators
     element = comprehension.elt
     keywords = _keywords(clause, element)

@@ -18,7 +18,7 @@ def handled_parts(
 ) -> Collection[gast.AST]:
     """Those of a function's nodes that may run where a handler takes one of these exceptions.
 
-    They are in functions that stand for bodies of ``try`` and ``with`` statements, in such statements that stay Python's,
+    They are in functions made of the bodies of ``try`` and ``with`` statements, in such statements that stay Python's,
     or in a function that is called in one.
     """
     if context.stops:

@@ -81,7 +81,7 @@ class LowerLists(gast.NodeTransformer):
         return node
 
     def _unpack(self, node: gast.AST) -> None:
-        """Let an operator take apart what is unpacked into a target with a star."""
+        """Let an operator unpack what is unpacked into a target with a star."""
         (target,) = node.targets
         starred = [k for k, part in enumerate(target.elts) if isinstance(part, gast.Starred)]
         if len(starred) != 1:
@@ -265,7 +265,7 @@ def _assigned(node: gast.AST) -> list[tuple[gast.AST, gast.AST]]:
 
 
 def _chosen(node: gast.AST) -> Iterator[gast.AST]:
-    """The expressions one of which gives the value."""
+    """The expressions of which one is the value."""
     if isinstance(node, gast.IfExp):
         yield from _chosen(node.body)
         yield from _chosen(node.orelse)

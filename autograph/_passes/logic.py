@@ -275,7 +275,7 @@ class LowerLogic(gast.NodeTransformer):
 
 
 def _is_truth(node: gast.AST) -> bool:
-    """Whether this gives a truth value itself: then it is of one type with others."""
+    """Whether this returns a truth value itself: then it is of one type with others."""
     if isinstance(node, gast.BoolOp):
         return all(map(_is_truth, node.values))
     is_not = isinstance(node, gast.UnaryOp) and isinstance(node.op, gast.Not)

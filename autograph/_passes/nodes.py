@@ -190,7 +190,7 @@ def function(name: str, parameters: Sequence[str], body: list[gast.AST]) -> gast
 
 
 def placed(node: gast.AST, like: gast.AST, end: gast.AST | None = None) -> gast.AST:
-    """Give every part of ``node`` that has no position the position of the first line of ``like``, up to ``end``.
+    """Set the position of every part of ``node`` that has none to the first line of ``like``, up to ``end``.
 
     Only the header's position may be used: a call that spans a whole block is reported by CPython at its last line.
     """

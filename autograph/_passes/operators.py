@@ -46,7 +46,7 @@ _UNARY: Mapping[type, tuple[str, str]] = MappingProxyType(
 )
 _OF_BITS = (gast.BitAnd, gast.BitOr, gast.BitXor, gast.MatMult)  # of truth values they are truth values in Python, too
 _RAISED = (ZeroDivisionError, OverflowError, ValueError)
-# What gives a truth value, in the user's code and in what the passes before this have made of it.
+# What returns a truth value, in the user's code and in what the passes before this have made of it.
 _TRUTHS = frozenset(
     [
         "bool",
@@ -68,7 +68,7 @@ _TRUTHS = frozenset(
 )
 _HELD = frozenset(
     ["get_item", "get_attr", "list_of", "new_list", "temporary"]
-)  # gives what its first argument is, or holds
+)  # returns what its first argument is, or holds
 # Of those that work in place, what lists, deques, sets and dicts have.
 _OF_CONTAINERS = (gast.Add, gast.Mult, gast.BitOr, gast.BitAnd, gast.Sub, gast.BitXor)
 
@@ -355,7 +355,7 @@ def _numbers(
             bind(part.target, part.value)
         elif isinstance(part, gast.AugAssign):
             targets.add(id(part.target))
-    for part in parts:  # what loops, parameters, `with`, unpacking and the like bind
+    for part in parts:  # what loops, parameters, `with`, unpacking and similar forms bind
         if isinstance(part, gast.Name) and part.id in names and not isinstance(part.ctx, gast.Load):
             if id(part) not in targets:
                 told[part.id] = False

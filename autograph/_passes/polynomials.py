@@ -18,7 +18,7 @@ def difference(minuend: gast.AST, subtrahend: gast.AST) -> gast.AST | None:
     """``minuend - subtrahend`` with equal terms cancelled, None where that cannot be told.
 
     Both must be sums and products of integers and of expressions that may be evaluated again without effect; these
-    stand for themselves.
+    represent themselves.
 
     >>> upper, lower = (gast.parse(text, mode="eval").body for text in ("(i + 1) * k", "i * k"))
     >>> gast.unparse(difference(upper, lower))
@@ -77,7 +77,7 @@ def _expression(terms: Terms, atoms: dict[str, gast.AST]) -> gast.AST:
 
 
 def _is_repeatable(node: gast.AST) -> bool:
-    """Whether evaluating this once more gives the same and does nothing."""
+    """Whether evaluating this again returns the same and does nothing."""
     if isinstance(node, gast.Name | gast.Constant):
         return True
     if isinstance(node, gast.Attribute):

@@ -81,7 +81,7 @@ class DeferTexts(gast.NodeTransformer):
         return placed(self.context.call(self.operator, gast.Lambda(arguments(names), made), *values), node)
 
     def _text(self, node: gast.AST, names: list[str], values: list[gast.AST]) -> gast.AST:
-        """The expression with parameters in the place of its values, which are taken down with their names."""
+        """The expression with parameters instead of its values, which are taken down with their names."""
 
         def value(part: gast.AST) -> gast.AST:
             if isinstance(part, gast.Constant):

@@ -6,7 +6,7 @@ import gast
 
 
 def is_static_test(node: gast.AST) -> bool:
-    """Whether this expression gives a Python bool even when its operands are traced.
+    """Whether this expression returns a Python bool even when its operands are traced.
 
     What an object is may be known only at run time: it may be one of several.
 

@@ -15,7 +15,7 @@ _WITH = (gast.With, gast.AsyncWith)
 
 
 class LowerYields(gast.NodeTransformer):
-    """Gives a generator function two more forms, in which each ``yield`` calls what takes the place of it: the body of a loop.
+    """Adds two forms to a generator function, in which each ``yield`` calls what takes the place of it: the body of a loop.
 
     The statements around a ``yield`` are then as any others, so that they can be staged. ``each`` is for loops that run to
     their end. ``each_until`` is for those that may be left, which it asks after each ``yield``, and returns. The function
@@ -70,7 +70,7 @@ class LowerYields(gast.NodeTransformer):
 
 
 def can_call_back(node: gast.AST) -> bool:
-    """Whether there is reason to give a function the two more forms, and it can have them."""
+    """Whether there is reason to add the two forms to a function, and it can have them."""
     yields = [part for part in walk_scope(node.body) if isinstance(part, _YIELDS)]
     is_branching = any(isinstance(part, _BRANCHING) and contains([part], _YIELDS) for part in walk_scope(node.body))
     if not yields or not (is_branching or len(yields) == 1 or any(isinstance(part, gast.YieldFrom) for part in yields)):

@@ -128,7 +128,7 @@ def _placed(operand: Any, place: Any) -> Any:
 
 
 def known_platforms(platforms: Sequence[str] | None) -> tuple[str, ...] | None:
-    """The names of platforms that a user gives, if there are such platforms; None for the one that is here."""
+    """The names of platforms that a user names, if there are such platforms; None for the one that is here."""
     if platforms is None:
         return None
     if isinstance(platforms, str):

@@ -189,7 +189,7 @@ class Cutter:
         return refuse_transform(callee=function)
 
     def _joined(self, equation: Any, then: Any) -> Any:
-        """What several codes go on with, of which each gives the results of an equation."""
+        """What several codes go on with, of which each computes the results of an equation."""
         if then is Return:
             return then
         block = self._block([Name(var.aval) for var in equation.outvars])

@@ -1,12 +1,12 @@
 """A conditional primitive whose untaken branch does not affect derivatives, under ``vmap`` as well.
 
 `jax.lax.cond` becomes a select under ``vmap`` when the lanes disagree: both branches run for every lane. Where the
-one not taken has an infinite derivative (``sqrt`` below zero), the zero cotangent that the select gives it comes out
+one not taken has an infinite derivative (``sqrt`` below zero), the zero cotangent that the select passes to it comes out
 as NaN. Two primitives help:
 
 - ``cond`` (`cond_p`) is `jax.lax.cond` until it meets a batched predicate.
 - ``cond_lanes`` (`lanes_p`) is what it is then. Evaluated, it runs both branches and selects, as JAX does.
-  Differentiated, it first gives the lanes that do not take a branch the operands of a lane that does, and runs no
+  Differentiated, it first passes to the lanes that do not take a branch the operands of a lane that does, and runs no
   branch that no lane takes: all that is evaluated, plain Python evaluates too. Branches that hold loops are evaluated
   so in the first place, for on another lane's operands a loop might never end.
 """
@@ -56,7 +56,7 @@ class Stays(Enum):
 def cond(
     predicate: Any, on_true: Callable[[], list[Any]], on_false: Callable[[], list[Any]], *, stays: Stays = Stays.NOT
 ) -> list[Any]:
-    """`jax.lax.cond` on functions that close over their operands and give lists of arrays of the same types.
+    """`jax.lax.cond` on functions that close over their operands and return lists of arrays of the same types.
 
     ``stays``: whether it must not become a select.
     """
@@ -132,7 +132,7 @@ class Branches:
         return list(jax.lax.cond(predicate, self._branch(1), self._branch(0), *operands))
 
     def _passed_on(self, which: int) -> int:
-        """How many arrays a branch gives as it was given them."""
+        """How many arrays a branch returns unchanged."""
         jaxpr = self.pair[which].jaxpr
         given = {var for var in jaxpr.invars if getattr(var.aval, "ndim", 0)}
         return sum(not jax_compat.is_literal(atom) and atom in given for atom in jaxpr.outvars)

@@ -92,7 +92,7 @@ UNROLLED_FROM = 1000
 # calibrate: "unrolling".
 LONG_OPERATION = 8
 
-# How many selects of arrays stand one behind another, each tested by what those before it gave, before a conditional ends the chain
+# How many selects of arrays stand one behind another, each tested by what those before it returned, before a conditional ends the chain
 # (`optimize.chains`). XLA takes 0.5, 1.5 and 6.7 s to compile 25, 50 and 100 of selects alone, 0.4, 0.9 and 1.9 s with this, and 0.6,
 # 1.3 and 3.1 s of conditionals alone.
 LONGEST_CHAIN = 8

@@ -43,13 +43,13 @@ class _Flow:
 
     def __init__(self) -> None:
         self.nodes: list[Node] = []
-        self._value: dict[Any, str] = {}  # by variable; an operand of an inner program stands for a value outside
-        self._constant: dict[Any, Any] = {}  # the literals that operands of inner programs stand for
+        self._value: dict[Any, str] = {}  # by variable; an operand of an inner program represents a value outside
+        self._constant: dict[Any, Any] = {}  # the literals that operands of inner programs represent
         self._taken: dict[str, int] = {}
         self._branches: dict[str, list[tuple[int, str, int, int]]] = {}  # by file
 
     def block(self, scope: str, jaxpr: Any) -> None:
-        """The equations of a program, in a scope. Its operands stand for something already."""
+        """The equations of a program, in a scope. Its operands represent something already."""
         selects = {found for equation in jaxpr.eqns if jax_compat.is_select(equation) and (found := position(equation))}
         headers = {(found.file, found.line) for found in selects}
         for equation in jaxpr.eqns:
@@ -94,7 +94,7 @@ class _Flow:
         self.node(_joined(scope, name), name, results, equation.outvars, where, parameters)
 
     def _given(self, scope: str, equation: Any, kind: Kind, blocks: Sequence[tuple[str, Any]]) -> list[list[Any]]:
-        """For each block what its operands stand for: atoms outside, or names of values."""
+        """For each block what its operands represent: atoms outside, or names of values."""
         atoms = list(equation.invars)
         if (consts := _own_loop_constants(equation)) is not None:
             carry = [self._source(_joined(scope, "carry"), "Carry", atom) for atom in atoms[consts:]]
@@ -120,7 +120,7 @@ class _Flow:
         return given
 
     def _inside(self, scope: str, program: Any, operands: Sequence[Any]) -> list[str | None]:
-        """The nodes of a program within an operation. Returns what gives its results, None for what is a literal."""
+        """The nodes of a program within an operation. Returns the node of its results, None for what is a literal."""
         jaxpr = _open(program)
         for variable, operand in zip(jaxpr.invars, operands, strict=True):
             self._stand_for(variable, operand)
@@ -129,10 +129,10 @@ class _Flow:
         self.block(scope, jaxpr)
         return [None if jax_compat.is_literal(atom) else self._value.get(atom) for atom in jaxpr.outvars]
 
-    # Variables and what they stand for.
+    # Variables and what they represent.
 
     def _stand_for(self, variable: Any, operand: Any) -> None:
-        """A variable stands for an atom outside, or for the value of this name (None: no node gives it)."""
+        """A variable represents an atom outside, or the value of this name (None: no node computes it)."""
         constant = None
         if operand is None or isinstance(operand, str):
             value = operand
@@ -140,14 +140,14 @@ class _Flow:
             value, constant = None, operand.val
         else:
             value, constant = self._value.get(operand), self._constant.get(operand)
-        # JAX may hold one program in several places: what a variable stood for in another is no matter here.
+        # JAX may hold one program in several places: what a variable represented in another is no matter here.
         for known, found in ((self._value, value), (self._constant, constant)):
             known.pop(variable, None)
             if found is not None:
                 known[variable] = found
 
     def _values(self, atoms: Sequence[Any]) -> list[str]:
-        """What gives these; literals are left out."""
+        """The nodes that compute these; literals are left out."""
         return [self._value[atom] for atom in atoms if not jax_compat.is_literal(atom) and atom in self._value]
 
     def _literals(self, atoms: Sequence[Any]) -> list[tuple[str, str]]:
@@ -179,7 +179,7 @@ class _Flow:
         where: Position | None,
         parameters: Sequence[tuple[str, str]] = (),
     ) -> str:
-        """A node that gives these variables. Returns its name."""
+        """A node that computes these variables. Returns its name."""
         name = self._add(name, operation, inputs, [_type(variable.aval) for variable in variables], where, parameters)
         for k, variable in enumerate(variables):
             self._stand_for(variable, f"{name}:{k}" if k else name)

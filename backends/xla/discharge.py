@@ -1,9 +1,9 @@
 """An interpreter that turns recorded programs with state and exceptions into pure functions.
 
-While a program is recorded a Ref stands for each Variable (see `stand_ins`), which JAX orders reads and writes of,
+While a program is recorded a Ref represents each Variable (see `stand_ins`), which JAX orders reads and writes of,
 and an exception is the operation ``raise_if`` (see `raising`). XLA has neither: under ``vmap``, forward
 differentiation and in the test of a ``while_loop`` Refs are refused or stale, and a program cannot raise. So a
-program is evaluated with a `Cell` in the place of each Ref, and `Errors` for the first exception that it comes upon;
+program is evaluated with a `Cell` instead of each Ref, and `Errors` for the first exception that it raises;
 both go through ``cond``, ``scan`` and ``while`` as ordinary operands and results. After an error no ``while`` goes
 on, and nothing is printed or called.
 """

@@ -22,7 +22,7 @@ def split_payloads(values: Sequence[Any], sites: Sequence[RaiseSite]) -> list[li
 
 
 def renumbered(code: Any, numbers: Any) -> Any:
-    """The number in the place of a code, which is an index of ``numbers``, of which the first is 0."""
+    """The number instead of a code, which is an index of ``numbers``, of which the first is 0."""
     if not jax_compat.is_tracer(code):
         return numbers[int(code)]
     if list(numbers) == list(range(len(numbers))):

@@ -60,7 +60,7 @@ _PART = DebugInfo("part of a program", "autograph", None, None)
 
 
 def recorded(function: Callable[..., Sequence[Any]], types: Sequence[Any]) -> ClosedJaxpr:
-    """A function of arrays of these types, which gives a list of arrays, as a program.
+    """A function of arrays of these types, which returns a list of arrays, as a program.
 
     What `jax.make_jaxpr` does, without the function being prepared as one that a user jits: a tenth of the time.
     """
@@ -137,7 +137,7 @@ def closed_over_nothing(program: ClosedJaxpr, outer: Sequence[Any]) -> ClosedJax
 
 
 def constants_of(program: ClosedJaxpr) -> dict[Any, Any]:
-    """The variables of a program that stand for what it is closed over, with their values."""
+    """The variables of a program that represent what it is closed over, with their values."""
     return dict(zip(program.jaxpr.constvars, program.consts, strict=True))
 
 
@@ -213,7 +213,7 @@ def at_source_of(equation: Any) -> Iterator[None]:
     with source_info_util.user_context(equation.source_info.traceback, name_stack=names):
         try:
             yield
-        except BaseException as error:  # JAX's context would give it a cause of its own
+        except BaseException as error:  # JAX's context would set a cause of its own
             failure = error
     if failure is not None:
         raise failure
@@ -238,7 +238,7 @@ def all_equations(jaxpr: Any) -> Iterator[Any]:
 
 
 def replace_literals(program: Any, new: Callable[[Any], Any]) -> None:
-    """Give each literal of a program, and of those in it, the value ``new(value)``."""
+    """Set each literal of a program, and of those in it, to ``new(value)``."""
     jaxpr = getattr(program, "jaxpr", program)
     for equation in jaxpr.eqns:
         for atom in equation.invars:
@@ -329,7 +329,7 @@ def while_of(equation: Any) -> While:
 
 
 def run_while(test: ClosedJaxpr, body: ClosedJaxpr, consts: Sequence[Any], start: Sequence[Any]) -> list[Any]:
-    """`jax.lax.while_loop` of programs of consts and carry, whose types are settled, without tracing them again."""
+    """`jax.lax.while_loop` of programs of consts and carry, whose types are fixed, without tracing them again."""
     count = len(consts)
     params = dict(cond_nconsts=count, cond_jaxpr=test, body_nconsts=count, body_jaxpr=body)
     return list(jax.lax.while_p.bind(*consts, *consts, *start, **params))
@@ -868,7 +868,7 @@ def define(
     batch: Callable[..., Any],
     transpose: Callable[..., Any] | None = None,
 ) -> None:
-    """Rules of a primitive that stands for the function ``run`` of its operands.
+    """Rules of a primitive that represents the function ``run`` of its operands.
 
     Where that depends on what a program is lowered for, it is ``run_on(platform, **params)`` instead, which is asked when that is
     known. Where a program is lowered for several platforms it holds each form once: forms that are equal are one.
@@ -909,7 +909,7 @@ def _lowering(
 
 
 def define_like_scan(primitive: Any, *, run_on: Callable[..., Callable[..., Sequence[Any]]]) -> None:
-    """Rules of a primitive that takes and gives what `jax.lax.scan`'s does, and is that for all transforms. See `define`."""
+    """Rules of a primitive that takes and returns what `jax.lax.scan`'s does, and is that for all transforms. See `define`."""
     primitive.def_effectful_abstract_eval(scan_p.abstract_eval)
     primitive.def_impl(
         lambda *operands, **params: jax.jit(lambda *operands: primitive.bind(*operands, **params))(*operands)
@@ -1272,7 +1272,7 @@ def drop_buffer(ref: Any) -> None:
 
 
 def set_owner_of_ref(ref: Any, owner: Any) -> None:
-    """Note what a Ref stands for: JAX hands the Ref itself back with the programs that use it."""
+    """Note what a Ref represents: JAX hands the Ref itself back with the programs that use it."""
     ref._autograph_owner = weakref.ref(owner)
 
 

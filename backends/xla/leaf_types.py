@@ -92,7 +92,7 @@ def as_struct(type: LeafType) -> jax.ShapeDtypeStruct:
 
 
 def cast(value: Any, type: LeafType) -> Any:
-    """``value`` as an array of ``type``. Python numbers give weak arrays where the type is weak."""
+    """``value`` as an array of ``type``. Python numbers become weak arrays where the type is weak."""
     if value is MISSING:
         return zeros(type)
     if isinstance(value, _NUMBERS) and not isinstance(value, np.generic) and type.weak_type:

@@ -19,7 +19,7 @@ from autograph.backends.xla.tracing import leading, mapped
 class LinearMap:
     """``apply(fixed, moving) -> results``, linear in ``moving``, and ``transpose(fixed, cotangents) -> moving``."""
 
-    results: Sequence[Any]  # the types of what ``apply`` gives
+    results: Sequence[Any]  # the types of what ``apply`` returns
 
     def apply(self, fixed: list[Any], moving: list[Any]) -> list[Any]:
         raise NotImplementedError

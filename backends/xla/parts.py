@@ -29,7 +29,7 @@ def needed_for(
 def evaluate_equations(equations: Sequence[Any], known: dict[Any, Any]) -> None:
     """Evaluate equations in one go, each at its place in the user's source.
 
-    Takes the values of variables from ``known`` and adds those that the equations give.
+    Takes the values of variables from ``known`` and adds those that the equations compute.
     """
     if not equations:
         return

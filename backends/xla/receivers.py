@@ -1,6 +1,6 @@
 """`Receiver`: collects the exceptions that the body of a ``try`` may raise, while the body is traced.
 
-A ``try`` statement runs its body in the trace that it is in. What its statements come upon there is noted in the
+A ``try`` statement runs its body in the trace that it is in. What its statements raise there is noted in the
 receiver; what has an effect, or may not end, then happens only where there was no exception (`unless_thrown`).
 """
 
@@ -43,7 +43,7 @@ class Receiver(Errors):
 
 @contextmanager
 def receiving(catches: Callable[[RaiseSite], bool]) -> Iterator[Receiver]:
-    """Receive the exceptions that operations come upon here."""
+    """Receive the exceptions that operations raise here."""
     receiver = Receiver(catches)
     LOCAL.receivers.append(receiver)
     try:

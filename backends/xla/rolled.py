@@ -433,7 +433,7 @@ def _number(value: Any) -> Any:
     return np.asarray(value).item()
 
 
-# Arithmetic. Each maker takes the equation and gives a function of Python numbers.
+# Arithmetic. Each maker takes the equation and returns a function of Python numbers.
 
 
 def _plain(function: Callable[..., Any]) -> Callable[[Any], Callable[..., Any]]:

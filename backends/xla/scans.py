@@ -77,7 +77,7 @@ def _run_on(platform: str, **params: Any) -> _Form:
 
 
 def _in_blocks(scan: Scan, length: int, at_once: int, operands: Sequence[Any]) -> list[Any]:
-    """The scan where a number of iterations is left over. JAX's own would copy all that it takes and gives."""
+    """The scan where a number of iterations is left over. JAX's own would copy all that it takes and returns."""
     consts, carry, arrays = split(operands, scan.consts, scan.carried)
     whole, left = divmod(length, at_once)
     types = scan.body.out_avals[scan.carried :]

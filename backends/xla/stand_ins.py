@@ -19,7 +19,7 @@ from autograph.backends.xla.leaf_types import zeros
 
 
 def new_stand_in(type: LeafType, owner: Any) -> Any:
-    """A new Ref of this type that stands for ``owner``, a Variable."""
+    """A new Ref of this type that represents ``owner``, a Variable."""
     ref = _ref_without_buffer(type)
     jax_compat.set_owner_of_ref(ref, owner)
     return ref

@@ -48,7 +48,7 @@ class _Touched:
         return results, {key: cell.value for key, cell in cells.items()}
 
     def raise_if(self, values: Sequence[Any]) -> None:
-        """Raise what a statement has come upon, of which these values are the state."""
+        """Raise what a statement has raised, of which these values are the state."""
         if self.sites:
             code, *held = values
             raise_if(code, split_payloads(held, self.sites), self.sites)

@@ -52,7 +52,7 @@ class Loop:
 
     Attributes:
       order: positions of the carry that changes, in the order in which XLA carries it.
-      counter: start and step of the item that the body takes in the place of the index; None if it takes the index.
+      counter: start and step of the item that the body takes instead of the index; None if it takes the index.
       rows: arrays that change, and are not in ``order``.
       is_mapped: whether no iteration reads what another computes, and all are to be taken at once (see `optimize.mapped`).
     """
@@ -125,7 +125,7 @@ class Replayed(Composed):
 
 
 class Tested(Replayed):
-    """The same with one result, which it gives by itself."""
+    """The same with one result, which it returns by itself."""
 
     def __call__(self, given: Sequence[Any] = ()) -> Any:
         return self.listed(*given)[0]
@@ -139,7 +139,7 @@ class _Around:
         self._variables = {id(value): variable for variable, value in values.items()}
 
     def take(self, variable: Any, value: Any) -> bool:
-        """Let a variable stand for a value; whether it may."""
+        """Let a variable represent a value; whether it may."""
         if not isinstance(value, jax.Array) or id(value) in self._variables or jax.typeof(value) != variable.aval:
             return False
         self._values[variable] = value
@@ -147,7 +147,7 @@ class _Around:
         return True
 
     def atom(self, value: Any, type: LeafType) -> Any:
-        """What stands for a value in a program; None if that takes operations."""
+        """What represents a value in a program; None if that takes operations."""
         if isinstance(value, jax.Array):
             if id(value) not in self._variables:
                 self.take(jax_compat.variable(jax.typeof(value)), value)

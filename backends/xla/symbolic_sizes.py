@@ -276,7 +276,7 @@ class _EqualityWatch:
     """Sees the user's code compare symbolic sizes by ``==``.
 
     `jax.export` answers False where it cannot know, as hashing needs; ``if n == 3`` would take the wrong
-    branch in silence.
+    branch silently.
     """
 
     def __init__(self) -> None:

@@ -33,7 +33,7 @@ class TapeTrace(jax_compat.RecordingTrace):
         self.copies: dict[tuple[Any, ...], tuple[np.ndarray, np.ndarray]] = {}
 
     def copy_of(self, array: np.ndarray) -> Any:
-        """What stands for an array of NumPy's in the record; None if nothing does."""
+        """What represents an array of NumPy's in the record; None if nothing does."""
         return self.copies.get(_memory(array), (None, None))[1]
 
     def _kept(self, operand: Any) -> Any:
@@ -66,7 +66,7 @@ class TapeTrace(jax_compat.RecordingTrace):
             outputs = list(results) if primitive.multiple_results else [results]
             given = set(
                 map(id, operands)
-            )  # of which stop_gradient gives one as it is, while results are told apart by identity
+            )  # of which stop_gradient returns one as it is, while results are distinguished by identity
             outputs = [jnp.array(output) if id(output) in given else output for output in outputs]
         what = (
             "effects"
@@ -121,7 +121,7 @@ def _called(params: Mapping[str, Any]) -> ClosedJaxpr:
 
 
 def _evaluated(closed: Any, operands: Sequence[Any], instead: dict[int, Any]) -> list[Any]:
-    """What a program gives, with other arrays in the place of those it closes over."""
+    """What a program returns, with other arrays instead of those it closes over."""
     known = {var: instead.get(id(const), const) for var, const in jax_compat.constants_of(closed).items()}
     known |= dict(zip(closed.jaxpr.invars, operands, strict=True))
 

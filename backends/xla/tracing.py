@@ -24,7 +24,7 @@ class Composed:
     """A function of a list of arrays, put together of programs: what `trace` makes of it is known without evaluating it."""
 
     def __call__(self, given: Sequence[Any] = ()) -> Any:
-        """What it gives for these."""
+        """What it returns for these."""
         raise NotImplementedError
 
     def listed(self, *given: Any) -> list[Any]:

@@ -71,12 +71,12 @@ class Check:
 
 
 def itself(value: Any) -> Any:
-    """A key for values that are told apart by equality."""
+    """A key for values that are distinguished by equality."""
     return value
 
 
 def float_key(value: float) -> Any:
-    """A key for floats: zeros are told apart by sign, and nan is equal to itself; the rest need no text."""
+    """A key for floats: zeros are distinguished by sign, and nan is equal to itself; the rest need no text."""
     return value if value and value == value else value.hex()
 
 
@@ -202,7 +202,7 @@ class _Parameters:
 
     @property
     def names(self) -> list[str]:
-        """All that are told apart by name."""
+        """All that are distinguished by name."""
         return [*self.positional, *self.keyword_only]
 
     @property
@@ -222,7 +222,7 @@ class _Parameters:
         return sources, [f"{_OURS}len({self.more}) != {extra}"] if self.more else []
 
     def head(self, defaults: Mapping[str, str]) -> str:
-        """The list of parameters, with what stands for the default of each."""
+        """The list of parameters, with what represents the default of each."""
         shown = {name: f"{name}={defaults[name]}" if name in defaults else name for name in self.names}
         positional = [shown[name] for name in self.positional]
         if self.positional_only:
@@ -256,7 +256,7 @@ def dispatch_function(
       environment: ``otherwise``, ``reported`` and ``StateNeeded``.
       number: how many calls there were before.
 
-    Returns: the function, and one that gives the number of the next call.
+    Returns: the function, and one that returns the number of the next call.
     """
     names = _Parameters(parameters)
     known = {

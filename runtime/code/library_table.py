@@ -21,7 +21,7 @@ class Entry:
       convert: whether calls of them run their rewritten source.
       pure: whether they write to nothing that was there before the call. Around a call of others, in a staged statement,
         all that it can reach is compared.
-      repeatable: whether a call may run once in the place of many: it depends on nothing but its arguments.
+      repeatable: whether a call may run once instead of many: it depends on nothing but its arguments.
       calls: whether they may call functions that they are given, which are then handed over converted.
       plain: whether converted code may call them as they are, whatever the arguments: they take arrays.
     """
@@ -208,7 +208,7 @@ def is_library_name(module: str) -> bool:
 
 def module_of(called: Any) -> str | None:
     """The name of the module that the code of a function, or the class of an object, is from."""
-    # `functools.wraps` gives a wrapper the module of what it wraps; where its code is from, its globals say.
+    # `functools.wraps` copies the module of what it wraps to the wrapper; where its code is from, its globals say.
     is_function = isinstance(called, types.FunctionType)
     module = called.__globals__.get("__name__") if is_function else getattr(called, "__module__", None)
     return module if isinstance(module, str) else None

@@ -26,7 +26,7 @@ _FUNCTIONS: Mapping[Any, tuple[str, str]] = types.MappingProxyType(
 
 
 def written_in_c() -> Mapping[Any, Callable[[], types.FunctionType]]:
-    """For each such function, what gives its twin in Python."""
+    """For each such function, what returns its twin in Python."""
     return {function: functools.partial(_twin, *place) for function, place in _FUNCTIONS.items()}
 
 

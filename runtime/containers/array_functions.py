@@ -79,7 +79,7 @@ def _rounded(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def _floating(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`math`'s functions take real numbers, and give floats."""
+    """`math`'s functions take real numbers, and return floats."""
     return lambda *args: function(*(jnp.asarray(arg) * 1.0 for arg in args))
 
 

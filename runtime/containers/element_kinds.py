@@ -251,7 +251,7 @@ def _is_numeric(leaf: Any) -> bool:
 
 
 def _is_same_static(one: Any, other: Any) -> bool:
-    """Whether the leaves may stand for each other: objects that can be told apart may not, though they are equal."""
+    """Whether the leaves may represent each other: objects that can be distinguished may not, though they are equal."""
     return one is other or (type(one) is type(other) and not is_plain_object(one) and one == other)
 
 

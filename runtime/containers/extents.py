@@ -152,7 +152,7 @@ class Extent(_Neutral):
         return {origin for origin in (*self.now.rises, *self.peak.rises) if origin is not None}
 
     def ended(self, own: Origin) -> Extent:
-        """The same for what is in the place of the list ``own`` when the block ends: its room is for all that has lain in it."""
+        """The same for what is instead of the list ``own`` when the block ends: its room is for all that has lain in it."""
         return replace(self, peak=self.peak.join(own.peak))
 
     def absolute(self, is_known: Callable[[object], bool]) -> Extent:

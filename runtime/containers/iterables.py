@@ -89,7 +89,7 @@ class StagedIterable:
 
 
 class StagedRange:
-    """`range` whose index is traced: what ``ag.range`` gives, and ``range`` of traced bounds."""
+    """`range` whose index is traced: what ``ag.range`` returns, and ``range`` of traced bounds."""
 
     def __init__(self, start: Any, stop: Any, step: Any, limit: Any = None) -> None:
         self.start, self.stop, self.step = start, stop, step

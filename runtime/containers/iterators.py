@@ -1,7 +1,7 @@
 """`Iterated`: an iterator of a program that is being traced. It knows in which block it was advanced last.
 
-An iterator is used up as it is advanced, while the program is traced. That is what the program does only if it advances it
-once, and for sure, each time it makes it: an iterator from before a staged loop is refused in its body, and one that a branch
+An iterator is consumed as it is advanced, while the program is traced. That is what the program does only if it advances it
+once, and certainly, each time it makes it: an iterator from before a staged loop is refused in its body, and one that a branch
 has advanced is refused after that.
 """
 
@@ -16,7 +16,7 @@ from autograph.runtime.tracing.recording import JOINT
 
 
 class Iterated:
-    """What `zip`, `enumerate`, `reversed`, `map`, `filter` and `iter` give in a trace.
+    """What `zip`, `enumerate`, `reversed`, `map`, `filter` and `iter` return in a trace.
 
     Attributes:
       kind: the name of the builtin.

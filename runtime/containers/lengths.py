@@ -30,7 +30,7 @@ class Count:
         self._derived: list[tuple[Any, Any, Count]] = []
 
     def derived(self, key: Any, make: Callable[[Any], Any]) -> Count:
-        """The count that ``make`` gives for this one; the same one for the same key."""
+        """The count that ``make`` returns for this one; the same one for the same key."""
         here = JOINT.staging.place()
         for place, known, count in self._derived:
             if place is here and known == key:
@@ -44,7 +44,7 @@ class Count:
         return self if number == 0 else self.derived(number, lambda value: jnp.maximum(value - number, 0))
 
     def note(self, capacity: int, of: Any = None) -> Any:
-        """Remember, for as long as it lives, that ``of``, or else the number, stands for this count. Returns the number."""
+        """Remember, for as long as it lives, that ``of``, or else the number, represents this count. Returns the number."""
         of = self.value if of is None else of
         if not isinstance(of, jax.core.Tracer):
             return self.value
@@ -55,7 +55,7 @@ class Count:
 
 
 def count_of(value: Any) -> tuple[Count, int] | None:
-    """The count that this number or mask was noted to stand for, and the most that it can be; None if it was not."""
+    """The count that this number or mask was noted to represent, and the most that it can be; None if it was not."""
     entry = LOCAL.counts.get(id(value))
     if entry is None or entry[0]() is not value:
         return None

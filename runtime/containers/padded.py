@@ -36,7 +36,7 @@ class _Elsewhere:
         return "<the elements of a list of traced length>"
 
 
-# What a list has in the place of elements that one array holds.
+# What a list has instead of elements that one array holds.
 ELSEWHERE: Any = _Elsewhere()
 
 
@@ -106,7 +106,7 @@ class Padded:
 
     @classmethod
     def of(cls, elements: Sequence[Any]) -> Padded:
-        """What `holding` gives, of a list that is asked only what it would hold."""
+        """What `holding` returns, of a list that is asked only what it would hold."""
         taken = [flatten_element(element, is_array_leaf) for element in elements]
         made = cls(0, [JOINT.staging.room_of(0, JOINT.staging.type_of(a)) for a in taken[0][1]], taken[0][0], 0)
         for kind, leaves in taken[1:]:
@@ -287,7 +287,7 @@ class Padded:
         return start, self.length if key.stop is None else jnp.maximum(start, place(key.stop))
 
     def spliced(self, start: Any, stop: Any, new: Padded | None) -> Padded:
-        """With other elements, none where that is None, in the place of those between these indices."""
+        """With other elements, none where that is None, instead of those between these indices."""
         added, more = (0, 0) if new is None else (new.length, new.capacity)
         capacity = self.capacity if self.reserved else self.capacity + more
         order, after = jnp.arange(capacity), start + added

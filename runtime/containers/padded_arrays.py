@@ -141,7 +141,7 @@ class PaddedArray:
         resolved = self.resolve()
         if resolved is not self:
             return repr(resolved)
-        if not hasattr(self.values, "shape"):  # what stands for arrays where a signature is printed
+        if not hasattr(self.values, "shape"):  # what represents arrays where a signature is printed
             return f"<the first {self.length!r} of {self.values!r}>"
         inner = "".join(f",{size}" for size in self.values.shape[1:])
         return f"<array {self.dtype}[{self.length}{inner}] in room for {self.values.shape[0]}>"
@@ -437,7 +437,7 @@ def aligned(operands: Sequence[Any]) -> tuple[list[Any], Count]:
 
 
 def elementwise(function: Callable[..., Any], *operands: Any) -> Any:
-    """What ``function``, which works element by element, gives for operands of which some may have traced lengths."""
+    """What ``function``, which works element by element, returns for operands of which some may have traced lengths."""
     operands = tuple(each.resolve() if isinstance(each, PaddedArray) else each for each in operands)
     if not any(isinstance(each, PaddedArray) for each in operands):
         return function(*operands)

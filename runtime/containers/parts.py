@@ -129,7 +129,7 @@ def _children(value: Any) -> list[tuple[Any, Any]] | None:
 
 
 def placed(value: Any, container_for: Callable[[Path, Any], tuple[Any, bool]], path: Path = ()) -> Any:
-    """A newly built value, with what ``container_for`` gives for each list, dict or object in the place of that.
+    """A newly built value, with what ``container_for`` returns for each list, dict or object instead of that.
 
     What takes the place of a list or dict gets its contents. With each comes whether what it holds is to be placed.
     """
@@ -173,7 +173,7 @@ def placed(value: Any, container_for: Callable[[Path, Any], tuple[Any, bool]], p
 
 
 def _fill(target: Any, value: Any, built: list[tuple[Any, Any]]) -> None:
-    """Give a list or dict the contents of ``value``, with new parts."""
+    """Replace the contents of a list or dict by those of ``value``, with new parts."""
     if has_contents(value):
         contents = value.contents()
         new: Any = tuple(part for _, part in built) if isinstance(contents, tuple) else contents

@@ -1,4 +1,4 @@
-"""`SplicedList`: what puts other elements in the place of several, or makes a list longer by a factor."""
+"""`SplicedList`: what puts other elements instead of several, or makes a list longer by a factor."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class SplicedList(SearchedList):
             list.__delitem__(self, key)
 
     def _splice(self, key: slice, value: Any) -> None:
-        """Put other elements in the place of those of a slice without a step, in the arrays that hold all."""
+        """Put other elements instead of those of a slice without a step, in the arrays that hold all."""
         if isinstance(value, SplicedList):
             value.share()
             new = value.as_padded()

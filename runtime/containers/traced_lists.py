@@ -61,7 +61,7 @@ class TracedList(SplicedList):
 
     def tree_flatten(self) -> tuple[tuple[Any, ...], Any]:
         self.note_read()
-        # As it is: JAX flattens what `jit` returns once more, and compares.
+        # As it is: JAX flattens what `jit` returns again, and compares.
         if self.padded is not None:
             return (self.padded,), (True, self.checks)
         return tuple(list.__iter__(self)), (False, self.checks)

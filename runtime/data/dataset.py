@@ -1147,7 +1147,7 @@ class Dataset:
         return self if node is self._node else Dataset._of(node)
 
     def _element(self) -> Any:
-        """A `Function` that gives an element: from its position, or of a stream, as it came."""
+        """A `Function` that returns an element: from its position, or of a stream, as it came."""
         if self._compiled is None:
             self._compiled = self._compile()
         return self._compiled

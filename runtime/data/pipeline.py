@@ -135,7 +135,7 @@ class Slices(Node):
 
 @dataclass(frozen=True)
 class Numbers(Node):
-    """What `range` gives."""
+    """What `range` returns."""
 
     numbers: range
 
@@ -152,7 +152,7 @@ class Rows(Node):
     """A source of the user's, asked for its items by number while the program runs.
 
     Attributes:
-      get: the function that gives an item.
+      get: the function that returns an item.
       spec: its type.
     """
 
@@ -175,7 +175,7 @@ class Rows(Node):
 
 @dataclass(frozen=True)
 class Stream(Node):
-    """What an iterator gives, one after the other.
+    """What an iterator returns, one after the other.
 
     Attributes:
       make: creates the iterator for each iteration.

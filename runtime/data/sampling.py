@@ -1,4 +1,4 @@
-"""Elements chosen at random among several datasets, or by their classes: functions that `Dataset`'s methods give to `map` and `filter`."""
+"""Elements chosen at random among several datasets, or by their classes: functions that `Dataset`'s methods pass to `map` and `filter`."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Classified:
     """For `scan`: counts the classes of elements, and puts beside each element its class and how likely it is to be kept.
 
     Attributes:
-      class_func: gives the class of an element.
+      class_func: returns the class of an element.
       target: how often each class is wanted.
       initial: how often it comes; None to go by what has come so far.
     """

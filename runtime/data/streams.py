@@ -142,7 +142,7 @@ def _batched(node: Batch, inner: Iterator[Any]) -> Iterator[Any]:
 
 
 def spec_of(node: Node) -> Any:
-    """The type of what `elements` gives, of full batches. Where a size differs from element to element, a `TensorSpec` with None."""
+    """The type of what `elements` returns, of full batches. Where a size differs from element to element, a `TensorSpec` with None."""
     if isinstance(node, Stream):
         return node.spec
     assert isinstance(node, Step)
@@ -160,7 +160,7 @@ def spec_of(node: Node) -> Any:
 
 
 def array_type(shape: tuple[int | None, ...], dtype: Any) -> Any:
-    """The type of arrays of a shape, in which None stands for a size that differs."""
+    """The type of arrays of a shape, in which None represents a size that differs."""
     return jax.ShapeDtypeStruct(shape, dtype) if None not in shape else TensorSpec(shape, dtype)
 
 
@@ -195,7 +195,7 @@ def fixed_spec_of(node: Node) -> Any:
 
 
 def computed(node: Node, operators: Any, raw: Any, depth: int = 0) -> Any:
-    """The element that a raw one stands for; it has ``depth`` axes before its own."""
+    """The element that a raw one represents; it has ``depth`` axes before its own."""
     if isinstance(node, Stream):
         return jax.tree_util.tree_map(jnp.asarray, raw)
     assert isinstance(node, Step)
@@ -207,7 +207,7 @@ def computed(node: Node, operators: Any, raw: Any, depth: int = 0) -> Any:
 
 
 def _has_rows(node: Node) -> Any:
-    """Which of the arrays that `elements` gives have the rows of the last batch as their first axis."""
+    """Which of the arrays that `elements` returns have the rows of the last batch as their first axis."""
     if isinstance(node, Stream | Batch):
         return jax.tree_util.tree_map(lambda _: isinstance(node, Batch), spec_of(node))
     assert isinstance(node, Step)
@@ -281,7 +281,7 @@ class StagedStream:
 
     Attributes:
       number: of the iterator, a traced integer.
-      take: gives the next element of the iterator of a number, or raises `StopIteration`.
+      take: returns the next element of the iterator of a number, or raises `StopIteration`.
     """
 
     node: Node

@@ -239,7 +239,7 @@ def _is_key(leaf: Any) -> bool:
 
 
 def clean_up(function: Callable[..., None], arrays: Sequence[Any]) -> None:
-    """Call Python at run time, even where the program has come upon an exception before."""
+    """Call Python at run time, even where the program has raised an exception before."""
     if not is_recording():
         function(*arrays)
         return
@@ -270,7 +270,7 @@ def _as_type(type: Any) -> Any:
 
 
 def _fitted(result: Any, types: Any, name: str) -> Any:
-    """What the function gave as NumPy arrays of the types that were announced."""
+    """What the function returned as NumPy arrays of the types that were announced."""
     if types is None:
         return None
     treedef: Any

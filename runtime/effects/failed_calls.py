@@ -3,7 +3,7 @@
 XLA knows only their text, so they wait here, under a number. Where one device runs the program the text holds the
 number, and the program ends there. Devices that work together wait for each other: were the one that calls Python to
 end, the others would wait for ever, or until XLA ends the process. Where there are several devices the number is
-therefore a result of the call, and what the program comes upon is an exception like any other (`raising.leave`).
+therefore a result of the call, and what the program raises is an exception like any other (`raising.leave`).
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def with_number(call: Callable[..., Any], types: Any) -> Callable[..., tuple[Any
 
 
 def cause_of(error: BaseException) -> BaseException | None:
-    """The exception that ``error`` stands for, if it is none of its own.
+    """The exception that ``error`` represents, if it is none of its own.
 
     That is the exception of a user's function that made a compiled program end with it, or what we said of a Variable
     that was handed to JAX, which makes a `TypeError` of that.

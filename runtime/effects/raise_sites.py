@@ -69,7 +69,7 @@ class TracedText(DeferredText):
         return super().__str__()
 
     def __repr__(self) -> str:
-        """The text's own; what it is made of, where that are no values but what stands for them in a description."""
+        """The text's own; what it is made of, where that are no values but what represents them in a description."""
         leaves = jax.tree_util.tree_leaves(self.values)
         if all(isinstance(leaf, (jax.Array, np.ndarray, np.generic, *_PLAIN)) for leaf in leaves):
             return repr(str(self))
@@ -115,7 +115,7 @@ def text_of_error(error: Any, made: Remade, show: Callable[[Any], str] = str) ->
 
 
 def shows_tracer(text: Any) -> bool:
-    """Whether a text shows a tracer in the place of a value."""
+    """Whether a text shows a tracer instead of a value."""
     return isinstance(text, str) and _TRACER.search(text) is not None
 
 
@@ -144,14 +144,14 @@ def _code_of(function: Any) -> Any:
 
 
 def resolved(value: Any) -> Any:
-    """``value`` with the texts in it put together, and the constants in the place of what is one of several."""
+    """``value`` with the texts in it put together, and the constants instead of what is one of several."""
     if not _has_text(value):
         return value
     return jax.tree_util.tree_map(_as_text, value, is_leaf=_is_text)
 
 
 def drafted(value: Any) -> Any:
-    """``value`` with something in the place of each text in it, for an exception that nobody sees."""
+    """``value`` with something instead of each text in it, for an exception that nobody sees."""
     if not _has_text(value):
         return value
     return jax.tree_util.tree_map(lambda part: _draft(part) if _is_text(part) else part, value, is_leaf=_is_text)
@@ -181,7 +181,7 @@ def _as_text(value: Any) -> Any:
 
 
 def unheard(where: str, name: str) -> str:
-    """What is said of an exception that nobody looks for."""
+    """What is said of an exception that nothing checks for."""
     return (
         f"{where}\n  {name} is raised under a traced condition here, and nobody looks for it: a program that XLA runs by itself cannot "
         "raise.\n  Call the function through autograph.function."
@@ -290,7 +290,7 @@ class Site:
 
     @property
     def refusal(self) -> str:
-        """What is said where nobody looks for the exception."""
+        """What is said where nothing checks for the exception."""
         if issubclass(self._recipe.kind, OutOfRoom):
             return next(leaf for leaf in self._statics if isinstance(leaf, str))
         return unheard(self.where, self.name)

@@ -1,7 +1,7 @@
 """How exceptions that a program raises at run time leave the program.
 
 An operation in the program raises (`Staging.raise_if`). Branches, loops and transforms of JAX carry it; the compiled
-program of a `Function` gives the error with its results, and whoever called it raises it.
+program of a `Function` returns the error with its results, and whoever called it raises it.
 """
 
 from __future__ import annotations
@@ -195,7 +195,7 @@ class Tried:
 
 @jax.tree_util.register_pytree_node_class
 class Guarded:
-    """A program's result, and the error that it came upon.
+    """A program's result, and the error that it raised.
 
     Attributes: result, code, payloads, sites: see `Staging.raise_if`.
     """
@@ -220,10 +220,10 @@ class Guarded:
         return self.result
 
     def check(self) -> None:
-        """Raise the exception that the program came upon, if any: now, or, inside a trace, when that runs.
+        """Raise the exception that the program raised, if any: now, or, inside a trace, when that runs.
 
         Raises:
-          StagingError: nobody would look for it there.
+          StagingError: nothing would check for it there.
         """
         if not isinstance(self.code, jax.core.Tracer):
             number = int(self.code)
@@ -266,7 +266,7 @@ def through_control_flow(call: Callable[[], Any]) -> Any:
 
 
 class _Refusing:
-    """What stands for handlers that Python runs, among `Catches`."""
+    """What represents handlers that Python runs, among `Catches`."""
 
     def __init__(self) -> None:
         self.frame = LOCAL.frame
@@ -316,7 +316,7 @@ def check_finally(where: Callable[[], str], what: str) -> None:
     """Refuse what would not happen in a ``finally`` or ``__exit__`` after an exception has been left in the program.
 
     Raises:
-      StagingError: a program ends, but for what is given back, with the first exception that it comes upon.
+      StagingError: a program ends, but for what is given back, with the first exception that it raises.
     """
     if current().after_raise:
         raise StagingError(

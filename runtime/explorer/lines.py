@@ -180,7 +180,7 @@ def _always(record: StagedLoop | StagedBranch, operations: Sequence[Operation]) 
 def _fitting(records: Sequence[Staged], operations: Sequence[Operation], *rules: Rule) -> Sequence[Staged]:
     """The records that some of the operations at their line are of, by the first rule that finds any.
 
-    There are more where a line was traced for several types, and where a trace was given up.
+    There are more where a line was traced for several types, and where a trace was abandoned.
     """
     for rule in rules:
         if found := [each for each in records if rule(each, operations)]:

@@ -61,7 +61,7 @@ class Entry:
         self.is_simple = self.is_simple and all(issubclass(type(leaf), _RESULTS) for leaf in leaves)
 
 
-# By class, as what stands for a value answers `isinstance` for that. A tracer's class is no subclass of `jax.Array`.
+# By class, as what represents a value answers `isinstance` for that. A tracer's class is no subclass of `jax.Array`.
 _RESULTS = (jax.Array, jax.core.Tracer, np.ndarray, np.generic, bool, int, float, complex)
 
 

@@ -1,7 +1,7 @@
 """`Captures`: what a traced function reads from outside. A change causes a retrace.
 
 Looked at are the globals and closure variables that the function reads, and that the user's functions it calls read
-in turn; of a method, its instance; of a call, the objects among its arguments that are told apart by identity. See
+in turn; of a method, its instance; of a call, the objects among its arguments that are distinguished by identity. See
 `runtime.reads` for what they lead to. What a trace itself has assigned is as good as what was there when it began.
 """
 
@@ -31,7 +31,7 @@ class Captures:
     Attributes:
       check: what tells whether something is not as it was.
       changed: its function.
-      key: what it is told apart by; equal for what needs no new trace.
+      key: what it is distinguished by; equal for what needs no new trace.
       leaves: by label, the values.
       linked: the objects of other libraries that hold variables.
       is_empty: whether there is nothing that could change.

@@ -288,7 +288,7 @@ def concrete_function(
 
 
 class _Input:
-    """Stands for the array input of this number."""
+    """Represents the array input of this number."""
 
     def __init__(self, number: int) -> None:
         self.number = number

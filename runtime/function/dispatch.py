@@ -64,7 +64,7 @@ class Dispatcher:
     Attributes:
       function: that function; None while no call has been seen that it could be written for.
       check: whether what the user's function reads from outside is not as it was; None if there is nothing.
-      tick: counts a call that no block is for, and gives its number; blocks count the others.
+      tick: counts a call that no block is for, and returns its number; blocks count the others.
     """
 
     def __init__(
@@ -147,7 +147,7 @@ class _Seen:
 
 
 def _key_parts(leaves: Sequence[Any]) -> list[KeyPart | None] | None:
-    """For each leaf what it is told apart by among those of its type, None for an array; None if that takes longer."""
+    """For each leaf what it is distinguished by among those of its type, None for an array; None if that takes longer."""
     parts: list[KeyPart | None] = []
     for leaf in leaves:
         part = None if is_array_leaf(leaf) else _key_part(leaf)
@@ -199,7 +199,7 @@ def referred(reference: Callable[[], Any]) -> Any:
 
 
 def reported(error: BaseException) -> BaseException | None:
-    """The exception that a call ends with in the place of this one, if any, with our frames taken out of it."""
+    """The exception that a call ends with instead of this one, if any, with our frames taken out of it."""
     cause = cause_of(error)
     clean_traceback(error if cause is None else cause)
     return cause

@@ -306,7 +306,7 @@ class Function(Made, Generic[P, R]):
     lower, trace, eval_shape = stages.lower, stages.trace, stages.eval_shape
 
     def _given(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[CallSignature, Sequence[Any]]:
-        """The signature of a call, and its arrays or what stands for them; specs, where an input signature is all there is."""
+        """The signature of a call, and its arrays or what represents them; specs, where an input signature is all there is."""
         self._look_at_captures()
         with self._lock:
             return self._given_now(args, kwargs)
@@ -455,7 +455,7 @@ class Function(Made, Generic[P, R]):
     def _traced_function(self, signature: CallSignature, fixed: Any, entry: Entry) -> Callable[..., Any]:
         """The converted function, with what is to be taken down of each trace.
 
-        It does not hold this function, which holds it: both are to go as soon as nobody else refers to this one.
+        It does not hold this function, which holds it: both are to go as soon as nothing else refers to this one.
         """
         converted = self._converted
         assert converted is not None
@@ -519,7 +519,7 @@ class Function(Made, Generic[P, R]):
                     self._concrete[key] = self._make_concrete(settled, specs, entry)
 
     def _look_at_captures(self) -> None:
-        """See whether captured Python values have changed; programs are told apart by them."""
+        """See whether captured Python values have changed; programs are distinguished by them."""
         captures = self._looked_at_captures()
         if captures.changed():
             with captures.between_traces(), self._lock:  # a trace may be what changes them, and says so when it ends

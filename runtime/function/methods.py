@@ -10,7 +10,7 @@ from typing import Any
 
 
 class Bound:
-    """What was made for each instance, told apart by which object it is, whatever equality its class has.
+    """What was made for each instance, distinguished by which object it is, whatever equality its class has.
 
     An instance that allows no weak reference (``__slots__`` without ``__weakref__``) is kept alive, and so
     are the last ``limit`` of such.

@@ -266,7 +266,7 @@ def _is_harmless(value: Any) -> bool:
     if isinstance(value, type) and issubclass(value, Exception) and value.__module__ == "builtins":
         return True
     if isinstance(value, types.FunctionType | type):
-        # `functools.wraps` gives a wrapper the module of what it wraps; where its code is from, its globals say.
+        # `functools.wraps` copies the module of what it wraps to the wrapper; where its code is from, its globals say.
         module = value.__module__ if isinstance(value, type) else value.__globals__.get("__name__")
         # What one closes over may be a function of the user's.
         is_open = (
@@ -287,7 +287,7 @@ def _is_standard(module: Any) -> bool:
 
 
 _STANDARD = os.path.dirname(os.__file__) + os.sep
-# What Python compiles to functions of their own, and nobody else can call.
+# What Python compiles to functions of their own, and nothing else can call.
 _EXPRESSIONS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})
 _REFUSED = frozenset(
     {

@@ -53,7 +53,7 @@ class FirstCall:
 
 
 class Program:
-    """The compiled programs of one `CallSignature`: one for each set of array types, told apart by the jitted callable.
+    """The compiled programs of one `CallSignature`: one for each set of array types, distinguished by the jitted callable.
 
     Attributes:
       rooms: how much room its lists have.
@@ -107,7 +107,7 @@ class Program:
 
     @property
     def has_state(self) -> bool:
-        """Whether what is compiled takes values of Variables, and gives new ones with the results."""
+        """Whether what is compiled takes values of Variables, and returns new ones with the results."""
         return self._state is not None
 
     @property
@@ -309,7 +309,7 @@ class Program:
                 needed = more
 
     def _initialised(self, recording: Recording, arrays: Sequence[Any]) -> Recording:
-        """Give the Variables that a recording created their start values, and record again, now that they exist."""
+        """Set the Variables that a recording created to their start values, and record again, now that they exist."""
         again = self._record(arrays, may_create=False)
         starting = [(variable, start) for variable, start in recording.created if start is not None]
         created = {id(variable) for variable, _ in starting}

@@ -1,4 +1,4 @@
-"""The state of a program: the Variables whose values it takes and gives."""
+"""The state of a program: the Variables whose values it takes and returns."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class State:
         given = values[: self._count]
         for (variable, _), value in zip(recording.touched, last, strict=False):  # large constants come last
             values[self._ids[id(variable)]] = value
-        if error is not None and self._donates:  # nobody else has the old values then
+        if error is not None and self._donates:  # nothing else has the old values then
             code, *_ = error
             values[: self._count] = [
                 jnp.where(code == 0, new, old) for new, old in zip(values[: self._count], given, strict=True)
@@ -241,7 +241,7 @@ def make({", ".join(environment)}):
         return made[0][0]
 
     def _settle(self, values: Sequence[Any], made: list[Any]) -> None:
-        """Give the Variables what a call has made, unless they have it; or, if it has made nothing, what they had."""
+        """Write to the Variables what a call has made, unless they have it; or, if it has made nothing, what they had."""
         if not made:
             for variable, value in zip(self.written, values, strict=False):
                 if variable._value is GIVEN_AWAY:

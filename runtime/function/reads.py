@@ -57,7 +57,7 @@ class Held:
     Attributes:
       value: that.
       place: what assigns it: the namespace or class, and the name.
-      key: what the value, and what it leads to, is told apart by.
+      key: what the value, and what it leads to, is distinguished by.
       owner: a weak reference to the object whose attribute it is; None for a variable.
     """
 
@@ -114,7 +114,7 @@ class Reads:
     """What functions read through some roots.
 
     Attributes:
-      key: what it is told apart by; equal for what needs no new trace.
+      key: what it is distinguished by; equal for what needs no new trace.
       leaves: by label, each value as part of a signature.
       linked: the objects of other libraries that hold variables.
       changed: whether something is not as it was. Asked at every call.

@@ -125,7 +125,7 @@ class MadeOutput:
 
 
 def _set_attributes(made: Any, parts: Iterable[tuple[str, Any]], known: dict[int, Any]) -> None:
-    """Give an object its attributes, those that no path to the end has set left out."""
+    """Set the attributes of an object, those that no path to the end has set left out."""
     for name, part in parts:
         if (held := finished(part, known)) is not GONE:
             object.__setattr__(made, name, held)
@@ -141,7 +141,7 @@ class Outputs:
         self._reached: Reached | None = None
 
     def of(self, result: Any) -> Any:
-        """What the program gives for this result."""
+        """What the program returns for this result."""
         return jax.tree_util.tree_map(self._leaf, result, is_leaf=is_one_shot)
 
     def _leaf(self, leaf: Any) -> Any:
@@ -219,7 +219,7 @@ def first_line(function: Any) -> str:
 
 
 def _is_container_of_users(leaf: Any) -> bool:
-    """Whether this is a list, tuple or dict of a class of the user's, which JAX does not take apart."""
+    """Whether this is a list, tuple or dict of a class of the user's, which JAX does not unpack."""
     return isinstance(leaf, list | tuple | dict) and not is_library(type(leaf))
 
 
@@ -236,7 +236,7 @@ _BY_PATH = (Perhaps, DictByPath)
 
 
 def is_stand_in(leaf: Any) -> bool:
-    """Whether this, in a program's results, stands for something else, which `finished` gives."""
+    """Whether this, in a program's results, represents something else, which `finished` returns."""
     return issubclass(type(leaf), (StaticOutput, MadeOutput, *_RESOLVED, *_BY_PATH))
 
 
@@ -274,7 +274,7 @@ def _finished_text(text: TracedText, known: dict[int, Any]) -> TracedText:
 
 
 def types_of(result: Any, describe: Callable[[Any], Any]) -> Any:
-    """What the caller sees, with what ``describe`` gives for each array's type in its place."""
+    """What the caller sees, with what ``describe`` returns for each array's type in its place."""
 
     def leaf_of(leaf: Any) -> Any:
         if isinstance(leaf, CountedList):

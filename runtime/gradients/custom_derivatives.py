@@ -172,7 +172,7 @@ class _CustomCall:
 
     Attributes:
       rule: the gradient as a program of what is kept, and of the gradients by the value.
-      wrt: the Variables that the rule gives gradients for.
+      wrt: the Variables that the rule returns gradients for.
     """
 
     def __init__(self, f: Callable[..., Any], args: Any, kwargs: Any) -> None:
@@ -233,7 +233,7 @@ class _CustomCall:
         return sorted(found, key=lambda variable: variable._order)
 
     def _record_rule(self, rule: Any) -> list[Any]:
-        """Record the gradient as a program; give what it keeps of this call: values that it closes over, and of Variables."""
+        """Record the gradient as a program; return what it keeps of this call: values that it closes over, and of Variables."""
         named = {"variables": list(self.wrt)} if _takes_variables(rule) else {}
         structure: list[Any] = []
 

@@ -122,7 +122,7 @@ class RecordedCall:
         return held
 
     def write(self, last: Sequence[Any]) -> None:
-        """Give the Variables that it writes the values that they have after it."""
+        """Set the Variables that it writes to the values that they have after it."""
         written = [
             (variable, new) for (variable, is_written), new in zip(self.touched, last, strict=True) if is_written
         ]
@@ -133,7 +133,7 @@ class RecordedCall:
             variable._write(new)
 
     def _start(self, frame: Frame, count: int) -> None:
-        """Give the Variables that it created from recorded values their start values."""
+        """Set the Variables that it created from recorded values to their start values."""
         starting = [variable for variable, start in frame.created if start is not None]
         created = {id(variable) for variable in starting}
         values = [jnp.zeros(v.shape, v.dtype) if id(v) in created else v.value for v in self.variables]

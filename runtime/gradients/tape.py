@@ -290,7 +290,7 @@ class GradientTape:
         derivatives: Callable[[Sequence[Any], Sequence[Any]], Sequence[Any]],
         zeros: Callable[[Any], Any],
     ) -> Any:
-        """In the structure of the sources, the derivatives by those that the targets depend on, and what stands for others."""
+        """In the structure of the sources, the derivatives by those that the targets depend on, and what represents others."""
         unconnected = getattr(unconnected, "value", unconnected)
         if unconnected not in ("none", "zero"):
             raise ValueError(f"unconnected_gradients must be 'none' or 'zero'; got {unconnected!r}")

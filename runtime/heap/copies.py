@@ -28,7 +28,7 @@ class Copies:
     Attributes:
       count: how many copies of what is recorded now the program would hold.
       sizes: by the code of a loop's body, how many operations an iteration of it is; why it must run in Python, if it must.
-      staged: the same for loops inside this one that have become one loop, for all the iterations that they stand for.
+      staged: the same for loops inside this one that have become one loop, for all the iterations that they represent.
     """
 
     def __init__(self, count: int = 1, sizes: dict[CodeType, int | str] | None = None) -> None:

@@ -2,7 +2,7 @@
 
 Such a list holds its elements by value, one array for each leaf, where Python's holds references. So that no program can tell:
 
-- what a list gives for an index, or is appended to it, is a *view*: a write to it is written to the list as well, while the list has not
+- what a list returns for an index, or is appended to it, is a *view*: a write to it is written to the list as well, while the list has not
   been reordered;
 - what a list held before that came to hold its elements by value is *given* to it: a later write, which it would not see, is refused;
 - what is popped is *owned*: the list does not hold it any more;
@@ -185,7 +185,7 @@ class Elements:
         self.placed(element, owner, index)
 
     def seen_before(self, owner: Any, key: Any) -> Any:
-        """The element that a list has given for this key already, if it gives that again; None else."""
+        """The element that a list has given for this key already, if it returns that again; None else."""
         found = self._seen.get((id(owner), key if type(key) is int else id(key)))
         if found is None or found.owner is not owner or found.moves != owner.moves:
             return None
@@ -197,7 +197,7 @@ class Elements:
         self._seen[name] = _Seen(element, owner, key, owner.moves, self._blocks.here())
 
     def seen(self, element: Any, owner: Any, index: Any, key: Any) -> Any:
-        """An element that a list gives for an index, asked for by this key."""
+        """An element that a list returns for an index, asked for by this key."""
         self._note_seen(element, owner, key)
         for mark, part in _marked_parts(element):
             self._blocks.born(part)

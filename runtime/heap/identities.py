@@ -191,7 +191,7 @@ class Identities:
         """Note what a new container may be, under which conditions, and the statement that made it so.
 
         Args:
-          same_as: what it stands for.
+          same_as: what it represents.
           check: is called before each write to it.
         """
         self._known[id(part)] = _Known(part, dict(when), where, same_as, _held_by(part), check)
@@ -258,7 +258,7 @@ class Identities:
             known.held = _held_by(part)
 
     def aliases(self, part: Any) -> list[Alias]:
-        """What may be one with a container that is written, those left out that stand-ins stand for."""
+        """What may be one with a container that is written, those left out that stand-ins represent."""
         known = self._known.get(id(part))
         if known is None:
             return []

@@ -217,7 +217,7 @@ class WritesOfAttempt:
     Attributes:
       before: place and old value, by key.
       born: what it has made, by identity.
-      stands_for: by identity, what stands for a container or an object in a loop's body, and that.
+      stands_for: by identity, what represents a container or an object in a loop's body, and that.
     """
 
     def __init__(self) -> None:
@@ -229,7 +229,7 @@ class WritesOfAttempt:
         self.before.setdefault(key_of(place), (place, held))
 
     def real(self, owner: Any) -> Any:
-        """What an object or a container stands for, before all loops."""
+        """What an object or a container represents, before all loops."""
         while (known := self.stands_for.get(id(owner))) is not None and known[1] is not owner:
             owner = known[1]
         return owner
@@ -273,7 +273,7 @@ class Journal:
 
     @contextmanager
     def on_trial(self) -> Iterator[Callable[[], None]]:
-        """Give what undoes the writes that take effect at trace time inside, if the statement is not staged after all."""
+        """Yield what undoes the writes that take effect at trace time inside, if the statement is not staged after all."""
         outer, self._at_once = self._at_once, {}
         found = self._at_once
 
@@ -296,7 +296,7 @@ class Journal:
 
     @contextmanager
     def rolling(self) -> Iterator[None]:
-        """Mark the trial of a Python loop as one staged loop: its body runs once in the place of many times."""
+        """Mark the trial of a Python loop as one staged loop: its body runs once instead of many times."""
         outer, self.is_rolling = self.is_rolling, True
         try:
             yield
@@ -502,7 +502,7 @@ class Journal:
 
     @contextmanager
     def attempting(self) -> Iterator[WritesOfAttempt]:
-        """Give what is written inside, from now on."""
+        """Yield what is written inside, from now on."""
         writes = WritesOfAttempt()
         self.attempts.append(writes)
         try:
@@ -512,7 +512,7 @@ class Journal:
 
     @contextmanager
     def observed(self) -> Iterator[list[Place]]:
-        """Give what is written inside, once that has ended. The writes are the surrounding block's."""
+        """Yield what is written inside, once that has ended. The writes are the surrounding block's."""
         outer = self.regions[-1]
         region = Region((), outer.tries)
         region.own = outer.own

@@ -104,7 +104,7 @@ def _globals(called: Any) -> list[tuple[str, Any]]:
 
 
 def take_back_leaks(watch: Watch) -> None:
-    """Give the places that were written, and hold traced values, what they held: the trace has failed."""
+    """Restore what the places held that were written, and hold traced values: the trace has failed."""
     for place, old, _ in reversed(watch.entries()):
         if traced_part(place.get(), place.name) is not None:
             place.set(old)

@@ -18,7 +18,7 @@ _MAY_HOLD_LISTS = frozenset([TracedList, TracedDeque, list, tuple, dict])
 
 
 def with_plain_lists(value: Any, as_array: Callable[[TracedList], Any] | None = None) -> Any:
-    """A result with Python's lists in the place of those whose length is known; ``as_array`` gives others for some."""
+    """A result with Python's lists instead of those whose length is known; ``as_array`` gives others for some."""
     leaves, treedef = jax.tree_util.tree_flatten(
         value, is_leaf=lambda part: isinstance(part, TracedList) or is_one_shot(part)
     )
@@ -61,7 +61,7 @@ class CountedList:
         return self.list if is_traced else held.elements(held.length)
 
     def with_rows(self, describe: Callable[[Any], Any]) -> list[Any]:
-        """The list with what ``describe`` gives for the types of arrays in their place."""
+        """The list with what ``describe`` returns for the types of arrays in their place."""
         held = self.list._held
         rows = [describe(jax.ShapeDtypeStruct(buffer.shape[1:], buffer.dtype)) for buffer in held.buffers]
         return [held.kind.build(rows) for _ in range(operator.index(held.length))]
@@ -79,7 +79,7 @@ class CountedList:
 
 
 def as_argument(value: Any) -> Any:
-    """An argument of a library that takes pytrees, with Python's lists in the place of those whose length is known."""
+    """An argument of a library that takes pytrees, with Python's lists instead of those whose length is known."""
     return with_plain_lists(value) if type(value) in _MAY_HOLD_LISTS and _holds_list(value) else value
 
 

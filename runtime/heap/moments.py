@@ -1,7 +1,7 @@
 """`Moment`: the state of objects when an exception is raised under a traced condition, as its handler sees it.
 
 A handler sees all that was written before the exception, and nothing that would have been written after it. What the
-variables and places of a ``try`` hold where the exception is raised is taken apart there: the traced values are
+variables and places of a ``try`` hold where the exception is raised is unpacked there: the traced values are
 carried out of the staged statements with the exception, the rest is known.
 """
 
@@ -161,7 +161,7 @@ class Moment:
         )
 
     def _real(self, place: Any) -> Any:
-        """The place before the loops, of one in what stands for a container or an object in them."""
+        """The place before the loops, of one in what represents a container or an object in them."""
         owner = getattr(place, "owner", None)
         real = owner if owner is None else self._writes.real(owner)
         if real is owner:

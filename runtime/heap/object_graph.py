@@ -81,7 +81,7 @@ def attributes(value: Any) -> dict[str, Any]:
 
 
 def is_one_shot(value: Any) -> bool:
-    """Whether this is used up by being asked: an iterator, a generator, a coroutine. JAX warns of those in pytrees."""
+    """Whether this is consumed by being asked: an iterator, a generator, a coroutine. JAX warns of those in pytrees."""
     kind = type(value)
     return hasattr(kind, "__next__") or hasattr(kind, "__anext__") or hasattr(kind, "__await__")
 

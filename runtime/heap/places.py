@@ -27,7 +27,7 @@ class AttributePlace:
     """An attribute of an object. One that the object only inherits, a class's default, reads as what it inherits.
 
     Attributes:
-      inherited: what the class gives it; `UNBOUND` if nothing.
+      inherited: its value from the class; `UNBOUND` if nothing.
       line: the user's line that first writes it in a staged block; None outside of one.
     """
 
@@ -109,7 +109,7 @@ Place = AttributePlace | ContentsPlace | CellVariable | GlobalVariable
 
 
 def _inherited(owner: Any, attribute: str) -> Any:
-    """What reading the attribute gives once the object itself has none; `UNBOUND` for what a descriptor computes."""
+    """What reading the attribute returns once the object itself has none; `UNBOUND` for what a descriptor computes."""
     classes = type(owner).__mro__ if not isinstance(owner, type) else owner.__mro__[1:]
     for each in classes:
         if attribute in each.__dict__:

@@ -75,7 +75,7 @@ def describe(
 
 
 class _Description:
-    """A value being taken apart. Attributes: leaves (those found so far)."""
+    """A value being unpacked. Attributes: leaves (those found so far)."""
 
     def __init__(
         self, opens: Callable[[Any], bool] | bool, known: Known | None, opened: Callable[[Any], Any] | None
@@ -153,7 +153,7 @@ class _Description:
         return Tree(kind, keys, found_parts)
 
     def _opened(self, layout: Layout, leaves: list[Any]) -> tuple[Layout, list[Any]]:
-        """A part of what a container holds, taken apart where it is a container itself."""
+        """A part of what a container holds, unpacked where it is a container itself."""
         if layout is not LEAF or not isinstance(leaves[0], list | dict):
             return layout, leaves
         outer, self.leaves = self.leaves, []

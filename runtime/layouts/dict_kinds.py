@@ -1,4 +1,4 @@
-"""`DictKind`: the classes of dicts that a program can make anew, with the order of their keys."""
+"""`DictKind`: the classes of dicts that a program can make again, with the order of their keys."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def dict_kind(value: Any) -> Any:
 
 
 def is_dict_kind(kind: Any) -> bool:
-    """Whether this is what `dict_kind` gives for a dict."""
+    """Whether this is what `dict_kind` returns for a dict."""
     return kind is dict or isinstance(kind, DictKind)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 
 def is_same_function(one: Any, other: Any) -> bool:
-    """Whether both run the same code on the same variables with the same defaults, so that either may stand for the other."""
+    """Whether both run the same code on the same variables with the same defaults, so that either may represent the other."""
     if not (type(one) is type(other) is types.FunctionType and one.__code__ is other.__code__):
         return False
     parts = [(one.__closure__ or (), other.__closure__ or ()), (one.__defaults__ or (), other.__defaults__ or ())]

@@ -27,7 +27,7 @@ class Room:
 
     Attributes:
       where: the line of the loop that lengthens the list; name: the list's name.
-      rooms: whose it is; None for a bound that the user gives.
+      rooms: whose it is; None for a bound that the user sets.
       is_of_calls: whether it is no list, but the calls under way of the function of that name, which calls itself there.
     """
 

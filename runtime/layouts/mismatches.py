@@ -54,7 +54,7 @@ class Mismatch:
     lines: tuple[str | None, str | None] = (None, None)
 
     def located(self, *line_of: Callable[[int], str | None] | None) -> Mismatch:
-        """The same with the lines that make the leaves, which these functions give for either side's."""
+        """The same with the lines that make the leaves, which these functions return for either side's."""
         found = [
             None if place is None or of is None else of(place) for place, of in zip(self.places, line_of, strict=True)
         ]

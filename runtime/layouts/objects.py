@@ -2,7 +2,7 @@
 
 XLA cannot choose between two objects; it can choose between their attributes. Where a staged statement leaves one of
 two objects in a variable, the variable gets a third, with each attribute chosen. As long as nobody writes to them,
-the three cannot be told from what Python would give. `Identities` refuses writes that could tell.
+the three cannot be told from Python's results. `Identities` refuses writes that could tell.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ def _is_function(value: Any, kind: type) -> bool:
 
 
 def is_same_constant(one: Any, other: Any) -> bool:
-    """Whether either may stand for the other."""
+    """Whether either may represent the other."""
     if one is other or is_same_function(one, other):
         return True
     if type(one) is not type(other) or type(one) not in (str, bytes):
@@ -204,7 +204,7 @@ class OneOf:
 
 
 class _Object:
-    """In the place of an object among candidates."""
+    """Instead of an object among candidates."""
 
     __slots__ = ()
 
@@ -213,7 +213,7 @@ _OBJECT = _Object()
 
 
 class _Candidates:
-    """The constants in the structure of a pytree: equal where each may stand for the other."""
+    """The constants in the structure of a pytree: equal where each may represent the other."""
 
     def __init__(self, values: tuple[Any, ...]) -> None:
         self.values = values

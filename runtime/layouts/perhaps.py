@@ -46,7 +46,7 @@ class Absence:
 class Perhaps:
     """What a key, or an attribute, holds that is set on some paths only, as a variable may be that is bound on some.
 
-    It stands in the dict, or the object, in the place of the value. Converted code reads it by operators, which raise
+    It stands in the dict, or the object, instead of the value. Converted code reads it by operators, which raise
     at run time where there is nothing, and ask ``present`` in ``in``, `len` and loops. What other code does with it
     reads it.
 

@@ -1,4 +1,4 @@
-"""The two sides of a join: their parts, and what each has in the place of a leaf of the joined layout."""
+"""The two sides of a join: their parts, and what each has instead of a leaf of the joined layout."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Joined:
 def injected(sources: Sequence[Source], leaves: Sequence[Any]) -> list[Any]:
     """The leaves of one side in the places of the joined layout; `MISSING` where it has none.
 
-    A number that a program computes, and that stands for another here, is `Renumbered`: see `with_numbers`.
+    A number that a program computes, and that represents another here, is `Renumbered`: see `with_numbers`.
     """
     return [_injected(source, leaves) for source in sources]
 

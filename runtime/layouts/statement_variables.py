@@ -39,7 +39,7 @@ _NAMES_REACH, _NAMES_AMONG = 4, 64
 
 
 class Variable(Protocol):
-    """A place that holds a value: `get` gives `UNBOUND` where there is none, `set` of `UNBOUND` empties it."""
+    """A place that holds a value: `get` returns `UNBOUND` where there is none, `set` of `UNBOUND` empties it."""
 
     @property
     def name(self) -> str: ...
@@ -305,13 +305,13 @@ def in_order(template: Any, value: Any) -> Any:
 
 
 def value_of(value: Any) -> Any:
-    """What ``value`` stands for: the array that an `autograph.Variable` holds, anything else as it is."""
+    """What ``value`` represents: the array that an `autograph.Variable` holds, anything else as it is."""
     read = getattr(value, "__autograph_value__", None)
     return value if read is None else read()
 
 
 def tested(value: Any) -> Any:
-    """What the truth of ``value`` is the truth of: itself, or what an object that has a traced truth gives for it."""
+    """What the truth of ``value`` is the truth of: itself, or what an object that has a traced truth returns for it."""
     if type(value) is bool:
         return value
     truth = getattr(value, "__autograph_truth__", None)
@@ -319,7 +319,7 @@ def tested(value: Any) -> Any:
 
 
 def values_in(value: Any) -> Any:
-    """A pytree with `value_of` each leaf in the place of the leaf."""
+    """A pytree with `value_of` each leaf instead of the leaf."""
     leaves, structure = flatten(value)
     values = [value_of(leaf) for leaf in leaves]
     unchanged = all(a is b for a, b in zip(leaves, values, strict=True))
@@ -370,7 +370,7 @@ def containers_in(value: Any) -> list[Any]:
 
 
 def write_into(container: Any, new: Any) -> Any:
-    """Give ``container`` the contents of ``new`` and return it, so that every name for it sees them."""
+    """Replace the contents of ``container`` by those of ``new`` and return it, so that every name for it sees them."""
     if has_contents(container):
         container.set_contents(new.contents())
     elif isinstance(container, list):
@@ -442,9 +442,9 @@ class Marks:
         return self.add(value, defined, reason) if absence is None else perhaps(defined, value, absence)
 
     def add(self, value: Any, defined: Any, reason: str) -> Any:
-        """Record that a variable with this value is bound only where ``defined``. Gives the value that it is to have.
+        """Record that a variable with this value is bound only where ``defined``. Returns the value that it is to have.
 
-        That is another array where this one already stands for a variable that is bound under another condition: the
+        That is another array where this one already represents a variable that is bound under another condition: the
         one around a branch that has not touched it.
         """
 

@@ -29,7 +29,7 @@ class StaticLeaf:
         return (self.value() if isinstance(self.value, weakref.ref) else self.value) is value
 
     def in_tree(self) -> Any:
-        """What stands for it among the leaves of arguments."""
+        """What represents it among the leaves of arguments."""
         return self.get()
 
     def get(self) -> Any:
@@ -43,7 +43,7 @@ class StaticLeaf:
 
 
 class IdentityKey:
-    """Stands for an object in a key: equal for the same living object only."""
+    """Represents an object in a key: equal for the same living object only."""
 
     __slots__ = ("_hash", "_reference")
 
@@ -61,7 +61,7 @@ class IdentityKey:
         return self is other or (mine is not None and mine is other._reference())
 
 
-# What a value of exactly this type is told apart by, within its type.
+# What a value of exactly this type is distinguished by, within its type.
 BY_VALUE: Mapping[type, Callable[[Any], Any]] = types.MappingProxyType(
     {
         float: float.hex,
@@ -95,7 +95,7 @@ def static_leaf(value: Any) -> StaticLeaf:
 
 
 def by_identity(value: Any) -> bool:
-    """Whether the value is told apart by which object it is: it has no equality of its own, or no hash."""
+    """Whether the value is distinguished by which object it is: it has no equality of its own, or no hash."""
     if has_no_equality(type(value)):
         return True
     try:

@@ -48,7 +48,7 @@ def saved_attributes(module: Module) -> dict[str, Any]:
 
 
 def _has_form(value: Any) -> bool:
-    """Whether this is kept as an attribute of a class: most of them are methods and the like, which are not."""
+    """Whether this is kept as an attribute of a class: most of them are methods and similar, which are not."""
     try:
         Attribute("", lambda each, _: ["part"] if is_part(each) else None, strict=True).encode(value)
     except NoForm:
@@ -66,7 +66,7 @@ class Attribute(Encoder):
 
     Args:
       name: its path, as in ``layers.0.w``.
-      part: gives the part that a Variable, Function, Module or array is, of it and its path; None of what is none.
+      part: returns the part that a Variable, Function, Module or array is, of it and its path; None of what is none.
       strict: whether to raise `NoForm` for what has no form, and not leave a mark in its place.
     """
 

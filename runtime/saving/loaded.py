@@ -167,7 +167,7 @@ class _Loading:
         return program
 
     def _check_types(self, number: int, entry: dict[str, Any], artifact: Artifact) -> None:
-        """Check that a program takes and gives what the manifest says."""
+        """Check that a program takes and returns what the manifest says."""
         variables = [self._body["variables"][k] for k in entry["state"]]
         wanted = [(v["shape"], v["dtype"]) for v in variables] + [(s["shape"], s["dtype"]) for s in entry["specs"]]
         if entry["outputs"] > len(artifact.outputs):  # before a list is made that is so long

@@ -62,7 +62,7 @@ class LoadedProgram:
 
     @property
     def signature(self) -> tuple[Any, ...]:
-        """Its arguments, in canonical form, with specs in the place of arrays."""
+        """Its arguments, in canonical form, with specs instead of arrays."""
         values: tuple[Any, ...] = Decoder(self.specs, self._records).value(self.arguments)
         return values
 
@@ -95,7 +95,7 @@ class LoadedProgram:
         return inputs
 
     def run(self, inputs: Sequence[Any]) -> Any:
-        """Run it: read and write its Variables, raise what it raises, and give its results."""
+        """Run it: read and write its Variables, raise what it raises, and return its results."""
         artifact = self._artifact
         if not self.is_for_here:
             raise StagingError(

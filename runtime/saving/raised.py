@@ -101,7 +101,7 @@ _OWN = frozenset(["__class__", "__dict__", "__cause__", "__context__", "__traceb
 
 
 def admit(entry: Any) -> None:
-    """A schema of what `entry_of` gives."""
+    """A schema of what `entry_of` returns."""
     check(
         entry,
         {

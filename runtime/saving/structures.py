@@ -50,19 +50,19 @@ class NoForm(TypeError):
 
 
 class Slot(SlotText):
-    """Stands for the array of this number; in a text, for its digits.
+    """Represents the array of this number; in a text, for its digits.
 
     Attributes: number.
     """
 
 
 def encode(value: Any, opaque: bool = False, take: Callable[[Any], Slot | None] | None = None) -> Node:
-    """The node of a value in which `Slot` objects stand for arrays.
+    """The node of a value in which `Slot` objects represent arrays.
 
     Args:
       value: it.
       opaque: whether what has no form outside of the process becomes a mark that says so.
-      take: gives a slot for what is to be in one.
+      take: returns a slot for what is to be in one.
 
     Raises:
       NoForm: it has none.
@@ -258,7 +258,7 @@ _CONSTANTS: Mapping[type, Callable[[Any], Node]] = types.MappingProxyType(
 
 
 class Opaque:
-    """Stands for what has no form outside of the process it was saved in: a default value that only leaving it out means,
+    """Represents what has no form outside of the process it was saved in: a default value that only leaving it out means,
     or an attribute that is no data, such as a plain function.
     """
 

@@ -1,7 +1,7 @@
 """Encode text that is formatted from run-time values, without the code that formats it.
 
 The text of an exception, ``f"{x:.2f} is too large"``, is made by code, which does not leave the process. That code is
-run once, on slots in the place of the values: a slot formats itself as a mark, and what comes out is text with marks
+run once, on slots instead of the values: a slot formats itself as a mark, and what comes out is text with marks
 in it.
 """
 
@@ -17,7 +17,7 @@ _MARK = re.compile(f"{_OPEN}(\\d+)([sra])([^{_OPEN}{_CLOSE}]*){_CLOSE}")
 
 
 class SlotText:
-    """What stands for a value while a text is made. Anything but its text is refused, as it is not known.
+    """What represents a value while a text is made. Anything but its text is refused, as it is not known.
 
     Attributes: number.
     """

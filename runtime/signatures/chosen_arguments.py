@@ -17,7 +17,7 @@ class ArgumentOptions:
 
     Attributes:
       static_argnums, static_argnames: those that are part of the program, whatever they are.
-      donate_argnums: those whose arrays a call may use up.
+      donate_argnums: those whose arrays a call may consume.
     """
 
     static_argnums: tuple[int, ...] = ()
@@ -26,7 +26,7 @@ class ArgumentOptions:
 
     @classmethod
     def of(cls, static_argnums: Any, static_argnames: Any, donate_argnums: Any) -> ArgumentOptions:
-        """The options as a caller gives them.
+        """The options as a caller passes them.
 
         Raises:
           TypeError: one is neither a number or name, nor a sequence of them.

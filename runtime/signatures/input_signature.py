@@ -74,7 +74,7 @@ class InputSignature:
         return found
 
     def given(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Any]:
-        """The array inputs of a call, or what stands for them: the specs, where nothing is said, or sizes are left open."""
+        """The array inputs of a call, or what represents them: the specs, where nothing is said, or sizes are left open."""
         if not args and not kwargs:
             return list(self.specs)
         arrays = self.arrays(*jax.tree.map(stand_in, (args, kwargs)))

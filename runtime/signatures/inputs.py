@@ -73,6 +73,6 @@ def stand_ins(
 
 
 def type_key(array: Any) -> Any:
-    """What tells the type of an array, or one that stands for a type, from others."""
+    """What tells the type of an array, or one that represents a type, from others."""
     aval = array if isinstance(array, jax.ShapeDtypeStruct) else jax.typeof(array)
     return tuple(aval.shape), aval.dtype, bool(getattr(aval, "weak_type", False))

@@ -40,7 +40,7 @@ def spread_shardings(shardings: Any, call: CallSignature) -> tuple[Any, ...]:
 def placed_types(
     name: str, call: CallSignature, arrays: Sequence[Any], shardings: Any
 ) -> Sequence[jax.ShapeDtypeStruct]:
-    """The types of a call's arrays (or of what stands for them), with their shardings: those given, else each its own.
+    """The types of a call's arrays (or of what represents them), with their shardings: those given, else each its own.
 
     Raises:
       ValueError: a size is open.
@@ -77,7 +77,7 @@ def placed(arrays: Sequence[Any], shardings: Sequence[Any]) -> list[Any]:
 
 
 def constrained(result: Any, shardings: Any) -> Any:
-    """The results of a trace, told where to be; ``shardings`` is a tree whose leaves stand for whole parts of
+    """The results of a trace, told where to be; ``shardings`` is a tree whose leaves represent whole parts of
     the result.
     """
     leaves, treedef = jax.tree.flatten(result)

@@ -1,6 +1,6 @@
 """The signature of a call: the structure of its arguments, the array leaves, and the Python values.
 
-Arrays are told apart by `jax.jit`'s own cache (shape, dtype, weak type, sharding). The rest, a call's
+Arrays are distinguished by `jax.jit`'s own cache (shape, dtype, weak type, sharding). The rest, a call's
 *static* part, is a key made here: Python values by type and value, other objects by identity, held weakly;
 containers by structure.
 """
@@ -105,7 +105,7 @@ class CallSignature:
         return [label for label, static in zip(self.labels(), self.statics, strict=True) if static is None]
 
     def donated(self) -> tuple[int, ...]:
-        """The numbers of the arrays that a call may use up."""
+        """The numbers of the arrays that a call may consume."""
         chosen: ChosenArguments = self.parameters.donated
         if not chosen:
             return ()
@@ -158,7 +158,7 @@ class Arguments:
       positional_only: how many of the first can only be given by position.
       defaults: by name.
       static: those whose values are part of the program, whatever they are.
-      donated: those whose arrays a call may use up.
+      donated: those whose arrays a call may consume.
     """
 
     def __init__(
@@ -235,7 +235,7 @@ class Arguments:
         return values[:start], {**dict(zip(self.keyword_only, values[start:end], strict=True)), **extra}
 
     def given(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Canonical values as a caller gives them: static arguments without what holds them."""
+        """Canonical values as a caller passes them: static arguments without what holds them."""
         plain = tuple(map(given, values))
         if self.var_keyword is None:
             return plain
@@ -348,7 +348,7 @@ def _is_same(new: Any, old: Any) -> bool:
 
 
 def refuse_specs(name: str, call: CallSignature, arrays: Sequence[Any]) -> None:
-    """Raise `TypeError` if a call is given what only stands for an array."""
+    """Raise `TypeError` if a call is given what only represents an array."""
     for label, array in zip(call.array_labels(), arrays, strict=True):
         if isinstance(array, TensorSpec | jax.ShapeDtypeStruct):
             raise TypeError(

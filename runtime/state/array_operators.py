@@ -48,7 +48,7 @@ class ArrayOperators:
         return self.value
 
     def __autograph_value__(self) -> Any:
-        """What converted code tests in the place of this object."""
+        """What converted code tests instead of this object."""
         return self.value
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:

@@ -11,7 +11,7 @@ from autograph.runtime.tracing.recording import JOINT
 class AssignedDerivatives(VariableErrors):
     """A value with a derivative, beside the stored value, for as long as the differentiation runs that it is of.
 
-    Reads give it until then, and so derivatives go through assignments. What stays in the Variable has none.
+    Reads return it until then, and so derivatives go through assignments. What stays in the Variable has none.
     """
 
     __slots__ = ("_moving",)

@@ -65,10 +65,10 @@ def values_of(variables: Sequence[Any]) -> list[Any]:
 
 
 def commit(variables: Sequence[Any], values: Sequence[Any]) -> None:
-    """Give each Variable its new value."""
+    """Set each Variable to its new value."""
     with COMMITS.lock:
         COMMITS.number += 1
-        any(map(setattr, variables, _NAME, values))  # each gives None
+        any(map(setattr, variables, _NAME, values))  # each returns None
 
 
 def shared_values_of(variables: Sequence[Any]) -> list[Any]:

@@ -37,7 +37,7 @@ class Constant(Held):
 
     @property
     def value(self) -> Any:
-        """The array; in a `Function` that is being traced, what stands for it."""
+        """The array; in a `Function` that is being traced, what represents it."""
         frame = current_frame()
         is_recorded = frame is not None and JOINT.staging.is_within(JOINT.staging.place(), frame.place)
         return super().value if is_recorded else self._value

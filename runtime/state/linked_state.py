@@ -1,7 +1,7 @@
 """Variables of flax.nnx and Keras as state of a program.
 
-A `Linked` stands for one such variable. While a program is recorded that uses the objects around it, the variable is
-of a class made for the purpose, through which it is read and written by what stands for it in the program; its value
+A `Linked` represents one such variable. While a program is recorded that uses the objects around it, the variable is
+of a class made for the purpose, through which it is read and written by what represents it in the program; its value
 stays where its library keeps it.
 """
 
@@ -31,14 +31,14 @@ _VALUES = (jax.Array, np.ndarray, np.generic, bool, int, float, complex)
 
 
 class Linked(Held):
-    """The Variable that stands for a variable of another library. Not among a function's variables."""
+    """The Variable that represents a variable of another library. Not among a function's variables."""
 
     __slots__ = ("_link", "_owner", "_recordings")
 
     _is_plain = False
 
     def __init__(self, owner: Any, link: _Link, name: str) -> None:
-        self._owner: Any = None  # while made, it stands for nothing yet
+        self._owner: Any = None  # while made, it represents nothing yet
         self._recordings = 0  # how many use it
         super().__init__(link.array(owner), name)
         self._owner, self._link = owner, link
@@ -132,7 +132,7 @@ class _Link:
 
 
 class _AnyTrace:
-    """In the place of the trace that an object of flax.nnx was made in: it may be used in all that a program stages."""
+    """Instead of the trace that an object of flax.nnx was made in: it may be used in all that a program stages."""
 
     def is_valid(self) -> bool:
         return True
@@ -143,12 +143,12 @@ _SWAPPING = threading.RLock()
 
 
 def _stands_in(owner: Any) -> Linked | None:
-    """What stands for a variable in what is recorded now."""
+    """What represents a variable in what is recorded now."""
     return _LINKED.get(id(owner)) if current_frame() is not None else None
 
 
 def _is_in_use(owner: Any) -> bool:
-    """Whether a recording that runs has something stand for a variable."""
+    """Whether a recording that runs has something represent a variable."""
     known = _LINKED.get(id(owner))
     return known is not None and known._recordings > 0
 
@@ -159,7 +159,7 @@ def _link(kind: Any, attribute: str) -> _Link:
 
 
 def in_place_of(value: Any) -> Any:
-    """The Variable that stands for a variable of flax.nnx or Keras; anything else, and one that no program links, itself."""
+    """The Variable that represents a variable of flax.nnx or Keras; anything else, and one that no program links, itself."""
     if not is_variable(value) or (current_frame() is not None and not _is_in_use(value)):
         return value
     return _linked(value, getattr(value, "path", type(value).__name__))
@@ -189,7 +189,7 @@ def is_node(value: Any) -> bool:
     if not is_nnx_object(value) and not is_variable(value):
         return False
     parts = [value] if is_variable(value) else [node for _, node in sys.modules["flax.nnx"].iter_graph(value)]
-    # Of a variable that is linked now, what its library keeps, and not what stands for that.
+    # Of a variable that is linked now, what its library keeps, and not what represents that.
     return not any(isinstance(_value_of(part) if is_variable(part) else part, jax.core.Tracer) for part in parts)
 
 
@@ -223,7 +223,7 @@ def _keras_kinds(keras: Any) -> tuple[type, ...]:
 
 @contextmanager
 def linked(objects: Iterable[Any]) -> Iterator[None]:
-    """While a program is recorded: read and write the variables in these objects by what stands for them."""
+    """While a program is recorded: read and write the variables in these objects by what represents them."""
     found: list[Linked] = []
     states: dict[int, Any] = {}
     objects = list(objects)
@@ -328,7 +328,7 @@ def held(tree: Any) -> Any:
 
 
 def released(tree: Any) -> Any:
-    """``tree`` with the objects themselves in the place of each `NodeArgument`."""
+    """``tree`` with the objects themselves instead of each `NodeArgument`."""
     if "flax.nnx" not in sys.modules and "keras" not in sys.modules:
         return tree
     leaves, treedef = jax.tree_util.tree_flatten(tree)

@@ -77,7 +77,7 @@ class Frame:
         run.__wrapped__ = block  # type: ignore[attr-defined]
         program = JOINT.staging.record(run, arrays)
         for site in JOINT.staging.sites(program):
-            if site.is_caught:  # by a handler that is not told
+            if site.is_caught:  # by a handler that does not receive it
                 raise StagingError(site.refusal)
         return program
 
@@ -219,7 +219,7 @@ class Variable(ArrayOperators, AssignedDerivatives):
         JOINT.staging.write(self._standing(), value)
 
     def _initialise(self, value: Any) -> None:
-        """Give a Variable that was made in a recording its start value, now that the recording runs."""
+        """Set a Variable that was made in a recording to its start value, now that the recording runs."""
         if isinstance(value, jax.core.Tracer):
             self._start_with(value)
         else:
@@ -478,7 +478,7 @@ class Variable(ArrayOperators, AssignedDerivatives):
         return all(kind in _KINDS for kind in kinds) and _KINDS.index(kinds[0]) <= _KINDS.index(kinds[1])
 
     def _standing(self) -> Any:
-        """What stands for this variable while a program is recorded: one object for life, since JAX caches what
+        """What represents this variable while a program is recorded: one object for life, since JAX caches what
         it records.
         """
         if LOCAL.frame is not None:

@@ -71,7 +71,7 @@ def _nodes(program: Collected) -> list[Node]:
 
 
 def _results(out_info: Any, has_state: bool) -> Iterator[str]:
-    """Names of the results: by the path to each, and of the exception that the program may come upon."""
+    """Names of the results: by the path to each, and of the exception that the program may raise."""
     if has_state:
         out_info, _ = out_info
     error = 0

@@ -20,7 +20,7 @@ _ASKED_FOR_VALUE = (
 )
 _TRACER_CLASS = re.compile(r"(\w+\.)*\w*Tracer\b")
 _NO_ATTRIBUTE = re.compile(rf"^{_TRACER_CLASS.pattern} has no attribute (\w+)")
-_TRACER = re.compile(r"Tracer\b|\bTracedText\b|\bOneOf\b")  # a class that stands for values, in a text
+_TRACER = re.compile(r"Tracer\b|\bTracedText\b|\bOneOf\b")  # a class that represents values, in a text
 # Operands that no number goes with, in what Python says of an operator; but a list or a text may be repeated.
 _NO_NUMBER = "'(?:dict|set|frozenset|NoneType|function)'"
 _SEQUENCE = "'(?:list|tuple|str|bytes)'"

@@ -54,7 +54,7 @@ def is_call(filename: str) -> bool:
 
 
 def is_operator(filename: str) -> bool:
-    """Whether this file is one of the operators that converted code calls in the place of Python's."""
+    """Whether this file is one of the operators that converted code calls instead of Python's."""
     return filename.startswith(_OPERATORS)
 
 

@@ -1,6 +1,6 @@
 """Memory over many calls and many rows, which must stay constant: ``python -m autograph.tools.bench.memory``.
 
-``calls`` gives one Function fresh Python values, each a signature of its own, of which the cache keeps a bounded
+``calls`` passes one Function fresh Python values, each a signature of its own, of which the cache keeps a bounded
 number. ``rows`` streams rows from a generator through one staged loop.
 """
 
@@ -24,7 +24,7 @@ _STATM = Path("/proc/self/statm")
 
 
 def resident() -> float:
-    """This process's memory in MiB: now, or where that is not told, at most so far."""
+    """This process's memory in MiB: now, or where that is not known, at most so far."""
     if _STATM.exists():
         return int(_STATM.read_text().split()[1]) * resource.getpagesize() / 2**20
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

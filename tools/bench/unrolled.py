@@ -22,7 +22,7 @@ SIZES = (4, 8, 16, 24)
 
 @dataclass(frozen=True)
 class Program:
-    """A program: ``make(iterations, unroll=…)`` gives a function that is not converted, and its arguments."""
+    """A program: ``make(iterations, unroll=…)`` returns a function that is not converted, and its arguments."""
 
     name: str
     make: Callable[..., tuple[Callable[..., Any], tuple[Any, ...]]]

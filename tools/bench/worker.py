@@ -1,7 +1,7 @@
 """One process of a benchmark: ``python worker.py KIND`` runs workloads in one environment, as it is told on stdin.
 
 A request is a line of JSON, and so is its answer: ``load`` prepares all of the kind's versions of a workload, runs
-each once and writes the results to a folder; ``time`` runs one version and gives the seconds. The environment of a
+each once and writes the results to a folder; ``time`` runs one version and returns the seconds. The environment of a
 peer has neither JAX nor this package installed, so the workloads are found by the place of this file.
 """
 

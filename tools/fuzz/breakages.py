@@ -49,7 +49,7 @@ def _variable_not_carried() -> None:
 
 
 def _or_for_and() -> None:
-    """``and`` gives what ``or`` would."""
+    """``and`` returns what ``or`` would."""
     _OPERATORS.and_ = _OPERATORS.or_
 
 
@@ -93,7 +93,7 @@ def _none_is_a_value() -> None:
 
 
 def _constants_keep_their_numbers() -> None:
-    """The number that says which constant a value is stays what it was on its side, where the join numbers them anew."""
+    """The number that says which constant a value is stays what it was on its side, where the join numbers them again."""
     whole = _JOIN.code_of
 
     def code_of(side: Any, candidates: Any) -> Any:

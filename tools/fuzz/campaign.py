@@ -148,7 +148,7 @@ class _TooLong(BaseException):
 
 
 def _run_in_time(run: Callable[[], Any]) -> Any:
-    """What ``run`` gives; if it does not end in Python, a verdict of kind ``hang``. XLA's loops cannot be stopped."""
+    """What ``run`` returns; if it does not end in Python, a verdict of kind ``hang``. XLA's loops cannot be stopped."""
     from autograph.tools.fuzz.runs import Verdict
 
     def ring(*_: Any) -> None:

@@ -63,7 +63,7 @@ class Evaluator:
         return [read(atom) for atom in jaxpr.outvars]
 
     def _other(self, equation: Any, operands: list[Any]) -> Sequence[Any]:
-        """An operation without a rule: the program that it stands for, if it is of ours, or JAX's own evaluation."""
+        """An operation without a rule: the program that it represents, if it is of ours, or JAX's own evaluation."""
         primitive, params = equation.primitive, equation.params
         if primitive.name in _STANDS_FOR_PROGRAM:
             opened = self._opened.get(id(equation))

@@ -46,7 +46,7 @@ class Verdict:
 
 
 class Subject:
-    """A program that is loaded and converted once, with what plain Python gives for each input.
+    """A program that is loaded and converted once, with what plain Python returns for each input.
 
     Attributes:
       function: as it is written.
@@ -109,7 +109,7 @@ def _difference(wanted: Outcome, found: Outcome) -> tuple[str, str] | None:
 def differences(wanted: Any, found: Any) -> Iterator[str]:
     """Differences in structure, kind, shape and value; numbers of one kind are equal if their values are.
 
-    What bare `jax.jit` gives as an `ag.Optional` counts as the value, or the None, that it stands for.
+    What bare `jax.jit` gives as an `ag.Optional` counts as the value, or the None, that it represents.
     """
     found = jax.tree.map(_of_optional, found, is_leaf=lambda part: isinstance(part, ag.Optional))
     if str(jax.tree.structure(wanted)) != str(jax.tree.structure(found)):

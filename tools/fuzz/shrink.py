@@ -47,7 +47,7 @@ def _candidate(pass_: Callable[[ast.Module], Iterator[None]], source: str, posit
 
 
 def _is_sound(source: str) -> bool:
-    """Whether it parses, and no two names stand for one array: NumPy would show writes through both."""
+    """Whether it parses, and no two names refer to one array: NumPy would show writes through both."""
     try:
         tree = ast.parse(source)
     except SyntaxError:

@@ -71,7 +71,7 @@ def scatter(combined: Callable[[Any, Any], Any]) -> Callable[..., Any]:
 def _starts(
     indices: Any, rank: int, axes: Sequence[int], batching: Sequence[int], of_indices: Sequence[int]
 ) -> Iterator[tuple[tuple[int, ...], list[int]]]:
-    """Each place among the indices, and where the window that it stands for begins in the array."""
+    """Each place among the indices, and where the window that it represents begins in the array."""
     for place in np.ndindex(np.shape(indices)[:-1]):
         start = [0] * rank
         for axis, index in zip(axes, np.asarray(indices)[place], strict=True):
@@ -91,7 +91,7 @@ def _window(start: Sequence[int], sizes: Sequence[int], shape: Sequence[int]) ->
 
 
 def _filling(value: Any, dtype: Any) -> Any:
-    """What stands for an element that is not there, as `jax.lax.gather` has it."""
+    """What represents an element that is not there, as `jax.lax.gather` has it."""
     if value is not None:
         return value
     if dtype.kind == "f":

@@ -36,7 +36,7 @@ from autograph.backends.xla.tracing import conform
 
 
 def scan_by_rows(loop: Loop) -> Loop:
-    """The loop, its body given rows of arrays in the place of arrays; a loop that is no `jax.lax.scan` stays."""
+    """The loop, its body given rows of arrays instead of arrays; a loop that is no `jax.lax.scan` stays."""
     if not loop.is_scan or loop.spec.length == 0:
         return loop
     plan = RowPlan(loop)

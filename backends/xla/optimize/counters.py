@@ -25,7 +25,7 @@ from autograph.backends.xla.statements import Loop
 
 @dataclass(frozen=True)
 class _Counter:
-    """``program`` takes the item in the place of the index; ``start`` and ``step`` are atoms of the original."""
+    """``program`` takes the item instead of the index; ``start`` and ``step`` are atoms of the original."""
 
     program: ClosedJaxpr
     start: Any

@@ -2,7 +2,7 @@
 
 Once `by_rows` has taken arrays apart, a body may be left that reads nothing of what earlier iterations computed: a row of each
 result depends on the loop's index and on the rows of that iteration. Such a body is mapped over the rows. XLA makes one vectorized
-loop of it (7 times faster than the loop over 100,000 samples of a noise gate without a memory), on a GPU one kernel in the place of
+loop of it (7 times faster than the loop over 100,000 samples of a noise gate without a memory), on a GPU one kernel instead of
 one or more an iteration. What is carried out of the loop all the same is what the last iteration leaves.
 
 Only bodies of operations on each element, of small rows, are mapped. Others gain less or lose, and what they compute on the way would

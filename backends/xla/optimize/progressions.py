@@ -46,7 +46,7 @@ class Fixed:
     dtype: Any
 
     def value(self, outside: Callable[[Any], Any]) -> Any:
-        """The integer, outside the loop, where ``outside`` gives the values of the body's variables."""
+        """The integer, outside the loop, where ``outside`` returns the values of the body's variables."""
         if self.name == _VARIABLE:
             return outside(self.operands[0])
         operands = [value_of(each, dtype, outside) for each, dtype in zip(self.operands, self.dtypes, strict=True)]

@@ -1,6 +1,6 @@
 """Programs as terms: what is computed, written so that equal computations are one term.
 
-A term stands for a value of a program's operands. Terms are numbers, and two that were made alike are the same number; a few
+A term represents a value of a program's operands. Terms are numbers, and two that were made alike are the same number; a few
 laws are applied as they are made (a select by a known predicate, ``and`` with false, a sum with the integer zero), so that a program on
 partly known operands comes down to what is left of it.
 """
@@ -141,7 +141,7 @@ class Terms:
         ]
 
     def _chosen(self, equation: Any, parts: list[int]) -> list[int] | None:
-        """A conditional of truth values, as a select of what its branches give."""
+        """A conditional of truth values, as a select of what its branches return."""
         branches = jax_compat.branches(equation)
         predicate = self.nodes[parts[0]]
         if len(branches) != 2 or predicate.shape != () or predicate.dtype != np.bool_:

@@ -3,8 +3,8 @@
 XLA copies an array in every iteration of a loop that carries it through a branch in which it is read and written (20
 to 30 times the time of a bubble sort of 200 numbers), and under ``vmap`` such a branch becomes a select of the whole
 array. So a conditional whose blocks leave an array as it was but for a few small writes (``x[i] = v`` is a scatter
-that drops what is out of range) is taken apart: what the blocks read of the array is read before it, the conditional
-chooses indices and values, and the writes come after it. A block that does not make a write gives it an index beyond
+that drops what is out of range) is split: what the blocks read of the array is read before it, the conditional
+chooses indices and values, and the writes come after it. A block that does not make a write sets its index beyond
 any array. On a CPU that stays a conditional for XLA, however short (`platforms`): after a select XLA would read the
 array again in each operation that needs the element, some of them after the write, and copy the array to be able to.
 Only in the body of a loop that never reads what it writes (`release_conditionals`) nothing of the kind can happen.
@@ -155,7 +155,7 @@ class _Side:
         return results, list(pending)
 
     def value(self, atom: Any) -> tuple[str, Any]:
-        """A value as the conditional's branch gives it: ("atom", …) if it is computed there, ("value", …) if not."""
+        """A value as the conditional's branch returns it: ("atom", …) if it is computed there, ("value", …) if not."""
         if is_literal(atom):
             return "value", jnp.asarray(atom.val, atom.aval.dtype)
         return ("value", self.outer[atom]) if atom in self.outer else ("atom", atom)
@@ -173,7 +173,7 @@ class _Array:
             self.pairs = [*((write, None) for write in on_true), *((None, write) for write in on_false)]
 
     def parts(self, on_true: _Side, on_false: _Side) -> list[tuple[Any, Any]]:
-        """Index and value of each write, as either block gives them; one object twice where the other does not care."""
+        """Index and value of each write, as either block returns them; one object twice where the other does not care."""
         found = []
         for pair in self.pairs:
             sides = [(side, write) for side, write in zip((on_true, on_false), pair, strict=True) if write is not None]

@@ -1,6 +1,6 @@
 """Writes back in the branches that decide on them, where a loop is lowered for a CPU.
 
-While a program is traced a conditional that writes an array gives indices and values, and the array is written after it (`writes`):
+While a program is traced a conditional that writes an array returns indices and values, and the array is written after it (`writes`):
 under ``vmap`` a branch with an array in it is a select of the whole array. Where the loop is lowered as it stands, with all that is
 read of the array read before the conditional, XLA writes the array in place in the branch that is taken and checks no index in the
 other: 0.7 times the time of a bubble sort.

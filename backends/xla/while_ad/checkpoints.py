@@ -1,12 +1,12 @@
 """Checkpointing of loop states for reverse mode: some states are kept, the others are recomputed.
 
-While the loop is running nobody knows how long it will be. States are kept in a fixed number of rows: every one at
+The number of iterations is known only when the loop has ended. States are kept in a fixed number of rows: every one at
 first; when the rows are full, only those that begin a block, and when they are full again, of blocks twice as long,
 and so on (the simplest, equidistant form of dynamic checkpointing: Wang, Moin, Iaccarino, "Minimal repetition dynamic
 checkpointing algorithm for unsteady adjoint calculation", SIAM J. Sci. Comput. 31, 2009). On the way back the number
 of steps is known, and a block is run again into rows set aside for that: at once where they hold all of it, else
 split at the binomial point (Griewank, Walther, "Algorithm 799: revolve", ACM TOMS 26, 2000). With R rows, a loop of
-up to R steps runs nothing again, one of up to about R*R/4 steps each step once more, and each further repetition
+up to R steps runs nothing again, one of up to about R*R/4 steps each step again, and each further repetition
 multiplies the reach by about R/4.
 
 No state is ever moved: `_Rows` gives each step a row such that, whenever fewer stay, those that stay keep theirs, and

@@ -29,7 +29,7 @@ from autograph.backends.xla.optimize.unused import without_unused
 from autograph.backends.xla.tracing import conform, explicit_sharding, merge, only, trace
 
 _BITS = jnp.uint8  # at least as many as iterations in a chunk
-# Each equation of the body is compiled for each iteration of a chunk, and once more.
+# Each equation of the body is compiled for each iteration of a chunk, and one more time.
 _MOST_EQUATIONS = 60
 
 _ELEMENTWISE = frozenset(
@@ -231,7 +231,7 @@ def _is_any_or_all(node: Any) -> bool:
 
 
 def _tested(program: ClosedJaxpr, values: Sequence[Any], reduced: Callable[[Any], Any]) -> list[Any]:
-    """A test's results, with what `reduced` gives in the place of its reduction."""
+    """A test's results, with what `reduced` returns instead of its reduction."""
     jaxpr = program.jaxpr
     known = dict(zip(jaxpr.invars, values, strict=True)) | jax_compat.constants_of(program)
 

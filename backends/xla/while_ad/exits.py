@@ -194,7 +194,7 @@ def _ending_early(
 
 
 def _replayed(program: ClosedJaxpr, values: Sequence[Any], operands: Sequence[int], terms: Terms) -> list[Any]:
-    """The results of a program, with what `terms` knows to be true or false in the place of what is computed."""
+    """The results of a program, with what `terms` knows to be true or false instead of what is computed."""
     jaxpr = program.jaxpr
     _, found = terms.with_values(program, operands)
     known = dict(zip(jaxpr.invars, values, strict=True)) | jax_compat.constants_of(program)

@@ -36,7 +36,7 @@ from autograph.backends.xla.while_ad.chunks import Chunks, chunked
 
 
 class LoopProgram:
-    """A loop with settled types.
+    """A loop with fixed types.
 
     Attributes:
       body: ``(*consts, *carry) -> carry``.
@@ -263,7 +263,7 @@ class LoopProgram:
         """This loop for a batch, its marked consts and carry with a leading axis; ``tested``: lanes end by themselves.
 
         A lane that has ended stands still while others go on. Nothing may come of evaluating the body there, not even a
-        NaN times a zero cotangent, so derivatives see a body that gives such lanes the inputs of one that does go on. So does
+        NaN times a zero cotangent, so derivatives see a body that passes such lanes the inputs of one that does go on. So does
         all else where there is a loop in the body, which may have no end for a lane that has.
         """
         flags = (*consts, *carry)

@@ -1,7 +1,7 @@
 """Compute the part of a reverse step that does not depend on cotangents in the forward loop, as residuals.
 
 A step over a state computes the iteration again and pulls cotangents back through it. Where the iteration is a few
-matrix products and functions like ``tanh``, it is quicker to keep what they gave, as `jax.lax.scan` does. What
+matrix products and functions like ``tanh``, it is quicker to keep what they returned, as `jax.lax.scan` does. What
 arithmetic gives is computed again from that. A body with control flow in it is run again as a whole: it would be
 compiled twice, once for the loop and once for its residuals, where XLA merges plain operations that occur in both.
 """

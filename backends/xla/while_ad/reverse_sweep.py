@@ -46,7 +46,7 @@ class Sweep:
     Attributes:
       program: the loop whose states they are.
       step: the step, linear in value.
-      sums: how many summands each step gives; their sums over all steps come out.
+      sums: how many summands each step returns; their sums over all steps come out.
       tangents: for the derivative of another sweep, that sweep and the layout of its program's derivative.
       over_rows: the same over rows that have been recorded.
     """

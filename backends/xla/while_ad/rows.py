@@ -114,7 +114,7 @@ class RowSweep:
     def run(
         self, sums: Sequence[Any], value: Sequence[Any], consts: list[Any], states: Sequence[Any]
     ) -> tuple[list[Any], list[Any]]:
-        """The sums over all rows and the first value. ``states``: what `primitive.record` gives, the extras in its midst."""
+        """The sums over all rows and the first value. ``states``: what `primitive.record` returns, the extras in its midst."""
         (steps, shift), extras, rows = split(states, 2, self.extras)
         count = len(sums)
 

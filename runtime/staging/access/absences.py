@@ -217,7 +217,7 @@ class Absences(InTrace):
         return made
 
     def without_absences(self, value: Any) -> Any:
-        """What Python takes apart by itself, which may lack nothing.
+        """What Python unpacks by itself, which may lack nothing.
 
         Raises:
           StagingError: it may lack a key, or an attribute.
@@ -236,7 +236,7 @@ class Absences(InTrace):
         return self.if_exp(present, lambda: found.held, lambda: default)
 
     def lookup(self, owner: Any, key: Any, found: Perhaps) -> Any:
-        """``owner[key]``, where that is ``found``; a dict whose class says what a missing key gives is asked for that."""
+        """``owner[key]``, where that is ``found``; a dict whose class has a value for a missing key is asked for it."""
         missing = getattr(type(owner), "__missing__", None)
         present = self.presence(found)
         if missing is None or isinstance(present, bool):
@@ -397,7 +397,7 @@ class Absences(InTrace):
 
 
 class _View:
-    """A view of a dict that may lack keys, which the operators take apart; any other use of it is refused."""
+    """A view of a dict that may lack keys, which the operators unpack; any other use of it is refused."""
 
     def __init__(self, owner: dict[Any, Any], plain: Callable[[], Any], absences: Absences) -> None:
         self.mapping = owner

@@ -103,7 +103,7 @@ class AliasedWrites(InTrace):
                 self._write(alias, write)
 
     def _write_element(self, owner: Any, index: Any, element: Any) -> None:
-        """Write to a list an element that it gave, which has been written."""
+        """Write to a list an element that it returned, which has been written."""
         if self.journal.is_interested:
             self.journal.touch(ContentsPlace(owner))
         for region in self.journal.regions:

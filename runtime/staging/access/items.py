@@ -166,7 +166,7 @@ class Items(Lookups):
         return self.get_item(target, key)
 
     def update_taken(self, target: Any, key: Any, taken: Any, symbol: str, value: Any) -> Any:
-        """The rest of ``target[key] += value``, with what `take_item` gave."""
+        """The rest of ``target[key] += value``, with what `take_item` returned."""
         if type(taken) is not Taken:
             return self.set_item(target, key, self.in_place(symbol, taken, value))
 

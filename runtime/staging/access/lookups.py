@@ -304,7 +304,7 @@ def as_index(key: Any) -> Any:
 
 
 def resolved_key(key: Any) -> Any:
-    """A key with arrays of exact shape in the place of those whose length is known."""
+    """A key with arrays of exact shape instead of those whose length is known."""
     if type(key) is tuple:
         return tuple(map(resolved_key, key))
     return key.resolve() if isinstance(key, PaddedArray) else key

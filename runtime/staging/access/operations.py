@@ -252,7 +252,7 @@ class Operations(InTrace):
         return found
 
     def _by_order(self, symbol: str, left: Any, right: Any) -> Any:
-        """``left < right`` and the like of two tuples or lists, which may differ in length."""
+        """``left < right`` and others of two tuples or lists, which may differ in length."""
         one, other = (left, right) if symbol in ("<", "<=") else (right, left)
         if is_traced_list(one):
             before, same = one.before(other)

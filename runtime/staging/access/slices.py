@@ -49,7 +49,7 @@ class Slices:
     def span(self, start: Any, stop: Any, step: Any = None, size: Callable[[], Any] | None = None) -> Any:
         """``slice(start, stop, step)``, or a `Span` where a bound is traced.
 
-        ``size`` gives ``stop - start`` where that may be known although neither is.
+        ``size`` is ``stop - start`` where that may be known although neither is.
         """
         if not any(self.backend.is_array(part) and self.backend.is_traced(part) for part in (start, stop, step)):
             return slice(start, stop, step)
@@ -92,7 +92,7 @@ class Slices:
         return taken[(slice(None), *after)] if after else taken
 
     def write_spans(self, array: Any, key: Any, write: Callable[[Any, Any, Any], Any], value: Any) -> Any:
-        """``array`` after ``write(part, key, value)``, which gives a part of it with a value written at a static key."""
+        """``array`` after ``write(part, key, value)``, which returns a part of it with a value written at a static key."""
         parts = _axes(key, array)
         if isinstance(value, PaddedArray):
             key = _opened(key)
@@ -168,7 +168,7 @@ def has_span(key: Any) -> bool:
 
 
 def _axes(key: Any, array: Any) -> list[tuple[int, Span]]:
-    """The spans of an index, each with the axis that it stands for."""
+    """The spans of an index, each with the axis that it represents."""
     parts = key if isinstance(key, tuple) else (key,)
     found = []
     axis = 0
@@ -185,7 +185,7 @@ def _axes(key: Any, array: Any) -> list[tuple[int, Span]]:
 
 
 def _taken(part: Any) -> int:
-    """How many axes of the array an element of an index stands for."""
+    """How many axes of the array an element of an index represents."""
     if part is None or part is Ellipsis:
         return 0
     is_mask = getattr(part, "dtype", None) == np.bool_ or isinstance(part, bool)

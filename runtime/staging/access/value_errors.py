@@ -49,7 +49,7 @@ class ValueErrors:
     def operands(self, symbol: str, plain: Callable[[Any, Any], Any], left: Any, right: Any) -> tuple[Any, Any]:
         """The operands of ``left symbol right``, after the exception that Python raises for them.
 
-        Where it has raised they are others. Arrays are not asked: they give inf or nan, as NumPy's.
+        Where it has raised they are others. Arrays are not asked: they return inf or nan, as NumPy's.
         """
         if not has_handlers() or not self._are_numbers(left, right):
             return left, right

@@ -24,7 +24,7 @@ _BOUNDS = "Stop argument for islice() must be None or an integer: 0 <= x <= sys.
 
 
 class DerivedGenerators:
-    """The overloads of functions that take an iterable and give an iterator.
+    """The overloads of functions that take an iterable and return an iterator.
 
     Args:
       converted: what to call in place of a function that is to be converted.
@@ -71,7 +71,7 @@ class DerivedGenerators:
         return {plain: self._known(plain.__name__, overload) for plain, overload in (others | derived).items()}
 
     def _known(self, kind: str, overload: Callable[..., Any]) -> Callable[..., Any]:
-        """The overload, such that an iterator of Python's that it gives knows where it is advanced."""
+        """The overload, such that an iterator of Python's that it returns knows where it is advanced."""
 
         def call(*args: Any, **kwargs: Any) -> Any:
             found = overload(*args, **kwargs)
@@ -119,7 +119,7 @@ class DerivedGenerators:
         return self.converted(_sliced)(iterable, 0 if start is None else start, stop, 1 if step is None else step)
 
     def _is_rows(self, iterable: Any) -> bool:
-        """Whether this is no iterator, so that a generator may go over it in the place of what Python has."""
+        """Whether this is no iterator, so that a generator may go over it instead of what Python has."""
         return isinstance(iterable, _ROWS) and not self.generators.backend.is_eager()
 
     def _tested(self, plain: Any, form: Callable[..., Any], leaves: bool = False) -> Callable[[Any, Any], Any]:

@@ -177,7 +177,7 @@ class Lists(InTrace):
         return made
 
     def reduced(self, name: str, values: TracedList, key: Any = None, **default: Any) -> Any:
-        """``sum``, ``max`` … of a list of traced length. ``default`` may hold what they give of an empty one."""
+        """``sum``, ``max`` … of a list of traced length. ``default`` may hold their result for an empty one."""
         if key is not None:
             return self._best_by_key(name, values, key, **default)
         held: Padded = values.contents()

@@ -276,7 +276,7 @@ class Builtins(InTrace):
         return StagedItems((kept,), "filter") if is_traced_list(kept) else self._iterated("filter", iter(kept))
 
     def _given(self, iterable: Any) -> Any:
-        """What a builtin uses up: an iterator that is used up where the program does it, or the list that it runs over."""
+        """What a builtin consumes: an iterator that is consumed where the program does it, or the list that it runs over."""
         if isinstance(iterable, types.GeneratorType) and self.generators.source_of(iterable) is None:
             self.generators.check_advanced(iterable, is_kept=False)
         return listed(self.absences.listed(iterable))
@@ -417,7 +417,7 @@ class Builtins(InTrace):
         iterable = value_of(iterable)
         if self.backend.is_traced(iterable) and iterable.ndim == 1:
             return reduce(iterable)
-        result: Any = plain(())  # what nothing gives; one that is the opposite decides
+        result: Any = plain(())  # the result of no elements; an element with the opposite truth decides
         for value in iterable:
             if self.backend.is_traced(value):
                 result = combine(result, self.backend.predicate(value))
@@ -496,12 +496,12 @@ class Builtins(InTrace):
 
 
 def _may_be_python_float(value: Any) -> bool:
-    """Whether this traced value could stand for a float of Python's, which prints with more digits."""
+    """Whether this traced value could represent a float of Python's, which prints with more digits."""
     return isinstance(value, jax.core.Tracer) and bool(jax.typeof(value).weak_type) and value.dtype.kind == "f"
 
 
 class _Sized:
-    """Has the length that a ``__len__`` gave: `len` checks it."""
+    """Has the length that a ``__len__`` returned: `len` checks it."""
 
     def __init__(self, size: Any) -> None:
         self._size = size

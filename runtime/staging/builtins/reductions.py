@@ -51,7 +51,7 @@ class Total:
 
 @dataclass(frozen=True)
 class Generator:
-    """A generator expression in a trace, for a builtin to use up; Python's iteration over it is Python's.
+    """A generator expression in a trace, for a builtin to consume; Python's iteration over it is Python's.
 
     Attributes:
       element: makes an element, or the next clause's `Generator` if this ``is_nested``, of an item.
@@ -190,7 +190,7 @@ class Reductions:
         return kept
 
     def each_of(self, iterable: Any, may_leave: bool = False) -> Any:
-        """``iterable`` as a `Generator` to run a loop over, in place of what Python does with what it gives; None if there is
+        """``iterable`` as a `Generator` to run a loop over, in place of what Python does with what it returns; None if there is
         no reason to. ``may_leave``: the loop may end before the iterable does."""
         if isinstance(iterable, Generator):
             return iterable if self._is_loop(iterable) else None
@@ -252,17 +252,17 @@ class Reductions:
         return found
 
     def summed(self, generator: Generator, start: Any) -> Any:
-        """What ``sum`` gives."""
+        """What ``sum`` returns."""
         total = self.folded(generator, Total(), Total.added)
         return start if total.value is None else start + total.value
 
     def decided(self, generator: Generator, function: Any) -> Any:
-        """What ``any`` or ``all`` gives."""
+        """What ``any`` or ``all`` returns."""
         go_on = self.not_ if function is builtins.any else self.truth
         return self.folded(generator, function(()), lambda _, value: self.truth(value), go_on)
 
     def extreme(self, generator: Generator, function: Any, *default: Any) -> Any:
-        """What ``max`` or ``min`` gives."""
+        """What ``max`` or ``min`` returns."""
         return self.best_of(function, self.folded(generator, None, functools.partial(self._better, function)), *default)
 
     def _better(self, function: Any, best: Any, value: Any) -> Any:
@@ -279,7 +279,7 @@ class Reductions:
         return jax.tree.map(lambda new, old: jnp.where(decided, new, old), value, best)
 
     def first(self, generator: Generator, *default: Any) -> Any:
-        """What ``next`` gives."""
+        """What ``next`` returns."""
         found = self.folded(generator, None, lambda _, value: (used(value),), self.is_none)  # the value may be None
         if isinstance(found, Optional):
             found = Optional(present_in(found), held_in(found)[0])
@@ -288,7 +288,7 @@ class Reductions:
         return self.best_of(builtins.next, found, *default)
 
     def best_of(self, function: Any, best: Any, *default: Any) -> Any:
-        """What ``max``, ``min`` or ``next`` gives, once the value that it looks for, if there is one, is known.
+        """What ``max``, ``min`` or ``next`` returns, once the value that it looks for, if there is one, is known.
 
         Raises:
           ValueError, StopIteration: there is none, and no default.

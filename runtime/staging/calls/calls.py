@@ -152,7 +152,7 @@ class Calls(InTrace):
         return self._object(called)
 
     def without_names(self, names: Any, made: tuple[str, ...]) -> Any:
-        """What ``locals()``, ``vars()`` or ``dir()`` gave, less the names that conversion made."""
+        """What ``locals()``, ``vars()`` or ``dir()`` returned, less the names that conversion made."""
         if type(names) is dict:
             for name in made:
                 names.pop(name, None)
@@ -363,7 +363,7 @@ class Calls(InTrace):
         return call
 
     def _object_converted(self, value: Any) -> Any:
-        """A callable object in the place of a function, as its converted ``__call__``."""
+        """A callable object instead of a function, as its converted ``__call__``."""
         method = getattr(type(value), "__call__", None)
         return self._object(value) if isinstance(method, types.FunctionType) and not is_library(type(value)) else value
 

@@ -27,7 +27,7 @@ _PLAIN = (*NUMBERS, str, bytes)
 
 @dataclass(frozen=True, eq=False)
 class Marker:
-    """What stands for a function in recorded calls of it."""
+    """What represents a function in recorded calls of it."""
 
     name: str
     where: str
@@ -89,7 +89,7 @@ class Activation:
       signature: of its arguments.
       frame: the recording that it belongs to.
       known: what is known of its results, if it is traced by itself; None if it is followed.
-      marker: what stands for it in recorded calls.
+      marker: what represents it in recorded calls.
       place: where its operations go, if it is traced by itself.
       regions, attempts: how many regions were open, and how many bodies of ``try`` statements traced, when it began.
       is_called: whether it has been called in itself.
@@ -201,7 +201,7 @@ class Call:
             return self._run(*args, **kwargs)
         if args[0] is self._bound[0]:
             return self._run(*args[1:], **kwargs)
-        return self.function(*args, **kwargs)  # the instance is taken apart as a pytree
+        return self.function(*args, **kwargs)  # the instance is unpacked as a pytree
 
     def containers(self) -> list[Any]:
         """The containers and objects that are arguments, or in them."""
@@ -213,7 +213,7 @@ class Call:
         return args, kwargs
 
     def copied(self) -> dict[int, Any]:
-        """The lists, dicts and the like among the arguments, by identity, in whose place `arguments` has others."""
+        """The lists, dicts and others among the arguments, by identity, in whose place `arguments` has others."""
         args, kwargs = self.arguments(self.leaves)
         kept = {id(part) for part in containers_in((*args, *kwargs.values()))}
         return {id(part): part for part in self.containers() if id(part) not in kept}

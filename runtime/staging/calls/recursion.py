@@ -274,7 +274,7 @@ class Recursion(InTraceOfCalls):
         return self._settled(known, self.backend.recursive_call(marker, operands, known.types()), call)
 
     def _settled(self, known: Known, outputs: Sequence[Any], call: Call) -> Any:
-        """What a call returns, of the arrays that it gives, once what it writes is written."""
+        """What a call returns, of the arrays that it returns, once what it writes is written."""
         assert known.layout is not None
         count = len(outputs) - len(known.state.types())
         known.state.settle(outputs[count:])

@@ -161,7 +161,7 @@ class Transformed(InTrace):
         return called if function is wrapped else make(self._backend, called, function)
 
     def _closure(self, function: types.FunctionType, around: Any = None) -> types.FunctionType:
-        """A library's closure with converted functions in the place of the user's. ``around``: what a closure around it is of."""
+        """A library's closure with converted functions instead of the user's. ``around``: what a closure around it is of."""
         own = function.__dict__.get("__wrapped__")
         wrapped = around if own is None else own
         cells, is_new = [], False

@@ -21,7 +21,7 @@ def cell_values(function: Callable[..., Any]) -> list[int]:
 
 
 def leaves_reached(functions: Sequence[Callable[..., Any]]) -> Iterator[Any]:
-    """What the functions' cells hold, and those of functions in them; containers and objects taken apart."""
+    """What the functions' cells hold, and those of functions in them; containers and objects unpacked."""
     pending, seen = list(functions), set(map(id, functions))
     while pending:
         for content in contents_of_cells(pending.pop().__closure__):

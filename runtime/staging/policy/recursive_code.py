@@ -75,7 +75,7 @@ def _search(
         return []
     edges = {place: set(map(place_of, functions)) for place, (_, functions) in met.items()}
     apart = _without_cycle(edges) | _without_cycle(_reversed(edges))
-    # A name that leads elsewhere as well may stand for the function under a decorator.
+    # A name that leads elsewhere as well may represent the function under a decorator.
     return [met[place] for place in apart if place[2] != "__call__" and named[place[2]] <= {place}]
 
 

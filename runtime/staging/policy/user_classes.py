@@ -77,7 +77,7 @@ _MUTATING = frozenset(
     ]
     + ["discard", "appendleft", "popleft"]
 )
-# Converted code calls these itself, where it comes upon them.
+# Converted code calls these itself, where it meets them.
 _CALLED = frozenset(
     ["__init__", "__new__", "__post_init__", "__call__", "__enter__", "__exit__", "__set__", "__get__", "__delete__"]
     + ["__setattr__", "__delattr__", "__setitem__", "__delitem__", "__getitem__", "__len__", "__bool__", "__contains__"]
@@ -205,7 +205,7 @@ def _is_cached(key: tuple[type, str]) -> bool:
 
 @functools.lru_cache(4096)
 def _is_changed(code: types.CodeType) -> bool:
-    """Whether conversion gives the code another meaning."""
+    """Whether conversion changes the meaning of the code."""
     return _writes(code) or any(not (_BRANCHES | _CALLS).isdisjoint(part.co_code[::2]) for part in codes_in(code))
 
 

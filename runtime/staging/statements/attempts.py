@@ -1,6 +1,6 @@
 """``try``: handlers for exceptions that are raised at run time.
 
-The body runs in the trace that it is in, as any code. An exception that a staged statement in it comes upon under a
+The body runs in the trace that it is in, as any code. An exception that a staged statement in it raises under a
 traced condition does not leave the program: it is received (`Staging.receiving`), with what its handler will find
 (`Moment`). Where the body has ended, the code of the first exception chooses, as the test of a staged conditional,
 between the ``else`` and the handlers. A body in which nothing may be raised at run time leaves nothing in the
@@ -231,7 +231,7 @@ class Attempts(InTrace):
         found: Sequence[str] = (),
         result: str | None = None,
     ) -> None:
-        """Run ``body``, of what ``manager`` gives, between its ``__enter__`` and its ``__exit__``.
+        """Run ``body``, of what ``manager`` returns, between its ``__enter__`` and its ``__exit__``.
 
         Args:
           names, found, result: see `try_stmt`.

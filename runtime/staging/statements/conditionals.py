@@ -45,7 +45,7 @@ Thunk = Callable[[], Any]
 
 @dataclass(frozen=True, eq=False)
 class Kept:
-    """A block that gives a value which is there already."""
+    """A block that returns a value which is there already."""
 
     value: Any
 
@@ -70,7 +70,7 @@ class Conditionals(InTrace):
     def if_stmt(
         self, test: Any, body: Thunk, orelse: Thunk | None, names: Sequence[str], result: str | None = None
     ) -> Any:
-        """Run one of two blocks; give what it returns.
+        """Run one of two blocks; return its result.
 
         ``names`` are the variables that it may leave changed; ``result``, one that the program reads only where it
         was set.

@@ -1,4 +1,4 @@
-"""Stage loops over converted generators: the body of the loop runs in the place of each ``yield``.
+"""Stage loops over converted generators: the body of the loop runs instead of each ``yield``.
 
 A generator is Python's own object, and Python may advance it. As long as nothing has, a loop over it can run the
 function's other form instead, which calls the loop's body with each value: then the branches and loops around a
@@ -40,7 +40,7 @@ class Source:
       each, each_until: the function's forms that call a `LoopBody`, to the end and until it is left.
       arguments: of the call that made the generator.
       region: the block of a staged statement that it was made in; None outside of these.
-      block: the same, as `Journal.here` gives it.
+      block: the same, as `Journal.here` returns it.
       name: the function's.
       state: what has become of it.
       sees_exceptions: whether it sees those of what runs where it yields: a loop's body is none of its business.
@@ -91,7 +91,7 @@ class Generators(InTrace):
         name: str | None = None,
         sees_exceptions: bool = False,
     ) -> Any:
-        """The generator that a call of a generator function gives; ``name``, if it is not to have the function's."""
+        """The generator that a call of a generator function returns; ``name``, if it is not to have the function's."""
         qualname = generator.__qualname__.removesuffix(f".<locals>.{generator.__name__}")
         if name is not None:
             qualname = ".".join([*qualname.split(".")[:-1], name])
@@ -150,7 +150,7 @@ class Generators(InTrace):
         return source is not None and source.is_temporary
 
     def take_loop(self, iterable: Any, loop: ForLoop, python_only: str | None) -> bool:
-        """Run a loop over a generator in the place of its ``yield`` statements; False where Python is to iterate."""
+        """Run a loop over a generator instead of its ``yield`` statements; False where Python is to iterate."""
         source = self.source_of(iterable) if loop.options is NO_OPTIONS else None
         if source is None:
             return False
@@ -162,7 +162,7 @@ class Generators(InTrace):
         return True
 
     def run(self, source: Source, body: LoopBody) -> Any:
-        """Run a loop over a generator. Gives what its function returns; nothing reads it where the loop is left."""
+        """Run a loop over a generator. Returns what its function returns; nothing reads it where the loop is left."""
         source.state = _ENDED if body.test is None else _LEFT
         form = source.each if body.test is None else source.each_until
         try:
@@ -176,7 +176,7 @@ class Generators(InTrace):
         return (held_in(returned) if isinstance(returned, Optional) else returned)[0]
 
     def yielded(self, body: LoopBody, value: Any) -> None:
-        """What stands for ``yield value``."""
+        """What runs instead of ``yield value``."""
         if self.journal.is_rolling and body.python_only is not None:
             raise NotRollable(tells(body.python_only))
         try:
@@ -186,7 +186,7 @@ class Generators(InTrace):
             raise
 
     def yielded_from(self, body: LoopBody, iterable: Any) -> Any:
-        """What stands for ``yield from iterable``."""
+        """What runs instead of ``yield from iterable``."""
         source = self.source_of(iterable)
         if source is not None:
             return self.run(source, body)

@@ -66,7 +66,7 @@ class GrowingList:
             slot.set(buffer.astype(dtype).at[index].set(element.astype(dtype)))
 
     def bind(self, journal: Journal) -> None:
-        """Give the list what all iterations have appended: if that is much, as the arrays that hold it."""
+        """Append to the list what all iterations have appended: if that is much, as the arrays that hold it."""
         if self._is_array():
             arrays = [jnp.asarray(slot.get()) for slot in self.slots]
             journal.write(self.place, Padded(self.length, arrays, self._kind_of_element(), self.length))

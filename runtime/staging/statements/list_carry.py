@@ -200,7 +200,7 @@ class CarriesLists:
         return contents_of_lists(value)
 
     def _fit_lists(self, variable: Variable, starts: dict[Path, Any]) -> dict[Path, ListEnd]:
-        """Give the lists in a variable's value the room of those it is carried with; what they are like."""
+        """Enlarge the lists in a variable's value to the room of those it is carried with; what they are like."""
         value = variable.owner if isinstance(variable, ContentsPlace) else variable.get()
         lists = lists_in(value) if value is not UNBOUND else {}
         if type(value) is list and () in starts and not isinstance(variable, ContentsPlace):
@@ -249,7 +249,7 @@ class CarriesLists:
         end.lists.update({key: alone(found) for key, found in end.lists.items()})
 
     def _widen_lists(self, carried: Carried, ends: dict[Path, ListEnd]) -> bool:
-        """Give the lists of a variable the room that an iteration has shown they need; True if they had less."""
+        """Enlarge the lists of a variable to the room that an iteration has shown they need; True if they had less."""
         entries = self._entry_contents(carried)
         value = carried.unflatten(carried.start)
         mine = self._contents_in(carried, value)

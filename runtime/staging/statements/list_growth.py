@@ -33,7 +33,7 @@ class ListEnd:
       extent: how long it may be, relative to its length before, and to those of the lists that iterations may leave in its place.
       length: its length, None if that is traced.
       is_array: whether one array holds its elements.
-      given: the room that a directive of a loop inside gives.
+      given: the room that a directive of a loop inside sets.
       places: the lists whose places iterations leave one another's contents in, if this is one of several.
     """
 
@@ -48,7 +48,7 @@ class ListEnd:
 
 @dataclass(frozen=True)
 class Places:
-    """The places of several lists that iterations exchange, or leave longer in the place of another.
+    """The places of several lists that iterations exchange, or leave longer instead of another.
 
     Attributes: most (how long the longest is before the loop), entry (how long any of them is then, relative to what a loop around
       begins with).
@@ -110,7 +110,7 @@ def exchanged(ends: dict[ListKey, ListEnd], entries: dict[ListKey, Any]) -> dict
     """What iterations make of lists, with one bound for all those that they leave in each other's places.
 
     Args:
-      ends: what an iteration leaves in the place of each. entries: what each holds before the loop.
+      ends: what an iteration leaves instead of each. entries: what each holds before the loop.
     """
     found, groups = dict(ends), {key: {key} for key in ends}
     for key, end in ends.items():

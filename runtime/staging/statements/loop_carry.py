@@ -224,7 +224,7 @@ class LoopTrace(SettlesCarry, CarriesParts):
             raise
 
     def _constants_met(self) -> int:
-        """How many constants the variables may be: each iteration may come upon one more."""
+        """How many constants the variables may be: each iteration may reach one more."""
         return min(sum(constants_in(carried.layout) for carried in self.carried), _MOST_ROUNDS)
 
     def test_is_traced(self) -> bool:
@@ -265,7 +265,7 @@ class LoopTrace(SettlesCarry, CarriesParts):
         return traced
 
     def end_by(self, test: Callable[[], Any]) -> None:
-        """Give the loop, which is settled, a test."""
+        """Add a test to the loop, whose types are fixed."""
         assert self.spec is not None
         self.test = test
         try:
@@ -327,7 +327,7 @@ class LoopTrace(SettlesCarry, CarriesParts):
     def _install(
         self, operands: Sequence[Any], region: Region, stand_ins: BodyContainers
     ) -> tuple[dict[int, tuple[Any, list[Any]]], dict[int, dict[Path, Any]]]:
-        """Give each variable its stand-in.
+        """Bind each variable to its stand-in.
 
         Returns:
           By variable, the value installed and its leaves; and what the lists in it hold.

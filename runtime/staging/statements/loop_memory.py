@@ -1,7 +1,7 @@
 """`CarryMemory`: remember the carries of nested loops for the next trace of the outer loop.
 
 An inner loop that begins as it did in the trace before begins with the layouts that it ended with: its body need not
-find once more that None becomes a value, say.
+find again that None becomes a value, say.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class CarryMemory:
         return known[1] if known is not None and known[0] == before else None
 
     def open(self, position: Position, name: str) -> None:
-        """Note that the objects in a variable are taken apart."""
+        """Note that the objects in a variable are unpacked."""
         self._opened.add((position, name))
 
     def opens(self, position: Position, name: str) -> bool:

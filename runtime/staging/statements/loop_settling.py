@@ -58,7 +58,7 @@ class SettlesCarry(CarriesLists):
     Attributes:
       may_peel: whether the loop's first iteration may be run by itself, if that makes None a value.
       found_none: whether what is None before the loop is a value after an iteration.
-      opens: the variables, by identity, whose objects are taken apart into their attributes.
+      opens: the variables, by identity, whose objects are unpacked into their attributes.
       refers: those of them that, of the objects from before the loop, say which one they hold.
       conflict: the refusal of objects that are chosen attribute by attribute.
       position: where it is among the loops that are being traced; memory: what those inside of the outermost have carried.
@@ -89,7 +89,7 @@ class SettlesCarry(CarriesLists):
         return [carried.layout for carried in self.carried if carried.is_input]
 
     def _described(self, variable: Variable, value: Any) -> tuple[Layout, list[Any]]:
-        """The layout and leaves of a variable's value, its objects taken apart if that was found necessary."""
+        """The layout and leaves of a variable's value, its objects unpacked if that was found necessary."""
         is_list = isinstance(variable, ContentsPlace) and holds_list(variable, value)
         opens: Any = id(variable) in self.opens
         if opens and id(variable) in self.refers:
@@ -247,7 +247,7 @@ class SettlesCarry(CarriesLists):
                 carried.take(found.layout, injected(found.left, carried.start))
 
     def _leave_to_outer_loops(self, end: BodyEnd) -> None:
-        """Have the places that loops around this one have to carry carried from the outermost on, and all traced once more.
+        """Have the places that loops around this one have to carry carried from the outermost on, and all traced again.
 
         So the body is traced twice, however deep it is.
         """

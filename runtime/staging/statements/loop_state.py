@@ -228,7 +228,7 @@ class BodyAliasing:
     """What one trace of a loop's body says of the containers in its state, by their identities then.
 
     Attributes:
-      keys: which places a stand-in was in; of: the stand-in of each place; entries: what it stood for.
+      keys: which places a stand-in was in; of: the stand-in of each place; entries: what it represented.
       ends: what the iteration leaves; apart: places that it leaves different containers in, though each may be a third.
       kept: the places that it leaves as they are; changed: those whose stand-in it writes to, and the first line that does.
       lines: the first line that writes to each container outside of the variables.

@@ -40,7 +40,7 @@ class ContextManagers:
 
     Args:
       call: what to call in place of a function.
-      generators: runs a generator's function with what is to happen in the place of its ``yield``.
+      generators: runs a generator's function with what is to happen instead of its ``yield``.
       loops: tells how many staged loops surround what runs.
     """
 
@@ -67,7 +67,7 @@ class ContextManagers:
         return _Manager(manager, *called)
 
     def run(self, manager: Any, body: Callable[[Any], Any], variables: Sequence[CellVariable]) -> bool:
-        """Run the function of a `contextlib.contextmanager`, ``body`` in the place of its ``yield``; False of any other."""
+        """Run the function of a `contextlib.contextmanager`, ``body`` instead of its ``yield``; False of any other."""
         source = self._generators.source_of(manager.gen, manages=True) if type(manager) is _OF_GENERATOR else None
         if source is None:
             return False

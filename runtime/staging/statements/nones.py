@@ -95,7 +95,7 @@ class Nones(InTrace):
         found = is_identical(one, other)
         if found is not False:
             return found
-        if self._is_truth(one) and self._is_truth(other):  # a traced bool stands for Python's, of which there are two
+        if self._is_truth(one) and self._is_truth(other):  # a traced bool represents Python's, of which there are two
             return one == other
         return self.are_one(one, other)
 
@@ -132,7 +132,7 @@ class Nones(InTrace):
         return present & present_other & self.is_(held, held_other) | ~(jnp.asarray(present) | present_other)
 
     def is_bool(self, value: Any, wanted: bool) -> Any:
-        """``value is True`` or ``value is False``: a traced bool stands for Python's."""
+        """``value is True`` or ``value is False``: a traced bool represents Python's."""
         check_known(value)
         if not self.backend.is_traced(value) or getattr(value, "dtype", None) != np.bool_ or value.shape != ():
             return value is wanted

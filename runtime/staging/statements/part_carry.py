@@ -49,7 +49,7 @@ class BodyContainers:
         self._chosen: set[int] = set()  # the variables that an iteration leaves one of several objects in
 
     def add(self, key: Key, part: Any, entry: Any, is_replaced: bool) -> None:
-        """Take in a stand-in, and what it stands for; ``is_replaced``: iterations put another container in its place."""
+        """Take in a stand-in, and what it represents; ``is_replaced``: iterations put another container in its place."""
         self.aliasing.keys.setdefault(id(part), []).append(key)
         self.aliasing.of[key] = id(part)
         if entry is not None:
@@ -157,7 +157,7 @@ class CarriesParts:
         return next(k for k, each in enumerate(self.variables) if each is variable)
 
     def _with_parts(self, carried: Carried, value: Any, stand_ins: BodyContainers, region: Region) -> Any:
-        """The stand-in for a variable's value, its containers those that they stand for where several names share them."""
+        """The stand-in for a variable's value, its containers those that they represent where several names share them."""
         variable = carried.variable
         if isinstance(variable, ContentsPlace | AttributePlace):
             stand_ins.watch(variable.owner)
@@ -189,7 +189,7 @@ class CarriesParts:
         return value
 
     def _share(self, end: BodyEnd) -> bool:
-        """Let containers that iterations write to, and other names lead to, stand for themselves; True if that is new."""
+        """Let containers that iterations write to, and other names lead to, represent themselves; True if that is new."""
         aliasing = end.aliasing
         replaced = {key for key in aliasing.entries if key not in aliasing.kept} - self.replaced
         self.replaced |= replaced
@@ -269,7 +269,7 @@ class CarriesParts:
                 identities.elements.share(mark)
             if key not in aliasing.entries:
                 continue
-            if key in aliasing.kept:  # the next iteration may append it once more
+            if key in aliasing.kept:  # the next iteration may append it again
                 identities.elements.given_again(aliasing.entries[key])
             else:  # the first iteration
                 identities.elements.given(aliasing.entries[key])

@@ -64,7 +64,7 @@ def _tqdm() -> Any:
 
 
 class Progress:
-    """What `progress` gives.
+    """What `progress` returns.
 
     Attributes:
       bar: in a program, the bar if there is one already.
@@ -91,7 +91,7 @@ class Bar:
     """The bar of one loop of a compiled program, which may run many times. Its methods but `begin` are called at run time.
 
     Args:
-      make: gives a bar of tqdm's for a total, or for None where that is not known.
+      make: returns a bar of tqdm's for a total, or for None where that is not known.
     """
 
     def __init__(self, make: Callable[[int | None], Any]) -> None:
@@ -178,7 +178,7 @@ def is_in_program() -> bool:
 
 
 def staged_progress(operators: Any, given: Progress) -> StagedProgress | None:
-    """The bar for a loop over what `progress` gave; None where the loop is not recorded, or mapped."""
+    """The bar for a loop over what `progress` returned; None where the loop is not recorded, or mapped."""
     staging = JOINT.staging
     if not is_recording() or staging.is_mapped(staging.place()):
         return None

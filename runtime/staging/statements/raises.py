@@ -1,7 +1,7 @@
 """``raise`` and ``assert`` under traced conditions, at run time.
 
 A ``raise`` in a block of a staged statement ends that block, at trace time, and leaves an operation in its program
-that raises the exception when the program comes upon it. See `runtime.raising`.
+that raises the exception when the program raises it. See `runtime.raising`.
 """
 
 from __future__ import annotations
@@ -354,7 +354,7 @@ def _place(error: BaseException) -> str:
 
 
 def is_outcome(error: BaseException) -> bool:
-    """Whether tracing a block has come upon what Python raises where that block runs, and only there.
+    """Whether tracing a block has raised what Python raises where that block runs, and only there.
 
     Not what is raised because values are traced, by us, JAX, or a package that does not know them.
     """

@@ -71,7 +71,7 @@ class Rolling(InTrace):
         return known is None or (isinstance(known, int) and copies.is_large(known))
 
     def rolled(self, items: range, loop: ForLoop, copies: Copies, python_only: str | None) -> tuple[range, str | None]:
-        """Run a loop over a Python range as one staged loop, if that gives what Python gives.
+        """Run a loop over a Python range as one staged loop, if that returns what Python returns.
 
         Returns:
           The items that are left for Python to run, and why: none if the loop was rolled.
@@ -148,7 +148,7 @@ class Rolling(InTrace):
         again: Callable[[int], LoopTrace],
         python_only: str | None,
     ) -> Trial:
-        """Run a loop whose test is of Python numbers as one staged loop, if it is large and that gives what Python gives.
+        """Run a loop whose test is of Python numbers as one staged loop, if it is large and that returns what Python returns.
 
         Args:
           trace: the loop as it was traced to learn that; None if nothing came of it.
@@ -184,7 +184,7 @@ class Rolling(InTrace):
         return Trial(is_staged, iterations=iterations)
 
     def check_once(self, called: Any, is_unconverted: bool) -> None:
-        """See that a call in the body may run once in the place of many times.
+        """See that a call in the body may run once instead of many times.
 
         Raises:
           NotRollable: it may not.
@@ -242,11 +242,11 @@ def why(error: Exception) -> str:
     return text if isinstance(error, StagingError) else f"{kind}: {text}"
 
 
-# What may run once in the place of many times.
+# What may run once instead of many times.
 
 
 def _why_not_once(called: Any, python_only: PythonOnly, is_unconverted: bool) -> str | None:
-    """Why a call may not be run once in the place of many times; None if it may."""
+    """Why a call may not be run once instead of many times; None if it may."""
     if isinstance(called, types.MethodType):
         if not isinstance(called.__func__, types.FunctionType):
             return _by_name(called)
@@ -298,5 +298,5 @@ def _by_name(called: Any) -> str | None:
 
 
 def is_used_up(iterable: Any) -> bool:
-    """Whether iterating over this may use up something that was there before."""
+    """Whether iterating over this may consume something that was there before."""
     return isinstance(iterable, Iterator) and not (isinstance(iterable, Iterated) and iterable.is_of_here())

@@ -83,7 +83,7 @@ def _reasons(carried: Carried, types: Sequence[LeafType], is_read: bool, is_foun
 
 
 def _state(spec: LoopSpec) -> Iterator[CarriedVariable]:
-    """The Variables that a loop touches, and the exceptions that it may come upon."""
+    """The Variables that a loop touches, and the exceptions that it may raise."""
     programs = [spec.body.program] + ([] if spec.test is None else [spec.test.program])
     touched: dict[int, tuple[Any, bool]] = {}
     for program in programs:

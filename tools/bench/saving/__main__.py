@@ -1,8 +1,8 @@
 """Compare saving and loading with TensorFlow's SavedModel: ``python -m autograph.tools.bench.saving``.
 
 One process saves a trained classifier of digits and an adaptive solver of a differential equation with its
-derivatives; another, which cannot import the models' source, loads them, predicts, comes upon an exception, trains
-the classifier anew and takes the solver's gradient. The same with TensorFlow, in an environment of its own. Each
+derivatives; another, which cannot import the models' source, loads them, predicts, raises an exception, trains
+the classifier again and takes the solver's gradient. The same with TensorFlow, in an environment of its own. Each
 repeat is of fresh processes; times are medians, and without imports.
 """
 

@@ -1,6 +1,6 @@
 """The programs that TensorFlow cannot run as they stand, as its users write them.
 
-It has no item assignment (a TensorArray or ``tensor_scatter_nd_update`` stands for it), no product of a vector with a
+It has no item assignment (a TensorArray or ``tensor_scatter_nd_update`` replaces it), no product of a vector with a
 matrix by ``@``, no `min` and `max` of tensors, and refuses a ``break`` out of a Python ``range``.
 """
 
