@@ -391,8 +391,8 @@ class Absences(InTrace):
         """
         for value in _found(values):
             raise StagingError(
-                f"{user_location()}\n  {name} is called with what may lack {value.absence.key!r}: one path of a traced condition sets it, "
-                f"another does not, and {name} is not converted.\n  Set it on every path before this call."
+                f"{user_location()}\n  {value.absence.key!r} may be absent in a value that {name} reads: one path of a traced condition "
+                f"sets it, another does not, and {name} is not converted.\n  Set it on every path before this call."
             )
 
 
