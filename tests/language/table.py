@@ -153,7 +153,7 @@ def results(row: Row) -> str:
 
 def line(row: Row, found: str) -> str:
     """The row's line in its table, with these results."""
-    status = "" if row.what == DEVIATES else f" {row.what} |"
+    status = "" if row.what == DEVIATES else f" {row.status} |"
     return f"| {row.construct} |{status} {_example(row)} | {_given(row)} | {found} |"
 
 
