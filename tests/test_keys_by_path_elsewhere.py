@@ -12,7 +12,6 @@ from tests.test_keys_by_path import VALUES, outcome
 
 REFUSED = {
     "a_starred_tuple",
-    "a_set_comprehension",
     "a_dict_comprehension",
     "a_dict_of_items",
     "a_list_of_values",
@@ -58,6 +57,6 @@ def test_python_and_the_program_agree(read):
 
 
 def test_vmap_refuses_the_same():
-    f = given_to(lambda d: len(set(d)))
+    f = given_to(lambda d: len(tuple(d)))
     with pytest.raises(ag.StagingError, match="only some paths"):
         jax.vmap(ag.convert(f))(jnp.array(VALUES))

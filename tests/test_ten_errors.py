@@ -122,21 +122,6 @@ r = total(jnp.array(2.0))
         ("    v = ag.Variable(0.0)\n", ""),
         ("@ag.function\n", "v = ag.Variable(0.0)\n@ag.function\n"),
     ),
-    "a set of traced values": (
-        """
-@ag.function
-def distinct(xs):
-    seen = set()
-    for x in xs:
-        if x not in seen:
-            seen.add(x)
-    return len(seen)
-r = distinct(jnp.array([3, 1, 3]))
-""",
-        ["example.py:6", "instead of a set, use a list and `in`"],
-        ("seen = set()", "seen = []"),
-        ("seen.add(x)", "seen.append(x)"),
-    ),
     "a key that one branch sets": (
         """
 @ag.function

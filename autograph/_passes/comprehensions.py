@@ -34,8 +34,8 @@ class LowerComprehensions(gast.NodeTransformer):
     In ``any`` and ``all`` the condition becomes part of the element, or, where an element may run code that does
     something, they become a loop that returns at the first element that decides.
 
-    What binds names of its own (``:=``, ``lambda``) or suspends stays as it is, and so do sets, dicts and other
-    generators: their conditions are Python's to ask (``ag__.python_test``).
+    What binds names of its own (``:=``, ``lambda``) or suspends stays as it is, and so do dicts and other generators:
+    their conditions are Python's to ask (``ag__.python_test``). A set is made of a list: ``ag__.set_of_list([…])``.
 
     Attributes: made (the functions to stand before the present statement; None where none can).
 
@@ -86,6 +86,11 @@ class LowerComprehensions(gast.NodeTransformer):
         return node
 
     def visit_SetComp(self, node: gast.AST) -> gast.AST:
+        """A set is made of the list of its elements, one or the other of which may be traced."""
+        as_list = placed(gast.ListComp(node.elt, node.generators), node)
+        return placed(self.context.call("set_of_list", self.visit(as_list)), node)
+
+    def visit_DictComp(self, node: gast.AST) -> gast.AST:
         """What stays: inside it nothing can stand before a statement, and its conditions must be known."""
         outer, self.made = self.made, None
         self.generic_visit(node)
@@ -94,13 +99,11 @@ class LowerComprehensions(gast.NodeTransformer):
             generator.ifs = [self._asked(condition) for condition in generator.ifs]
         return node
 
-    visit_DictComp = visit_SetComp
-
     def visit_GeneratorExp(self, node: gast.AST) -> gast.AST:
         """A generator that nothing here consumes at once, as the call of a generator function."""
         is_staged = self._is_conditional(node) or self._may_be_staged(node.generators[0].iter)
         if self.made is None or not is_staged or self._binds_or_suspends(node):
-            return self.visit_SetComp(node)
+            return self.visit_DictComp(node)
         body = gast.Expr(gast.Yield(node.elt))
         return self._moved(node, body, [], None, "generator_expression")
 
@@ -199,7 +202,7 @@ class LowerComprehensions(gast.NodeTransformer):
             may_be_staged = self._may_be_staged(first.iter) or isinstance(first.iter, _MAY_BE_OPEN)
             if is_plain and may_be_staged and not self._binds_or_suspends(node):
                 return self.generic_visit(listed(self.context, node))
-            return self.visit_SetComp(node)
+            return self.visit_DictComp(node)
         result = self.context.names.new("result")
         self.context.generated.add(result)
         append = gast.Attribute(load(result), "append", gast.Load())

@@ -34,6 +34,7 @@ class LowerLists(gast.NodeTransformer):
     Displays whose length only run time may know become operator calls:
 
         [v, *xs]         →   ag__.extended([v], xs)
+        {v, w}           →   ag__.set_of(v, w)
         [0] * n          →   ag__.repeated([0], n)
         x, *rest = xs    →   x, rest = ag__.unpacked(xs, 1, 0)
 
@@ -53,7 +54,7 @@ class LowerLists(gast.NodeTransformer):
         fixed = [1, 2]
     """
 
-    applies_to: frozenset[type] | None = frozenset({gast.List, gast.ListComp, gast.Call, gast.Starred})
+    applies_to: frozenset[type] | None = frozenset({gast.List, gast.ListComp, gast.Call, gast.Starred, gast.Set})
     introduces: frozenset[type] = frozenset()
 
     def __init__(self, context: Context) -> None:
@@ -115,6 +116,20 @@ class LowerLists(gast.NodeTransformer):
         if any(isinstance(item, gast.Starred) for item in node.elts):
             return self._extended(node)
         return self._new(node) if not node.elts else node
+
+    def visit_Set(self, node: gast.AST) -> gast.AST:
+        self.generic_visit(node)
+        return placed(self.context.call("set_of", *node.elts), node)
+
+    def visit_Compare(self, node: gast.AST) -> gast.AST:
+        """A set of constants that is only searched stays as it is, a constant of Python's."""
+        pairs = zip(node.ops, node.comparators, strict=True)
+        stays = [isinstance(op, gast.In | gast.NotIn) and _is_constant_set(other) for op, other in pairs]
+        node.left = self.visit(node.left)
+        node.comparators = [
+            other if is_kept else self.visit(other) for other, is_kept in zip(node.comparators, stays, strict=True)
+        ]
+        return node
 
     def _extended(self, node: gast.AST) -> gast.AST:
         """A display with stars, from left to right as Python makes it."""
@@ -196,6 +211,10 @@ class LowerLists(gast.NodeTransformer):
 
     def _new(self, node: gast.AST) -> gast.AST:
         return placed(self.context.call("new_list", node), node)
+
+
+def _is_constant_set(node: gast.AST) -> bool:
+    return isinstance(node, gast.Set) and all(isinstance(item, gast.Constant) for item in node.elts)
 
 
 def _grown(node: gast.AST, name_of: Callable[[gast.AST], str | None]) -> set[str]:

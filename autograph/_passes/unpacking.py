@@ -8,7 +8,7 @@ from autograph._analysis.scopes import walk
 from autograph._passes.nodes import Context, EvaluatedParts, placed
 
 _ITERATED = (gast.Name, gast.Attribute, gast.Subscript, gast.Call)
-_OF_ITEMS = frozenset(["tuple", "set", "frozenset"])
+_OF_ITEMS = frozenset(["tuple", "frozenset"])
 _WITH_ITEMS = (gast.Starred, gast.comprehension, gast.MatchMapping, gast.Dict)
 _SEQUENCES = (gast.Tuple, gast.List)
 
@@ -16,7 +16,7 @@ _SEQUENCES = (gast.Tuple, gast.List)
 class LowerUnpacking(EvaluatedParts):
     """Rewrites what Python does by itself with dicts, of which only some paths may have set a key, in this file or another.
 
-    That is ``*d``, comprehensions, ``a, b = d``, ``tuple(d)`` and ``set(d)``, ``{**d}``, ``d | e`` and ``match``.
+    That is ``*d``, comprehensions, ``a, b = d``, ``tuple(d)``, ``{**d}``, ``d | e`` and ``match``.
 
     >>> from autograph._passes.shown import rewritten
     >>> print(rewritten(LowerUnpacking, '''

@@ -233,7 +233,7 @@ def _as_list(value: Any) -> Any:
     """A list inside of an element: as Python's list, where its length is known and not great, or the layout and leaves of a `Row`."""
     if not has_contents(value):
         return value
-    contents, is_list = value.contents(), value.most is None and not hasattr(value, "maxlen")
+    contents, is_list = value.contents(), value.most is None and value.is_list
     if isinstance(contents, tuple):
         return list(contents) if is_list else value.row_of(contents)
     if is_list and isinstance(contents.length, int) and contents.length <= _OPENED_AT_MOST:

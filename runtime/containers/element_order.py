@@ -41,6 +41,20 @@ def are_equal(one: Padded, other: Padded) -> Any:
     return (one.length == other.length) & jnp.all(same)
 
 
+def equal_pairs(one: Padded, other: Padded) -> Any:
+    """For each place of ``other``, in rows, and each of ``one``, whether their elements are equal. What is beyond a length equals none."""
+    shape = (other.capacity, one.capacity)
+    try:
+        whole = one.joined(other.kind, other.types)
+    except DifferentKinds:
+        return jnp.zeros(shape, bool)
+    other = other.as_elements_of(whole)
+    mine = [leaf[None] if hasattr(leaf, "ndim") else leaf for leaf in whole.kind.leaves(whole.buffers)]
+    others = [leaf[:, None] if hasattr(leaf, "ndim") else leaf for leaf in whole.kind.leaves(other.buffers)]
+    same = _equal(whole.kind.layout, iter(mine), iter(others), 2)
+    return jnp.broadcast_to(same, shape) & other.filled()[:, None] & one.filled()
+
+
 def in_order(one: Padded, other: Padded) -> tuple[Any, Any]:
     """Whether a list comes before another, and whether they are equal."""
     whole = one.joined(other.kind, other.types)

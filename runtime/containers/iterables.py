@@ -15,6 +15,7 @@ import jax.numpy as jnp
 from autograph.backends.base import Backend, LeafType
 from autograph.runtime.containers.extents import Extent
 from autograph.runtime.containers.iterators import Iterated
+from autograph.runtime.containers.keyed_lists import KeyedList
 from autograph.runtime.containers.padded_arrays import is_open_array
 from autograph.runtime.containers.traced_lists import TracedList, is_array_list, is_traced_list
 from autograph.runtime.errors import StagingError
@@ -238,6 +239,8 @@ def as_staged(iterable: Any, backend: Backend, force: bool = False) -> StagedIte
         return _staged_range(iterable, backend, force)
     if isinstance(iterable, StagedItems):
         return _staged_items(iterable, backend) if iterable.is_fresh else None
+    if isinstance(iterable, KeyedList):
+        iterable = iterable.in_order()
     if is_traced_list(iterable) or (is_array_list(iterable) and len(iterable) > UNROLLED_AT_MOST):
         iterable.note_read()
         held = iterable.contents()

@@ -41,6 +41,7 @@ class TracedList(SplicedList):
       peak: the greatest length, and room, since it was last outside all staged statements.
       most: how many elements it can have; None for any number.
       checks: the operators, for errors that only run time knows of.
+      is_list: whether it is a list in Python, too.
     """
 
     __slots__ = ("padded", "peak", "checks", "moves")
@@ -53,6 +54,7 @@ class TracedList(SplicedList):
         self.set_contents(values.contents() if isinstance(values, TracedList) else tuple(values))
 
     most: int | None = None
+    is_list = True
 
     def note_read(self) -> None:
         """Report that what follows depends on the length, or on the elements: a loop that appends must carry both."""

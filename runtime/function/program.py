@@ -32,6 +32,7 @@ from autograph.runtime.state.variables import (
     Variable,
     staging,
 )
+from autograph.runtime.tracing.births import with_births
 from autograph.runtime.tracing.concretization import refuse_leaked
 from autograph.runtime.tracing.recording import LOCAL
 from autograph.runtime.tracing.statements import Statements
@@ -264,12 +265,16 @@ class Program:
             self._recordings.pop(key, None)
 
     def _record(self, arrays: Sequence[Any], may_create: bool) -> Recording:
+        self._on_trace()
+        # A frame that the trace has left unfinished counts for nothing.
+        return with_births(lambda: self._recorded_in_frame(arrays, may_create), lambda: True)
+
+    def _recorded_in_frame(self, arrays: Sequence[Any], may_create: bool) -> Recording:
         frame = Frame(self.name, may_create, self.rooms, self.statements)
         self.rooms.asked = {}
         structure: list[Any] = []  # not the results, which nothing may hold when their trace ends
 
         def block(*operands: Any) -> Sequence[Any]:
-            self._on_trace()
             args, kwargs = self._signature.arguments(operands)
             if self._instance is not None:
                 args = (self._instance(), *args)

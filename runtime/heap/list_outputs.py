@@ -12,9 +12,11 @@ import jax
 from autograph.runtime.containers.padded import Padded
 from autograph.runtime.containers.traced_deques import TracedDeque
 from autograph.runtime.containers.traced_lists import TracedList
+from autograph.runtime.containers.traced_sets import TracedSet
 from autograph.runtime.heap.object_graph import is_one_shot
 
-_MAY_HOLD_LISTS = frozenset([TracedList, TracedDeque, list, tuple, dict])
+_TRACED = (TracedList, TracedDeque, TracedSet)
+_MAY_HOLD_LISTS = frozenset([*_TRACED, list, tuple, dict])
 
 
 def with_plain_lists(value: Any, as_array: Callable[[TracedList], Any] | None = None) -> Any:
@@ -84,7 +86,7 @@ def as_argument(value: Any) -> Any:
 
 
 def _holds_list(value: Any) -> bool:
-    if type(value) in (TracedList, TracedDeque):
+    if type(value) in _TRACED:
         return True
     parts = value.values() if type(value) is dict else value if type(value) in (list, tuple) else ()
     return any(type(part) in _MAY_HOLD_LISTS and _holds_list(part) for part in parts)

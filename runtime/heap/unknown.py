@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 
 from autograph.runtime.containers.traced_deques import TracedDeque
 from autograph.runtime.containers.traced_lists import TracedList
+from autograph.runtime.containers.traced_sets import TracedSet
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.places import AttributePlace
 from autograph.runtime.layouts.objects import attributes_of, is_plain_object
@@ -140,7 +141,15 @@ class UnknownDeque(_UnknownContents, TracedDeque):
     __slots__ = ()
 
 
-_UNKNOWN_KINDS: Mapping[type, type] = types.MappingProxyType({TracedList: UnknownList, TracedDeque: UnknownDeque})
+class UnknownSet(_UnknownContents, TracedSet):
+    """A set of that kind."""
+
+    __slots__ = ()
+
+
+_UNKNOWN_KINDS: Mapping[type, type] = types.MappingProxyType(
+    {TracedList: UnknownList, TracedDeque: UnknownDeque, TracedSet: UnknownSet}
+)
 
 
 def is_unknown(value: Any) -> bool:

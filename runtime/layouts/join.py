@@ -55,6 +55,7 @@ from autograph.runtime.layouts.sides import (
     candidates_in,
     code_of,
 )
+from autograph.runtime.tracing.recording import LOCAL
 
 
 class Types(Protocol):
@@ -147,6 +148,7 @@ class Joiner:
             return self._join_leaves(a, left.start, b, right.start, path)
         if isinstance(a, Tree) and isinstance(b, Tree):
             return self._join_trees(a, left, b, right, path)
+        _let_sets_differ(a, b)
         return self._differ()
 
     def _join_leaves(self, a: Layout, left: Source, b: Layout, right: Source, path: Path) -> Layout:
@@ -156,6 +158,7 @@ class Joiner:
         types = self._type_of(a), self._type_of(b)
         joined = None if types[0] is None or types[1] is None else self.types.join(types[0], types[1])
         if joined is None:
+            _let_sets_differ(a, b)
             places = (left if isinstance(left, int) else None, right if isinstance(right, int) else None)
             is_room = is_filled(path)
             self.mismatches.append(Mismatch(worded(path), a, b, is_room=is_room, places=places))
@@ -461,6 +464,12 @@ class Joiner:
             self._differs = True
             self.mismatches.append(Mismatch(*self._whole, is_structure=True, is_too_many=is_too_many))
         return NOTHING
+
+
+def _let_sets_differ(*layouts: Layout) -> None:
+    """Make the trace again, with sets that a condition can choose of, if it has made one of these that has no join with the other."""
+    if LOCAL.births is not None:
+        LOCAL.births.differ(*(layout.value for layout in layouts if isinstance(layout, Static)))
 
 
 _NO_BUFFER = NOTHING

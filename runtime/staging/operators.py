@@ -28,6 +28,7 @@ from autograph.runtime.staging.access.slices import Slices
 from autograph.runtime.staging.access.value_errors import ValueErrors
 from autograph.runtime.staging.builtins.class_tests import ClassTests
 from autograph.runtime.staging.builtins.derived_generators import DerivedGenerators
+from autograph.runtime.staging.builtins.keys import Keys
 from autograph.runtime.staging.builtins.library_functions import LibraryFunctions
 from autograph.runtime.staging.builtins.lists import Lists
 from autograph.runtime.staging.builtins.logs import Logs
@@ -186,6 +187,8 @@ class Operators(Conditionals, Loops, Items, Calls, Builtins, Lists):
         outside = OutsideLists(trace, self.call, writes_at_run_time)
         self.call_outside, self.refuse_pending = outside.call_outside, outside.refuse_pending
         self.logs = Logs(trace, backend.is_traced)
+        self.keys = Keys(backend, trace, self)
+        self.new_set, self.set_of, self.set_of_list = self.keys.new_set, self.keys.set_of, self.keys.set_of_list
         self.lengths = TracedLengths(backend, self.raise_unless, trace)
         builtin = self.make_overloads()
         self.bars = TqdmBars(backend, builtin[range])
@@ -209,6 +212,7 @@ class Operators(Conditionals, Loops, Items, Calls, Builtins, Lists):
             self.library.overloads(array_overloads()),
             self.lengths.overloads(),
             builtin,
+            self.keys.overloads(),
             derived.overloads(),
             self.writes.overloads(),
             self.logs.overloads(),

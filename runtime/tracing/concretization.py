@@ -126,9 +126,9 @@ def refuse_concretization(
         )
     elif "unhashable" in str(error):
         said = (
-            "A traced value is used as a key of a dict, an element of a set or an argument of a cache, but its value is known "
+            "A traced value is used as a key of a dict, an element of a frozenset or an argument of a cache, but its value is known "
             "only at run time.\n  Instead of a dict, use an array or a list with the value as index, or compare the value with each "
-            "of the keys (if/elif, match); instead of a set, use a list and `in`."
+            "of the keys (if/elif, match); instead of a frozenset, use a set."
         )
     elif isinstance(error, AttributeError):
         said = (

@@ -10,6 +10,7 @@ from typing import Any
 
 from autograph.backends.base import Backend
 from autograph.runtime.code.library_table import is_library
+from autograph.runtime.containers.keyed_lists import KeyedList
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.layouts.objects import attributes_of, is_plain_object
@@ -186,6 +187,8 @@ class Absences(InTrace):
         Raises:
           StagingError: it may lack some.
         """
+        if isinstance(container, KeyedList):
+            return container.in_order()
         entries = self.entries(container)
         if entries is None:
             return container

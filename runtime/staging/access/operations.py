@@ -14,6 +14,7 @@ import numpy as np
 
 from autograph.backends.base import Backend
 from autograph.runtime.code.library_table import is_library
+from autograph.runtime.containers.keyed_lists import MIRRORED, KeyedList
 from autograph.runtime.containers.orderings import all_scalars_some_traced, compared_fields, is_better, values_of
 from autograph.runtime.containers.traced_lists import TracedList, is_traced_list
 from autograph.runtime.effects.raising import has_handlers
@@ -160,7 +161,8 @@ class Operations(InTrace):
         if symbol in _COMPARISONS:
             return self._compared(symbol, *operands)
         name, plain = _OPERATIONS[symbol]
-        return self._dispatched(symbol, f"__{name}__", f"__r{name}__", plain, *operands)
+        found = self._dispatched(symbol, f"__{name}__", f"__r{name}__", plain, *operands)
+        return JOINT.operators.keys.noted(found) if type(found) is set else found
 
     def _is_truth(self, value: Any) -> bool:
         """Whether this is a bool, which is a number in Python: a traced one counts as Python's."""
@@ -179,6 +181,8 @@ class Operations(InTrace):
             if isinstance(target, MUTABLE_CONTAINERS):
                 if self.journal.is_open:
                     self.journal.touch(ContentsPlace(target))
+                if type(target) is set:
+                    JOINT.operators.keys.check_writes(target, [value])
                 with self.aliased.writing(target):
                     if LOCAL.has_perhaps and symbol == "|=" and isinstance(target, dict) and isinstance(value, dict):
                         JOINT.operators.absences.update(target, value)
@@ -218,6 +222,9 @@ class Operations(InTrace):
 
     def _compared(self, symbol: str, left: Any, right: Any) -> Any:
         name, reflected, plain = _COMPARISONS[symbol]
+        for one, other, asked in ((left, right, symbol), (right, left, MIRRORED[symbol])):
+            if isinstance(one, KeyedList) and (found := one.compared(asked, other)) is not NotImplemented:
+                return found
         kinds = type(left), type(right)
         if (
             symbol in ("==", "!=")

@@ -10,6 +10,7 @@ from typing import Any
 import jax.numpy as jnp
 
 from autograph.backends.base import Backend
+from autograph.runtime.containers.keyed_lists import KeyedList
 from autograph.runtime.containers.padded_arrays import PaddedArray
 from autograph.runtime.containers.traced_deques import TracedDeque
 from autograph.runtime.errors import StagingError
@@ -122,7 +123,7 @@ class ClassTests(InTrace):
             return self._type_of_optional(value)
         if type(value) is Optional:
             value = held_in(value)
-        return each_purely(value, type) if type(value) is OneOf else type(value)
+        return each_purely(value, type) if type(value) is OneOf else type(_as_python_has(value))
 
     def _type_of_optional(self, value: Optional) -> Any:
         present, held = present_in(value), held_in(value)
@@ -139,7 +140,14 @@ def _is_instance(value: Any, kinds: Any) -> bool:
     if isinstance(value, PaddedArray):
         value = value.values
     check_known(value)
-    return isinstance(collections.deque() if type(value) is TracedDeque else value, kinds)
+    return isinstance(_as_python_has(value), kinds)
+
+
+def _as_python_has(value: Any) -> Any:
+    """A value of the class that Python's would be of."""
+    if isinstance(value, KeyedList):
+        return value.plain()
+    return collections.deque() if type(value) is TracedDeque else value
 
 
 def _attributes(kind: type, names: Sequence[int | str]) -> list[str | None]:

@@ -19,6 +19,7 @@ from autograph.runtime.containers.element_kinds import flatten_element
 from autograph.runtime.containers.element_order import order_of
 from autograph.runtime.containers.extents import exactly
 from autograph.runtime.containers.iterables import is_symbolic_size
+from autograph.runtime.containers.keyed_lists import KeyedList
 from autograph.runtime.containers.orderings import error_of_empty, is_better, nan_never_better
 from autograph.runtime.containers.padded import Padded, has_mutable
 from autograph.runtime.containers.padded_arrays import PaddedArray
@@ -141,6 +142,8 @@ class Lists(InTrace):
     def _stacking(self, plain: Callable[..., Any], padded: Callable[..., Any]) -> Callable[..., Any]:
         def stack(arrays: Any, *args: Any, **kwargs: Any) -> Any:
             self.refuse_pending(arrays)
+            if isinstance(arrays, KeyedList):
+                return plain(arrays.plain(), *args, **kwargs)  # raises
             if is_array_list(arrays):
                 held = arrays.contents()
                 rows = held.stacked()

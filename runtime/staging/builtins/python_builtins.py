@@ -27,6 +27,7 @@ from autograph.runtime.containers.iterables import (
     to_be_staged,
 )
 from autograph.runtime.containers.iterators import Iterated
+from autograph.runtime.containers.keyed_lists import KeyedList
 from autograph.runtime.containers.orderings import Orderings, all_scalars_some_traced, better_of, nan_never_better
 from autograph.runtime.containers.padded_arrays import PaddedArray, is_open_array
 from autograph.runtime.containers.traced_lists import TracedList, is_array_list, is_traced_list
@@ -40,6 +41,7 @@ from autograph.runtime.layouts.optional import Optional
 from autograph.runtime.layouts.statement_variables import holds_traced, value_of
 from autograph.runtime.staging.access.absences import Absences
 from autograph.runtime.staging.access.operations import OPERATOR_FUNCTIONS, user_method
+from autograph.runtime.staging.builtins.keys import in_any_order
 from autograph.runtime.staging.builtins.reductions import NUMBERS, Generator, Reductions
 from autograph.runtime.staging.builtins.traced_lengths import TracedLengths
 from autograph.runtime.staging.statements.generators import Generators
@@ -57,6 +59,8 @@ _CALLING = (
     itertools.starmap,
     itertools.takewhile,
 )
+
+_ATOMS = frozenset([bool, int, float, complex, str, bytes, type(None)])
 
 
 class Builtins(InTrace):
@@ -128,6 +132,8 @@ class Builtins(InTrace):
 
     def contains(self, item: Any, container: Any) -> Any:
         """``item in container``."""
+        if type(container) in (set, frozenset) and type(item) in _ATOMS:
+            return item in container
         if type(item) is OneOf:
             return each_purely(item, lambda one: self.contains(one, container))
         if type(container) is OneOf:
@@ -136,7 +142,7 @@ class Builtins(InTrace):
         if (present := self.absences.contains(container, item)) is not None:
             return present
         traced = self.backend.is_traced
-        if is_array_list(container):
+        if isinstance(container, KeyedList) or is_array_list(container):
             return container.has(item)
         if is_open_array(container):
             return (container == item).any()
@@ -275,11 +281,11 @@ class Builtins(InTrace):
         self.for_stmt(iterable, loop_body, ())
         return StagedItems((kept,), "filter") if is_traced_list(kept) else self._iterated("filter", iter(kept))
 
-    def _given(self, iterable: Any) -> Any:
+    def _given(self, iterable: Any, key: Any = None) -> Any:
         """What a builtin consumes: an iterator that is consumed where the program does it, or the list that it runs over."""
         if isinstance(iterable, types.GeneratorType) and self.generators.source_of(iterable) is None:
             self.generators.check_advanced(iterable, is_kept=False)
-        return listed(self.absences.listed(iterable))
+        return in_any_order(listed(self.absences.listed(iterable)), key)
 
     def _sum(self, iterable: Any, /, start: Any = 0) -> Any:
         self.refuse_pending(iterable)
@@ -297,7 +303,8 @@ class Builtins(InTrace):
     def _list(self, *args: Any) -> Any:
         if args:
             self.refuse_pending(args[0])
-            args = (self._given(args[0]), *args[1:])
+            given = args[0].in_order() if isinstance(args[0], KeyedList) else self._given(args[0])
+            args = (given, *args[1:])
             if self.generators.source_of(args[0]) is not None:
                 return self.reductions.listed(args[0])
         if args and isinstance(args[0], StagedRange) and args[0].is_traced():
@@ -314,7 +321,7 @@ class Builtins(InTrace):
 
     def _sorted(self, iterable: Any, /, *, key: Any = None, reverse: Any = False) -> Any:
         self.refuse_pending(iterable)
-        iterable = self._given(iterable)
+        iterable = self._given(iterable, key)
         if self.generators.source_of(iterable) is not None:
             iterable = self.reductions.listed(iterable)
         if is_open_array(iterable):
@@ -343,7 +350,7 @@ class Builtins(InTrace):
     def _extreme(self, plain: Any, pairwise: Any, reduce: Any, is_better: Any) -> Callable[..., Any]:
         def extreme(*args: Any, **kwargs: Any) -> Any:
             self.refuse_pending(args[0] if args else None)
-            args = (self._given(args[0]),) if len(args) == 1 else args
+            args = (self._given(args[0], kwargs.get("key")),) if len(args) == 1 else args
             if len(args) == 1 and kwargs.get("key") is None:
                 each = self.reductions.each_of(args[0])
                 if each is not None:

@@ -32,6 +32,7 @@ from autograph.runtime.staging.access.aliased_writes import AliasedWrites
 from autograph.runtime.staging.access.bounds import Bounds
 from autograph.runtime.staging.access.operations import class_attribute
 from autograph.runtime.staging.access.reported_writes import ReportedWrites
+from autograph.runtime.staging.builtins.keys import Keys
 from autograph.runtime.staging.builtins.library_functions import LibraryFunctions
 from autograph.runtime.staging.builtins.logs import Logs
 from autograph.runtime.staging.builtins.tqdm_bars import TqdmBars
@@ -89,6 +90,7 @@ class Calls(InTrace):
     transformed: Transformed
     recursion: Recursion
     lengths: TracedLengths
+    keys: Keys
 
     def call(self, called: Any) -> Any:
         """What to call in place of ``called``: its converted form, or itself."""
@@ -245,6 +247,8 @@ class Calls(InTrace):
             return self._class(called)
         if isinstance(called.__self__, dict) and (method := self.absences.method(called)) is not None:
             return method
+        if type(called.__self__) is set and not self.backend.is_eager():
+            return self.keys.set_method(called)
         if (
             called.__name__ in ("index", "count")
             and type(called.__self__) in (list, tuple)
@@ -456,6 +460,7 @@ OVERLOADED = frozenset(
         "len",
         "list",
         "next",
+        "set",
         "sum",
         "type",
         "str",

@@ -44,6 +44,10 @@ class GrowingList:
     def _buffer(self, type: LeafType) -> Any:
         return np.zeros((self.length, *type.shape), type.dtype)
 
+    def has_grown_otherwise(self) -> bool:
+        """Whether an iteration does not append what the one before it did, so that only the run knows how long the list is."""
+        return self.end is not None and isinstance(self.place.get(), Padded)
+
     def after_iteration(self, index: Any, where: str) -> None:
         """Move what the iteration has appended into the buffers."""
         appended = tuple(self.place.owner[len(self.entry) :])

@@ -394,7 +394,11 @@ class LoopTrace(SettlesCarry, CarriesParts):
                     raise
                 self.raising.record_raise(error, region)
             for growing in self.growing:
-                growing.after_iteration(operands[count], self.where)
+                if growing.has_grown_otherwise():  # what the first iteration found empty, the others do not
+                    growing.place.set(growing.entry)
+                    end.reads.add(id(growing.place.owner))
+                else:
+                    growing.after_iteration(operands[count], self.where)
             flat: list[Any] = []
             for k, variable in enumerate(self.variables):
                 lists = self._fit_lists(variable, starts.get(id(variable), {}))

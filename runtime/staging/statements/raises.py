@@ -40,6 +40,7 @@ from autograph.runtime.layouts.list_room import OutOfRoom
 from autograph.runtime.layouts.one_of import each_purely, is_one_of
 from autograph.runtime.layouts.statement_variables import NO_SNAPSHOT
 from autograph.runtime.state.array_operators import plain
+from autograph.runtime.tracing.births import with_births
 from autograph.runtime.tracing.concretization import asks_for_value, of_arrays
 from autograph.runtime.tracing.locations import (
     is_call,
@@ -464,6 +465,13 @@ def in_scope(call: Callable[[], Any], operators: Raising, function: Any) -> Any:
     outer = current().scope
     if outer is not None and outer.place is place:
         return call()
+    if JOINT.staging.is_plain(place):
+        return _in_new_scope(call, operators, function, place, outer)
+    effects = LOCAL.effects
+    return with_births(lambda: _in_new_scope(call, operators, function, place, outer), lambda: effects == LOCAL.effects)
+
+
+def _in_new_scope(call: Callable[[], Any], operators: Raising, function: Any, place: Any, outer: Any) -> Any:
     current().scope = scope = Scope(place, outer)
     try:
         result = call()

@@ -1,0 +1,122 @@
+"""`Births`: where the sets and dicts of a program are made, and which of them have elements or keys that only run time knows.
+
+A set is Python's own, and so is a dict, until the program adds a traced element, or writes to a traced key. That cannot be made
+good in what is there: the trace ends with `KeysAtRunTime`, and is made again, in which what is made at that line is a
+`TracedSet` or a `TracedDict` from the start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from autograph.runtime.errors import StagingError
+from autograph.runtime.tracing.locations import calling_line, user_location
+from autograph.runtime.tracing.recording import LOCAL
+
+Site = tuple[str, int]
+
+
+class KeysAtRunTime(BaseException):
+    """What is made at a line has elements, or keys, that are known only at run time. No handler of the program's is for it.
+
+    Attributes:
+      site: the line; what: what has shown that, a sentence without its end.
+    """
+
+    def __init__(self, site: Site, what: str) -> None:
+        super().__init__(what)
+        self.site = site
+        self._refusal = (
+            f"{user_location()}\n  {what}, which the program must know when it makes that: but it has printed, called Python or "
+            "assigned a Variable before this, so it cannot be traced again here.\n  Call the function through autograph.function."
+        )
+
+    def refusal(self) -> StagingError:
+        """The error where the trace cannot be made again."""
+        return StagingError(self._refusal)
+
+
+class Births:
+    """What one trace knows of the sets and dicts that it makes."""
+
+    def __init__(self) -> None:
+        self._keyed: set[Site] = set()
+        self._made: dict[int, tuple[Any, Site]] = {}
+
+    def note(self, made: Any, site: Site) -> None:
+        """Note that a set or dict has been made there."""
+        self._made[id(made)] = (made, site)
+
+    def is_keyed(self, site: Site) -> bool:
+        """Whether what is made there has elements or keys that are known only at run time."""
+        return site in self._keyed
+
+    def knows(self, owner: Any) -> bool:
+        """Whether this set or dict was made in the trace."""
+        return id(owner) in self._made
+
+    def differ(self, *values: Any) -> None:
+        """Make the trace again if one of these, which paths of a traced condition leave in one place, is a set made in it."""
+        for value in values:
+            if type(value) is set and self.knows(value) and all(map(can_be_element, value)):
+                self.end_trace(value, "A traced condition selects one of several sets")
+
+    def end_trace(self, owner: Any, what: str) -> None:
+        """Make the trace again, in which ``owner`` has such elements or keys.
+
+        Args:
+          what: what has shown that it has, a sentence without its end.
+
+        Raises:
+          StagingError: it was not made in the trace.
+        """
+        if not self.knows(owner):
+            raise StagingError(
+                f"{user_location()}\n  {what}, and it was made outside of the converted function, which cannot replace it.\n"
+                f"  Make it in the function: copy = {type(owner).__name__}(…)."
+            )
+        raise KeysAtRunTime(self._made[id(owner)][1], what)
+
+    def learn(self, found: KeysAtRunTime) -> None:
+        """Begin again, knowing one line more."""
+        if found.site in self._keyed:
+            raise found.refusal() from None
+        self._keyed.add(found.site)
+        self._made.clear()
+
+
+def can_be_element(value: Any) -> bool:
+    """Whether a list of traced length can hold this, and a set."""
+    if isinstance(value, tuple):
+        return all(map(can_be_element, value))
+    return type(value) in (bool, int, float, str)
+
+
+def site_now() -> Site:
+    """The line of the user's that makes what is being made."""
+    return calling_line()
+
+
+def with_births(trace: Callable[[], Any], may_repeat: Callable[[], bool]) -> Any:
+    """What ``trace`` returns, which is called again whenever it ends with `KeysAtRunTime`.
+
+    Args:
+      may_repeat: whether nothing that it has done would then be done twice.
+
+    Raises:
+      StagingError: it would.
+    """
+    if LOCAL.births is not None:
+        return trace()
+    births = LOCAL.births = Births()
+    try:
+        while True:
+            try:
+                return trace()
+            except KeysAtRunTime as found:
+                if not may_repeat():
+                    raise found.refusal() from None
+                births.learn(found)
+    finally:
+        LOCAL.births = None
