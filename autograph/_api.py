@@ -24,6 +24,7 @@ from autograph.backends.xla.data import XlaData
 from autograph.backends.xla.inspection import Inspection
 from autograph.backends.xla.staging import XlaStaging
 from autograph.backends.xla.symbolic_sizes import SymbolicSizes, symbolic_types
+from autograph.runtime.code.code_names import is_partial
 from autograph.runtime.code.features import Feature, are_writes_at_run_time
 from autograph.runtime.code.library_table import is_library
 from autograph.runtime.containers.iterables import make_range
@@ -193,7 +194,7 @@ to_graph = convert
 def _convert_with(made: Operators, f: Any, watched: bool = False) -> Any:
     if isinstance(f, staticmethod | classmethod):
         return type(f)(_convert_with(made, f.__func__, watched))
-    if isinstance(f, functools.partial):
+    if is_partial(f):
         return functools.partial(_convert_with(made, f.func, watched), *f.args, **f.keywords)
     if isinstance(f, types.MethodType):
         return types.MethodType(_convert_with(made, f.__func__, watched), f.__self__)
@@ -288,7 +289,7 @@ def _written(f: Any) -> types.FunctionType:
             function = function.python_function
         elif isinstance(function, staticmethod | classmethod | types.MethodType):
             function = function.__func__
-        elif isinstance(function, functools.partial):
+        elif is_partial(function):
             function = function.func
         elif isinstance(getattr(type(function), "__call__", None), types.FunctionType):
             function = type(function).__call__

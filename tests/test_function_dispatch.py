@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import inspect
 import random
@@ -270,6 +271,22 @@ def test_calls_can_be_wrapped():
         type(f).__call__ = original
     assert seen == [(1.0,), (1.0,)] and float(f(2.0)) == 3 and len(seen) == 2
     assert callable(f) and float(f.__call__(2.0)) == 3
+
+
+def test_calls_through_other_callables():
+    """A `Function` forwards calls from C, as a `functools.partial` of nothing would: others do not look through it."""
+    f = ag.function(lambda x, n=1: x + n)
+    g = functools.partial(functools.partial(f, n=3))
+    assert g.func is f and float(g(1.0)) == 4 and float(jax.tree_util.Partial(f, n=4)(1.0)) == 5
+    assert float(ag.function(g)(1.0)) == 4 and float(ag.convert(g)(1.0)) == 4 and ag.convert(f) is f
+    assert float(ag.function(lambda x: functools.partial(f, n=2)(x) + f(x))(1.0)) == 5
+    assert inspect.unwrap(f) is f.python_function and not inspect.iscoroutinefunction(f)
+    with pytest.raises(AttributeError):
+        f.func = len
+    calls = f.func  # held by who looks through it, while others change what calls go to
+    f(1.0), f(jnp.ones(2), n=2)
+    count = f.experimental_get_tracing_count()
+    assert calls(jnp.ones(2), n=2).tolist() == [3, 3] and f.experimental_get_tracing_count() == count
 
 
 def _method_of_a_model():

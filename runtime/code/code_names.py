@@ -11,6 +11,7 @@ from typing import Any
 
 import jax
 
+from autograph.runtime.code.forwarding import Forwarding
 from autograph.runtime.code.library_table import is_library
 
 # Functions that are handed an object, and read attributes of it that the code does not name.
@@ -185,6 +186,11 @@ class Readers:
         self._texts |= names.texts
 
 
+def is_partial(value: Any) -> bool:
+    """Whether this is a function with some of its arguments, and none that forwards calls."""
+    return isinstance(value, functools.partial) and not isinstance(value, Forwarding)
+
+
 def user_functions(value: Any) -> Iterator[types.FunctionType]:
     """The functions of the user's that calling this object runs, or reading it as an attribute of a class."""
     for _ in range(16):  # a chain of wrappers, which might be a ring
@@ -193,7 +199,7 @@ def user_functions(value: Any) -> Iterator[types.FunctionType]:
         elif isinstance(value, types.MethodType | classmethod | staticmethod):
             value = value.__func__
             continue
-        elif isinstance(value, functools.partial | functools.cached_property):
+        elif isinstance(value, functools.cached_property) or is_partial(value):
             value = value.func
             continue
         elif isinstance(value, property):

@@ -199,6 +199,7 @@ class _Parameters:
         self.keyword_only = list(parameters.keyword_only)
         self.more = parameters.var_positional and f"{_OURS}more"
         self.keywords = parameters.var_keyword and f"{_OURS}keywords"
+        self.instance = [f"{_OURS}instance"] if parameters.is_bound else []
 
     @property
     def names(self) -> list[str]:
@@ -229,7 +230,7 @@ class _Parameters:
             positional.insert(self.positional_only, "/")
         rest = [f"*{self.more}"] if self.more else ["*"] if self.keyword_only else []
         rest += [shown[name] for name in self.keyword_only]
-        return ", ".join([*positional, *rest, *([f"**{self.keywords}"] if self.keywords else [])])
+        return ", ".join([*self.instance, *positional, *rest, *([f"**{self.keywords}"] if self.keywords else [])])
 
     def again(self) -> tuple[str, str]:
         """Expressions for the positional arguments and the keywords of a call."""
@@ -323,7 +324,7 @@ def refusal_of_call(parameters: Any, args: Sequence[Any], kwargs: Mapping[str, A
     call = defined(source, "call", {})
     call.__name__ = call.__qualname__ = parameters.name or "function"
     try:
-        call(*args, **kwargs)
+        call(*names.instance, *args, **kwargs)
     except TypeError as error:
         return error.with_traceback(None)
     return None

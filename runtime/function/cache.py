@@ -107,8 +107,9 @@ class Cache:
                 cache.drop(key)
 
         for static in key[0].statics:
-            if static is not None and type(static.value) is weakref.ref:
-                entry.watches.append(weakref.ref(static.value(), gone))
+            if static is not None and isinstance(static.value, weakref.ref):
+                owner = weakref.ref.__call__(static.value)  # of a method, the instance: methods come and go
+                entry.watches.append(weakref.ref(owner, gone))
 
     def move(self, entry: Entry, key: Key) -> None:
         """Find an entry by this key from now on, unless another has it."""

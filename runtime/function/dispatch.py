@@ -10,7 +10,6 @@ of them.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -40,22 +39,6 @@ from autograph.runtime.state.recorded import StateNeeded
 from autograph.runtime.tracing.locations import clean_traceback
 
 KeyPart = Callable[[Any], Any]
-
-
-class CallProperty(property):
-    """``__call__`` of a class whose instances are called through what their attribute ``_dispatch`` holds.
-
-    No method, so a call has no frame of its own for it. As an attribute of the class it is called, and may be wrapped and
-    put back, as a method may.
-    """
-
-    __name__ = "__call__"
-
-    def __init__(self) -> None:
-        super().__init__(operator.attrgetter("_dispatch"), doc="Run the program for these arguments.")
-
-    def __call__(self, function: Any, *args: Any, **kwargs: Any) -> Any:
-        return function._dispatch(*args, **kwargs)
 
 
 class Dispatcher:
@@ -171,13 +154,13 @@ def _key_part(value: Any) -> KeyPart | None:
     return None
 
 
-def general_call(reference: Callable[[], Any]) -> Callable[..., Any]:
-    """How the function referred to is called while no call is known."""
+def general_call(reference: Callable[[], Any], is_bound: bool) -> Callable[..., Any]:
+    """How the function referred to is called while no call is known; with the instance first if it is bound to one."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         # The outermost frame of ours: what takes our frames out of a traceback stands here.
         try:
-            return referred(reference)._call(args, kwargs)
+            return referred(reference)._call(args[1:] if is_bound else args, kwargs)
         except BaseException as error:
             cause = reported(error)
             if cause is None:

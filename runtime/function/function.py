@@ -14,20 +14,20 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar,
 
 import jax
 
+from autograph.runtime.code.forwarding import BoundForwarding, Forwarding
 from autograph.runtime.explorer.view import View
 from autograph.runtime.function import stages
 from autograph.runtime.function.cache import Cache, Entry
 from autograph.runtime.function.captures import Captures
 from autograph.runtime.function.concrete import ConcreteFunction, concrete_function
 from autograph.runtime.function.dispatch import (
-    CallProperty,
     Dispatcher,
     general_call,
     referred,
     reported,
     through_cache,
 )
-from autograph.runtime.function.methods import Bound, is_method
+from autograph.runtime.function.methods import Bound, identity, is_method
 from autograph.runtime.function.options import Options as Options
 from autograph.runtime.function.options import Tools as Tools
 from autograph.runtime.function.pickling import Made, reduced_method
@@ -58,7 +58,7 @@ Q = ParamSpec("Q")
 R = TypeVar("R", covariant=True)
 
 
-class Function(Made, Generic[P, R]):
+class Function(Made, Generic[P, R], Forwarding):
     """A Python function that is traced once for each signature and then runs as a compiled XLA program.
 
     Created by `autograph.function`. The signature of a call consists of the shape, dtype, weak type and sharding of each
@@ -83,9 +83,6 @@ class Function(Made, Generic[P, R]):
 
         def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R: ...
 
-    else:
-        __call__ = CallProperty()
-
     def __init__(
         self,
         python_function: Callable[..., Any],
@@ -103,9 +100,7 @@ class Function(Made, Generic[P, R]):
         self.__signature__ = self._arguments.signature
         self._made_inputs: InputSignature | None = None
         self._reference = weakref.ref(self)  # what a `BoundFunction` shares the state of is this one
-        self._general = general_call(self._reference)
-        self._dispatch = self._general
-        self._handle: Callable[[], Any] = _do_nothing
+        self._general = general_call(self._reference, instance is not None)
         self._bound = Bound(functools.partial(Function[P, R], python_function, tools, options), options.cache_limit)
         self._made_for = self._bound.made
         if options.input_signature is not None:
@@ -170,17 +165,16 @@ class Function(Made, Generic[P, R]):
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         try:
-            state = self._made_for[id(instance)]
+            state = self._made_for[identity(instance)]
         except KeyError:
             if instance is None:
                 return self
             state = self._bound.get(instance)
-        bound: Any = state._handle()
-        if bound is None:
-            bound = _NEW(BoundFunction)
-            bound.instance, bound.state, bound.__dict__ = instance, state, state.__dict__
-            state._handle = _REFERENCE(bound)
-        return bound
+        return _bound(state, instance)
+
+    def __setstate__(self, made: Any) -> None:
+        super().__setstate__(made)
+        self.forward_to(general_call(weakref.ref(self), False))  # a call finds what is missing, and completes it
 
     def experimental_get_tracing_count(self) -> int:
         """Return how many times the Python function was traced.
@@ -361,8 +355,9 @@ class Function(Made, Generic[P, R]):
 
     def _use_blocks(self) -> None:
         if self._dispatcher.function is not None and CALLS.have_shortcuts:
-            self._dispatch = self._dispatcher.function
-            CALLS.use(referred(self._reference))
+            function = referred(self._reference)
+            function.forward_to(self._dispatcher.function)
+            CALLS.use(function)
 
     def forget_blocks(self) -> None:
         """Leave calls to the cache again, and the first of each kind."""
@@ -375,7 +370,7 @@ class Function(Made, Generic[P, R]):
         )
         if self._captures is not None and not self._captures.is_empty:
             self._dispatcher.check = self._captures.check
-        self._dispatch = self._general
+        referred(self._reference).forward_to(self._general)
 
     def _call_fitted(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call under an input signature: arguments are checked and converted first, if they are no arrays
@@ -529,7 +524,7 @@ class Function(Made, Generic[P, R]):
                     self.forget_blocks()
         with self._lock:
             self._dispatcher.guard(None if captures.is_empty else captures.check)
-            if self._dispatch is not self._general:
+            if referred(self._reference).func is not self._general:
                 self._use_blocks()
 
     def _looked_at_captures(self) -> Captures:
@@ -562,14 +557,14 @@ class Function(Made, Generic[P, R]):
         return concrete_function(self.__name__, signature, specs, entry, self._tools, view, self._options.implements)
 
 
-class BoundFunction(Function[P, R]):
+class BoundFunction(BoundForwarding, Function[P, R]):
     """A `Function` bound to an instance, as attribute lookup returns it.
 
-    It shares the state of the instance's `Function`, which does not keep the instance alive. A `BoundFunction` does,
-    as a bound method does.
+    The instance's `Function`, whose state it shares, does not keep the instance alive. A `BoundFunction` does, as a bound
+    method does.
     """
 
-    __slots__ = ("instance", "state")
+    __slots__ = ()
 
     def __copy__(self) -> BoundFunction[P, R]:
         return self
@@ -582,7 +577,7 @@ class BoundFunction(Function[P, R]):
         return reduced_method(Function(self._function, self._tools, self._options), self.instance)
 
 
-_NEW, _REFERENCE = object.__new__, weakref.ref
+_bound: Any = BoundFunction
 
 
 def _name_of(function: Any) -> str:

@@ -8,6 +8,8 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+identity = object.__hash__  # as unlike for two objects as `id`, of which each use is reported to audit hooks
+
 
 class Bound:
     """What was made for each instance, distinguished by which object it is, whatever equality its class has.
@@ -30,10 +32,10 @@ class Bound:
     def get(self, instance: Any) -> Any:
         """What was made for this instance, made now if it was not."""
         with self._lock:
-            made = self.made.get(id(instance))
+            made = self.made.get(identity(instance))
             if made is None:
-                reference = self._references[id(instance)] = self._reference(instance)
-                made = self.made[id(instance)] = self._make(reference)
+                reference = self._references[identity(instance)] = self._reference(instance)
+                made = self.made[identity(instance)] = self._make(reference)
             return made
 
     def clear(self) -> None:
@@ -44,7 +46,7 @@ class Bound:
             self._strong.clear()
 
     def _reference(self, instance: Any) -> Callable[[], Any]:
-        key, references, made = id(instance), self._references, self.made
+        key, references, made = identity(instance), self._references, self.made
 
         def gone(reference: Any) -> None:  # before another object can have this id
             if references.get(key) is reference:

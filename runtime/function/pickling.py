@@ -12,7 +12,6 @@ from __future__ import annotations
 import contextlib
 import copy
 import copyreg
-import functools
 import inspect
 import linecache
 import sys
@@ -23,7 +22,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from autograph.runtime.code.code_names import names_in
+from autograph.runtime.code.code_names import is_partial, names_in
 from autograph.runtime.code.library_table import is_library
 from autograph.runtime.function.options import Options, Tools
 
@@ -142,7 +141,7 @@ def functions_reached(value: Any, is_wanted: Callable[[types.FunctionType], bool
                 pending += _values_named(value)
         elif isinstance(value, types.MethodType):
             pending += [value.__func__, type(value.__self__)]
-        elif isinstance(value, functools.partial):
+        elif is_partial(value):
             pending.append(value.func)
         elif isinstance(value, staticmethod | classmethod):
             pending.append(value.__func__)
@@ -191,11 +190,16 @@ def anchored(kind: Any, anchor: types.FunctionType) -> Any:
     """
     function = _FUNCTION_OF.get(anchor)
     if function is None:
-        function = _FUNCTION_OF[anchor] = kind.__new__(kind)
+        function = _FUNCTION_OF[anchor] = kind.__new__(kind, unmade)
     made = anchor.__dict__.get("recipe")
     if made is not None and not vars(function):
         function.__setstate__(made)
     return function
+
+
+def unmade(*args: Any, **kwargs: Any) -> Any:
+    """What an object is created with that has yet to be made."""
+    raise AssertionError("called before anything has come")
 
 
 class Made:
@@ -224,7 +228,7 @@ class Made:
                 "and load it there."
             )
         if found(self.__module__, self.__qualname__) is not self:
-            return copyreg.__newobj__, (type(self),), self._recipe()  # type: ignore[attr-defined]
+            return copyreg.__newobj__, (type(self), unmade), self._recipe()  # type: ignore[attr-defined]
         if protocol < 4:  # these cannot name what stands inside of an object
             return self.__qualname__
         return anchored, (type(self), self.pickled_by_name)

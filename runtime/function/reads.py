@@ -24,7 +24,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from autograph.runtime.code.code_names import Readers
+from autograph.runtime.code.code_names import Readers, is_partial
 from autograph.runtime.code.generated import Check
 from autograph.runtime.code.library_table import is_library, is_library_name
 from autograph.runtime.data.dataset import Dataset
@@ -253,7 +253,7 @@ class _Walk:
             self.key.append(("again", self._seen[id(value)]))
         elif isinstance(value, _CONTAINERS):
             self._container(value, self._bound(value, source, label), label)
-        elif kind is types.MethodType or isinstance(value, functools.partial | weakref.ref):
+        elif kind is types.MethodType or isinstance(value, weakref.ref) or is_partial(value):
             self._tests.append(f"type({source}) is not {self._known(kind)}")
             self._parts(value, source, label)
         elif _is_data(value) or is_nnx_object(value):
@@ -272,7 +272,7 @@ class _Walk:
 
     def _parts(self, value: Any, source: str, label: str) -> None:
         """Take in what an object leads to, whichever object it is."""
-        if isinstance(value, functools.partial):
+        if is_partial(value):
             for name in ("func", "args", "keywords"):
                 self._visit(getattr(value, name), f"{source}.{name}", f"{label}.{name}")
         elif isinstance(value, weakref.ref):

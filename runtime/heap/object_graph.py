@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import collections
-import functools
 import types
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 import jax
 
+from autograph.runtime.code.code_names import is_partial
 from autograph.runtime.code.library_table import is_library
 from autograph.runtime.layouts.statement_variables import has_contents
 from autograph.runtime.state.variables import Variable
@@ -43,7 +43,7 @@ def parts(value: Any) -> Iterator[tuple[str, Any]]:
     elif isinstance(value, types.MethodType):
         yield "", value.__self__
         yield "", value.__func__
-    elif isinstance(value, functools.partial):
+    elif is_partial(value):
         yield from ((".func", value.func), (".args", value.args), (".keywords", value.keywords))
     elif isinstance(value, types.FunctionType) and is_internal(value.__code__.co_filename):
         yield "", value.__dict__.get("__wrapped__")  # it is what `convert` has put around that

@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from autograph.runtime.code.forwarding import BoundForwarding, WeakBound
+
 
 @dataclass(frozen=True, eq=False)
 class StaticLeaf:
@@ -85,7 +87,9 @@ def static_leaf(value: Any) -> StaticLeaf:
         parts = (value.start, value.stop, value.step)
         return StaticLeaf((kind, *(static_leaf(part).key for part in parts)), value)
     if kind is types.MethodType:
-        return _method_leaf(value)
+        return _method_leaf(value, value.__self__, value.__func__, weakref.WeakMethod)
+    if isinstance(value, BoundForwarding):
+        return _method_leaf(value, value.instance, value.func, WeakBound)
     if by_identity(value):
         reference = weak_reference(value)
         if reference is None:
@@ -118,12 +122,12 @@ def weak_reference(value: Any) -> weakref.ref[Any] | None:
         return None
 
 
-def _method_leaf(method: types.MethodType) -> StaticLeaf:
+def _method_leaf(method: Any, instance: Any, function: Any, weakly: Callable[[Any], weakref.ref[Any]]) -> StaticLeaf:
     """A bound method is a new object each time it is looked up: the instance and the function make it out."""
-    if weak_reference(method.__self__) is None or weak_reference(method.__func__) is None:
-        return StaticLeaf((types.MethodType, id(method.__self__), id(method.__func__)), method)
-    instance = IdentityKey(weakref.ref(method.__self__))
-    return StaticLeaf((types.MethodType, instance, static_leaf(method.__func__).key), weakref.WeakMethod(method))
+    kind = type(method)
+    if weak_reference(instance) is None or weak_reference(function) is None:
+        return StaticLeaf((kind, id(instance), id(function)), method)
+    return StaticLeaf((kind, IdentityKey(weakref.ref(instance)), static_leaf(function).key), weakly(method))
 
 
 def describe_static(value: Any) -> str:

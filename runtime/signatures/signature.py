@@ -159,6 +159,7 @@ class Arguments:
       defaults: by name.
       static: those whose values are part of the program, whatever they are.
       donated: those whose arrays a call may consume.
+      is_bound: whether calls come with an instance first, which none of these is.
     """
 
     def __init__(
@@ -168,7 +169,7 @@ class Arguments:
         name: str = "",
         options: ArgumentOptions | None = None,
     ) -> None:
-        self.name = name
+        self.name, self.is_bound = name, skip_first
         signature = signature_of(function)
         options = options or ArgumentOptions()
         static, names = options.static_argnums, options.static_argnames
