@@ -36,7 +36,7 @@ from autograph.runtime.layouts.kinds import (
 )
 from autograph.runtime.layouts.objects import attributes_of, is_plain_object, is_state
 from autograph.runtime.layouts.one_of import OneOf, candidates_of, code_of, holds_objects, one_of
-from autograph.runtime.layouts.optional import Optional, held_in, present_in
+from autograph.runtime.layouts.optional import Optional, held_in, is_known, present_in
 from autograph.runtime.layouts.perhaps import GONE, Absence, Perhaps, perhaps
 
 _LEAVES = (jax.Array, np.ndarray, np.generic, str, bytes, bool, int, float, complex, type)
@@ -128,7 +128,7 @@ class _Description:
             return Maybe(inner, self.leaf(present_in(value)))
         if kind is Perhaps:
             inner = self.part(value.held, keeps)
-            return Maybe(inner, self.leaf(value.present), value.absence)
+            return Maybe(inner, self.leaf(is_known(value.present) or value.present), value.absence)
         return self.registered(value, keeps) or self._object(value)
 
     def _contents(self, value: Any, found: tuple[Layout, Sequence[Any]]) -> Layout:

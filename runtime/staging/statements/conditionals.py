@@ -325,14 +325,19 @@ class Conditionals(InTrace):
         facts: Facts,
     ) -> BranchEnd:
         with narrowed(facts, snapshot):
-            return self._trace_block(block, variables, snapshot, path)
+            return self._trace_block(block, variables, snapshot, path, facts)
 
     def _trace_block(
-        self, block: Thunk | Kept | None, variables: Sequence[Variable], snapshot: Snapshot, path: tuple[Any, bool]
+        self,
+        block: Thunk | Kept | None,
+        variables: Sequence[Variable],
+        snapshot: Snapshot,
+        path: tuple[Any, bool],
+        facts: Facts,
     ) -> BranchEnd:
         entry = [variable.get() for variable in variables]
         unchanged = [leaf for value in entry if value is not UNBOUND for leaf in flatten(value)[0]]
-        end = BranchEnd(self.backend, self.marks.defined)
+        end = BranchEnd(self.backend, self.marks.defined, facts)
         statements = None if isinstance(block, Kept) else block
         present = block.value if isinstance(block, Kept) else None  # without statements
 

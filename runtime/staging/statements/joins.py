@@ -30,6 +30,7 @@ from autograph.runtime.layouts.kinds import (
     leaves_of,
 )
 from autograph.runtime.layouts.mismatches import Mismatch, listed, remedy, sides, variables_of
+from autograph.runtime.layouts.optional import is_known, knowing
 from autograph.runtime.layouts.perhaps import Absence, Perhaps
 from autograph.runtime.layouts.sides import injected, with_numbers
 from autograph.runtime.layouts.statement_variables import UNBOUND, has_contents
@@ -74,7 +75,7 @@ def side_of(value: Any, defined: Any, place: Any = None, known: Known | None = N
     if value is UNBOUND:
         return unbound()
     if type(value) is Perhaps and isinstance(place, AttributePlace):
-        value, defined = value.held, value.present
+        value, defined = value.held, is_known(value.present) or value.present
     is_contents = isinstance(place, ContentsPlace)
     return describe_variable(value, defined, is_contents, is_contents and holds_list(place, value), known)
 
@@ -91,11 +92,13 @@ class BranchEnd:
 
     Args:
       defined: under which condition the variable is bound by which the program comes to a value. See `Marks.defined`.
+      facts: what holds where the branch is taken.
     """
 
-    def __init__(self, backend: Backend, defined: Callable[[Any], Any]) -> None:
+    def __init__(self, backend: Backend, defined: Callable[[Any], Any], facts: Sequence[tuple[Any, bool]]) -> None:
         self.backend = backend
         self._defined = defined
+        self._facts = facts
         self.traced = Traced(None, ())
         self.layouts: list[Maybe] = []
         self.spans: list[slice] = []
@@ -114,7 +117,8 @@ class BranchEnd:
             _, layout, span = self.written[key]
             return self._side(layout, span)
         value = place.get()
-        layout, leaves = side_of(value, self._defined(value), place, self._known if self.written else None)
+        with knowing(self._facts):
+            layout, leaves = side_of(value, self._defined(value), place, self._known if self.written else None)
         return Side(typed(layout, leaves), leaves, functools.partial(self.backend.line_of, self.traced))
 
     def _known(self, owner: Any, name: str | None) -> tuple[Layout, Sequence[Any]] | None:
