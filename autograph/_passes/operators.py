@@ -92,8 +92,7 @@ class LowerOperators(EvaluatedParts):
         ~bool(a)      →   ~ag__.operate('+', bool(a))
 
     Attributes: shared (names that may be bound to such a list), inverted (such inversions), displays (names that are bound
-    to tuples and lists that are
-    written out).
+    to tuples and lists that are written out), nones (names that are bound to None).
     """
 
     applies_to: frozenset[type] | None = frozenset(
@@ -105,6 +104,7 @@ class LowerOperators(EvaluatedParts):
         self.context = context
         self.shared: set[str] = set()
         self.displays: set[str] = set()
+        self.nones: set[str] = set()
         self.truths: set[str] = set()
         self.handled: set[gast.AST] = set()
         self.inverted: set[gast.AST] = set()
@@ -118,6 +118,7 @@ class LowerOperators(EvaluatedParts):
         self.displays = {
             target.id for target, value in bindings if isinstance(target, gast.Name) and _is_display(value)
         }
+        self.nones = {target.id for target, value in bindings if isinstance(target, gast.Name) and _is_none(value)}
         self.truths = self._bound_to_truths(bindings)
         self.handled = set(filter(may_raise_for_numbers, handled_parts(self.context, parts, _RAISED)))
         self.handled |= set(filter(_reads_attribute, handled_parts(self.context, parts, (AttributeError,))))
@@ -221,6 +222,8 @@ class LowerOperators(EvaluatedParts):
             return False
         sides = (node.left, *node.comparators)
         if isinstance(node.ops[0], gast.Eq | gast.NotEq):
+            if isinstance(sides[1], gast.Name) and sides[1].id in self.nones and not _is_display(sides[0]):
+                return True  # an array on the left would ask what may be None for its value
             return not any(_is_number(side, self.context.is_plain_call) for side in sides)
         return any(_is_display(side) or (isinstance(side, gast.Name) and side.id in self.displays) for side in sides)
 
@@ -304,6 +307,10 @@ def _is_magnitude(node: gast.AST) -> bool:
         and len(node.args) == 1
         and not node.keywords
     )
+
+
+def _is_none(node: gast.AST) -> bool:
+    return isinstance(node, gast.Constant) and node.value is None
 
 
 def _is_truth_constant(node: gast.AST) -> bool:

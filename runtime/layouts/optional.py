@@ -253,6 +253,10 @@ def _compared(one: Optional, other: Any, function: Callable[[Any, Any], Any], if
         return function(used(one), other)
     if other is None:
         return one._present if if_none else ~one._present
+    if isinstance(other, Optional) and resolved(other) is other:
+        both = one._present & other._present
+        if_either = function(one._present, other._present)  # None equals None, and nothing else
+        return jax.numpy.where(both, function(one._held, other._held), if_either)
     same = function(one._held, used(other))
     return jax.numpy.where(one._present, same, if_none)
 

@@ -23,6 +23,7 @@ from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.heap.places import MUTABLE_CONTAINERS, ContentsPlace
 from autograph.runtime.heap.reach import array_written
 from autograph.runtime.layouts.one_of import OneOf, each, holds_objects
+from autograph.runtime.layouts.optional import Optional, held_in, is_known, present_in, resolved
 from autograph.runtime.layouts.perhaps import has_perhaps
 from autograph.runtime.layouts.perhaps import read as read_of
 from autograph.runtime.layouts.statement_variables import holds_traced, tested
@@ -226,6 +227,9 @@ class Operations(InTrace):
             if isinstance(one, KeyedList) and (found := one.compared(asked, other)) is not NotImplemented:
                 return found
         kinds = type(left), type(right)
+        if symbol in ("==", "!=") and Optional in kinds:
+            one, other = (left, right) if kinds[0] is Optional else (right, left)
+            return self._compared_with_optional(symbol, plain, one, read_of(other))
         if (
             symbol in ("==", "!=")
             and _are_alike_containers(left, right)
@@ -257,6 +261,15 @@ class Operations(InTrace):
         if found is _ITSELF:
             return (left is right) if symbol == "==" else (left is not right)
         return found
+
+    def _compared_with_optional(self, symbol: str, plain: Callable[..., Any], one: Optional, other: Any) -> Any:
+        """``one == other`` and ``one != other`` where the first may be None, which equals nothing else."""
+        if other is None or isinstance(other, Optional) or resolved(one) is not one:
+            return plain(one, other)
+        if is_known(present_in(one)):
+            return self._compared(symbol, held_in(one), other)
+        equal = present_in(one) & self.asked(self._compared("==", held_in(one), other))
+        return equal if symbol == "==" else ~equal
 
     def _by_order(self, symbol: str, left: Any, right: Any) -> Any:
         """``left < right`` and others of two tuples or lists, which may differ in length."""
