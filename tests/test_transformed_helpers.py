@@ -419,3 +419,86 @@ def test_what_wraps_no_function_of_the_users_stays_itself():
         assert made.of(helper) is helper
     again = made.of(jitted)
     assert again is not jitted and made.of(jitted) is again
+
+
+class Count:
+    n = 0
+
+
+def of_an_attribute(xs):
+    count = Count()
+
+    @jax.jit
+    def counted(x):
+        count.n = count.n + 1
+        return x
+
+    for x in xs:
+        counted(x)
+    return count.n
+
+
+def of_a_variable(xs):
+    n = 0
+
+    @jax.jit
+    def counted(x):
+        nonlocal n
+        n += 1
+        return x
+
+    for x in xs:
+        if x > 0:
+            counted(x)
+    return n
+
+
+def of_a_list(xs):
+    seen = []
+    counted = jax.jit(lambda x: (seen.append(1), x)[1])
+    for x in xs:
+        counted(x)
+    return len(seen)
+
+
+@pytest.mark.parametrize(
+    "function", [of_an_attribute, of_a_variable, of_a_list], ids=lambda function: function.__name__
+)
+def test_what_a_function_writes_that_is_jitted_where_it_is_defined(function):
+    """The second trace of the loop's body finds the trace that JAX keeps: a write of the first would be lost."""
+    with pytest.raises(ag.StagingError, match="runs under a transform"):
+        ag.function(function)(XS[0])
+
+
+def test_derivatives_run_their_function_at_each_trace():
+    def f(xs):
+        count, total = Count(), 0.0
+
+        def squared(x):
+            count.n = count.n + 1
+            return x * x
+
+        for x in xs:
+            if x > 0:
+                total += jax.grad(squared)(x)
+        return count.n, total
+
+    xs = jnp.array([1.0, -1.0, 2.0])
+    assert [float(part) for part in ag.function(f)(xs)] == [float(part) for part in f(xs)]
+
+
+def test_what_is_jitted_where_it_is_defined_may_write_to_what_it_makes():
+    def f(xs):
+        @jax.jit
+        def doubled(x):
+            parts = [x]
+            parts.append(x)
+            return parts[0] + parts[1]
+
+        total = 0.0
+        for x in xs:
+            total += doubled(x)
+        return total
+
+    xs = jnp.array([1.0, -1.0, 2.0])
+    assert ag.function(f)(xs) == f(xs)

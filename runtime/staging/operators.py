@@ -182,7 +182,7 @@ class Operators(Conditionals, Loops, Items, Calls, Builtins, Lists):
             store_attr=self.store_attr,
             remove_attr=self.remove_attr,
         )
-        self.transformed = Transformed(backend, trace, self._converted)
+        self.transformed = Transformed(backend, trace, self._converted, self._is_converted)
         self.wrappers = Wrappers(backend, trace, self.call, self._is_converted)
         outside = OutsideLists(trace, self.call, writes_at_run_time)
         self.call_outside, self.refuse_pending = outside.call_outside, outside.refuse_pending

@@ -61,12 +61,20 @@ class Transformed(InTrace):
       backend: knows JAX's own transforms.
       trace: of which the journal knows what is written while a function is traced.
       convert: what is called in place of a function of the user's.
+      is_converted: whether a function is what a conversion has made.
     """
 
-    def __init__(self, backend: Backend, trace: Callable[[], Trace], convert: Callable[[Any], Any]) -> None:
+    def __init__(
+        self,
+        backend: Backend,
+        trace: Callable[[], Trace],
+        convert: Callable[[Any], Any],
+        is_converted: Callable[[types.FunctionType], bool],
+    ) -> None:
         self._backend = backend
         super().__init__(trace)
         self._converted = convert
+        self._is_converted = is_converted
         self._eager = Memory()
         self._of_frames: weakref.WeakKeyDictionary[Any, dict[bool, Memory]] = weakref.WeakKeyDictionary()
         self._of_attempts: weakref.WeakKeyDictionary[Any, Memory] = weakref.WeakKeyDictionary()
@@ -150,7 +158,8 @@ class Transformed(InTrace):
         if _is_partial(called):
             function = self._inner(called.func)
             return called if function is called.func else functools.partial(function, *called.args, **called.keywords)
-        made = self._backend.around_another(called, self._inner, begun)
+        is_jitted = self._backend.compilation_options(called) is not None
+        made = self._backend.around_another(called, self._jitted if is_jitted else self._inner, begun)
         if made is not None:
             return made
         make = _MAKERS.get(f"{type(called).__module__}.{type(called).__qualname__}")
@@ -213,6 +222,12 @@ class Transformed(InTrace):
         if not isinstance(value, type) and is_library(kind) and callable(value):
             return self.of(value)
         return value
+
+    def _jitted(self, value: Any) -> Any:
+        """What `jax.jit` holds. It keeps the trace of a function that a converted one defines, too, and with it no write."""
+        inner = self._inner(value)
+        is_part = inner is value and type(value) is types.FunctionType and self._is_converted(value)
+        return self._guarded(value, value) if is_part else inner
 
     def _method(self, called: Any) -> Any:
         """A library's bound method: a tree with the instance in it, as Equinox's are, of which a static part may be made."""
