@@ -23,8 +23,9 @@ from typing import TypeVar
 
 import gast
 
+from autograph._analysis.children import walk
 from autograph._analysis.python_only import python_only
-from autograph._analysis.scopes import bound_anywhere, names_in, walk
+from autograph._analysis.scopes import bound_anywhere, names_in
 from autograph._analysis.truths import Truths
 from autograph._elifs import flatten_elifs
 from autograph._listing import Listing, lines_with_origins

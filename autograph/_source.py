@@ -18,6 +18,7 @@ import types
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from autograph._analysis.children import children
 from autograph._analysis.partial_writes import PartialWrites
 from autograph._analysis.truths import FileTruths, Truths
 from autograph.runtime.errors import ConversionError, place_of
@@ -66,7 +67,7 @@ class _File:
                 key = (_first_line(node), getattr(node, "name", "<lambda>"))
                 self.definitions.setdefault(key, []).append(_Definition(node, class_name, self))
             inner = node.name if isinstance(node, ast.ClassDef) else class_name
-            pending += [(child, inner) for child in ast.iter_child_nodes(node)][::-1]
+            pending += [(child, inner) for child in children(node)][::-1]
 
     @functools.cached_property
     def truths(self) -> FileTruths:

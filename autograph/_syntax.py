@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gast
 
-from autograph._analysis.scopes import walk
+from autograph._analysis.children import walk
 from autograph.runtime.errors import ConversionError, describe_location
 
 _STATEMENTS = """

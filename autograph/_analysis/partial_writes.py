@@ -6,6 +6,8 @@ import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from autograph._analysis.children import walk
+
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -22,7 +24,7 @@ class PartialWrites:
     @classmethod
     def of(cls, tree: ast.Module) -> PartialWrites:
         """Those of the file with this tree."""
-        nodes = list(ast.walk(tree))
+        nodes = walk(tree)
         return cls(attributes_that_may_lack(nodes), keys_may_lack(nodes))
 
 
@@ -53,7 +55,7 @@ def attributes_that_may_lack(nodes: Sequence[ast.AST]) -> frozenset[str]:
         for owner in classes
         for method in owner.body
         if isinstance(method, _FUNCTIONS)
-        for node in ast.walk(method)
+        for node in walk(method)
         if isinstance(node, ast.Attribute) and _is_named(node.value, *(each.arg for each in method.args.args[:1]))
     }
     found: set[str] = set()
@@ -128,7 +130,7 @@ def _set_by(node: ast.ClassDef) -> set[str]:
 
 def _targets(node: ast.Assign | ast.AnnAssign) -> list[ast.AST]:
     targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-    return [part for target in targets for part in ast.walk(target)]
+    return [part for target in targets for part in walk(target)]
 
 
 def _is_named(node: ast.AST, *names: str) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import gast
 
-from autograph._analysis.scopes import walk
+from autograph._analysis.children import children, walk
 
 _BUILTINS = frozenset(
     {
@@ -95,7 +95,7 @@ def python_only(nodes: Iterable[gast.AST]) -> str | None:
         reason = _reason(node)
         if reason is not None:
             return reason
-        pending += list(gast.iter_child_nodes(node))[::-1]
+        pending += children(node)[::-1]
     return None
 
 

@@ -8,21 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from types import MappingProxyType
 
 import gast
 
+from autograph._analysis.children import children, walk
+
 FUNCTIONS = (gast.FunctionDef, gast.AsyncFunctionDef, gast.Lambda)
 COMPREHENSIONS = (gast.ListComp, gast.SetComp, gast.DictComp, gast.GeneratorExp)
-_LEAVES = frozenset({gast.Constant, gast.Pass, gast.Break, gast.Continue, gast.Global, gast.Nonlocal})
-# The fields of each kind of node that may hold nodes with names in them.
-_FIELDS = MappingProxyType(
-    {
-        kind: tuple(field for field in getattr(kind, "_fields", ()) if field not in ("ctx", "op", "ops"))
-        for kind in vars(gast).values()
-        if isinstance(kind, type) and issubclass(kind, gast.AST)
-    }
-)
 LOOPS = (gast.For, gast.AsyncFor, gast.While)
 _SCOPES = frozenset({*FUNCTIONS, gast.ClassDef, *COMPREHENSIONS})
 _NAMED = frozenset({gast.FunctionDef, gast.AsyncFunctionDef, gast.ClassDef})
@@ -96,18 +88,6 @@ def parameter_names(arguments: gast.arguments) -> list[str]:
     return [argument.id for argument in every if argument is not None]
 
 
-def walk(node: gast.AST) -> list[gast.AST]:
-    """The node and all in it, level by level, but for operators and contexts."""
-    found = [node]
-    for part in found:
-        kind = type(part)
-        if kind is gast.Name:  # half of all nodes; only a parameter is annotated
-            found += [] if part.annotation is None else [part.annotation]
-        elif kind not in _LEAVES:
-            found += _children(part, kind)
-    return found
-
-
 def walk_scope(nodes: Iterable[gast.AST]) -> Iterator[gast.AST]:
     """Yield the nodes that run in this scope, nested scopes' own nodes themselves but not their bodies.
 
@@ -123,10 +103,6 @@ def walk_scope(nodes: Iterable[gast.AST]) -> Iterator[gast.AST]:
 
 def _children_in_scope(node: gast.AST) -> list[gast.AST]:
     kind = type(node)
-    if kind in _LEAVES:
-        return []
-    if kind is gast.Name:  # half of all nodes; only a parameter is annotated
-        return [] if node.annotation is None else [node.annotation]
     if kind in FUNCTIONS:
         defaults = [default for default in (*node.args.defaults, *node.args.kw_defaults) if default is not None]
         return [*defaults, *getattr(node, "decorator_list", ())]
@@ -134,18 +110,7 @@ def _children_in_scope(node: gast.AST) -> list[gast.AST]:
         return [*node.bases, *(keyword.value for keyword in node.keywords), *node.decorator_list]
     if kind in COMPREHENSIONS:
         return [node.generators[0].iter]
-    return _children(node, kind)
-
-
-def _children(node: gast.AST, kind: type) -> list[gast.AST]:
-    children = []
-    for field in _FIELDS[kind]:
-        value = getattr(node, field, None)
-        if value.__class__ is list:
-            children += [part for part in value if isinstance(part, gast.AST)]
-        elif isinstance(value, gast.AST):
-            children.append(value)
-    return children
+    return children(node)
 
 
 def definitions_in(node: gast.ClassDef) -> Iterator[gast.AST]:

@@ -10,6 +10,8 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from autograph._analysis.children import children
+
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _BITS = (ast.BitAnd, ast.BitOr, ast.BitXor)
 _GIVE_TRUTHS = frozenset(["bool", "any", "all", "isinstance", "issubclass", "hasattr", "callable"])
@@ -105,7 +107,7 @@ class FileTruths:
             self._calls.append((key, node))
         if isinstance(node, ast.AnnAssign) and _is_bool(node.annotation):
             self._add(node.target, key)
-        for child in ast.iter_child_nodes(node):
+        for child in children(node):
             yield child, key, function
 
     def _declare(self, node: _Function, key: int) -> None:

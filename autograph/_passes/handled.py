@@ -8,7 +8,7 @@ from typing import Any
 
 import gast
 
-from autograph._analysis.scopes import walk
+from autograph._analysis.children import walk
 from autograph._passes.managers import may_be_of_user
 from autograph._passes.nodes import Context
 

@@ -7,15 +7,8 @@ from types import MappingProxyType
 
 import gast
 
-from autograph._analysis.scopes import (
-    COMPREHENSIONS,
-    FUNCTIONS,
-    definitions_in,
-    parameter_names,
-    scope_of,
-    walk,
-    walk_scope,
-)
+from autograph._analysis.children import walk
+from autograph._analysis.scopes import COMPREHENSIONS, FUNCTIONS, definitions_in, parameter_names, scope_of, walk_scope
 from autograph._passes.nodes import Context, assign, constant, copied, load, placed, store, thunk
 
 _OPERATORS = MappingProxyType(

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator
 
 import gast
 
-from autograph._analysis.scopes import COMPREHENSIONS, walk
+from autograph._analysis.children import walk
+from autograph._analysis.scopes import COMPREHENSIONS
 from autograph._passes.nodes import Context, constant, placed
 
 GROWING_METHODS = frozenset({"append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse"})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gast
 
-from autograph._analysis.scopes import walk
+from autograph._analysis.children import walk
 from autograph._passes.handled import handled_parts
 from autograph._passes.lists import GROWING_METHODS
 from autograph._passes.nodes import Context, placed

@@ -6,7 +6,7 @@ import builtins
 
 import gast
 
-from autograph._analysis.scopes import walk
+from autograph._analysis.children import walk
 from autograph._passes.nodes import Context, assign, constant, copied, load, placed
 
 _VALUES = (gast.MatchValue, gast.MatchSingleton)

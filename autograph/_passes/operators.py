@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 import gast
 
-from autograph._analysis.scopes import walk
+from autograph._analysis.children import walk
 from autograph._analysis.truths import HOLDING
 from autograph._passes.certain import CertainValues
 from autograph._passes.handled import handled_parts

@@ -8,7 +8,8 @@ from types import MappingProxyType
 
 import gast
 
-from autograph._analysis.scopes import scope_of, walk, walk_scope
+from autograph._analysis.children import walk
+from autograph._analysis.scopes import scope_of, walk_scope
 from autograph._passes.evaluation import Steps
 from autograph._passes.nodes import Context, assign, copied, load, placed, store
 

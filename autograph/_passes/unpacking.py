@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gast
 
-from autograph._analysis.scopes import walk
+from autograph._analysis.children import walk
 from autograph._passes.nodes import Context, EvaluatedParts, placed
 
 _ITERATED = (gast.Name, gast.Attribute, gast.Subscript, gast.Call)
