@@ -437,3 +437,32 @@ def test_an_interrupt_while_tracing_is_none_of_the_programs():
 @ag.do_not_convert
 def interrupted():
     raise KeyboardInterrupt
+
+
+def stack_machine(codes, values):
+    stack = []
+    for code, value in zip(codes, values):
+        match code:
+            case 1:
+                stack.append(value)
+            case 2:
+                top = stack.pop()
+                stack[-1] += top
+            case 3:
+                stack.append(stack[-1])
+            case _:
+                raise ValueError("no such operation")
+    return stack
+
+
+@pytest.mark.parametrize("codes", [[1, 1, 2, 3, 2], [1, 3], [2, 1], [1, 2], [1, 7], [1, 2, 7]])
+def test_a_list_that_the_first_iteration_leaves_with_one_element(codes):
+    """All other paths of that iteration raise, and later ones pop that element."""
+    values = [float(k + 2) for k in range(len(codes))]
+    try:
+        wanted = stack_machine(codes, values)
+    except (IndexError, ValueError) as error:
+        with pytest.raises(type(error), match=str(error)):
+            ag.function(stack_machine)(jnp.array(codes), jnp.array(values))
+    else:
+        assert [float(v) for v in ag.function(stack_machine)(jnp.array(codes), jnp.array(values))] == wanted

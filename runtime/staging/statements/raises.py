@@ -255,7 +255,7 @@ class Raising(InTrace):
             can_peel = not isinstance(error, NameError) and any(loop.peeled_for is not None for loop in loops)
             if can_peel:
                 return False
-            if loops and isinstance(error, EmptyListError):
+            if loops and isinstance(error, EmptyListError) and not self.can_raise_later():
                 return False
             for loop in loops:
                 loop.absences.append((type(error), getattr(error, "name", None)))  # not the error: it holds objects
