@@ -117,8 +117,8 @@ bench-peers: $(stamp)-bench ## Measure other compilers too, each in an environme
 # The links between pages are checked by docs/conf.py when the site is built.
 docs: $(stamp)-test $(stamp)-docs ## Run every code block of the documents, and build the site in build/docs
 	"$(bin)/python" -m pytest -q tests/test_readme.py tests/test_from_lax.py tests/test_from_numba.py tests/test_from_tensorflow.py \
-	    tests/test_language_table.py tests/test_limits.py tests/test_error_messages.py tests/test_notebooks.py \
-	    tests/test_docstrings.py tests/test_site.py $(ARGS)
+	    tests/test_language_table.py tests/test_limits.py tests/test_notebooks.py tests/test_docstrings.py tests/test_site.py $(ARGS)
+	"$(bin)/python" -m pytest -q tests/test_error_messages.py $(ARGS)
 	"$(bin)/python" -m sphinx --fail-on-warning --keep-going --quiet --fresh-env -d build/docs-cache docs build/docs
 	@echo 'The site is build/docs/index.html'
 
