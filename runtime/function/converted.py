@@ -20,6 +20,7 @@ from autograph.runtime.tracing.concretization import (
     name_arrays,
     refuse_concretization,
     refuse_leaked,
+    refuse_unsorted_keys,
     refuse_write_of_flax,
 )
 from autograph.runtime.tracing.locations import clean_traceback
@@ -59,6 +60,7 @@ def boundary(
                 raise cause from None
             refuse_leaked(error, f.__qualname__)  # first: its text names a tracer, as do the texts of the others
             refuse_concretization(error, made.converter.is_converted_code, method)
+            refuse_unsorted_keys(error, made.converter.is_converted_code)
             refuse_write_of_flax(error, made.converter.is_converted_code)
             name_arrays(error)
             raise

@@ -23,7 +23,7 @@ from autograph.runtime.heap.places import MUTABLE_CONTAINERS, AttributePlace, Co
 from autograph.runtime.heap.reach import namespace_of
 from autograph.runtime.layouts.objects import is_state
 from autograph.runtime.layouts.one_of import candidates_of, code_of, is_one_of, one_of
-from autograph.runtime.layouts.statement_variables import UNBOUND, CellVariable, Marks, Variable
+from autograph.runtime.layouts.statement_variables import UNBOUND, CellVariable, Marks, Variable, flatten
 from autograph.runtime.tracing.recording import JOINT
 
 _PLAIN = (str, bytes, int, float, bool, complex, type(None))
@@ -240,7 +240,7 @@ class Moment:
         return hasattr(place, "owner") and not self._is_usable(place.get())
 
     def _is_usable(self, value: Any) -> bool:
-        tracers = (leaf for leaf in jax.tree_util.tree_leaves(value) if isinstance(leaf, jax.core.Tracer))
+        tracers = (leaf for leaf in flatten(value)[0] if isinstance(leaf, jax.core.Tracer))
         here = JOINT.staging.place()
         return all(JOINT.staging.is_of(leaf, here) for leaf in tracers)
 

@@ -290,9 +290,43 @@ def flatten(value: Any, keep_containers: bool = False) -> tuple[list[Any], Struc
     def is_leaf(part: Any) -> bool:
         return is_state(part) or (keep_containers and part is not value and is_mutable_container(part))
 
-    leaves, treedef = jax.tree_util.tree_flatten(value, is_leaf=is_leaf)
+    try:
+        leaves, treedef = jax.tree_util.tree_flatten(value, is_leaf=is_leaf)
+    except ValueError:  # of the keys of a dict, which JAX sorts
+        leaves, treedef = jax.tree_util.tree_flatten(_without_sorting(value, is_leaf), is_leaf=is_leaf)
     template = in_order(value, jax.tree_util.tree_unflatten(treedef, range(len(leaves))))
     return leaves, Structure(treedef, template)
+
+
+@jax.tree_util.register_pytree_node_class
+class _UnsortedDict:
+    """What stands, while a pytree is flattened, for a dict whose keys cannot be sorted; it is unflattened to a dict."""
+
+    def __init__(self, items: dict[Any, Any]) -> None:
+        self.items = items
+
+    def tree_flatten(self) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        return tuple(self.items.values()), tuple(self.items)
+
+    @classmethod
+    def tree_unflatten(cls, keys: tuple[Any, ...], children: Sequence[Any]) -> Any:
+        return dict(zip(keys, children, strict=True))
+
+
+def _without_sorting(value: Any, is_leaf: Callable[[Any], bool]) -> Any:
+    """A pytree with an `_UnsortedDict` in the place of each dict whose keys have no order."""
+    if is_leaf(value):
+        return value
+    if type(value) in (list, tuple):
+        return type(value)(_without_sorting(part, is_leaf) for part in value)
+    if type(value) is not dict:
+        return value
+    items = {key: _without_sorting(part, is_leaf) for key, part in value.items()}
+    try:
+        sorted(items)
+    except TypeError:
+        return _UnsortedDict(items)
+    return items
 
 
 def in_order(template: Any, value: Any) -> Any:

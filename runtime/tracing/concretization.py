@@ -72,9 +72,34 @@ def refuse_write_of_flax(error: BaseException, is_converted: Callable[[types.Cod
     ) from error
 
 
+def refuse_unsorted_keys(error: BaseException, is_converted: Callable[[types.CodeType], bool]) -> None:
+    """Say of JAX's error about a dict whose keys cannot be sorted which line it is at.
+
+    Raises:
+      StagingError: it is such an error.
+    """
+    if not _is_of_unsorted_keys(error):
+        return
+    lines = [
+        (frame.f_code.co_filename, line)
+        for frame, line in traceback.walk_tb(error.__traceback__)
+        if is_converted(frame.f_code)
+    ]
+    where = describe_location(*lines[-1]) if lines else "The result of a converted function"
+    raise StagingError(
+        f"{where}\n  A dict has keys of different types, and JAX, which sorts the keys of dicts that leave a program or are handed to "
+        "its functions, cannot order them.\n  Use keys of one type, or return its values."
+    ) from error
+
+
+def _is_of_unsorted_keys(error: BaseException) -> bool:
+    return isinstance(error, ValueError) and "while sorting pytree dictionary keys" in str(error)
+
+
 def asks_for_value(error: BaseException) -> bool:
-    """Whether this says that code asked a traced value for its value, which no exception of the program's is."""
-    if isinstance(error, _ASKED_FOR_VALUE):
+    """Whether this says that code asked a traced value for its value, or that JAX cannot take a dict: no exception of the
+    program's."""
+    if isinstance(error, _ASKED_FOR_VALUE) or _is_of_unsorted_keys(error):
         return True
     return isinstance(error, TypeError) and _is_about_a_tracer(error) and not _is_of_operands(error)
 
