@@ -13,6 +13,7 @@ import numpy as np
 from autograph.runtime.errors import StagingError, describe_location
 from autograph.runtime.layouts.list_room import OutOfRoom, Room
 from autograph.runtime.layouts.one_of import OneOf, candidates_of, is_one_of
+from autograph.runtime.layouts.statement_variables import has_contents
 from autograph.runtime.tracing.locations import user_location
 
 _TRACED = object()
@@ -36,7 +37,7 @@ class DeferredText:
         return cls(make.function, tuple(values))
 
     def __str__(self) -> str:
-        return self.make(*jax.tree_util.tree_map(as_number, self.values))
+        return self.make(*jax.tree_util.tree_map(_as_python, self.values, is_leaf=has_contents))
 
 
 @jax.tree_util.register_pytree_node_class
@@ -119,8 +120,23 @@ def shows_tracer(text: Any) -> bool:
     return isinstance(text, str) and _TRACER.search(text) is not None
 
 
+def _as_python(value: Any) -> Any:
+    """`as_number`; a list of traced length as Python's list of such."""
+    if not has_contents(value):
+        return as_number(value)
+    held = value.padded
+    items = list.__iter__(value) if held is None else held.elements(int(held.length))
+    return [jax.tree_util.tree_map(_item_as_python, item, is_leaf=has_contents) for item in items]
+
+
+def _item_as_python(value: Any) -> Any:
+    return _as_python(np.asarray(value) if isinstance(value, np.generic | jax.Array) else value)
+
+
 def as_number(value: Any) -> Any:
-    """A NumPy scalar as Python's number of the same digits; anything else as it is."""
+    """A scalar array as Python's number of the same digits; anything else as it is."""
+    if isinstance(value, jax.Array) and not isinstance(value, jax.core.Tracer) and not value.ndim:
+        value = np.asarray(value)
     if not isinstance(value, np.ndarray) or value.ndim:
         return value
     return float(str(value)) if value.dtype.kind == "f" else value.item()

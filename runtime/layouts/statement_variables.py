@@ -519,7 +519,9 @@ class Marks:
 
 
 def holds_traced(value: Any) -> bool:
-    """Whether something in a container is traced, or may be one of several."""
+    """Whether something in a container is traced, or may be one of several; the length of a list, too."""
+    if has_contents(value) and value.padded is not None:
+        return True
     if isinstance(value, tuple | list):
         return any(map(holds_traced, value))
     if isinstance(value, dict):

@@ -453,6 +453,7 @@ class Builtins(InTrace):
         return self.backend.predicate(value) if self.backend.is_traced(value) else bool(value)
 
     def _print(self, /, *args: Any, **kwargs: Any) -> None:
+        args = tuple(self.text(str, arg) if self._is_shown_whole(arg) else arg for arg in args)
         is_now = not builtins.any(map(self._is_traced_or_text, args)) and not is_after_raise()
         if kwargs.keys() - {"sep", "end"} or is_now:
             if self.journal.is_rolling:
@@ -494,6 +495,10 @@ class Builtins(InTrace):
 
     def _format(self, value: Any, form: str = "") -> Any:
         return self.text_now(format, value, form) if holds_traced(value) else format(value, form)
+
+    def _is_shown_whole(self, arg: Any) -> bool:
+        """Whether this is a list, tuple or dict with traced values in it, which print as Python's numbers there."""
+        return is_traced_list(arg) or (type(arg) in (list, tuple, dict) and holds_traced(arg))
 
     def _is_traced_or_text(self, arg: Any) -> bool:
         if isinstance(arg, BaseException):
