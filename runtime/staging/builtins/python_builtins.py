@@ -77,6 +77,7 @@ class Builtins(InTrace):
     lengths: TracedLengths
     convert_function: Callable[[Any], Any]
     suppress: Callable[..., Any]
+    text: Callable[..., Any]
     text_now: Callable[..., Any]
     list_overloads: Callable[[], Mapping[Any, Callable[..., Any]]]
     reduced: Callable[..., Any]
