@@ -218,7 +218,8 @@ def inverted(x):
         n += 1
     is_large = n > 1
     both = flag and is_large
-    found = ~flag, ~is_large, ~both, ~(n == 2), ~(not flag), -~flag, ~(0 < n < 3)
+    kind = "large" if x > 1 else "small"
+    found = ~(kind == "large"), ~flag, ~is_large, ~both, ~(n == 2), ~(not flag), -~flag, ~(0 < n < 3)
     return found, ~bool(x > 1), ~(2.0 in [x]), ~(True if x > 0 else False), ("off", "on")[~bool(x > 0) + 2]
 
 

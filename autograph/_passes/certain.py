@@ -17,7 +17,7 @@ _BITS = (gast.BitAnd, gast.BitOr, gast.BitXor)
 class CertainValues:
     """What is Python's own truth value or number when plain Python runs a function: no argument can make it an array.
 
-    A comparison is one if both sides are Python's numbers. A variable is one if all that the function binds it to are.
+    A comparison is one if both sides are Python's numbers, or one is a text. A variable is one if all that the function binds it to are.
 
     Args:
       parts: the function's nodes, those of the functions in it among them, after all passes that rewrite its logic.
@@ -52,7 +52,10 @@ class CertainValues:
                 return all(map(self.is_truth, values))
             case gast.Compare(left=left, ops=operators, comparators=others):
                 names = gast.In | gast.NotIn | gast.Is | gast.IsNot
-                return all(isinstance(each, names) for each in operators) or all(map(self.is_number, [left, *others]))
+                sides = [left, *others]
+                if all(isinstance(each, names) for each in operators) or any(map(_is_text, sides)):
+                    return True
+                return all(map(self.is_number, sides))
             case gast.Call(func=called, args=arguments):
                 if not self._context.is_operator(called):
                     return self._called(called) in _GIVE_TRUTHS
@@ -87,6 +90,10 @@ class CertainValues:
             called = called.args[0]
         is_builtin = isinstance(called, gast.Name) and not self._context.is_own_name(called.id)
         return called.id if is_builtin else None
+
+
+def _is_text(node: gast.AST) -> bool:
+    return isinstance(node, gast.Constant) and isinstance(node.value, str)
 
 
 def _bindings(parts: Collection[gast.AST]) -> Iterator[tuple[str, gast.AST | None]]:
