@@ -30,7 +30,13 @@ def run(setting: str, folder: Path, *names: str) -> list[dict[str, Any]]:
     for process, devices in enumerate(SETTINGS[setting]):
         environment = os.environ | {
             "JAX_PLATFORMS": "cpu",
-            "XLA_FLAGS": f"--xla_force_host_platform_device_count={devices} {_COMPILES_QUICKLY}",
+            "XLA_FLAGS": " ".join(
+                [
+                    os.environ.get("XLA_FLAGS", ""),
+                    _COMPILES_QUICKLY,
+                    f"--xla_force_host_platform_device_count={devices}",
+                ]
+            ),
             "PYTHONPATH": str(ROOT),
         }
         command = [sys.executable, "-m", "tests.scale.worker", setting, str(process), str(port), str(folder), *names]
