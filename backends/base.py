@@ -34,7 +34,7 @@ class LeafType:
 
     def strong(self) -> LeafType:
         """The same type, not weak."""
-        return replace(self, weak_type=False)
+        return replace(self, weak_type=False) if self.weak_type else self
 
     def __str__(self) -> str:
         shape = ",".join(str(size) for size in self.shape)

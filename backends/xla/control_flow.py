@@ -69,14 +69,15 @@ class XlaBackend:
         return jax_compat.indexed_by_at(value)
 
     def predicate(self, value: Any) -> Any:
-        if not isinstance(value, jax.Array):
+        if not jax_compat.is_tracer(value) and not isinstance(value, jax.Array):
             value = jnp.asarray(value)
-        if value.size != 1:
+        shape = value.shape
+        if shape != () and value.size != 1:
             raise ValueError(
                 "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()"
             )
-        scalar = value if value.shape == () else jnp.reshape(value, ())
-        return scalar if scalar.dtype == jnp.bool_ else scalar != 0
+        scalar = value if shape == () else jnp.reshape(value, ())
+        return scalar if scalar.dtype == _BOOL.dtype else scalar != 0
 
     def trace(
         self,

@@ -16,7 +16,6 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cache, partial
-from inspect import unwrap
 from types import MappingProxyType
 from typing import Any
 
@@ -65,9 +64,12 @@ def recorded(function: Callable[..., Sequence[Any]], types: Sequence[Any]) -> Cl
     What `jax.make_jaxpr` does, without the function being prepared as one that a user jits: a tenth of the time.
     """
     avals = [shaped_abstractify(each) if isinstance(each, jax.ShapeDtypeStruct) else each for each in types]
-    own = unwrap(function)
-    while isinstance(own, partial):
-        own = unwrap(own.func)
+    own: Any = function
+    for _ in range(100):  # a chain of wrappers, which might be a ring
+        inner = getattr(own, "__wrapped__", own.func if isinstance(own, partial) else None)
+        if inner is None:
+            break
+        own = inner
     code = getattr(own, "__code__", None)  # of what is written in C there is none
     where = "a block" if code is None else f"{code.co_name} at {code.co_filename}:{code.co_firstlineno}"
     about = DebugInfo("autograph", where, None, None)
@@ -1303,7 +1305,7 @@ def is_ref_without_buffer(value: Any) -> bool:
 
 
 def _buffer_of(ref: Any) -> Any:
-    return getattr(getattr(ref, "_refs", None), "_buf", None)
+    return None if is_tracer(ref) else getattr(getattr(ref, "_refs", None), "_buf", None)
 
 
 _SETTINGS = (

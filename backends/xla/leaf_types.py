@@ -25,6 +25,9 @@ def type_of(leaf: Any) -> LeafType | None:
     """The `LeafType` of arrays, Python numbers and program outputs; None for anything else."""
     if isinstance(leaf, Output):
         return leaf.type
+    if jax_compat.is_tracer(leaf):  # to ask one whether it is a `jax.Array` takes long
+        aval = jax.typeof(leaf)
+        return type_of_aval(aval) if jax_compat.is_array_type(aval) else None
     if jax.export.is_symbolic_dim(leaf):
         leaf = jnp.asarray(leaf)
     if isinstance(leaf, jax.Array | np.ndarray | np.generic) or type(leaf) in _NUMBERS:

@@ -39,7 +39,7 @@ from autograph.runtime.layouts.one_of import OneOf, candidates_of, code_of, hold
 from autograph.runtime.layouts.optional import Optional, held_in, is_known, present_in
 from autograph.runtime.layouts.perhaps import GONE, Absence, Perhaps, perhaps
 
-_LEAVES = (jax.Array, np.ndarray, np.generic, str, bytes, bool, int, float, complex, type)
+_LEAVES = (jax.core.Tracer, jax.Array, np.ndarray, np.generic, str, bytes, bool, int, float, complex, type)
 
 
 Known = Callable[[Any, Any], "tuple[Layout, Sequence[Any]] | None"]

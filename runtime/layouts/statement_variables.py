@@ -340,13 +340,15 @@ def in_order(template: Any, value: Any) -> Any:
 
 def value_of(value: Any) -> Any:
     """What ``value`` represents: the array that an `autograph.Variable` holds, anything else as it is."""
+    if isinstance(value, jax.core.Tracer):  # which takes long to say what it lacks
+        return value
     read = getattr(value, "__autograph_value__", None)
     return value if read is None else read()
 
 
 def tested(value: Any) -> Any:
     """What the truth of ``value`` is the truth of: itself, or what an object that has a traced truth returns for it."""
-    if type(value) is bool:
+    if type(value) is bool or isinstance(value, jax.core.Tracer):
         return value
     truth = getattr(value, "__autograph_truth__", None)
     return value_of(value) if truth is None else truth()

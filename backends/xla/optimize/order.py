@@ -18,7 +18,8 @@ _FLAG = LeafType((), jnp.dtype(bool))
 
 def flags_last(loop: Loop) -> Loop:
     """The same loop, its carry in that order."""
-    return dataclasses.replace(loop, order=tuple(sorted(loop.order, key=lambda k: _place(loop.spec.carry[k][1]))))
+    order = tuple(sorted(loop.order, key=lambda k: _place(loop.spec.carry[k][1])))
+    return loop if order == loop.order else dataclasses.replace(loop, order=order)
 
 
 def _place(type: LeafType) -> int:

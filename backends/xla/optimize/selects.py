@@ -13,6 +13,7 @@ and the select drops it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -162,7 +163,7 @@ def _is_small(leaf: Any) -> bool:
 
 def size_of(shape: tuple[Any, ...]) -> float:
     """The number of elements; infinite where it is known only at run time."""
-    return float(np.prod(shape)) if all(isinstance(n, int) for n in shape) else np.inf
+    return float(math.prod(shape)) if all(isinstance(n, int) for n in shape) else np.inf
 
 
 def _smooth_cost(jaxpr: Any) -> float:

@@ -76,12 +76,16 @@ def write_after(conditional: Conditional) -> list[Any] | None:
 def release_conditionals(loop: Loop) -> Loop:
     """The loop, its body's conditionals free to become selects if it does not read the arrays that it writes."""
     body = loop.spec.body
-    spec = dataclasses.replace(loop.spec, body=Traced(_released(body.program), body.leaves))
-    return dataclasses.replace(loop, spec=spec)
+    released = _released(body.program)
+    if released is body.program:
+        return loop
+    return dataclasses.replace(loop, spec=dataclasses.replace(loop.spec, body=Traced(released, body.leaves)))
 
 
 def _released(program: ClosedJaxpr) -> ClosedJaxpr:
     jaxpr = program.jaxpr
+    if not any(map(_is_held, jaxpr.eqns)):
+        return program
     written = {atom for e in jaxpr.eqns if jax_compat.is_scatter(e) for atom in (e.invars[0], e.outvars[0])}
     for equation in jaxpr.eqns:
         reading = equation.invars[1:] if jax_compat.is_scatter(equation) else equation.invars
@@ -89,13 +93,18 @@ def _released(program: ClosedJaxpr) -> ClosedJaxpr:
             return program
 
     def free(equation: Any) -> Any:
-        choice = equation.params.get("choice")
-        if choice is None or choice.stays is not Stays.FOR_WRITES:
+        if not _is_held(equation):
             return equation
-        params = {**equation.params, "choice": choice.staying(Stays.NOT)}
+        params = {**equation.params, "choice": equation.params["choice"].staying(Stays.NOT)}
         return jax_compat.equation_like(equation, equation.primitive, params, equation.invars, equation.outvars)
 
     return jax_compat.with_equations(program, list(map(free, jaxpr.eqns)))
+
+
+def _is_held(equation: Any) -> bool:
+    """Whether this is a conditional that is none for XLA but for the writes after it."""
+    choice = equation.params.get("choice")
+    return choice is not None and choice.stays is Stays.FOR_WRITES
 
 
 class _Side:

@@ -396,7 +396,7 @@ class Operations(InTrace):
         kind = type(found)
         if LOCAL.has_perhaps and (truth := JOINT.operators.absences.truth(found)) is not None:
             return truth
-        if found is not value or kind in (bool, int, float) or isinstance(found, jax.Array):
+        if found is not value or kind in (bool, int, float) or isinstance(found, _ARRAYS):
             return found
         method = user_method(kind, "__bool__")
         if method is not None:
@@ -410,6 +410,7 @@ class Operations(InTrace):
         return found
 
 
+_ARRAYS = (jax.core.Tracer, jax.Array)  # asking a tracer whether it is a `jax.Array` takes long
 _COMPARING = frozenset(_COMPARISONS[symbol][0] for symbol in _COMPARISONS)
 
 
