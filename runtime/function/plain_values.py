@@ -50,9 +50,11 @@ class OnlyPlain:
                 return True
             following: list[Any] = []
             for kind in kinds:
-                members = [each for each in generation if type(each) is kind and id(each) not in seen]
-                seen.update(map(id, members))
-                for part in self._held(kind, members):
+                found = {id(each): each for each in generation if type(each) is kind}
+                for known in seen & found.keys():
+                    del found[known]
+                seen.update(found)
+                for part in self._held(kind, list(found.values())):
                     if part is None:
                         return False
                     left -= len(part)
