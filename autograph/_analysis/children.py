@@ -32,7 +32,8 @@ def children(node: ast.AST) -> list[ast.AST]:
     """
     kind = type(node)
     if kind is gast.Name:  # half of all nodes; only a parameter is annotated
-        return [] if node.annotation is None else [node.annotation]
+        annotation = getattr(node, "annotation", None)
+        return [] if annotation is None else [annotation]
     found: list[ast.AST] = []
     if kind not in _LEAVES:
         for field in _FIELDS[kind]:
