@@ -191,3 +191,15 @@ def test_a_varying_value_along_another_axis_is_refused():
 
     with pytest.raises(ag.StagingError, match="in the first dimension only"):
         ag.function(write)(jnp.ones((2, 6)), jnp.asarray(3))
+
+
+def test_a_slice_with_room_for_nothing_has_no_elements():
+    def f(w):
+        total = 0
+        for value in w[w[0] : 0]:
+            total += value
+        return sum([value for value in w[w[0] : 0]], 1), total, len(w[w[0] : 0])
+
+    for w in ([0, 1, 2], [2, 1, 0], [-1, 1, 2]):
+        for run in (ag.function(f), jax.jit(ag.convert(f))):
+            assert jax.tree.map(int, run(jnp.array(w))) == f(w)

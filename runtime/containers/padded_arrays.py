@@ -90,6 +90,8 @@ class PaddedArray:
     def resolve(self) -> Any:
         """The array of the exact shape, once the length is known; until then, this."""
         length = self.length
+        if not self.values.shape[0]:  # there is room for none
+            return self.values
         is_known = isinstance(length, int | jax.Array | np.ndarray | np.generic) and not isinstance(
             length, jax.core.Tracer
         )

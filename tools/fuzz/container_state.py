@@ -76,6 +76,7 @@ class ContainerState(ListState):
             "rows": self._rows,
             "attempts": self._attempts,
             "slices": self._slices,
+            "firsts": self._firsts,
         }
         return makers + [(8, maker) for name, maker in own.items() if name in self.features]
 
@@ -471,7 +472,21 @@ class ContainerState(ListState):
         self._loop(number, total, steps, ["x#.append(&)"])
         self._end(number, total, ["len(x#)", "sum(x#)", "sum(y#)", "len(y#)", "sum(x#[-2:])", "@"])
 
+    def _firsts(self) -> None:
+        """What is set where it is absent, is None until something came, and is counted by truth values."""
+        number, total = self._begin("m# = {}", "p# = None", "c# = [0, 0]", "q# = None")
+        steps: list[Step] = [
+            ("if 'v' not in m#:", "m#['v'] = &"), ("if 'v' in m#:", "@ += m#['v']", "else:", "m#['v'] = ^"), "p# = &", "q# = @",
+            ("if & != p#:", "@ += 1"), ("if $ % 2 == p#:", "@ -= 1"), ("if p# != q#:", "@ += ^"), ("if ?:", "p# = None"),
+            "c#[bool(?)] += 1", "@ += c#[bool(?)]", "@ += (3, 5)[bool(?)]", "@ += len(m#)", ("if ?:", "m#.pop('v', ^)"),
+            "m#['n'] = m#.get('n', 0) + 1", "k# = 'v' if ? else 'n'; m#[k#] = m#.get(k#, 0) + &",
+            ("try:", "@ += sum([e for e in range(0, 6, $ - 1)])", "except ValueError:", "@ -= 2"), "@ += math.comb($ + 2, 2)",
+            ("try:", "@ += math.factorial($ - 1)", "except ValueError:", "@ += 3"), "@ += -(~(bool(?) + 0))",
+        ]  # fmt: skip
+        self._loop(number, total, steps, ["p# = &"] if self.chance(0.5) else ())
+        self._end(number, total, ["m#.get('v', 9)", "len(m#)", "c#[0]", "c#[1]", "(6 if p# is None else p#)", "@"])
+
 
 CONTAINER_FEATURES: tuple[str, ...] = (
-    "queues", "keys", "choices", "far objects", "optional containers", "states", "rows", "attempts", "slices",
+    "queues", "keys", "choices", "far objects", "optional containers", "states", "rows", "attempts", "slices", "firsts",
 )  # fmt: skip
