@@ -26,6 +26,9 @@ _COMPILED = (
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    gc.set_threshold(
+        10_000, 20, 20
+    )  # tests make much that stays: a twentieth of their time was spent to look for garbage
     if _COMPILED is not None and not getattr(config.option, "numprocesses", None):  # else its workers run the tests
         _COMPILED.start()
 
