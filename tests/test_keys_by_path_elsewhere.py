@@ -12,9 +12,6 @@ from tests.test_keys_by_path import VALUES, outcome
 
 REFUSED = {
     "a_starred_tuple",
-    "a_dict_comprehension",
-    "a_dict_of_items",
-    "a_list_of_values",
     "a_list_that_binds",
     "a_tuple",
     "sets",

@@ -90,6 +90,14 @@ def test_a_missing_element_raises():
         jax.jit(ag.convert(program))(jnp.array([3, 1]))
 
 
+def test_a_set_and_a_list_are_not_selected():
+    def program(x):
+        return {x} if x > 0 else [x]
+
+    with pytest.raises(ag.StagingError, match="different types"):
+        ag.function(program)(jnp.array(1))
+
+
 def test_arrays_are_no_elements():
     def program(xs):
         seen = {xs[0]}
@@ -107,7 +115,7 @@ def test_a_set_from_outside_is_left_alone():
         known.add(x)
         return len(known)
 
-    with pytest.raises(ag.StagingError, match="made outside of the converted function"):
+    with pytest.raises(ag.StagingError, match="not made in converted code"):
         ag.function(program)(jnp.array(3))
     assert known == {1}
 

@@ -9,6 +9,7 @@ from autograph._passes.generators import (
     REDUCTIONS,
     can_be_taken_apart,
     is_range,
+    is_view,
     listed,
     may_be_generator,
     may_be_long,
@@ -34,8 +35,8 @@ class LowerComprehensions(gast.NodeTransformer):
     In ``any`` and ``all`` the condition becomes part of the element, or, where an element may run code that does
     something, they become a loop that returns at the first element that decides.
 
-    What binds names of its own (``:=``, ``lambda``) or suspends stays as it is, and so do dicts and other generators:
-    their conditions are Python's to ask (``ag__.python_test``). A set is made of a list: ``ag__.set_of_list([…])``.
+    What binds names of its own (``:=``, ``lambda``) or suspends stays as it is, and so do other generators: their
+    conditions are Python's to ask (``ag__.python_test``). Sets and dicts are made of lists: ``ag__.set_of_list([…])``.
 
     Attributes: made (the functions to stand before the present statement; None where none can).
 
@@ -91,6 +92,12 @@ class LowerComprehensions(gast.NodeTransformer):
         return placed(self.context.call("set_of_list", self.visit(as_list)), node)
 
     def visit_DictComp(self, node: gast.AST) -> gast.AST:
+        """A dict is made of the list of its pairs, likewise."""
+        pair = placed(gast.Tuple([node.key, node.value], gast.Load()), node.key)
+        as_list = placed(gast.ListComp(pair, node.generators), node)
+        return placed(self.context.call("dict_of_list", self.visit(as_list)), node)
+
+    def _stays(self, node: gast.AST) -> gast.AST:
         """What stays: inside it nothing can stand before a statement, and its conditions must be known."""
         outer, self.made = self.made, None
         self.generic_visit(node)
@@ -103,7 +110,7 @@ class LowerComprehensions(gast.NodeTransformer):
         """A generator that nothing here consumes at once, as the call of a generator function."""
         is_staged = self._is_conditional(node) or self._may_be_staged(node.generators[0].iter)
         if self.made is None or not is_staged or self._binds_or_suspends(node):
-            return self.visit_DictComp(node)
+            return self._stays(node)
         body = gast.Expr(gast.Yield(node.elt))
         return self._moved(node, body, [], None, "generator_expression")
 
@@ -199,10 +206,12 @@ class LowerComprehensions(gast.NodeTransformer):
         if self.made is None or not self._can_move(node):
             first, *inner = node.generators
             is_plain = can_be_taken_apart(node) and not (inner or first.ifs)
-            may_be_staged = self._may_be_staged(first.iter) or isinstance(first.iter, _MAY_BE_OPEN)
+            may_be_staged = (
+                self._may_be_staged(first.iter) or isinstance(first.iter, _MAY_BE_OPEN) or is_view(first.iter)
+            )
             if is_plain and may_be_staged and not self._binds_or_suspends(node):
                 return self.generic_visit(listed(self.context, node))
-            return self.visit_DictComp(node)
+            return self._stays(node)
         result = self.context.names.new("result")
         self.context.generated.add(result)
         append = gast.Attribute(load(result), "append", gast.Load())

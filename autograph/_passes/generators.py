@@ -78,9 +78,12 @@ def may_be_long(node: gast.AST) -> bool:
 
 def may_be_generator(node: gast.AST) -> bool:
     """Whether this is a call of what may be a generator function."""
-    if not isinstance(node, gast.Call):
-        return False
-    return not (isinstance(node.func, gast.Attribute) and node.func.attr in _VIEWS)
+    return isinstance(node, gast.Call) and not is_view(node)
+
+
+def is_view(node: gast.AST) -> bool:
+    """Whether this may be a view of a dict."""
+    return isinstance(node, gast.Call) and isinstance(node.func, gast.Attribute) and node.func.attr in _VIEWS
 
 
 def is_range(node: gast.AST) -> bool:

@@ -36,6 +36,7 @@ class LowerLists(gast.NodeTransformer):
 
         [v, *xs]         →   ag__.extended([v], xs)
         {v, w}           →   ag__.set_of(v, w)
+        {v: w}           →   ag__.dict_of((v, w))
         [0] * n          →   ag__.repeated([0], n)
         x, *rest = xs    →   x, rest = ag__.unpacked(xs, 1, 0)
 
@@ -55,7 +56,9 @@ class LowerLists(gast.NodeTransformer):
         fixed = [1, 2]
     """
 
-    applies_to: frozenset[type] | None = frozenset({gast.List, gast.ListComp, gast.Call, gast.Starred, gast.Set})
+    applies_to: frozenset[type] | None = frozenset(
+        {gast.List, gast.ListComp, gast.Call, gast.Starred, gast.Set, gast.Dict}
+    )
     introduces: frozenset[type] = frozenset()
 
     def __init__(self, context: Context) -> None:
@@ -121,6 +124,14 @@ class LowerLists(gast.NodeTransformer):
     def visit_Set(self, node: gast.AST) -> gast.AST:
         self.generic_visit(node)
         return placed(self.context.call("set_of", *node.elts), node)
+
+    def visit_Dict(self, node: gast.AST) -> gast.AST:
+        """A dict some keys of which are no texts may come to have others that only run time knows."""
+        self.generic_visit(node)
+        if None in node.keys or (node.keys and all(map(_is_text, node.keys))):
+            return node
+        pairs = [gast.Tuple([k, v], gast.Load()) for k, v in zip(node.keys, node.values, strict=True)]
+        return placed(self.context.call("dict_of", *pairs), node)
 
     def visit_Compare(self, node: gast.AST) -> gast.AST:
         """A set of constants that is only searched stays as it is, a constant of Python's."""
@@ -212,6 +223,10 @@ class LowerLists(gast.NodeTransformer):
 
     def _new(self, node: gast.AST) -> gast.AST:
         return placed(self.context.call("new_list", node), node)
+
+
+def _is_text(node: gast.AST) -> bool:
+    return isinstance(node, gast.Constant) and isinstance(node.value, str)
 
 
 def _is_constant_set(node: gast.AST) -> bool:

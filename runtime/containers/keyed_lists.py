@@ -16,9 +16,11 @@ from autograph.runtime.containers.padded import Padded
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.kinds import Tree
-from autograph.runtime.layouts.statement_variables import holds_traced
+from autograph.runtime.layouts.one_of import OneOf
+from autograph.runtime.layouts.optional import Optional
 from autograph.runtime.tracing.locations import user_location
 
+_CHOICES = (OneOf, Optional)
 # How a comparison is asked of the other operand.
 MIRRORED: Mapping[str, str] = MappingProxyType({"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="})
 
@@ -196,9 +198,15 @@ class KeyedList(TracedList):
     def check_present(self, present: Any, key: Any) -> None:
         """Raise `KeyError` where there is no such key."""
         if present is False:
-            raise KeyError(key)
+            if self.checks.journal.is_open:
+                raise self.checks.exception(NoKeyError, key)
+            raise self.checks.raised(self.checks.exception(KeyError, key))
         if present is not True:
             self.checks.raise_unless(present, lambda: self.checks.exception(KeyError, key))
+
+
+class NoKeyError(KeyError):
+    """A key is asked for that is not there while tracing."""
 
 
 def _itself(value: Any) -> Any:
@@ -229,7 +237,9 @@ def holds_tracer(key: Any) -> bool:
     """Whether a key, or a part of it, is known only at run time."""
     if isinstance(key, tuple):
         return any(map(holds_tracer, key))
-    return isinstance(key, jax.core.Tracer) or (holds_traced(key) and not isinstance(key, jax.Array | np.ndarray))
+    if isinstance(key, _CHOICES):
+        return any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree_util.tree_leaves(key))
+    return isinstance(key, jax.core.Tracer)
 
 
 def scalar_of(key: Any) -> Any:
@@ -237,6 +247,8 @@ def scalar_of(key: Any) -> Any:
     if isinstance(key, tuple):
         parts = tuple(map(scalar_of, key))
         return type(key)(*parts) if hasattr(key, "_fields") else parts
+    if isinstance(key, _CHOICES):
+        return scalar_of(key.resolve())
     return key.item() if isinstance(key, jax.Array | np.ndarray | np.generic) and not np.ndim(key) else key
 
 

@@ -19,6 +19,7 @@ from autograph.runtime.code.library_table import is_library
 from autograph.runtime.containers.iterables import is_symbolic_size
 from autograph.runtime.containers.iterators import Iterated
 from autograph.runtime.containers.padded_arrays import PaddedArray
+from autograph.runtime.containers.traced_dicts import TracedDict
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.effects.raise_sites import TracedText
 from autograph.runtime.effects.raising import Guarded
@@ -257,6 +258,11 @@ def _finished_leaf(leaf: Any, known: dict[int, Any]) -> Any:
         return leaf if held is leaf else finished(held, known)
     if type(leaf) is DictByPath:
         return dict_by_path({key: finished(part, known) for key, part in dict.items(leaf)}, leaf._kind).resolve()
+    if isinstance(leaf, TracedDict):  # JAX would sort its keys
+        resolved = leaf.resolve()
+        for key in () if resolved is leaf else resolved:
+            resolved[key] = finished(resolved[key], known)
+        return resolved
     if issubclass(type(leaf), _RESOLVED):
         is_text = issubclass(type(leaf), TracedText)
         resolved = (_finished_text(leaf, known) if is_text else leaf).resolve()

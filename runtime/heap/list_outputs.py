@@ -11,11 +11,12 @@ import jax
 
 from autograph.runtime.containers.padded import Padded
 from autograph.runtime.containers.traced_deques import TracedDeque
+from autograph.runtime.containers.traced_dicts import TracedDict
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.containers.traced_sets import TracedSet
 from autograph.runtime.heap.object_graph import is_one_shot
 
-_TRACED = (TracedList, TracedDeque, TracedSet)
+_TRACED = (TracedList, TracedDeque, TracedSet, TracedDict)
 _MAY_HOLD_LISTS = frozenset([*_TRACED, list, tuple, dict])
 
 

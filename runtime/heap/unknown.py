@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any, NoReturn
 
 from autograph.runtime.containers.traced_deques import TracedDeque
+from autograph.runtime.containers.traced_dicts import TracedDict
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.containers.traced_sets import TracedSet
 from autograph.runtime.errors import StagingError
@@ -147,8 +148,14 @@ class UnknownSet(_UnknownContents, TracedSet):
     __slots__ = ()
 
 
+class UnknownDict(_UnknownContents, TracedDict):
+    """A dict of that kind."""
+
+    __slots__ = ()
+
+
 _UNKNOWN_KINDS: Mapping[type, type] = types.MappingProxyType(
-    {TracedList: UnknownList, TracedDeque: UnknownDeque, TracedSet: UnknownSet}
+    {TracedList: UnknownList, TracedDeque: UnknownDeque, TracedSet: UnknownSet, TracedDict: UnknownDict}
 )
 
 

@@ -148,7 +148,7 @@ class Joiner:
             return self._join_leaves(a, left.start, b, right.start, path)
         if isinstance(a, Tree) and isinstance(b, Tree):
             return self._join_trees(a, left, b, right, path)
-        _let_sets_differ(a, b)
+        _let_differ(a, b)
         return self._differ()
 
     def _join_leaves(self, a: Layout, left: Source, b: Layout, right: Source, path: Path) -> Layout:
@@ -158,7 +158,7 @@ class Joiner:
         types = self._type_of(a), self._type_of(b)
         joined = None if types[0] is None or types[1] is None else self.types.join(types[0], types[1])
         if joined is None:
-            _let_sets_differ(a, b)
+            _let_differ(a, b)
             places = (left if isinstance(left, int) else None, right if isinstance(right, int) else None)
             is_room = is_filled(path)
             self.mismatches.append(Mismatch(worded(path), a, b, is_room=is_room, places=places))
@@ -391,7 +391,12 @@ class Joiner:
     def _join_trees(self, a: Tree, left: Side, b: Tree, right: Side, path: Path) -> Layout:
         if isinstance(a, Seq) and isinstance(b, Seq) and a.role == b.role == FILLED:
             return self._join_filled(a, left, b, right, path)
-        if a.is_list and b.is_list and (isinstance(a, Seq) or isinstance(b, Seq) or self._is_choice(a, b, path)):
+        if (
+            a.is_list
+            and b.is_list
+            and _sort_of_list(a) is _sort_of_list(b)
+            and (isinstance(a, Seq) or isinstance(b, Seq) or self._is_choice(a, b, path))
+        ):
             return self._join_lists(a, left, b, right, path)
         if is_dict_kind(a.kind) and a.kind == b.kind:
             keys, parts = self._join_entries(
@@ -399,6 +404,7 @@ class Joiner:
             )
             return Tree(a.kind, keys, parts)
         if not a.kind == b.kind or set(a.keys) != set(b.keys):  # noqa: SIM201 (JAX's structures are never `!=` a class)
+            _let_differ(a, b)
             return self._differ()
         by_key = dict(zip(b.keys, right.parts(), strict=True))
         parts = self._join_parts(a, left.parts(), [by_key[key] for key in a.keys], path)
@@ -466,10 +472,21 @@ class Joiner:
         return NOTHING
 
 
-def _let_sets_differ(*layouts: Layout) -> None:
-    """Make the trace again, with sets that a condition can choose of, if it has made one of these that has no join with the other."""
-    if LOCAL.births is not None:
-        LOCAL.births.differ(*(layout.value for layout in layouts if isinstance(layout, Static)))
+def _sort_of_list(layout: Tree) -> Any:
+    """The class of what is a list to us and none to Python: a deque, a set, a dict; `list` for any other."""
+    kind = layout.kind
+    held = kind.node_data()[0] if isinstance(kind, jax.tree_util.PyTreeDef) else list
+    return list if getattr(held, "is_list", True) else held
+
+
+def _let_differ(*layouts: Layout) -> None:
+    """Make the trace again, with sets and dicts of which a condition can choose, if it has made one of these."""
+    if LOCAL.births is None:
+        return
+    LOCAL.births.differ(*(layout.value for layout in layouts if isinstance(layout, Static)))
+    dicts = [layout for layout in layouts if isinstance(layout, Tree) and layout.kind is dict]
+    if len(dicts) == 1 and all(isinstance(layout, Tree) for layout in layouts):
+        LOCAL.births.dict_differs(dicts[0].keys)
 
 
 _NO_BUFFER = NOTHING

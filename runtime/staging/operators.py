@@ -189,6 +189,7 @@ class Operators(Conditionals, Loops, Items, Calls, Builtins, Lists):
         self.logs = Logs(trace, backend.is_traced)
         self.keys = Keys(backend, trace, self)
         self.new_set, self.set_of, self.set_of_list = self.keys.new_set, self.keys.set_of, self.keys.set_of_list
+        self.dict_of, self.dict_of_list = self.keys.dict_of, self.keys.dict_of_list
         self.lengths = TracedLengths(backend, self.raise_unless, trace)
         builtin = self.make_overloads()
         self.bars = TqdmBars(backend, builtin[range])

@@ -7,7 +7,8 @@ good in what is there: the trace ends with `KeysAtRunTime`, and is made again, i
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from autograph.runtime.errors import StagingError
@@ -15,18 +16,19 @@ from autograph.runtime.tracing.locations import calling_line, user_location
 from autograph.runtime.tracing.recording import LOCAL
 
 Site = tuple[str, int]
+_EMPTY: Mapping[str, str] = MappingProxyType({"dict": "{}"})
 
 
 class KeysAtRunTime(BaseException):
     """What is made at a line has elements, or keys, that are known only at run time. No handler of the program's is for it.
 
     Attributes:
-      site: the line; what: what has shown that, a sentence without its end.
+      sites: the lines.
     """
 
-    def __init__(self, site: Site, what: str) -> None:
+    def __init__(self, sites: set[Site], what: str) -> None:
         super().__init__(what)
-        self.site = site
+        self.sites = sites
         self._refusal = (
             f"{user_location()}\n  {what}, which the program must know when it makes that: but it has printed, called Python or "
             "assigned a Variable before this, so it cannot be traced again here.\n  Call the function through autograph.function."
@@ -48,6 +50,11 @@ class Births:
         """Note that a set or dict has been made there."""
         self._made[id(made)] = (made, site)
 
+    def stands_for(self, other: Any, made: Any) -> None:
+        """Note that ``other`` is in the place of a set or dict while a loop's body is traced."""
+        if self.knows(made):
+            self._made[id(other)] = (other, self._made[id(made)][1])
+
     def is_keyed(self, site: Site) -> bool:
         """Whether what is made there has elements or keys that are known only at run time."""
         return site in self._keyed
@@ -62,6 +69,13 @@ class Births:
             if type(value) is set and self.knows(value) and all(map(can_be_element, value)):
                 self.end_trace(value, "A traced condition selects one of several sets")
 
+    def dict_differs(self, keys: Iterable[Any]) -> None:
+        """Make the trace again if it has made a dict with these keys, in the place of which a path leaves one with traced keys."""
+        keys = list(keys)
+        sites = {site for made, site in self._made.values() if type(made) is dict and list(made) == keys}
+        if sites and all(map(can_be_element, keys)):
+            raise KeysAtRunTime(sites, "A traced condition selects one of several dicts")
+
     def end_trace(self, owner: Any, what: str) -> None:
         """Make the trace again, in which ``owner`` has such elements or keys.
 
@@ -71,19 +85,28 @@ class Births:
         Raises:
           StagingError: it was not made in the trace.
         """
-        if not self.knows(owner):
-            raise StagingError(
-                f"{user_location()}\n  {what}, and it was made outside of the converted function, which cannot replace it.\n"
-                f"  Make it in the function: copy = {type(owner).__name__}(…)."
-            )
-        raise KeysAtRunTime(self._made[id(owner)][1], what)
+        if self.knows(owner):
+            raise KeysAtRunTime({self._made[id(owner)][1]}, what)
+        # One that a statement has made of several: of them one cannot be told.
+        alike = {site for made, site in self._made.values() if type(made) is type(owner) and all(map(_is_number, made))}
+        if alike and all(map(_is_number, owner)):
+            raise KeysAtRunTime(alike, what)
+        kind = type(owner).__name__
+        raise StagingError(
+            f"{user_location()}\n  {what}. This {kind} was not made in converted code, or has texts as keys, so the program cannot make "
+            f"another in its place.\n  Make one for the traced keys in the function: {_EMPTY.get(kind, f'{kind}()')}."
+        )
 
     def learn(self, found: KeysAtRunTime) -> None:
-        """Begin again, knowing one line more."""
-        if found.site in self._keyed:
+        """Begin again, knowing more lines."""
+        if found.sites <= self._keyed:
             raise found.refusal() from None
-        self._keyed.add(found.site)
+        self._keyed |= found.sites
         self._made.clear()
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) in (bool, int, float) or (isinstance(value, tuple) and all(map(_is_number, value)))
 
 
 def can_be_element(value: Any) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 import types
 from collections import defaultdict
 from collections.abc import Callable, ItemsView, Iterable, Iterator, KeysView, Mapping, Sequence, ValuesView
@@ -211,6 +212,8 @@ class Absences(InTrace):
     def merged(self, *parts: Any) -> dict[Any, Any]:
         """``{**parts[0], **parts[1]}`` and so on."""
         made: dict[Any, Any] = {}
+        if any(isinstance(part, KeyedList) for part in parts):
+            return functools.reduce(operator.or_, ({**part} if isinstance(part, dict) else part for part in parts))
         for part in parts:
             if isinstance(part, dict) and has_perhaps((*made.values(), *dict.values(part))):
                 self.update(made, part) if made else made.update(dict.items(part))

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from autograph.backends.base import Backend
+from autograph.runtime.containers.keyed_lists import KeyedList, holds_tracer
 from autograph.runtime.containers.padded_arrays import PaddedArray
 from autograph.runtime.containers.padded_gathers import written_at
 from autograph.runtime.errors import StagingError
@@ -51,6 +52,7 @@ class Items(Lookups):
     masks: Masks
     list_writes: ListWrites
     aliased: AliasedWrites
+    keys: Any
     index = _Index()
 
     def set_item(self, target: Any, key: Any, value: Any) -> Any:
@@ -110,11 +112,11 @@ class Items(Lookups):
     def _set_in_container(self, target: Any, key: Any, value: Any) -> None:
         if self.journal.is_interested:
             self.journal.touch(ContentsPlace(target))
-        if self.list_writes.is_chosen_anew(target, key, value):
+        if not isinstance(target, KeyedList) and self.list_writes.is_chosen_anew(target, key, value):
             target[:] = self.list_writes.with_one_replaced(target, key, value)
             return
-        if isinstance(target, dict) and self.backend.is_traced(key):
-            raise _traced_key(f"A {type(target).__name__} is written at a traced key")
+        if isinstance(target, dict) and holds_tracer(key):
+            self.keys.end_trace(target, f"A {type(target).__name__} is written at a traced key")
         method = getattr(type(target), "__setitem__", None)
         if isinstance(method, types.FunctionType):
             self.call(method)(target, key, value)
@@ -144,7 +146,9 @@ class Items(Lookups):
         if is_container:
             self.journal.touch(ContentsPlace(target))
             key = _plain(key) if has_contents(target) else key
-            if self.backend.is_traced(key) and not has_contents(target):
+            if holds_tracer(key) and not has_contents(target):
+                if isinstance(target, dict):
+                    self.keys.end_trace(target, f"An item of a {type(target).__name__} is deleted at a traced key")
                 raise _traced_key(f"An item of a {type(target).__name__} is deleted at a traced index or key")
         with self.aliased.writing(target) if is_container else contextlib.nullcontext():
             if isinstance(target, dict):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections import Counter, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from autograph.backends.base import Backend
 from autograph.runtime.containers.iterables import to_be_staged
+from autograph.runtime.containers.keyed_lists import KeyedList
 from autograph.runtime.containers.padded import are_alike
 from autograph.runtime.containers.padded_arrays import PaddedArray
 from autograph.runtime.containers.padded_gathers import gathered
@@ -55,6 +56,7 @@ class Lookups(InTrace):
     masks: Masks
     list_writes: ListWrites
     absences: Absences
+    keys: Any
 
     def get_item(self, target: Any, key: Any) -> Any:
         """``target[key]``.
@@ -73,6 +75,8 @@ class Lookups(InTrace):
         if kind is OneOf:
             is_pure = type(target) in _CONTAINERS and not (isinstance(target, dict) and has_perhaps(target.values()))
             return each(key, lambda one: self.get_item(target, one), is_pure)
+        if isinstance(target, KeyedList):
+            return target[key]
         if isinstance(target, PaddedArray):
             target = target.resolve()
         if isinstance(target, PaddedArray):
@@ -150,13 +154,12 @@ class Lookups(InTrace):
             self.checked_bounds.check(target, key, is_write)
 
     def _looked_up(self, target: Any, key: Any) -> Any:
-        if isinstance(target, dict) and target:
-            target = self._with_all_set(target)
+        if isinstance(target, dict):
+            if not target or has_perhaps(target.values()) or _makes_missing(target):
+                self.keys.end_trace(target, f"A {type(target).__name__} is read at a traced key")
             present, place = self._place_in(target, key)
             if isinstance(target, Counter):
                 return self.if_exp(present, lambda: self._looked_up(list(target.values()), place), lambda: 0)
-            if hasattr(target, "__missing__"):
-                raise self._adds_missing(target)
             self.raise_unless(present, lambda: self.exception(KeyError, key))
             target, key = list(target.values()), place
         if isinstance(target, deque | str):
@@ -199,30 +202,12 @@ class Lookups(InTrace):
             equal = jnp.stack([jnp.asarray(_are_equal(each, key)) for each in target])
         return jnp.any(equal), jnp.argmax(equal)
 
-    def _with_all_set(self, target: dict[Any, Any]) -> dict[Any, Any]:
-        """The dict, none of whose keys may be absent.
-
-        Raises:
-          StagingError: one may be.
-        """
-        if has_perhaps(target.values()):
-            raise StagingError(
-                f"{user_location()}\n  A dict is read at a traced key, and only some paths of a traced condition have set all its keys.\n"
-                "  Set them on every path, or compare the key with each of them (if/elif, or match)."
-            )
-        return target
-
-    def _adds_missing(self, target: Any) -> StagingError:
-        return StagingError(
-            f"{user_location()}\n  A {type(target).__name__} is read at a traced key: it creates the keys that are missing, "
-            "and these are known only at run time.\n  Read it with `get(key, default)`, or use a dict that holds every key."
-        )
-
     def get_of_dict(self, target: dict[Any, Any], key: Any, default: Any = None) -> Any:
         """``target.get(key, default)`` with a key that may be traced."""
         if not holds_traced(key):
             return self.absences.get(target, key, default)
-        target = self._with_all_set(target)
+        if has_perhaps(target.values()):
+            self.keys.end_trace(target, "A dict is read at a traced key")
         if not target:
             return default
         present, place = self._place_in(target, key)
@@ -272,6 +257,11 @@ class Lookups(InTrace):
             f"{user_location()}\n  A {kind} is indexed by a traced value, and its items do not stack into one "
             f"array: the item is known only at run time.\n  {remedy}."
         )
+
+
+def _makes_missing(target: Any) -> bool:
+    """Whether reading a key that a dict has not gives it that key."""
+    return isinstance(target, defaultdict) and target.default_factory is not None
 
 
 def _are_equal(known: Any, key: Any) -> Any:

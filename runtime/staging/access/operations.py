@@ -16,6 +16,7 @@ from autograph.backends.base import Backend
 from autograph.runtime.code.library_table import is_library
 from autograph.runtime.containers.keyed_lists import MIRRORED, KeyedList
 from autograph.runtime.containers.orderings import all_scalars_some_traced, compared_fields, is_better, values_of
+from autograph.runtime.containers.traced_dicts import DictView
 from autograph.runtime.containers.traced_lists import TracedList, is_traced_list
 from autograph.runtime.effects.raising import has_handlers
 from autograph.runtime.heap.cached_reads import CachedRead, cached_refusal
@@ -182,6 +183,8 @@ class Operations(InTrace):
             if isinstance(target, MUTABLE_CONTAINERS):
                 if self.journal.is_open:
                     self.journal.touch(ContentsPlace(target))
+                if isinstance(target, dict) and isinstance(value, KeyedList):
+                    JOINT.operators.keys.end_trace(target, "A dict is given a traced key")
                 if type(target) is set:
                     JOINT.operators.keys.check_writes(target, [value])
                 with self.aliased.writing(target):
@@ -224,7 +227,7 @@ class Operations(InTrace):
     def _compared(self, symbol: str, left: Any, right: Any) -> Any:
         name, reflected, plain = _COMPARISONS[symbol]
         for one, other, asked in ((left, right, symbol), (right, left, MIRRORED[symbol])):
-            if isinstance(one, KeyedList) and (found := one.compared(asked, other)) is not NotImplemented:
+            if isinstance(one, KeyedList | DictView) and (found := one.compared(asked, other)) is not NotImplemented:
                 return found
         kinds = type(left), type(right)
         if symbol in ("==", "!=") and Optional in kinds:

@@ -1,8 +1,9 @@
-"""`Keys`: sets whose elements only run time knows, in converted code."""
+"""`Keys`: sets and dicts whose elements, or keys, only run time knows, in converted code."""
 
 from __future__ import annotations
 
 import builtins
+import collections
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -11,6 +12,7 @@ import jax
 from autograph.backends.base import Backend, NotRollable
 from autograph.runtime.containers.keyed_lists import KeyedList, holds_tracer
 from autograph.runtime.containers.padded_arrays import PaddedArray
+from autograph.runtime.containers.traced_dicts import TracedDict
 from autograph.runtime.containers.traced_lists import TracedList, is_array_list
 from autograph.runtime.containers.traced_sets import TracedSet
 from autograph.runtime.heap.in_trace import InTrace, Trace
@@ -29,7 +31,7 @@ _READING = frozenset(
 
 
 class Keys(InTrace):
-    """What makes sets, and writes to them.
+    """What makes sets and dicts, and writes to them.
 
     Args:
       checks: the operators.
@@ -41,7 +43,12 @@ class Keys(InTrace):
         self.checks = checks
 
     def overloads(self) -> Mapping[Any, Callable[..., Any]]:
-        return {builtins.set: self.new_set}
+        return {
+            builtins.set: self.new_set,
+            builtins.dict: self.new_dict,
+            collections.defaultdict: self.new_defaultdict,
+            collections.Counter: self.new_counter,
+        }
 
     def new_set(self, *args: Any) -> Any:
         """``set(values)``."""
@@ -86,6 +93,139 @@ class Keys(InTrace):
         self.journal.born(made)
         return made
 
+    # Dicts.
+
+    def new_dict(self, *args: Any, **named: Any) -> Any:
+        """``dict(values)``."""
+        if len(args) != 1 or self._is_plain():
+            return self._made_dict(dict(*args, **named))
+        return self._dict_from(args[0], named, dict, None)
+
+    def new_defaultdict(self, *args: Any, **named: Any) -> Any:
+        """``collections.defaultdict(factory, values)``."""
+        if len(args) != 2 or self._is_plain():
+            return self._made_dict(collections.defaultdict(*args, **named))
+        return self._dict_from(args[1], named, collections.defaultdict, args[0])
+
+    def new_counter(self, *args: Any, **named: Any) -> Any:
+        """``collections.Counter(values)``."""
+        if len(args) != 1 or self._is_plain() or args[0] is None or isinstance(args[0], Mapping):
+            return self._made_dict(collections.Counter(*args, **named))
+        (values,) = args
+        if not isinstance(values, TracedDict):
+            values = self.checks.overloads[builtins.list](values)
+        if not isinstance(values, TracedDict) and not _is_of_traced(values):
+            return self._made_dict(collections.Counter(values, **named))
+        made = self._traced_dict((), collections.Counter)
+        made.update(values, **named)
+        return made
+
+    def dict_of(self, *pairs: tuple[Any, Any]) -> Any:
+        """``{key: value, …}``."""
+        if any(holds_tracer(key) for key, _ in pairs):
+            return self._traced_dict(pairs)
+        return self._made_dict(dict(pairs))
+
+    def dict_of_list(self, pairs: Any) -> Any:
+        """``{key: value for …}``, of the list of the pairs that the comprehension gives."""
+        return self._dict_from(pairs, {}, dict, None)
+
+    def _dict_from(self, values: Any, named: dict[str, Any], kind: type, factory: Any) -> Any:
+        if isinstance(values, TracedDict):
+            made = self._traced_dict(values, kind, factory)
+            made.update((), **named)
+            return made
+        if isinstance(values, Mapping):
+            return self._made_dict(self._of_kind(values, named, kind, factory))
+        values = self.checks.overloads[builtins.list](values)
+        is_traced = is_array_list(values) or any(
+            isinstance(pair, tuple) and len(pair) == 2 and holds_tracer(pair[0]) for pair in values
+        )
+        if not is_traced:
+            return self._made_dict(self._of_kind(values, named, kind, factory))
+        made = self._traced_dict((), kind, factory)
+        self.set_all(made, values)
+        made.update((), **named)
+        return made
+
+    def _of_kind(self, values: Any, named: dict[str, Any], kind: type, factory: Any) -> Any:
+        return kind(values, **named) if kind is not collections.defaultdict else kind(factory, values, **named)
+
+    def _made_dict(self, made: Any) -> Any:
+        """A dict of known keys: Python's own, if the program writes no traced ones."""
+        births = LOCAL.births
+        if births is None or self._is_plain():
+            return made
+        site = site_now()
+        if births.is_keyed(site):
+            return self._traced_dict(made, type(made), getattr(made, "default_factory", None))
+        births.note(made, site)
+        return made
+
+    def _traced_dict(self, values: Any, kind: type = dict, factory: Any = None) -> TracedDict:
+        made = TracedDict(() if kind is collections.Counter else values, self.checks, kind, factory)
+        self.journal.born(made)
+        if kind is collections.Counter:
+            made.update(values)
+        return made
+
+    def count(self, made: TracedDict, values: Any) -> None:
+        """Count what a list or other iterable has."""
+
+        def body(value: Any) -> None:
+            self.checks.set_item(made, value, made.get(value, 0) + 1)
+
+        self.checks.for_stmt(values, body, ())
+
+    def set_all(self, made: TracedDict, pairs: Any) -> None:
+        """Set the keys of a list of pairs."""
+
+        def body(pair: Any) -> None:
+            key, value = pair
+            value = made[key] + value if made.kind is collections.Counter else value
+            self.checks.set_item(made, key, value)
+
+        self.checks.for_stmt(pairs, body, ())
+
+    def dict_method(self, called: Any) -> Any:
+        """A method of a dict that Python has, which may be given traced keys; None for one that is given none."""
+        owner, name = called.__self__, called.__name__
+        if self._is_plain() or name not in ("setdefault", "pop", "update"):
+            return None
+        plain = self.checks.absences.method(called) or called
+
+        def call(*args: Any, **named: Any) -> Any:
+            if name == "update":
+                if args and not isinstance(args[0], dict):
+                    args = (self._dict_from(args[0], {}, dict, None),)
+                if args and isinstance(args[0], TracedDict):
+                    self.end_trace(owner, "A dict is given a traced key")
+            elif args and holds_tracer(args[0]):
+                self.end_trace(owner, "A dict is asked for a traced key")
+            return plain(*args, **named)
+
+        return call
+
+    def counter_method(self, method: Any) -> Any:
+        """A method of a `collections.Counter` that Python has."""
+        owner = method.__self__
+        if self._is_plain() or method.__name__ != "update":
+            return None
+
+        def update(*args: Any, **named: Any) -> Any:
+            if args and self._holds_traced(args[0]):
+                self.end_trace(owner, "A Counter is given a traced key")
+            return method(*args, **named)
+
+        return update
+
+    def end_trace(self, owner: Any, what: str) -> None:
+        """Let a set or dict that Python has be a traced one."""
+        if LOCAL.births is not None and not self._is_plain():
+            self._end_trace(owner, what)
+
+    # Sets.
+
     def set_method(self, called: Any) -> Any:
         """A method of a set that Python has, which may be given traced elements."""
         owner, name = called.__self__, called.__name__
@@ -118,7 +258,7 @@ class Keys(InTrace):
 
     def _end_trace(self, owner: Any, what: str) -> None:
         if self.journal.is_on_trial:  # what is traced there may be known in Python
-            raise NotRollable("it writes to a set")
+            raise NotRollable("it writes to a set, or to a key of a dict")
         LOCAL.births.end_trace(owner, what)
 
     def _holds_traced(self, value: Any) -> bool:

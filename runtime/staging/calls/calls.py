@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import collections
 import copy
 import dataclasses
 import functools
@@ -216,6 +217,8 @@ class Calls(InTrace):
             return self._method_of_object(method)
         if has_contents(method.__self__):
             return self._list_method(method)
+        if type(method.__self__) is collections.Counter:
+            return self.keys.counter_method(method) or method
         if (bar := self.bars.instead_of(method)) is not None:
             return bar
         converted = self._function(function)
@@ -245,6 +248,8 @@ class Calls(InTrace):
             return overload
         if isinstance(called, type):
             return self._class(called)
+        if isinstance(called.__self__, dict) and (method := self.keys.dict_method(called)) is not None:
+            return method
         if isinstance(called.__self__, dict) and (method := self.absences.method(called)) is not None:
             return method
         if type(called.__self__) is set and not self.backend.is_eager():
@@ -461,6 +466,7 @@ OVERLOADED = frozenset(
         "list",
         "next",
         "set",
+        "dict",
         "sum",
         "type",
         "str",

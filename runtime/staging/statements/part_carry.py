@@ -30,6 +30,7 @@ from autograph.runtime.layouts.statement_variables import UNBOUND, CellVariable,
 from autograph.runtime.staging.statements.joined_parts import EndParts
 from autograph.runtime.staging.statements.loop_state import BodyAliasing, BodyEnd, Carried, Key
 from autograph.runtime.staging.statements.raises import Raising
+from autograph.runtime.tracing.recording import LOCAL
 
 
 class BodyContainers:
@@ -54,6 +55,8 @@ class BodyContainers:
         self.aliasing.of[key] = id(part)
         if entry is not None:
             self.aliasing.entries[key] = entry
+            if LOCAL.births is not None:
+                LOCAL.births.stands_for(part, entry)
             for attempt in self.journal.attempts:
                 attempt.stands_for[id(part)] = part, entry
             if self.identities.marks_of(id(entry)) is not None and entry is not part:

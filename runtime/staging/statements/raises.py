@@ -16,6 +16,7 @@ import jax.numpy as jnp
 
 from autograph.backends.base import Backend, NotRollable
 from autograph.runtime.containers.iterables import is_symbolic_size
+from autograph.runtime.containers.keyed_lists import NoKeyError
 from autograph.runtime.containers.parts import parts_of
 from autograph.runtime.containers.traced_lists import EmptyListError
 from autograph.runtime.effects.raise_sites import (
@@ -283,8 +284,8 @@ class Raising(InTrace):
             return leave(1, [again.values], [again.site], tries)
         made, current().recipe = current().recipe, None
         recipe = made[1] if made is not None and made[0] is error else Recipe.of(error)
-        if isinstance(error, EmptyListError):
-            recipe.kind = IndexError
+        if isinstance(error, EmptyListError | NoKeyError):
+            recipe.kind = IndexError if isinstance(error, IndexError) else KeyError
         if (said := of_arrays(error)) is not None:
             recipe = Recipe.of((AttributeError if isinstance(error, AttributeError) else TypeError)(said))
         values = Site.values(recipe.content)
@@ -359,7 +360,7 @@ def is_outcome(error: BaseException) -> bool:
 
     Not what is raised because values are traced, by us, JAX, or a package that does not know them.
     """
-    if isinstance(error, EmptyListError):
+    if isinstance(error, EmptyListError | NoKeyError):
         return True
     if not isinstance(error, Exception | SystemExit):  # Ctrl-C, and what is ours
         return False

@@ -1,0 +1,140 @@
+"""Dicts whose keys only run time knows: each program is compared with plain Python, the order of the keys included."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import autograph as ag
+from tests import dicts
+
+
+def plain(value):
+    if hasattr(value, "shape"):
+        return np.asarray(value).tolist()
+    if isinstance(value, Counter):
+        return Counter({key: plain(part) for key, part in value.items()})
+    if isinstance(value, defaultdict):
+        return defaultdict(value.default_factory, {key: plain(part) for key, part in value.items()})
+    if isinstance(value, dict):
+        return {key: plain(part) for key, part in value.items()}
+    return type(value)(map(plain, value)) if isinstance(value, tuple | list) else value
+
+
+# JAX sorts the keys of the dicts that an element or another dict holds.
+SORTED = (dicts.nested,)
+
+
+@pytest.mark.parametrize("program, args", dicts.PROGRAMS, ids=lambda value: getattr(value, "__name__", ""))
+def test_a_program_agrees_with_python(program, args):
+    expected, found = program(*args), plain(ag.function(program)(*map(jnp.array, args)))
+    assert found == expected
+    if program not in SORTED:
+        assert repr(found) == repr(expected)
+
+
+def test_a_bare_jit_returns_a_dict():
+    found = jax.jit(ag.convert(dicts.count))(jnp.array(dicts.A))
+    assert found == dicts.count(dicts.A)
+    assert list(found) == [3, 1, 2]
+    assert plain(dict(found)) == {3: 3, 1: 2, 2: 1}
+    assert found[3] == 3
+    assert len(found) == 3
+
+
+def test_a_bare_jit_needs_a_bound():
+    def bounded(n):
+        found = {}
+        while n > 0:
+            ag.set_loop_options(maximum_length=10)
+            found[n % 10] = 1
+            n //= 10
+        return len(found)
+
+    assert jax.jit(ag.convert(bounded))(1122) == 2
+    with pytest.raises(ag.StagingError, match="maximum_length"):
+        jax.jit(ag.convert(dicts.whiled))(1122)
+
+
+def test_each_row_of_a_batch_has_its_own():
+    rows = [[1, 1, 1], [1, 2, 1], [1, 2, 3]]
+    for made in (ag.convert(dicts.most), ag.function(dicts.most)):
+        found = jax.vmap(made)(jnp.array(rows))
+        assert [tuple(map(int, each)) for each in zip(*found, strict=True)] == list(map(dicts.most, rows))
+
+
+def test_gradients():
+    def weights(xs, w):
+        found = {}
+        for v in xs:
+            found[v] = found.get(v, 0.0) + w * w
+        return sum(found.values()) + found[3]
+
+    assert jax.grad(ag.function(weights), 1)(jnp.array(dicts.A), 2.0) == 36.0
+
+
+@pytest.mark.parametrize("read", [lambda d, k: d[k], lambda d, k: d.pop(k), lambda d, k: d.__delitem__(k)])
+def test_a_missing_key_raises(read):
+    def program(xs):
+        found = {v: 1 for v in xs}
+        read(found, xs[0] + 50)
+        return len(found)
+
+    with pytest.raises(KeyError, match="53"):
+        ag.function(program)(jnp.array(dicts.A))
+
+
+def test_a_key_that_no_iteration_has_set_raises():
+    with pytest.raises(KeyError, match="5"):
+        ag.function(dicts.later2)(jnp.array([15, 7, 5, 9]))
+
+
+def test_a_dict_from_outside_is_left_alone():
+    known = {1: 2}
+
+    def program(x):
+        known[x] = 1
+        return len(known)
+
+    with pytest.raises(ag.StagingError, match="not made in converted code"):
+        ag.function(program)(jnp.array(3))
+    assert known == {1: 2}
+
+
+def test_a_view_of_a_dict_that_is_written_is_refused():
+    def program(xs):
+        found = {}
+        keys = found.keys()
+        for v in xs:
+            found[v] = 1
+        return len(keys)
+
+    with pytest.raises(ag.StagingError, match="view of a dict"):
+        ag.function(program)(jnp.array(dicts.A))
+
+
+@pytest.mark.parametrize("use", [lambda c: c + c, lambda c: list(c.elements()), lambda c: c.subtract([1])])
+def test_what_a_counter_does_not_support(use):
+    def program(xs):
+        return use(Counter(xs))
+
+    with pytest.raises(ag.StagingError, match="is not supported for a Counter"):
+        ag.function(program)(jnp.array(dicts.A))
+
+
+def test_known_keys_stay_in_pythons_dict():
+    found = []
+
+    def program(x):
+        squares = {}
+        for k in range(100):
+            squares[k] = k * k
+        found.append(type(squares))
+        return x + squares[10]
+
+    assert ag.function(program)(jnp.array(0)) == 100
+    assert found == [dict]
