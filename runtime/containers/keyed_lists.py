@@ -59,7 +59,7 @@ class KeyedList(TracedList):
         """``self < other`` and the like, a traced bool where elements are; NotImplemented for what it is not compared with."""
         raise NotImplementedError
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]
 
     def __eq__(self, other: object) -> Any:
         return self is other or self._asked("==", other, False)

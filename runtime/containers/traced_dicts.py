@@ -215,7 +215,7 @@ class TracedDict(KeyedList):
     def __delitem__(self, key: Any) -> None:
         self.pop(key)
 
-    def pop(self, key: Any, *default: Any) -> Any:
+    def pop(self, key: Any, *default: Any) -> Any:  # type: ignore[override]
         self.note_read()
         present, index = self.find(key)
         if not default:
@@ -275,7 +275,7 @@ class TracedDict(KeyedList):
     def _not_of_dicts(self, other: Any) -> Any:
         raise self._not_supported("arithmetic")
 
-    __add__ = __radd__ = __iadd__ = __mul__ = __rmul__ = __imul__ = _not_of_dicts  # type: ignore[assignment]
+    __add__ = __radd__ = __iadd__ = __mul__ = __rmul__ = __imul__ = _not_of_dicts
     __sub__ = __and__ = _not_of_dicts
 
     def __getattr__(self, name: str) -> Any:
@@ -323,6 +323,9 @@ class DictView(TracedList):
     """
 
     __slots__ = ("owner", "then", "is_of_values")
+    owner: TracedDict
+    then: Any
+    is_of_values: bool
 
     def note_read(self) -> None:
         owner: TracedDict | None = getattr(self, "owner", None)
