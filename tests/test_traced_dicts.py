@@ -126,6 +126,12 @@ def test_what_a_counter_does_not_support(use):
         ag.function(program)(jnp.array(dicts.A))
 
 
+def test_it_is_not_saved(tmp_path):
+    made = ag.function(dicts.count).get_concrete_function(jnp.array(dicts.A))
+    with pytest.raises(Exception, match="a dict whose keys only a run knows"):
+        ag.save(made, tmp_path / "model")
+
+
 def test_known_keys_stay_in_pythons_dict():
     found = []
 

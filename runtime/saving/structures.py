@@ -30,6 +30,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from autograph.runtime.containers.element_kinds import flatten_element
+from autograph.runtime.containers.keyed_lists import KeyedList
 from autograph.runtime.containers.padded import Padded
 from autograph.runtime.containers.padded_arrays import PaddedArray
 from autograph.runtime.containers.traced_lists import TracedList
@@ -185,6 +186,8 @@ class Encoder:
             return ["padded", self.node(value.values), self.node(value.length)]
         if isinstance(value, CountedList):
             return self.node(value.list)
+        if isinstance(value, KeyedList):
+            raise NoForm(f"a {type(value.plain()).__name__} whose keys only a run knows")
         if isinstance(value, TracedList):
             held = value.contents()
             return self._rows(held) if isinstance(held, Padded) else ["list", [self.node(item) for item in held]]
