@@ -136,6 +136,9 @@ class Backend(Recursions, Protocol):
     def compilation_options(self, jitted: Any) -> dict[str, Any] | None:
         """What `jax.jit` was called with; None of what it has not made."""
 
+    def keeps_traces(self, transformed: Any) -> bool:
+        """Whether this is of a transform that traces its function once for many calls, such as ``jax.jit(f)``."""
+
     def is_tracing(self) -> bool:
         """Whether array operations are being recorded rather than run."""
 

@@ -27,6 +27,9 @@ class PythonBackend:
     def compilation_options(self, jitted: Any) -> dict[str, Any] | None:
         return None
 
+    def keeps_traces(self, transformed: Any) -> bool:
+        return False
+
     def is_tracing(self) -> bool:
         return False
 

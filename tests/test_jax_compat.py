@@ -169,6 +169,18 @@ def test_a_traced_program_is_called_or_inlined():
     assert jax_compat.kind(equation) is Kind.CALL or jax_compat.name_of(equation) == "mul"
 
 
+def test_which_transforms_keep_traces():
+    checkpointed = jax.checkpoint(jnp.sin)
+    held = [cell.cell_contents for cell in checkpointed.__closure__]
+    assert jax_compat.keeps_traces(jax.jit(jnp.sin)) and any(map(jax_compat.keeps_traces, [checkpointed, *held]))
+    assert not any(map(jax_compat.keeps_traces, [jax.grad(jnp.sin), jax.vmap(jnp.sin), jnp.where, ruled_jvp()]))
+    traces = []
+    for function in (jax.jit, jax.checkpoint):
+        made = function(lambda x: (traces.append(1), x)[1])
+        made(1.0), made(2.0)
+    assert len(traces) == 2
+
+
 def test_options_of_a_checkpoint():
     policy = jax.checkpoint_policies.everything_saveable
     equation = only_equation(jax.checkpoint(jnp.sin, prevent_cse=False, policy=policy), 1.0)

@@ -57,6 +57,9 @@ class XlaBackend:
     def compilation_options(self, jitted: Any) -> dict[str, Any] | None:
         return jax_compat.jit_options(jitted)
 
+    def keeps_traces(self, transformed: Any) -> bool:
+        return jax_compat.keeps_traces(transformed)
+
     def is_tracing(self) -> bool:
         if self.is_eager():  # asked at every loop there
             return False

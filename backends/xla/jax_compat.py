@@ -791,6 +791,7 @@ def is_call_of_python(primitive: Any) -> bool:
 # What JAX's transforms make of functions.
 
 _JITTED: Any = jax.jit(lambda: None)
+_CHECKPOINTED: Any = jax.checkpoint(_JITTED).__closure__[0].cell_contents.__code__
 _NOT_A_RULE = frozenset(["fun", "nondiff_argnums", "__wrapped__", "__module__", "__name__", "__qualname__", "__doc__"])
 
 
@@ -816,6 +817,15 @@ def jit_options(jitted: Any) -> dict[str, Any] | None:
         if not (len(leaves) == 1 and leaves[0] is unspecified):
             options[name] = jax.tree_util.tree_unflatten(getattr(info, f"{name}_treedef"), leaves)
     return options
+
+
+def keeps_traces(transformed: Any) -> bool:
+    """Whether this is what `jax.jit` makes of a function, or the innermost closure of what `jax.checkpoint` makes of one.
+
+    Both find the trace of an earlier call by the function and the types of its arguments.
+    """
+    is_checkpoint = getattr(transformed, "__code__", None) is _CHECKPOINTED
+    return is_checkpoint or type(transformed) is type(_JITTED)
 
 
 def function_of(called: Any) -> Any:

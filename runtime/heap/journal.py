@@ -192,9 +192,14 @@ class Region:
 
 
 class Watch:
-    """The places that a whole trace writes: each with what it held, and the user's line that first wrote it."""
+    """The places that a whole trace writes: each with what it held, and the user's line that first wrote it.
 
-    def __init__(self) -> None:
+    Attributes:
+      is_staged: whether the trace is part of a staged statement.
+    """
+
+    def __init__(self, is_staged: bool = False) -> None:
+        self.is_staged = is_staged
         self._entries: dict[Any, tuple[Place, Any, str]] = {}
 
     def note(self, place: Place) -> None:
@@ -343,10 +348,14 @@ class Journal:
         return bool(self.regions) or bool(self.attempts)
 
     @contextmanager
-    def watching(self) -> Iterator[Watch]:
-        """Note the writes of a whole trace, those of staged blocks when their statement has been staged."""
+    def watching(self, is_part: bool = False) -> Iterator[Watch]:
+        """Note the writes of a whole trace, those of staged blocks when their statement has been staged.
+
+        ``is_part``: it is of a function that what is being traced calls, and staged if that is.
+        """
         outer, regions, attempts = self.watch, self.regions, self.attempts
-        self.watch, self.regions, self.attempts = Watch(), [], []
+        is_staged = is_part and (self.is_open or (outer is not None and outer.is_staged))
+        self.watch, self.regions, self.attempts = Watch(is_staged), [], []
         try:
             yield self.watch
         except BaseException:

@@ -34,6 +34,11 @@ class Memory:
     def __init__(self) -> None:
         self._made: dict[int, tuple[Callable[[], Any], Any]] = {}
 
+    @functools.cached_property
+    def guards(self) -> Memory:
+        """The same for functions with their writes refused: a transform that keeps traces may hold one that is kept here, too."""
+        return Memory()
+
     def get(self, value: Any) -> Any:
         """What has been made of it; None if nothing has."""
         known = self._made.get(id(value))
@@ -130,23 +135,22 @@ class Transformed(InTrace):
         is_new = type(converted) is types.FunctionType and converted is not called
         return self._guarded(converted, called) if is_new else converted
 
-    def _guarded(self, converted: types.FunctionType, called: Any) -> Callable[..., Any]:
+    def _guarded(self, converted: Callable[..., Any], called: Any) -> Callable[..., Any]:
         """The converted function of ``called``, whose writes to what is outside of it are refused."""
-        memory = self._memory
+        memory = self._memory.guards
         known: Callable[..., Any] | None = memory.get(converted)
         if known is not None:
             return known
 
         @functools.wraps(converted)
         def call(*args: Any, **kwargs: Any) -> Any:
-            is_staged = self.journal.is_open
-            with self.journal.watching() as watch:
+            with self.journal.watching(is_part=True) as watch:
                 try:
                     result = converted(*args, **kwargs)
                 except BaseException:
                     take_back_leaks(watch)
                     raise
-                refuse_writes(watch, called, (args, kwargs), is_staged)
+                refuse_writes(watch, called, (args, kwargs), watch.is_staged)
             return result
 
         memory.keep(converted, call)
@@ -158,8 +162,8 @@ class Transformed(InTrace):
         if _is_partial(called):
             function = self._inner(called.func)
             return called if function is called.func else functools.partial(function, *called.args, **called.keywords)
-        is_jitted = self._backend.compilation_options(called) is not None
-        made = self._backend.around_another(called, self._jitted if is_jitted else self._inner, begun)
+        replace = self._kept if self._backend.keeps_traces(called) else self._inner
+        made = self._backend.around_another(called, replace, begun)
         if made is not None:
             return made
         make = _MAKERS.get(f"{type(called).__module__}.{type(called).__qualname__}")
@@ -171,6 +175,7 @@ class Transformed(InTrace):
 
     def _closure(self, function: types.FunctionType, around: Any = None) -> types.FunctionType:
         """A library's closure with converted functions instead of the user's. ``around``: what a closure around it is of."""
+        replace = self._kept if self._backend.keeps_traces(function) else self._inner
         own = function.__dict__.get("__wrapped__")
         wrapped = around if own is None else own
         cells, is_new = [], False
@@ -181,11 +186,11 @@ class Transformed(InTrace):
                 cells.append(cell)
                 continue
             if held is wrapped:
-                made = self._converted_object(held)
+                made = self._converted_object(held, replace)
             elif type(held) is types.FunctionType and is_library(held) and not hasattr(held, "__wrapped__"):
                 made = self._closure(held, wrapped)
             else:
-                made = self._part(held)
+                made = self._part(held, replace)
             is_new = is_new or made is not held
             cells.append(cell if made is held else types.CellType(made))
         if not is_new:
@@ -201,11 +206,11 @@ class Transformed(InTrace):
             del again.__wrapped__  # type: ignore[attr-defined]
         return again
 
-    def _part(self, held: Any) -> Any:
+    def _part(self, held: Any, replace: Callable[[Any], Any]) -> Any:
         if type(held) is tuple:
-            parts = tuple(map(self._inner, held))
+            parts = tuple(map(replace, held))
             return held if all(new is old for new, old in zip(parts, held, strict=True)) else parts
-        return self._inner(held)
+        return replace(held)
 
     def _inner(self, value: Any) -> Any:
         """A function that a wrapper holds, converted if it is the user's, or wrapped again if it is wrapped itself."""
@@ -223,21 +228,29 @@ class Transformed(InTrace):
             return self.of(value)
         return value
 
-    def _jitted(self, value: Any) -> Any:
-        """What `jax.jit` holds. It keeps the trace of a function that a converted one defines, too, and with it no write."""
+    def _kept(self, value: Any) -> Any:
+        """What a transform holds that keeps traces, those of a function that a converted one defines, too, without its writes."""
         inner = self._inner(value)
-        is_part = inner is value and type(value) is types.FunctionType and self._is_converted(value)
-        return self._guarded(value, value) if is_part else inner
+        part = self._converted_part(value) if inner is value else None
+        return inner if part is None else self._guarded(value, part)
+
+    def _converted_part(self, value: Any) -> types.FunctionType | None:
+        """The converted function that this is, or wraps."""
+        while not (type(value) is types.FunctionType and self._is_converted(value)):
+            value = value.func if isinstance(value, functools.partial) else getattr(value, "__wrapped__", None)
+            if value is None:
+                return None
+        return value  # type: ignore[no-any-return]
 
     def _method(self, called: Any) -> Any:
         """A library's bound method: a tree with the instance in it, as Equinox's are, of which a static part may be made."""
         function = self._inner(called.__func__)
         return called if function is called.__func__ else jax.tree_util.Partial(function, called.__self__)
 
-    def _converted_object(self, wrapped: Any) -> Any:
+    def _converted_object(self, wrapped: Any, replace: Callable[[Any], Any] | None = None) -> Any:
         """What a wrapper is of: a function, or an object of the user's that is called."""
         if not callable(wrapped) or isinstance(wrapped, type) or is_library(type(wrapped)):
-            return self._inner(wrapped)
+            return (replace or self._inner)(wrapped)
         made = self._convert(wrapped)
         is_tree = not jax.tree_util.all_leaves([wrapped])
         is_method = type(made) is types.MethodType and made.__self__ is wrapped
