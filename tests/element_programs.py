@@ -391,7 +391,17 @@ def of_known_length(xs):
     return items
 
 
+def written_and_then_appended_again(n):
+    items = particles(n)
+    for i in range(n):
+        items[i].x += 1.0
+    items[0].x = 9.0
+    items.append(items[0])
+    return items
+
+
 OF_N = [
+    written_and_then_appended_again,
     unpacked_in_a_loop,
     by_reversed_and_enumerate,
     slices,

@@ -209,10 +209,11 @@ def appended_twice(n):
     return items[-1].x
 
 
-def written_and_then_appended_again(n):
+def written_and_then_appended_again_in_a_loop(n):
     items = particles(n)
-    items[0].x = 9.0
-    items.append(items[0])
+    for i in range(n):
+        items[0].x = i * 1.0
+        items.append(items[0])
     return items
 
 
@@ -420,7 +421,7 @@ REFUSED = [
     name_from_before_the_loop_written,
     name_from_before_the_loop_read,
     appended_twice,
-    written_and_then_appended_again,
+    written_and_then_appended_again_in_a_loop,
     one_object_in_each_iteration,
     one_list_in_each_iteration,
     one_list_in_iterations_of_known_number,

@@ -9,8 +9,9 @@ Such a list holds its elements by value, one array for each leaf, where Python's
 - what else may be an element, of earlier iterations or of one branch, has the list's mark in `Identities`, and no write to it is
   accepted.
 
-A write makes unknown what the others hold. Where two lists, or two places of one list, may hold one element, no write at all is accepted.
-Lists whose elements are of one class count as one here, and so do all iterations: what is noted holds for the whole program.
+A write makes unknown what the others hold. Where two lists, or two places of one list, may hold one element, no write at all is accepted
+after that, nor before it in a loop that is around both. Lists whose elements are of one class count as one here, and so do all
+iterations: what is noted holds for the whole program.
 """
 
 from __future__ import annotations
@@ -66,8 +67,20 @@ class _Seen:
     block: Any
 
 
+@dataclass(frozen=True)
+class _Write:
+    """A write to an element: its line, and the staged loops around it."""
+
+    line: str
+    loops: Any
+
+
 class _Blocks(Protocol):
     """What is asked of the journal."""
+
+    def repeated_blocks(self) -> Any: ...
+
+    def have_ended(self, loops: Any) -> bool: ...
 
     def made_since_loop(self, owner: Any) -> bool: ...
 
@@ -91,7 +104,7 @@ class Elements:
         self._mark, self._marks_of, self._blocks = mark, marks_of, blocks
         self._members: dict[int, _Member] = {}
         self._shared: dict[Hashable, str] = {}
-        self._written: dict[Hashable, str] = {}
+        self._written: dict[Hashable, list[_Write]] = {}
         self.writes: list[Hashable] = []
         self.views: list[tuple[Any, str]] = []
         self._seen: dict[Hashable, _Seen] = {}
@@ -165,7 +178,7 @@ class Elements:
 
     def line_of_write(self, marks: Iterable[Hashable]) -> str:
         """The line that first wrote to an element with one of these marks."""
-        return next(self._written[mark] for mark in marks)
+        return next(self._written[mark][0].line for mark in marks)
 
     def placed(self, element: Any, owner: Any, index: Any) -> None:
         """Note at which index of a list an element is that has been given to it."""
@@ -222,11 +235,12 @@ class Elements:
         """Note that elements are in several places of lists.
 
         Raises:
-          StagingError: elements are written.
+          StagingError: elements have been written in an iteration after which others may follow.
         """
         line = self._shared.setdefault(mark, user_location())
-        if mark in self._written:
-            raise _refused(self._written[mark], f"it may be in two places of a list, or in two lists, by {line}")
+        for write in self._written.get(mark, ()):
+            if not self._blocks.have_ended(write.loops):
+                raise _refused(write.line, f"it may be in two places of a list, or in two lists, by {line}")
 
     def _join(self, mark: Hashable, part: Any, root: Any, role: str) -> None:
         self._mark(part, mark)
@@ -299,7 +313,9 @@ class Elements:
           StagingError: they are in several places.
         """
         self._seen.clear()  # of those that may have been written, others are created again
-        self._written.setdefault(mark, line)
+        loops, writes = self._blocks.repeated_blocks(), self._written.setdefault(mark, [])
+        if not any(write.loops == loops for write in writes):
+            writes.append(_Write(line, loops))
         self.writes.append(mark)
         if mark in self._shared:
             raise _refused(line, f"it may be in two places of a list, or in two lists, by {self._shared[mark]}")

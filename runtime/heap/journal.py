@@ -434,6 +434,15 @@ class Journal:
         first = 0 if region is None else next(k for k, each in enumerate(self.regions) if each is region) + 1
         return not any(each.repeats for each in self.regions[first:])
 
+    def repeated_blocks(self) -> Any:
+        """The staged loops around what is being traced, for `have_ended`."""
+        return self.watch, tuple(each for each in self.regions if each.repeats)
+
+    def have_ended(self, loops: Any) -> bool:
+        """Whether what was in these loops runs no more: all of them have ended."""
+        watch, regions = loops
+        return watch is self.watch and not any(each is region for region in regions for each in self.regions)
+
     def made_since_loop(self, owner: Any) -> bool:
         """Whether this was made by what runs once each time the innermost staged loop's body runs."""
         for region in reversed(self.regions):
