@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 
 
 def count(xs):
@@ -255,3 +255,58 @@ def later2(xs):
             t += d[5]
         d[v] = v
     return t
+
+
+def grouped(xs):
+    g = {}
+    for v in xs:
+        g.setdefault(v % 3, []).append(v)
+    return g
+
+
+def reads_of_groups(xs):
+    g = grouped(xs)
+    total = 0
+    for k, v in g.items():
+        total += k * len(v) + v[0]
+    for v in g.values():
+        total += v[-1]
+    longest = max(g.values(), key=len)
+    return (
+        total,
+        longest,
+        {k: sum(v) for k, v in g.items()},
+        sum(len(v) for v in g.values()),
+        any(v[0] > 2 for v in g.values()),
+    )
+
+
+def groups_written_by_key(xs):
+    g = grouped(xs)
+    for k in g:
+        g[k].append(k)
+        g[k].sort(reverse=True)
+    return {k: v[0] for k, v in g.items()}, [len(v) for v in g.values()]
+
+
+def groups_in_order(xs):
+    g = grouped(xs)
+    return sorted(g.items()), list(g.values()), {k: v for k, v in g.items() if len(v) > 2}
+
+
+def keys_in_lists(xs):
+    g = {v % 4: v for v in xs}
+    a = [9]
+    a.extend(g)
+    a += g
+    b = [1, 2]
+    b[1:1] = g
+    first, *rest = g
+    return a, b, [*g, 5], first, rest, [*g.values()], [*g.items()]
+
+
+def keys_in_deques(xs):
+    g = {v % 4: v for v in xs}
+    q = deque(g)
+    q.extend(g)
+    return list(q)

@@ -144,3 +144,24 @@ def test_known_keys_stay_in_pythons_dict():
 
     assert ag.function(program)(jnp.array(0)) == 100
     assert found == [dict]
+
+
+def test_a_value_that_a_list_holds_too_is_not_written():
+    def written(xs):
+        groups = {}
+        for v in xs:
+            groups.setdefault(v % 3, []).append(v)
+        lists = list(groups.values())
+        lists[0].append(100)
+        return groups, lists
+
+    def written_in_a_loop(xs):
+        groups, rows = {}, []
+        for v in xs:
+            groups.setdefault(v % 3, []).append(v)
+            rows.extend(groups.values())
+        return groups, rows
+
+    for program in (written, written_in_a_loop):
+        with pytest.raises(ag.StagingError, match="two lists"):
+            ag.function(program)(jnp.array([1, 2, 3, 4]))

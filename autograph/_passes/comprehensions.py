@@ -171,7 +171,8 @@ class LowerComprehensions(gast.NodeTransformer):
         if self._binds_or_suspends(generator) or not can_be_taken_apart(generator):
             return False
         first, *inner = generator.generators
-        return self._is_conditional(generator) or may_be_long(first.iter) or any(is_range(each.iter) for each in inner)
+        is_long = may_be_long(first.iter) or is_view(first.iter)
+        return self._is_conditional(generator) or is_long or any(is_range(each.iter) for each in inner)
 
     def _runs_code(self, generator: gast.AST) -> bool:
         """Whether evaluating an element calls what may be the user's."""

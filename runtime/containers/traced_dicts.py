@@ -94,17 +94,15 @@ class TracedDict(KeyedList):
     def _part(self, number: int) -> TracedList:
         """A list of the keys, or of the values."""
         self.note_read()
-        if number:
-            self.share()
         made = TracedList((), self.checks)
         if self._is_padded():
             return made.holding(part_of_tuples(self._held, number))
         return made.holding(tuple(pair[number] for pair in list.__iter__(self)))
 
-    def _view(self, made: TracedList, is_of_values: bool = False) -> DictView:
+    def _view(self, contents: Any, number: int | None) -> DictView:
         view = DictView((), self.checks)
-        view.set_contents(made.contents())
-        view.owner, view.then, view.is_of_values = self, self.contents(), is_of_values
+        view.set_contents(contents)
+        view.owner, view.then, view.number = self, self.contents(), number
         self.checks.journal.born(view)
         return view
 
@@ -117,17 +115,18 @@ class TracedDict(KeyedList):
 
     def keys(self) -> Any:
         """As dict's; in a trace, a list of the keys there are now."""
-        return self._view(self._part(0)) if (known := self._known()) is None else known.keys()
+        return self._view(self._part(0).contents(), 0) if (known := self._known()) is None else known.keys()
 
     def values(self) -> Any:
         """As dict's; in a trace, a list of the values there are now."""
-        return self._view(self._part(1), True) if (known := self._known()) is None else known.values()
+        return self._view(self._part(1).contents(), 1) if (known := self._known()) is None else known.values()
 
     def items(self) -> Any:
         """As dict's; in a trace, a list of the pairs there are now."""
         if (known := self._known()) is not None:
             return known.items()
-        return self._view(self._pairs())
+        self.note_read()
+        return self._view(self._copied(), None)
 
     def _pairs(self) -> TracedList:
         self.note_read()
@@ -319,13 +318,15 @@ class TracedDict(KeyedList):
 class DictView(TracedList):
     """What ``keys``, ``values`` and ``items`` give in a trace: what was there then, as long as the dict holds that.
 
-    Attributes: owner (the dict), then (what it held), is_of_values (whether it has the values).
+    A value that it returns is an element of the dict.
+
+    Attributes: owner (the dict), then (what it held), number (0 of keys, 1 of values, None of items).
     """
 
-    __slots__ = ("owner", "then", "is_of_values")
+    __slots__ = ("owner", "then", "number")
     owner: TracedDict
     then: Any
-    is_of_values: bool
+    number: int | None
 
     def note_read(self) -> None:
         owner: TracedDict | None = getattr(self, "owner", None)
@@ -336,9 +337,18 @@ class DictView(TracedList):
             )
         super().note_read()
 
+    def element(self, index: Any, key: Any = None) -> Any:
+        self.note_read()
+        pair = self.owner.element(index, key)
+        return pair if self.number is None else pair[self.number]
+
+    def share(self) -> None:
+        self.owner.share()
+        super().share()  # of values, which are elements of another kind
+
     def compared(self, symbol: str, other: Any) -> Any:
         """As a `KeyedList` is."""
-        if self.is_of_values:
+        if self.number == 1:
             return (self is other) == (symbol == "==") if symbol in ("==", "!=") else NotImplemented
         return self._as_set().compared(symbol, other._as_set() if isinstance(other, DictView) else other)
 

@@ -294,7 +294,7 @@ class TracedList(SplicedList):
     def __setitem__(self, key: Any, value: Any) -> None:
         self.note_read()
         if isinstance(key, slice):
-            self.set_slice(key, value)
+            self.set_slice(key, as_items(value))
             return
         self._make_room_for(value, key)
         if not self._traces(key):
@@ -348,6 +348,7 @@ class TracedList(SplicedList):
         self.note_size()
 
     def extend(self, values: Any) -> None:
+        values = as_items(values)
         if isinstance(values, TracedList) and values._is_padded():
             values.share()
             is_known = isinstance(values._held.length, int)
@@ -460,6 +461,11 @@ class TracedList(SplicedList):
 
 class EmptyListError(IndexError):
     """An element was asked of a list that is empty while tracing."""
+
+
+def as_items(values: Any) -> Any:
+    """What a loop over this runs over: of a set or dict that is a list here, the list of its keys."""
+    return values.as_list() if isinstance(values, TracedList) and not values.is_list else values
 
 
 def is_traced_list(value: Any) -> bool:

@@ -24,7 +24,13 @@ from autograph.runtime.containers.orderings import error_of_empty, is_better, na
 from autograph.runtime.containers.padded import Padded, has_mutable
 from autograph.runtime.containers.padded_arrays import PaddedArray
 from autograph.runtime.containers.traced_deques import TracedDeque
-from autograph.runtime.containers.traced_lists import EmptyListError, TracedList, is_array_list, is_traced_list
+from autograph.runtime.containers.traced_lists import (
+    EmptyListError,
+    TracedList,
+    as_items,
+    is_array_list,
+    is_traced_list,
+)
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.in_trace import InTrace
 from autograph.runtime.layouts.kinds import Row
@@ -90,7 +96,7 @@ class Lists(InTrace):
 
     def unpacked(self, value: Any, before: int, after: int) -> tuple[Any, ...]:
         """The parts of ``value`` for a target with a star, so many of them ``before`` and ``after`` it."""
-        least = before + after
+        least, value = before + after, as_items(value)
         if not is_array_list(value):
             if not hasattr(type(value), "__iter__") and not hasattr(type(value), "__getitem__"):
                 raise TypeError(f"cannot unpack non-iterable {type(value).__name__} object")
