@@ -129,10 +129,12 @@ def report_vmap(program: Program, converted: Callable[..., Any]) -> str:
     for group in groups_of_equal_shape(program):
         lanes = [arguments(program, program.examples[index], "jax") for index in group]
         stacked = [
-            column[0] if axis is None else jax.tree.map(lambda *leaves: jnp.stack(leaves), *column)
+            column[0] if axis is None else jax.tree.map(lambda *leaves: jnp.asarray(np.stack(leaves)), *column)
             for axis, column in zip(axes, zip(*lanes, strict=True), strict=True)
         ]
         mapped = [value for value, axis in zip(stacked, axes, strict=True) if axis == 0]
+        # One program of all operations, where it may be one: operation by operation, each is compiled.
+        compiled = (lambda function: function) if "jit" in program.refused else jax.jit
 
         def with_static(*values, stacked=stacked):
             remaining = iter(values)
@@ -141,7 +143,7 @@ def report_vmap(program: Program, converted: Callable[..., Any]) -> str:
             )
 
         try:
-            batched = jax.vmap(with_static)(*mapped)
+            batched = jax.tree.map(np.asarray, compiled(jax.vmap(with_static))(*mapped))
         except Exception as error:
             problems.append(f"{program.name} under vmap, examples {group}\n    {type(error).__name__}: {error}")
             continue

@@ -1,5 +1,7 @@
 """Every program of the corpus gives, in batches and differentiated, what plain Python gives."""
 
+import functools
+
 import jax
 import pytest
 
@@ -14,16 +16,20 @@ def test_vmap_of_converted(program: Program):
     assert (problems := report_vmap(program, ag.convert(program.function))) == "", problems
 
 
+@functools.cache
+def expected_derivatives(program: Program):
+    """For each example. JAX differentiates plain Python too, since it may ask a tracer of `grad` alone for its value."""
+    return tuple(derivatives(program, program.function, example) for example in program.examples)
+
+
 @pytest.mark.parametrize("compiled", [False, True], ids=["grad", "jit-grad"])
 @over([program for program in PROGRAMS if program.grad])
 def test_derivative_of_converted(program: Program, compiled: bool):
-    """JAX differentiates plain Python too, since it may ask a tracer of `grad` alone for its value."""
     converted = ag.convert(program.function)
     if compiled:
         converted = jax.jit(converted, static_argnums=program.static_positions)
     problems = []
-    for example in program.examples:
-        wanted = derivatives(program, program.function, example)
+    for example, wanted in zip(program.examples, expected_derivatives(program), strict=True):
         found = derivatives(program, converted, example)
         for difference in differences(wanted, found, where="derivative"):
             problems.append(f"{call_text(program, example)}\n    {difference}")
