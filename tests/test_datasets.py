@@ -42,7 +42,7 @@ def test_each_iteration_has_an_order_of_its_own_and_the_seed_chooses_them(name):
 
 
 def test_a_shuffle_is_a_permutation_and_differs_by_seed():
-    for n in (1, 2, 3, 5, 8, 100, 1000):
+    for n in (1, 2, 3, 8, 1000):
         data = numbers(n).shuffle(seed=11).batch(n)
         (first,) = data
         assert sorted(first.tolist()) == list(range(n))
@@ -124,24 +124,26 @@ BODIES = ["slices", "last batch smaller of numbers", "batch, repeat", "generator
 
 
 @pytest.mark.parametrize("name", BODIES)
-@pytest.mark.parametrize("limit", [-1, 4, 8, 16, 1000])
-def test_break_continue_and_else(name, limit):
+def test_break_continue_and_else(name):
     make = PIPELINES_OF_NUMBERS[name]
-    assert int(ag.function(first_above)(make(), limit)) == first_above(make(), limit)
+    run = ag.function(first_above)
+    for limit in (-1, 4, 8, 16, 1000):
+        assert int(run(make(), jnp.asarray(limit))) == first_above(make(), limit)
 
 
 @pytest.mark.parametrize("name", BODIES)
-@pytest.mark.parametrize("limit", [-1, 4, 16, 1000])
-def test_return_from_the_loop(name, limit):
+def test_return_from_the_loop(name):
     make = PIPELINES_OF_NUMBERS[name]
 
-    def found(data):
+    @ag.function
+    def run(data, limit):
         for k, x in data.enumerate():
             if x.sum() > limit:
                 return k
         return -1
 
-    assert int(ag.function(found)(make())) == int(found(make()))
+    for limit in (-1, 4, 16, 1000):
+        assert int(run(make(), jnp.asarray(limit))) == found(make(), limit)
 
 
 def test_enumerate_and_zip_of_a_dataset():
