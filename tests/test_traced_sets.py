@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 
 import jax
@@ -17,16 +18,24 @@ def plain(value):
     return jax.tree.map(lambda part: np.asarray(part).tolist() if hasattr(part, "shape") else part, value)
 
 
+compiled = functools.cache(ag.function)  # one for all arguments of a program
+
+
 @pytest.mark.parametrize("program, args", sets.PROGRAMS, ids=lambda value: getattr(value, "__name__", ""))
 def test_a_program_agrees_with_python(program, args):
     expected = program(*args)
-    assert plain(ag.function(program)(*map(jnp.array, args))) == expected
+    assert plain(compiled(program)(*map(jnp.array, args))) == expected
+
+
+@functools.cache
+def jitted(program):
+    return jax.jit(ag.convert(program))
 
 
 @pytest.mark.parametrize("program, args", sets.BOUNDED, ids=lambda value: getattr(value, "__name__", ""))
 def test_a_bare_jit_agrees_too(program, args):
     expected = program(*args)
-    assert plain(jax.jit(ag.convert(program))(*map(jnp.array, args))) == expected
+    assert plain(jitted(program)(*map(jnp.array, args))) == expected
 
 
 def test_each_row_of_a_batch_has_its_own():
