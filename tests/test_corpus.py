@@ -1,11 +1,10 @@
 """Every program of the corpus gives, in every way of running it, what plain Python gives.
 
-Under JAX's transforms, too: `test_corpus_transforms.py`."""
+Under a bare `jax.jit` and JAX's other transforms, too: `test_corpus_transforms.py`."""
 
 import ast
 import os
 
-import jax
 import jax.numpy as jnp
 import pytest
 
@@ -44,15 +43,6 @@ def test_function(program: Program):
         refuses(function, program)
         return
     assert (problems := report(program, function, "jax")) == "", problems
-
-
-@over(PROGRAMS)
-def test_jit_of_converted(program: Program):
-    jitted = jax.jit(ag.convert(program.function), static_argnums=program.static_positions)
-    if "jit" in program.refused:
-        refuses(jitted, program)
-        return
-    assert (problems := report(program, jitted, "jax")) == "", problems
 
 
 @over(PROGRAMS)

@@ -1,4 +1,7 @@
-"""Every program of the corpus gives, in batches and differentiated, what plain Python gives."""
+"""Every program of the corpus gives, jitted, in batches and differentiated, what plain Python gives.
+
+Which Python runs has no part in it beyond what `test_corpus.py` sees.
+"""
 
 import functools
 
@@ -6,9 +9,18 @@ import jax
 import pytest
 
 import autograph as ag
-from tests.agreement import call_text, derivatives, differences, report_vmap
+from tests.agreement import call_text, derivatives, differences, report, report_vmap
 from tests.corpus import Program
-from tests.test_corpus import PROGRAMS, over
+from tests.test_corpus import PROGRAMS, over, refuses
+
+
+@over(PROGRAMS)
+def test_jit_of_converted(program: Program):
+    jitted = jax.jit(ag.convert(program.function), static_argnums=program.static_positions)
+    if "jit" in program.refused:
+        refuses(jitted, program)
+        return
+    assert (problems := report(program, jitted, "jax")) == "", problems
 
 
 @over([program for program in PROGRAMS if program.vmap and "vmap" not in program.refused])
