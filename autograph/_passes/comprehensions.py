@@ -241,7 +241,10 @@ class LowerComprehensions(gast.NodeTransformer):
         return placed(gast.Call(load(name), [first], []), node)
 
     def _binds_or_suspends(self, node: gast.AST) -> bool:
-        if any(isinstance(part, _UNMOVABLE) or getattr(part, "id", "") == "super" for part in gast.walk(node)):
+        # The lambdas in what the first clause goes over stay where they are.
+        in_place = {part for part in gast.walk(node.generators[0].iter) if isinstance(part, gast.Lambda)}
+        moved = [part for part in gast.walk(node) if part not in in_place]
+        if any(isinstance(part, _UNMOVABLE) or getattr(part, "id", "") == "super" for part in moved):
             return True
         return any(generator.is_async for generator in node.generators) or bool(bound_names([node]))
 

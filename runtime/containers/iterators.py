@@ -20,10 +20,20 @@ class Iterated:
 
     Attributes:
       kind: the name of the builtin.
+      form: makes a generator of converted code with the same items, for what decides by them; None of what cannot be one.
+      is_endless: whether only a jump ends a loop over it.
     """
 
-    def __init__(self, kind: str, make: Callable[[], Iterator[Any]]) -> None:
+    def __init__(
+        self,
+        kind: str,
+        make: Callable[[], Iterator[Any]],
+        form: Callable[[], Any] | None = None,
+        is_endless: bool = False,
+    ) -> None:
         self.kind = kind
+        self.form = form
+        self.is_endless = is_endless
         self._make = make
         self._block = JOINT.operators.journal.here()
         self._iterator: Iterator[Any] | None = None

@@ -5,21 +5,36 @@ turn.
 from __future__ import annotations
 
 import builtins
+import functools
 import itertools
 import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import jax
 import numpy as np
 
-from autograph.runtime.containers.iterables import StagedRange
+from autograph.runtime.containers.iterables import StagedItems, StagedRange, can_stage
 from autograph.runtime.containers.iterators import Iterated
+from autograph.runtime.containers.traced_lists import is_traced_list
+from autograph.runtime.layouts.statement_variables import holds_traced
+from autograph.runtime.staging.builtins import generator_forms as forms
 from autograph.runtime.staging.statements.generators import Generators
 
+# What calls the functions it is given, and is not written in Python.
+CALLING = (
+    functools.reduce,
+    itertools.accumulate,
+    itertools.dropwhile,
+    itertools.filterfalse,
+    itertools.groupby,
+    itertools.starmap,
+    itertools.takewhile,
+)
 # Those that nothing is derived from.
 _OTHERS = tuple(made for made in vars(itertools).values() if isinstance(made, type) and hasattr(made, "__next__"))
 _ROWS = (list, tuple, range, np.ndarray, jax.Array, StagedRange)
+_NOTHING = object()
 _BOUNDS = "Stop argument for islice() must be None or an integer: 0 <= x <= sys.maxsize."
 
 
@@ -58,55 +73,158 @@ class DerivedGenerators:
             builtins.map: self._map,
             builtins.filter: self._filter,
             itertools.islice: self._islice,
-            itertools.takewhile: self._tested(itertools.takewhile, _taken_while, leaves=True),
-            itertools.dropwhile: self._tested(itertools.dropwhile, _dropped_while),
-            itertools.filterfalse: self._tested(itertools.filterfalse, _filtered_false),
+            itertools.takewhile: self._tested(itertools.takewhile, forms.taken_while, leaves=True),
+            itertools.dropwhile: self._tested(itertools.dropwhile, forms.dropped_while),
+            itertools.filterfalse: self._tested(itertools.filterfalse, forms.filtered_false),
+            itertools.compress: self._compress,
+            itertools.groupby: self._groupby,
             itertools.starmap: self._starmap,
             itertools.accumulate: self._accumulate,
             itertools.pairwise: self._pairwise,
             itertools.chain: self._chain,
+            itertools.chain.from_iterable: self._chain_of,
             itertools.count: self._count,
+            itertools.repeat: self._repeat,
+            functools.reduce: self._reduce,
         }
         others: dict[Any, Callable[..., Any]] = {made: made for made in _OTHERS}
-        return {plain: self._known(plain.__name__, overload) for plain, overload in (others | derived).items()}
+        return {plain: self._known(plain, overload) for plain, overload in (others | derived).items()}
 
-    def _known(self, kind: str, overload: Callable[..., Any]) -> Callable[..., Any]:
-        """The overload, such that an iterator of Python's that it returns knows where it is advanced."""
+    def _known(self, plain: Any, overload: Callable[..., Any]) -> Callable[..., Any]:
+        """The overload, such that an iterator of Python's that it returns knows where it is advanced, and its form."""
+        form = self._forms().get(plain)
 
         def call(*args: Any, **kwargs: Any) -> Any:
-            found = overload(*args, **kwargs)
-            is_plain = type(found).__module__ == "itertools" and not self.generators.backend.is_eager()
-            return Iterated(kind, lambda: found) if is_plain else found
+            if self.generators.backend.is_eager():
+                return overload(*args, **kwargs)
+            found = None
+            if form is not None and plain not in (builtins.enumerate, builtins.zip) and any(map(_is_open_range, args)):
+                found = form(*args, **kwargs)
+            if found is None:
+                found = overload(*args, **kwargs)
+            if type(found).__module__ == "itertools":
+                made = found
+                found = Iterated(plain.__name__, lambda: made)
+            if form is not None and isinstance(found, Iterated):
+                found.form = lambda: form(*args, **kwargs)
+                found.is_endless = plain is itertools.cycle or (
+                    plain is itertools.repeat and len(args) + len(kwargs) < 2
+                )
+            return found
 
         return call
+
+    def _forms(self) -> Mapping[Any, Callable[..., Any]]:
+        """What makes a generator of converted code in place of an iterator of Python's; it may return None."""
+        return {
+            builtins.enumerate: lambda iterable, start=0: self._made(forms.enumerated, iterable, start),
+            builtins.map: lambda function, *rest: (
+                self._made(forms.mapped, *rest, function=function) if len(rest) == 1 else None
+            ),
+            builtins.filter: lambda function, iterable: self._made(forms.filtered, iterable, function=function),
+            builtins.zip: self._zipped_rows,
+            itertools.accumulate: self._accumulated,
+            itertools.chain: self._chained,
+            itertools.chain.from_iterable: lambda iterable: self._made(forms.chained, iterable),
+            itertools.cycle: lambda rows: self.converted(forms.cycled)(rows) if self._is_rows(rows) else None,
+            itertools.islice: self._islice_form,
+            itertools.pairwise: lambda iterable: self._made(forms.paired, iterable),
+            itertools.repeat: lambda value, times=None: self.converted(forms.repeated)(value, times),
+            itertools.starmap: lambda function, iterable: self._made(forms.mapped_apart, iterable, function=function),
+        }
+
+    def taken(self, iterable: Any, leaves: bool = True) -> Any:
+        """What a generator of converted code goes over in place of ``iterable``; None where Python is to advance that.
+
+        ``leaves``: it may do so before the end.
+        """
+        if isinstance(iterable, Iterated) and iterable.form is not None:
+            if not (iterable.is_fresh and iterable.is_of_here()):
+                return None
+            made = iterable.form()
+            if made is not None:
+                iterable.use_up(may_be_left=True)
+                self.generators.temporary(made)
+            return made
+        found = self.generators.is_done_with if leaves else self.generators.source_of
+        return iterable if self._is_rows(iterable) or found(iterable) else None
+
+    def _made(self, form: Callable[..., Any], iterable: Any, *args: Any, function: Any = _NOTHING) -> Any:
+        """The generator of a form that goes over one iterable, by a function of the user's; None where Python is to advance it."""
+        iterable = self.taken(iterable)
+        if iterable is None:
+            return None
+        if function is not _NOTHING:
+            return self.converted(form)(self.truth if function is None else self.call(function), iterable, *args)
+        return self.converted(form)(iterable, *args)
+
+    def _accumulated(self, iterable: Any, func: Any = operator.add, *, initial: Any = None) -> Any:
+        form = forms.accumulated if initial is None else forms.accumulated_from
+        if initial is None and _has_first(iterable):
+            form = forms.accumulated_rows
+        return self._made(form, iterable, self.call(operator.add if func is None else func), initial)
+
+    def _chained(self, *iterables: Any) -> Any:
+        found = tuple(map(self.taken, iterables))
+        return None if any(each is None for each in found) else self.converted(forms.chained)(found)
+
+    def _zipped_rows(self, *iterables: Any, strict: bool = False) -> Any:
+        is_given = iterables and not strict and all(map(self._is_rows, iterables))
+        return self.converted(forms.side_by_side)(iterables) if is_given else None
+
+    def _islice_form(self, iterable: Any, *bounds: Any) -> Any:
+        start, stop, step = (*bounds, None)[:3] if len(bounds) > 1 else (None, bounds[0], None)
+        return self._made(forms.sliced, iterable, 0 if start is None else start, stop, 1 if step is None else step)
+
+    def _is_known_at_run_time(self, given: Any) -> bool:
+        """Whether what `taken` has returned has traced items, or traced many."""
+        if isinstance(given, StagedRange):
+            return given.is_traced()
+        if isinstance(given, jax.Array):
+            return self.generators.backend.is_traced(given)
+        return not isinstance(given, _ROWS) or holds_traced(given)
 
     def _enumerate(self, iterable: Any, start: Any = 0) -> Any:
         if self.generators.source_of(iterable) is None:
             return self.others[builtins.enumerate](iterable, start)
-        return self.converted(_enumerated)(iterable, start)
+        return self.converted(forms.enumerated)(iterable, start)
 
     def _zip(self, *iterables: Any, strict: bool = False) -> Any:
         places = [k for k, iterable in enumerate(iterables) if self.generators.is_done_with(iterable)]
         rest = [iterable for k, iterable in enumerate(iterables) if k not in places]
-        if len(places) != 1 or strict or not all(isinstance(iterable, _ROWS) for iterable in rest):
+        if not (places or strict) and any(map(_is_open_range, rest)):
+            is_staged = all(can_stage(each, self.generators.backend) for each in iterables)
+            if not is_staged and all(map(self._is_rows, iterables)):
+                return self._zipped_rows(*iterables)
+        # A generator whose loop the length of a traced range skips is none of that loop's block.
+        may_skip = places and any(map(_is_open_range, iterables[: places[0]]))
+        if len(places) != 1 or strict or may_skip or not all(isinstance(iterable, _ROWS) for iterable in rest):
             return self.others[builtins.zip](*iterables, strict=strict)
         (k,) = places
-        return self.converted(_zipped)(iterables[:k], iterables[k], iterables[k + 1 :])
+        return self.converted(forms.zipped)(iterables[:k], iterables[k], iterables[k + 1 :])
 
     def _map(self, function: Any, *iterables: Any) -> Any:
         if len(iterables) != 1 or self.generators.source_of(iterables[0]) is None:
             return self.others[builtins.map](function, *iterables)
-        return self.converted(_mapped)(self.call(function), iterables[0])
+        return self.converted(forms.mapped)(self.call(function), iterables[0])
 
     def _filter(self, function: Any, iterable: Any) -> Any:
         if self.generators.source_of(iterable) is None:
+            made = self._made(forms.filtered, iterable, function=function) if isinstance(iterable, Iterated) else None
+            if made is not None:
+                return made
             return self.others[builtins.filter](function, iterable)
-        return self.converted(_filtered)(self.truth if function is None else self.call(function), iterable)
+        return self.converted(forms.filtered)(self.truth if function is None else self.call(function), iterable)
 
     def _islice(self, iterable: Any, *bounds: Any) -> Any:
         is_traced = self.generators.backend.is_traced
         # A generator whose loop a traced bound skips is none of that loop's block.
         is_given = self._is_rows(iterable) if any(map(is_traced, bounds)) else self.generators.is_done_with(iterable)
+        make = None
+        if any(map(is_traced, bounds)) and isinstance(iterable, Iterated) and iterable.form is not None:
+            if iterable.is_fresh and iterable.is_of_here():
+                make, is_given = iterable.form, True
+                iterable.use_up(may_be_left=True)
         if not bounds or len(bounds) > 3 or not is_given:
             return itertools.islice(
                 iterable, *(operator.index(bound) if is_traced(bound) else bound for bound in bounds)
@@ -116,7 +234,8 @@ class DerivedGenerators:
         for bound, least in ((start, 0), (stop, 0), (step, 1)):
             if is_traced(bound):
                 self.raise_unless(bound >= least, ValueError(_BOUNDS))
-        return self.converted(_sliced)(iterable, 0 if start is None else start, stop, 1 if step is None else step)
+        bounds = (0 if start is None else start, stop, 1 if step is None else step)
+        return self.converted(forms.sliced if make is None else forms.sliced_of)(make or iterable, *bounds)
 
     def _is_rows(self, iterable: Any) -> bool:
         """Whether this is no iterator, so that a generator may go over it instead of what Python has."""
@@ -126,149 +245,85 @@ class DerivedGenerators:
         """A function of a predicate and an iterable, which ``leaves`` that before its end."""
 
         def derived(predicate: Any, iterable: Any) -> Any:
-            found = self.generators.is_done_with if leaves else self.generators.source_of
-            if not (found(iterable) or self._is_rows(iterable)):
+            given = self.taken(iterable, leaves)
+            if given is None:
                 return self.others[plain](predicate, iterable)
+            iterable = given
             return self.converted(form)(self.truth if predicate is None else self.call(predicate), iterable)
 
         return derived
 
+    def _compress(self, data: Any, selectors: Any) -> Any:
+        given = [self.taken(data), self.taken(selectors)]
+        if all(each is not None for each in given) and any(map(self._is_known_at_run_time, given)):
+            return self.converted(forms.compressed)(*given)
+        plain = [each if made is None else made for each, made in zip((data, selectors), given, strict=True)]
+        return itertools.compress(*plain)
+
+    def _groupby(self, iterable: Any, key: Any = None) -> Any:
+        given = self.taken(iterable, leaves=False)
+        if given is None or not (key is not None or self._is_known_at_run_time(given)):
+            return self.others[itertools.groupby](iterable if given is None else given, key)
+        return self.converted(forms.grouped_rows if _has_first(given) else forms.grouped)(
+            self.call(forms.same if key is None else key), given, _group
+        )
+
+    def _reduce(self, function: Any, iterable: Any, *initial: Any) -> Any:
+        given = self.taken(iterable, leaves=False)
+        if given is None or (isinstance(given, _ROWS) and not _is_open_range(given)):
+            return self.others[functools.reduce](function, iterable if given is None else given, *initial)
+        form = forms.reduced_from if initial else forms.reduced
+        return self.converted(form)(self.call(function), given, *initial)
+
+    def _repeat(self, value: Any, *args: Any, **kwargs: Any) -> Any:
+        times = [*args, *kwargs.values()]
+        is_traced = len(times) == 1 and self.generators.backend.is_traced(times[0])
+        return (
+            self.converted(forms.repeated)(value, times[0]) if is_traced else itertools.repeat(value, *args, **kwargs)
+        )
+
+    def _chain_of(self, iterable: Any) -> Any:
+        if self.generators.source_of(iterable) is None:
+            return itertools.chain.from_iterable(iterable)
+        return self.converted(forms.chained)(iterable)
+
     def _starmap(self, function: Any, iterable: Any) -> Any:
         if self.generators.source_of(iterable) is None:
             return self.others[itertools.starmap](function, iterable)
-        return self.converted(_mapped_apart)(self.call(function), iterable)
+        return self.converted(forms.mapped_apart)(self.call(function), iterable)
 
     def _accumulate(self, iterable: Any, func: Any = operator.add, *, initial: Any = None) -> Any:
         if self.generators.source_of(iterable) is None:
             return self.others[itertools.accumulate](iterable, func, initial=initial)
-        form = _accumulated if initial is None else _accumulated_from
+        form = forms.accumulated if initial is None else forms.accumulated_from
         return self.converted(form)(iterable, self.call(operator.add if func is None else func), initial)
 
     def _pairwise(self, iterable: Any) -> Any:
         if self.generators.source_of(iterable) is None:
             return itertools.pairwise(iterable)
-        return self.converted(_paired)(iterable)
+        return self.converted(forms.paired)(iterable)
 
     def _chain(self, *iterables: Any) -> Any:
         if all(self.generators.source_of(iterable) is None for iterable in iterables):
             return itertools.chain(*iterables)
-        return self.converted(_chained)(iterables)
+        return self.converted(forms.chained)(iterables)
 
     def _count(self, start: Any = 0, step: Any = 1) -> Any:
         if self.generators.backend.is_eager():
             return itertools.count(start, step)
-        return self.converted(_counted)(start, step)
+        return self.converted(forms.counted)(start, step)
 
 
-def _counted(start: Any, step: Any) -> Iterator[Any]:
-    number = start
-    while True:
-        yield number
-        number += step
+def _has_first(given: Any) -> bool:
+    """Whether this has a first item, so that none need stand for what there is before it."""
+    is_known = isinstance(given, _ROWS) and not isinstance(given, StagedRange) and not is_traced_list(given)
+    return is_known and len(given) > 0
 
 
-def _enumerated(iterable: Iterable[Any], start: Any) -> Iterator[Any]:
-    count = start
-    for item in iterable:
-        yield count, item
-        count += 1
+def _is_open_range(value: Any) -> bool:
+    return isinstance(value, StagedRange) and value.is_traced()
 
 
-def _zipped(before: tuple[Any, ...], iterable: Iterable[Any], after: tuple[Any, ...]) -> Iterator[Any]:
-    count = 0
-    if before and count >= min([len(rows) for rows in before]):
-        return
-    for item in iterable:
-        if after and count >= min([len(rows) for rows in after]):
-            return
-        yield (*[rows[count] for rows in before], item, *[rows[count] for rows in after])
-        count += 1
-        if before and count >= min([len(rows) for rows in before]):
-            return
-
-
-def _mapped(function: Callable[[Any], Any], iterable: Iterable[Any]) -> Iterator[Any]:
-    for item in iterable:
-        yield function(item)
-
-
-def _filtered(function: Callable[[Any], Any], iterable: Iterable[Any]) -> Iterator[Any]:
-    for item in iterable:
-        if function(item):
-            yield item
-
-
-def _sliced(iterable: Iterable[Any], start: int, stop: int | None, step: int) -> Iterator[Any]:
-    count, wanted = 0, start
-    last = None if stop is None else max(start, stop)
-    if last == 0:
-        return
-    for item in iterable:
-        if count == wanted and (stop is None or count < stop):
-            yield item
-            wanted += step
-        count += 1  # noqa: SIM113 -- `enumerate` would be another generator in between
-        if last is not None and count >= last:
-            return
-
-
-def _taken_while(predicate: Callable[[Any], Any], iterable: Iterable[Any]) -> Iterator[Any]:
-    for item in iterable:
-        if not predicate(item):
-            return
-        yield item
-
-
-def _dropped_while(predicate: Callable[[Any], Any], iterable: Iterable[Any]) -> Iterator[Any]:
-    dropping = True
-    for item in iterable:
-        if dropping:
-            dropping = predicate(item)
-        if not dropping:
-            yield item
-
-
-def _filtered_false(predicate: Callable[[Any], Any], iterable: Iterable[Any]) -> Iterator[Any]:
-    for item in iterable:
-        if not predicate(item):
-            yield item
-
-
-def _mapped_apart(function: Callable[..., Any], iterable: Iterable[Any]) -> Iterator[Any]:
-    for item in iterable:
-        yield function(*item)
-
-
-def _accumulated(iterable: Iterable[Any], function: Callable[[Any, Any], Any], initial: None) -> Iterator[Any]:
-    total = None
-    is_first = True
-    for item in iterable:
-        if is_first:
-            total = item
-            is_first = False
-        else:
-            total = function(total, item)
-        yield total
-
-
-def _accumulated_from(iterable: Iterable[Any], function: Callable[[Any, Any], Any], initial: Any) -> Iterator[Any]:
-    total = initial
-    yield total
-    for item in iterable:
-        total = function(total, item)
-        yield total
-
-
-def _paired(iterable: Iterable[Any]) -> Iterator[Any]:
-    last = None
-    is_first = True
-    for item in iterable:
-        if not is_first:
-            yield last, item
-        last = item
-        is_first = False
-
-
-def _chained(iterables: tuple[Any, ...]) -> Iterator[Any]:
-    for each in iterables:
-        yield from each
+def _group(items: list[Any]) -> Any:
+    """The items of a group, which are there once."""
+    return StagedItems((items,), "filter") if is_traced_list(items) else Iterated("groupby", lambda: iter(items))

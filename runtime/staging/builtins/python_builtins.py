@@ -6,7 +6,6 @@ import builtins
 import contextlib
 import functools
 import heapq
-import itertools
 import operator
 import types
 from collections.abc import Callable, Iterable, KeysView, Mapping
@@ -41,6 +40,7 @@ from autograph.runtime.layouts.optional import Optional
 from autograph.runtime.layouts.statement_variables import holds_traced, value_of
 from autograph.runtime.staging.access.absences import Absences
 from autograph.runtime.staging.access.operations import OPERATOR_FUNCTIONS, user_method
+from autograph.runtime.staging.builtins.derived_generators import CALLING
 from autograph.runtime.staging.builtins.keys import in_any_order
 from autograph.runtime.staging.builtins.reductions import NUMBERS, Generator, Reductions
 from autograph.runtime.staging.builtins.traced_lengths import TracedLengths
@@ -48,17 +48,6 @@ from autograph.runtime.staging.statements.generators import Generators
 from autograph.runtime.staging.statements.progress import Progress, is_in_program
 from autograph.runtime.tracing.locations import user_location, warn
 from autograph.runtime.tracing.recording import LOCAL
-
-# What calls the functions it is given, and is not written in Python.
-_CALLING = (
-    functools.reduce,
-    itertools.accumulate,
-    itertools.dropwhile,
-    itertools.filterfalse,
-    itertools.groupby,
-    itertools.starmap,
-    itertools.takewhile,
-)
 
 _ATOMS = frozenset([bool, int, float, complex, str, bytes, type(None)])
 
@@ -126,7 +115,7 @@ class Builtins(InTrace):
             builtins.round: self._round,
             **{function: functools.partial(self.operate, symbol) for function, symbol in OPERATOR_FUNCTIONS.items()},
             **self.list_overloads(),
-            **{called: self.with_converted_functions(called) for called in _CALLING},
+            **{called: self.with_converted_functions(called) for called in CALLING},
         }
 
     equals: Callable[[Any, Any], Any]

@@ -149,6 +149,16 @@ class Generators(InTrace):
         source = self.source_of(iterable)
         return source is not None and source.is_temporary
 
+    def endless(self, iterable: Any, test: Any) -> Any:
+        """A generator in place of an iterator without an end, for a loop that a jump ends; None of any other."""
+        if test is None or not (isinstance(iterable, Iterated) and iterable.is_endless and iterable.is_fresh):
+            return None
+        assert iterable.form is not None
+        made = iterable.form()
+        if made is not None:
+            iterable.use_up(may_be_left=True)
+        return self.temporary(made)
+
     def take_loop(self, iterable: Any, loop: ForLoop, python_only: str | None) -> bool:
         """Run a loop over a generator instead of its ``yield`` statements; False where Python is to iterate."""
         source = self.source_of(iterable) if loop.options is NO_OPTIONS else None

@@ -156,7 +156,9 @@ class Loops(Raising):
         if isinstance(iterable, Progress):
             bar = staged_progress(self, iterable)
             iterable = iterable.iterable if is_in_program() else iter(iterable)
-        is_resumed = is_kept and isinstance(iterable, Iterator)
+        endless = self.generators.endless(iterable, test)
+        iterable = iterable if endless is None else endless
+        is_resumed = is_kept and endless is None and isinstance(iterable, Iterator)
         if is_resumed and self.generators.source_of(iterable) is None:
             self.generators.check_advanced(iterable)
         loop = ForLoop(body, names, test, result, options, None if bar is None else bar.report, is_resumed=is_resumed)

@@ -1,0 +1,225 @@
+"""What functions such as `zip` and `itertools.accumulate` do, as generator functions that are converted in turn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+
+def counted(start: Any, step: Any) -> Iterator[Any]:
+    number = start
+    while True:
+        yield number
+        number += step
+
+
+def enumerated(iterable: Iterable[Any], start: Any) -> Iterator[Any]:
+    count = start
+    for item in iterable:
+        yield count, item
+        count += 1
+
+
+def zipped(before: tuple[Any, ...], iterable: Iterable[Any], after: tuple[Any, ...]) -> Iterator[Any]:
+    count = 0
+    if before and count >= min([len(rows) for rows in before]):
+        return
+    for item in iterable:
+        if after and count >= min([len(rows) for rows in after]):
+            return
+        yield (*[rows[count] for rows in before], item, *[rows[count] for rows in after])
+        count += 1
+        if before and count >= min([len(rows) for rows in before]):
+            return
+
+
+def mapped(function: Callable[[Any], Any], iterable: Iterable[Any]) -> Iterator[Any]:
+    for item in iterable:
+        yield function(item)
+
+
+def filtered(function: Callable[[Any], Any], iterable: Iterable[Any]) -> Iterator[Any]:
+    for item in iterable:
+        if function(item):
+            yield item
+
+
+def sliced(iterable: Iterable[Any], start: int, stop: int | None, step: int) -> Iterator[Any]:
+    count, wanted = 0, start
+    last = None if stop is None else max(start, stop)
+    if last == 0:
+        return
+    for item in iterable:
+        if count == wanted and (stop is None or count < stop):
+            yield item
+            wanted += step
+        count += 1  # noqa: SIM113 -- `enumerate` would be another generator in between
+        if last is not None and count >= last:
+            return
+
+
+def sliced_of(make: Callable[[], Iterable[Any]], start: int, stop: int | None, step: int) -> Iterator[Any]:
+    """As `_sliced`; the iterator is made where the first item is needed, by the block that advances it."""
+    count, wanted = 0, start
+    last = None if stop is None else max(start, stop)
+    if last == 0:
+        return
+    for item in make():
+        if count == wanted and (stop is None or count < stop):
+            yield item
+            wanted += step
+        count += 1  # noqa: SIM113 -- `enumerate` would be another generator in between
+        if last is not None and count >= last:
+            return
+
+
+def taken_while(predicate: Callable[[Any], Any], iterable: Iterable[Any]) -> Iterator[Any]:
+    for item in iterable:
+        if not predicate(item):
+            return
+        yield item
+
+
+def dropped_while(predicate: Callable[[Any], Any], iterable: Iterable[Any]) -> Iterator[Any]:
+    dropping = True
+    for item in iterable:
+        if dropping:
+            dropping = predicate(item)
+        if not dropping:
+            yield item
+
+
+def filtered_false(predicate: Callable[[Any], Any], iterable: Iterable[Any]) -> Iterator[Any]:
+    for item in iterable:
+        if not predicate(item):
+            yield item
+
+
+def mapped_apart(function: Callable[..., Any], iterable: Iterable[Any]) -> Iterator[Any]:
+    for item in iterable:
+        yield function(*item)
+
+
+def accumulated(iterable: Iterable[Any], function: Callable[[Any, Any], Any], initial: None) -> Iterator[Any]:
+    total = None
+    is_first = True
+    for item in iterable:
+        if is_first:
+            total = item
+            is_first = False
+        else:
+            total = function(total, item)
+        yield total
+
+
+def accumulated_rows(rows: Any, function: Callable[[Any, Any], Any], initial: None) -> Iterator[Any]:
+    total = rows[0]
+    yield total
+    for item in rows[1:]:
+        total = function(total, item)
+        yield total
+
+
+def accumulated_from(iterable: Iterable[Any], function: Callable[[Any, Any], Any], initial: Any) -> Iterator[Any]:
+    total = initial
+    yield total
+    for item in iterable:
+        total = function(total, item)
+        yield total
+
+
+def paired(iterable: Iterable[Any]) -> Iterator[Any]:
+    last = None
+    is_first = True
+    for item in iterable:
+        if not is_first:
+            yield last, item
+        last = item
+        is_first = False
+
+
+def chained(iterables: tuple[Any, ...]) -> Iterator[Any]:
+    for each in iterables:
+        yield from each
+
+
+def repeated(value: Any, times: Any) -> Iterator[Any]:
+    if times is None:
+        while True:
+            yield value
+    for _ in range(times):
+        yield value
+
+
+def cycled(rows: Any) -> Iterator[Any]:
+    count, k = len(rows), 0
+    if count == 0:
+        return
+    while True:
+        yield rows[k]
+        k = (k + 1) % count
+
+
+def side_by_side(rows: tuple[Any, ...]) -> Iterator[Any]:
+    for k in range(min([len(each) for each in rows])):
+        yield (*[each[k] for each in rows],)
+
+
+def compressed(data: Iterable[Any], selectors: Iterable[Any]) -> Iterator[Any]:
+    for item, is_kept in zip(data, selectors):  # noqa: B905 -- the shorter one ends it
+        if is_kept:
+            yield item
+
+
+def grouped_rows(key: Callable[[Any], Any], rows: Any, as_group: Callable[[list[Any]], Any]) -> Iterator[Any]:
+    group = [rows[0]]
+    last = key(rows[0])
+    for item in rows[1:]:
+        new = key(item)
+        if new != last:
+            yield last, as_group(group)
+            group = []
+        group.append(item)
+        last = new
+    yield last, as_group(group)
+
+
+def grouped(key: Callable[[Any], Any], iterable: Iterable[Any], as_group: Callable[[list[Any]], Any]) -> Iterator[Any]:
+    group: list[Any] = []
+    last = None
+    is_first = True
+    for item in iterable:
+        new = key(item)
+        if not is_first and new != last:
+            yield last, as_group(group)
+            group = []
+        group.append(item)
+        last = new
+        is_first = False
+    if not is_first:
+        yield last, as_group(group)
+
+
+def reduced_from(function: Callable[[Any, Any], Any], iterable: Iterable[Any], initial: Any) -> Any:
+    total = initial
+    for item in iterable:
+        total = function(total, item)
+    return total
+
+
+def reduced(function: Callable[[Any, Any], Any], iterable: Iterable[Any]) -> Any:
+    total = None
+    is_first = True
+    for item in iterable:
+        if is_first:
+            total = item
+            is_first = False
+        else:
+            total = function(total, item)
+    if is_first:
+        raise TypeError("reduce() of empty iterable with no initial value")
+    return total
+
+
+def same(item: Any) -> Any:
+    return item
