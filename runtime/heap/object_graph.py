@@ -25,7 +25,7 @@ def parts(value: Any) -> Iterator[tuple[str, Any]]:
     if isinstance(value, _CLOSED) or (isinstance(value, type) and is_library(value)):
         return
     if isinstance(value, dict):
-        for key, item in value.items():
+        for key, item in tuple(value.items()):  # which the representation of a key may change
             yield f"[{key!r}]", item
             yield "", key
     elif has_contents(value):
