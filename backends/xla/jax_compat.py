@@ -791,7 +791,7 @@ def is_call_of_python(primitive: Any) -> bool:
 # What JAX's transforms make of functions.
 
 _JITTED: Any = jax.jit(lambda: None)
-_CHECKPOINTED: Any = jax.checkpoint(_JITTED).__closure__[0].cell_contents.__code__
+_CHECKPOINTED: Any = (jax.checkpoint(_JITTED).__closure__ or ())[0].cell_contents.__code__
 _NOT_A_RULE = frozenset(["fun", "nondiff_argnums", "__wrapped__", "__module__", "__name__", "__qualname__", "__doc__"])
 
 

@@ -159,7 +159,7 @@ class DerivedGenerators:
         return self.converted(form)(iterable, *args)
 
     def _accumulated(self, iterable: Any, func: Any = operator.add, *, initial: Any = None) -> Any:
-        form = forms.accumulated if initial is None else forms.accumulated_from
+        form: Callable[..., Any] = forms.accumulated if initial is None else forms.accumulated_from
         if initial is None and _has_first(iterable):
             form = forms.accumulated_rows
         return self._made(form, iterable, self.call(operator.add if func is None else func), initial)

@@ -240,7 +240,7 @@ class Transformed(InTrace):
             value = value.func if isinstance(value, functools.partial) else getattr(value, "__wrapped__", None)
             if value is None:
                 return None
-        return value  # type: ignore[no-any-return]
+        return value
 
     def _method(self, called: Any) -> Any:
         """A library's bound method: a tree with the instance in it, as Equinox's are, of which a static part may be made."""
