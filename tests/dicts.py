@@ -17,6 +17,7 @@ from tests.more_dicts import (
     gd3,
     groups_in_order,
     groups_written_by_key,
+    histogram,
     ids,
     inner_new,
     keys_in_deques,
@@ -302,7 +303,10 @@ PROGRAMS = [
     *[(f, (A,)) for f in (count, memo, dd, ctr, group, groupdd, iterate, dele, missing, cache, upd, floats)],
     *[(f, (A,)) for f in (values_float, tupval, first_dup, inv, alias, param, nested, sortd, popi, reset, inner_new)],
     *[(f, (A,)) for f in (early, anyall, popd, delloop, reins, gd3, ids, views, most)],
-    *[(f, (A,)) for f in (reads_of_groups, groups_written_by_key, groups_in_order, keys_in_lists, keys_in_deques)],
+    *[
+        (f, (A,))
+        for f in (histogram, reads_of_groups, groups_written_by_key, groups_in_order, keys_in_lists, keys_in_deques)
+    ],
     (two_sum, (A, 5)),
     (two_sum, (A, 50)),
     (bfs, (LINKS, 0, 4)),

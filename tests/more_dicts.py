@@ -310,3 +310,10 @@ def keys_in_deques(xs):
     q = deque(g)
     q.extend(g)
     return list(q)
+
+
+def histogram(xs):
+    counts = dict.fromkeys(range(8), 0)
+    for v in xs:
+        counts[v] += 1
+    return counts, list(dict.fromkeys(xs)), dict.fromkeys([xs[0], xs[1]], 1)

@@ -46,6 +46,7 @@ class Keys(InTrace):
         return {
             builtins.set: self.new_set,
             builtins.dict: self.new_dict,
+            builtins.dict.fromkeys: self.from_keys,
             collections.defaultdict: self.new_defaultdict,
             collections.Counter: self.new_counter,
         }
@@ -129,6 +130,17 @@ class Keys(InTrace):
     def dict_of_list(self, pairs: Any) -> Any:
         """``{key: value for …}``, of the list of the pairs that the comprehension gives."""
         return self._dict_from(pairs, {}, dict, None)
+
+    def from_keys(self, keys: Any, value: Any = None, /) -> Any:
+        """``dict.fromkeys(keys, value)``."""
+        if self._is_plain():
+            return dict.fromkeys(keys, value)
+        items = self.checks.overloads[builtins.list](keys)
+        return (
+            self._made_dict(dict.fromkeys(keys))
+            if is_array_list(items)
+            else self.dict_of(*((key, value) for key in items))
+        )
 
     def _dict_from(self, values: Any, named: dict[str, Any], kind: type, factory: Any) -> Any:
         if isinstance(values, TracedDict):
