@@ -38,6 +38,7 @@ from tests.more_dicts import (
     sortd,
     topo,
     views,
+    views_in_handled_code,
     while_memo,
     whiled,
 )
@@ -305,7 +306,15 @@ PROGRAMS = [
     *[(f, (A,)) for f in (early, anyall, popd, delloop, reins, gd3, ids, views, most)],
     *[
         (f, (A,))
-        for f in (histogram, reads_of_groups, groups_written_by_key, groups_in_order, keys_in_lists, keys_in_deques)
+        for f in (
+            histogram,
+            views_in_handled_code,
+            reads_of_groups,
+            groups_written_by_key,
+            groups_in_order,
+            keys_in_lists,
+            keys_in_deques,
+        )
     ],
     (two_sum, (A, 5)),
     (two_sum, (A, 50)),

@@ -317,3 +317,17 @@ def histogram(xs):
     for v in xs:
         counts[v] += 1
     return counts, list(dict.fromkeys(xs)), dict.fromkeys([xs[0], xs[1]], 1)
+
+
+def views_in_handled_code(xs):
+    total = 0
+    try:
+        if xs[0] > 100:
+            raise ValueError
+        d = {0: 2, 1: 3}
+        for v in xs:
+            d[v % 3] = v
+        total = sum(d.values()) + len(d.items()) + max(d.keys())
+    except ValueError:
+        total = -1
+    return total

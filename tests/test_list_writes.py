@@ -421,24 +421,11 @@ def test_long_lists_are_written_by_unrolled_loops_at_indices_they_know():
 
 REFUSED = {
     "text": (lambda i: _write(["a", "b"], i, 5.0), ["items[key] = value", "traced index", "5.0", "'a'"]),
-    "key of a dict": (
-        lambda i: _write({0: 1.0, 1: 2.0}, i, 3.0),
-        ["items[key] = value", "dict", "traced key", "if/elif"],
-    ),
-    "deleted from what a caller made": (
-        lambda i: _delete({0: 1.0}, i),
-        ["del items[key]", "dict", "traced index or key"],
-    ),
 }
 
 
 def _write(items, key, value):
     items[key] = value
-    return items
-
-
-def _delete(items, key):
-    del items[key]
     return items
 
 

@@ -74,14 +74,6 @@ def returns_in_finally(x):
     return 0.0
 
 
-def dict_comprehension(x):
-    return {k: v for k, v in {"a": x}.items() if v > 0}  # here
-
-
-def set_comprehension(x):
-    return len({k for k in (1, 2) if x > k})  # here
-
-
 def comprehension_in_a_lambda(x):
     return (lambda values: [v for v in values if v > 0])([x])  # here
 
@@ -93,8 +85,6 @@ REMEDIES = {
     yields_before_break: "append the values to a list",
     awaits_in_if: "Await before the statement",
     returns_in_finally: "move the jump after the `try`",
-    dict_comprehension: "`v if test else 0`",
-    set_comprehension: "`v if test else 0`",
     comprehension_in_a_lambda: "Use such a list",
 }
 

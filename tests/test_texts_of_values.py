@@ -106,8 +106,6 @@ def test_a_text_that_is_read_is_refused(use):
 @pytest.mark.parametrize(
     "use",
     [
-        lambda n: {n: 1.0},
-        lambda n: {n, 2},
         lambda n: hash(n),
         lambda n: "ab" * n,
         lambda n: hex(n),

@@ -39,7 +39,7 @@ def test_the_index_as_a_python_int():
 
     stays_python(calls, X, why="list is indexed by a traced value")
     stays_python(shapes, X, why="each size is known", wanted=X + N * (N + 1) / 2)
-    stays_python(keys, X, why="written at a traced key")
+    stays_python(keys, X, why="writes to a set, or to a key of a dict")
 
 
 def test_arrays_of_the_size_of_the_index_need_no_room_that_may_prove_too_small():

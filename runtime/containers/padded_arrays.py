@@ -140,11 +140,11 @@ class PaddedArray:
         return self.count.note(self.capacity) if resolved is self else resolved.shape[0]
 
     def __repr__(self) -> str:
+        if not hasattr(self.values, "shape"):  # what represents arrays where a signature is printed
+            return f"<the first {self.length!r} of {self.values!r}>"
         resolved = self.resolve()
         if resolved is not self:
             return repr(resolved)
-        if not hasattr(self.values, "shape"):  # what represents arrays where a signature is printed
-            return f"<the first {self.length!r} of {self.values!r}>"
         inner = "".join(f",{size}" for size in self.values.shape[1:])
         return f"<array {self.dtype}[{self.length}{inner}] in room for {self.values.shape[0]}>"
 

@@ -315,10 +315,11 @@ class TracedDict(KeyedList):
         return not same if isinstance(same, bool) else ~same
 
 
+@jax.tree_util.register_pytree_node_class
 class DictView(TracedList):
     """What ``keys``, ``values`` and ``items`` give in a trace: what was there then, as long as the dict holds that.
 
-    A value that it returns is an element of the dict.
+    A value that it returns is an element of the dict. What leaves a block is no view any more, but a list.
 
     Attributes: owner (the dict), then (what it held), number (0 of keys, 1 of values, None of items).
     """
@@ -327,6 +328,14 @@ class DictView(TracedList):
     owner: TracedDict
     then: Any
     number: int | None
+
+    def tree_flatten(self) -> tuple[tuple[Any, ...], Any]:
+        self.share()
+        return super().tree_flatten()
+
+    @classmethod
+    def tree_unflatten(cls, facts: Any, children: Any) -> Any:
+        return TracedList.tree_unflatten(facts, children)
 
     def note_read(self) -> None:
         owner: TracedDict | None = getattr(self, "owner", None)

@@ -50,7 +50,7 @@ def boundary(
             converted = conversion.converted or conversion.make()
             if watched:
                 return _watched(made, converted, args, kwargs)
-            if current().scope is None and LOCAL.frame is None and not made.backend.is_eager():
+            if _enters_a_transform(made):
                 return _transformed(made, converted, f, lasts, args, kwargs)
             return in_scope(lambda: made.recursion.of(converted, converted)(*args, **kwargs), made, converted)
         except BaseException as error:
@@ -71,6 +71,11 @@ def boundary(
     assert isinstance(call_converted, types.FunctionType)
     conversion.wrapper = weakref.ref(call_converted)
     return call_converted
+
+
+def _enters_a_transform(made: Operators) -> bool:
+    """Whether a transform of JAX calls the function, and nothing of ours is around it. (Sent functions hold no `LOCAL`.)"""
+    return current().scope is None and LOCAL.frame is None and not made.backend.is_eager()
 
 
 def _is_outside(made: Operators) -> bool:

@@ -68,7 +68,7 @@ def counter_bumped_by_method():
     return f
 
 
-@trap(ROWS, refused="The attribute 'Counter.n'")
+@trap(ROWS, refused="Counter.n")
 def counter_outside():
     c = Counter()
 

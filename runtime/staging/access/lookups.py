@@ -138,7 +138,7 @@ class Lookups(InTrace):
         return None
 
     def _is_traced_mask(self, part: Any) -> bool:
-        return getattr(part, "dtype", None) == np.bool_ and self.backend.is_traced(part)
+        return self.backend.is_traced(part) and getattr(part, "dtype", None) == np.bool_
 
     def _check_open(self, target: PaddedArray, key: Any) -> None:
         """With the option: raise `IndexError` where an array of traced length has no such element."""
