@@ -244,10 +244,15 @@ def _named_parts(name: str, value: Any) -> Iterator[tuple[str, Any]]:
         yield from ((f"{name}[{k}]", part) for k, part in enumerate(list.__iter__(value)))
     elif type(value) is tuple:
         yield from ((f"{name}[{k}]", part) for k, part in enumerate(value))
-    elif not isinstance(value, type | types.ModuleType | types.FunctionType):
+    elif not (isinstance(value, type | types.ModuleType | types.FunctionType) or _is_ours(value)):
         attributes = getattr(value, "__dict__", None)
         if type(attributes) is dict:
             yield from ((f"{name}.{attribute}", part) for attribute, part in attributes.items())
+
+
+def _is_ours(value: Any) -> bool:
+    """Whether this is an object of this package, the operators say, whose many parts have no names in the user's code."""
+    return type(value).__module__.startswith("autograph.")
 
 
 class EmptySnapshot:
