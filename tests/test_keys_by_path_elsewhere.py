@@ -20,8 +20,6 @@ REFUSED = {
     "matched",
     "arguments",
     "added_to_a_list",
-    "sums",
-    "tests",
     "attributes",
 }
 
