@@ -37,7 +37,7 @@ class DeferredText:
         return cls(make.function, tuple(values))
 
     def __str__(self) -> str:
-        return self.make(*jax.tree_util.tree_map(_as_python, self.values, is_leaf=has_contents))
+        return self.make(*map(_as_python, self.values))
 
 
 @jax.tree_util.register_pytree_node_class
@@ -121,22 +121,24 @@ def shows_tracer(text: Any) -> bool:
 
 
 def _as_python(value: Any) -> Any:
-    """`as_number`; a list of traced length as Python's list of such."""
-    if not has_contents(value):
-        return as_number(value)
-    held = value.padded
-    items = list.__iter__(value) if held is None else held.elements(int(held.length))
-    return [jax.tree_util.tree_map(_item_as_python, item, is_leaf=has_contents) for item in items]
+    """A value as the text of a program shows it: an array without axes as it is, one in a container as Python's number."""
+    if has_contents(value):
+        held = value.padded
+        items = list.__iter__(value) if held is None else held.elements(int(held.length))
+        return [_as_python((item,))[0] for item in items]
+    if isinstance(value, list | tuple | dict):
+        return jax.tree_util.tree_map(_item_as_python, value, is_leaf=has_contents)
+    return jax.tree_util.tree_map(as_number, value)
 
 
 def _item_as_python(value: Any) -> Any:
-    return _as_python(np.asarray(value) if isinstance(value, np.generic | jax.Array) else value)
+    if has_contents(value):
+        return _as_python(value)
+    return as_number(np.asarray(value) if isinstance(value, np.generic | jax.Array) else value)
 
 
 def as_number(value: Any) -> Any:
-    """A scalar array as Python's number of the same digits; anything else as it is."""
-    if isinstance(value, jax.Array) and not isinstance(value, jax.core.Tracer) and not value.ndim:
-        value = np.asarray(value)
+    """An array of NumPy's without axes as Python's number of the same digits; anything else as it is."""
     if not isinstance(value, np.ndarray) or value.ndim:
         return value
     return float(str(value)) if value.dtype.kind == "f" else value.item()

@@ -112,6 +112,7 @@ class DerivedGenerators:
                 )
             return found
 
+        call.__wrapped__ = plain  # type: ignore[attr-defined]
         return call
 
     def _forms(self) -> Mapping[Any, Callable[..., Any]]:
