@@ -261,6 +261,11 @@ def check_hashable(key: Any) -> None:
         hash(key)  # raises
 
 
+def negated(truth: Any) -> Any:
+    """The opposite of a bool, which may be traced."""
+    return not truth if isinstance(truth, bool) else ~truth
+
+
 def without_order(what: str) -> StagingError:
     """The error for reading the order of a set that only run time knows."""
     return StagingError(

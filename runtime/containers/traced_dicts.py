@@ -11,7 +11,7 @@ import jax.numpy as jnp
 
 from autograph.runtime.containers.element_kinds import ARRAY, flatten_element, is_array_leaf
 from autograph.runtime.containers.element_order import equal_pairs
-from autograph.runtime.containers.keyed_lists import KeyedList, part_of_tuples, scalar_of
+from autograph.runtime.containers.keyed_lists import KeyedList, negated, part_of_tuples, scalar_of
 from autograph.runtime.containers.padded import Padded, as_seen
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.containers.traced_sets import TracedSet
@@ -310,9 +310,7 @@ class TracedDict(KeyedList):
         mine, theirs = as_seen(self.contents()), as_seen(other.contents())
         if mine is not None and theirs is not None:
             same = same & jnp.all(jnp.any(equal_pairs(theirs, mine), 1) | ~mine.filled())
-        if symbol == "==":
-            return same
-        return not same if isinstance(same, bool) else ~same
+        return same if symbol == "==" else negated(same)
 
 
 @jax.tree_util.register_pytree_node_class

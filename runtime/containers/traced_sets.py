@@ -15,6 +15,7 @@ from autograph.runtime.containers.keyed_lists import (
     check_hashable,
     filtered,
     holds_tracer,
+    negated,
     scalar_of,
     without_order,
 )
@@ -32,12 +33,6 @@ class TracedSet(KeyedList):
     def __init__(self, values: Iterable[Any] = (), checks: Any = None) -> None:
         super().__init__((), checks)
         self.update(values)
-
-    @classmethod
-    def tree_unflatten(cls, facts: Any, children: Any) -> TracedSet:
-        made = cls((), facts[1])
-        made.set_contents(children[0] if facts[0] else tuple(children))
-        return made
 
     def key_of(self, element: Any) -> Any:
         return element
@@ -251,14 +246,14 @@ class TracedSet(KeyedList):
         if symbol == "<=":
             return is_within
         if symbol == "<":
-            return _both(is_within, sizes[0] < sizes[1])
-        equal = _both(is_within, sizes[0] == sizes[1])
-        return equal if symbol == "==" else _not(equal)
+            return is_within & (sizes[0] < sizes[1])
+        equal = is_within & (sizes[0] == sizes[1])
+        return equal if symbol == "==" else negated(equal)
 
     def issubset(self, other: Any) -> Any:
         """As set's."""
         self.note_read()
-        return _is_zero(self.difference(self.of(other)).size())
+        return self.difference(self.of(other)).size() == 0
 
     def issuperset(self, other: Any) -> Any:
         """As set's."""
@@ -266,7 +261,7 @@ class TracedSet(KeyedList):
 
     def isdisjoint(self, other: Any) -> Any:
         """As set's."""
-        return _is_zero(self.intersection(self.of(other)).size())
+        return self.intersection(self.of(other)).size() == 0
 
     def __getitem__(self, key: Any) -> Any:
         return self.plain()[key]  # raises
@@ -299,15 +294,3 @@ def _distinct(held: Padded) -> Padded:
     places = jnp.arange(held.capacity)
     is_again = jnp.any(equal_pairs(held, held) & (places < places[:, None]), 1)
     return filtered(held, held.filled() & ~is_again)
-
-
-def _is_zero(size: Any) -> Any:
-    return size == 0
-
-
-def _both(one: Any, other: Any) -> Any:
-    return one & other
-
-
-def _not(value: Any) -> Any:
-    return not value if isinstance(value, bool) else ~value

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from autograph.runtime.errors import StagingError
-from autograph.runtime.tracing.locations import calling_line, user_location
+from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import LOCAL
 
 Site = tuple[str, int]
@@ -114,11 +114,6 @@ def can_be_element(value: Any) -> bool:
     if isinstance(value, tuple):
         return all(map(can_be_element, value))
     return type(value) in (bool, int, float, str)
-
-
-def site_now() -> Site:
-    """The line of the user's that makes what is being made."""
-    return calling_line()
 
 
 def with_births(trace: Callable[[], Any], may_repeat: Callable[[], bool]) -> Any:

@@ -59,7 +59,7 @@ def sliced(iterable: Iterable[Any], start: int, stop: int | None, step: int) -> 
 
 
 def sliced_of(make: Callable[[], Iterable[Any]], start: int, stop: int | None, step: int) -> Iterator[Any]:
-    """As `_sliced`; the iterator is made where the first item is needed, by the block that advances it."""
+    """As `sliced`; the iterator is made where the first item is needed, by the block that advances it."""
     count, wanted = 0, start
     last = None if stop is None else max(start, stop)
     if last == 0:

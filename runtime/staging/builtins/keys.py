@@ -16,7 +16,8 @@ from autograph.runtime.containers.traced_dicts import TracedDict
 from autograph.runtime.containers.traced_lists import TracedList, is_array_list
 from autograph.runtime.containers.traced_sets import TracedSet
 from autograph.runtime.heap.in_trace import InTrace, Trace
-from autograph.runtime.tracing.births import can_be_element, site_now
+from autograph.runtime.tracing.births import can_be_element
+from autograph.runtime.tracing.locations import calling_line
 from autograph.runtime.tracing.recording import JOINT, LOCAL
 
 _WRITING = frozenset(
@@ -60,14 +61,14 @@ class Keys(InTrace):
             return values.copy()
         if not isinstance(values, TracedList):
             values = self.checks.overloads[builtins.list](values)
-        return self._traced_set(values) if _is_of_traced(values) else self._made_set(set(values))
+        return self.set_of_list(values)
 
     def set_of(self, *values: Any) -> Any:
         """``{a, b}``."""
-        return self._traced_set(values) if _is_of_traced(values) else self._made_set(set(values))
+        return self.set_of_list(values)
 
     def set_of_list(self, values: Any) -> Any:
-        """``{v for …}``, of the list of what the comprehension gives."""
+        """The set of the elements of a list or tuple: of those of ``{v for …}``, say."""
         return self._traced_set(values) if _is_of_traced(values) else self._made_set(set(values))
 
     def _is_plain(self) -> bool:
@@ -82,7 +83,7 @@ class Keys(InTrace):
         births = LOCAL.births
         if births is None or self._is_plain():
             return made
-        site = site_now()
+        site = calling_line()
         if births.is_keyed(site):
             return self._traced_set(made)
         births.note(made, site)
@@ -168,7 +169,7 @@ class Keys(InTrace):
         births = LOCAL.births
         if births is None or self._is_plain():
             return made
-        site = site_now()
+        site = calling_line()
         if births.is_keyed(site):
             return self._traced_dict(made, type(made), getattr(made, "default_factory", None))
         births.note(made, site)
