@@ -6,12 +6,14 @@ import functools
 import inspect
 import types
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 from autograph.runtime.effects.failed_calls import cause_of
 from autograph.runtime.effects.raising import current
 from autograph.runtime.function.pickling import Sources, in_file, is_without_file
 from autograph.runtime.function.plain_calls import PlainCalls
+from autograph.runtime.heap.journal import Watch
 from autograph.runtime.heap.leaked_tracers import refuse_leaks, refuse_writes, take_back_leaks
 from autograph.runtime.staging.operators import Operators
 from autograph.runtime.staging.statements.raises import in_scope
@@ -133,27 +135,29 @@ def _transformed(
     made: Operators, converted: types.FunctionType, f: types.FunctionType, lasts: bool, args: Any, kwargs: Any
 ) -> Any:
     """Run the function in a trace of JAX's, in which nothing traced may be left where the function finds it again."""
-    with made.journal.watching() as watch:
-        try:
-            result = in_scope(lambda: made.recursion.of(converted, converted)(*args, **kwargs), made, converted)
-        except BaseException:
-            take_back_leaks(watch)
-            raise
-        refuse_writes(watch, f, is_of_trace=not lasts)
-    return result
+    return _run(made, converted, args, kwargs, lambda watch: refuse_writes(watch, f, is_of_trace=not lasts))
 
 
 def _watched(made: Operators, converted: types.FunctionType, args: Any, kwargs: Any) -> Any:
     """Run the function in a trace of its own, in which nothing traced may be left on objects that outlive it."""
-    with made.journal.watching() as watch:
-        try:
-            result = in_scope(lambda: made.recursion.of(converted, converted)(*args, **kwargs), made, converted)
-        except BaseException:
-            take_back_leaks(watch)
-            raise
+
+    def check(watch: Watch) -> None:
         refuse_leaks(watch)
         if LOCAL.frame is not None:
             LOCAL.frame.lines = {
                 id(getattr(place, "owner", None)): where for place, _, where in reversed(watch.entries())
             }
+
+    return _run(made, converted, args, kwargs, check)
+
+
+def _run(made: Operators, converted: types.FunctionType, args: Any, kwargs: Any, check: Callable[[Watch], None]) -> Any:
+    """Run the function and ``check`` its writes; if it raises, what they left traced is taken back."""
+    with made.journal.watching() as watch:
+        try:
+            result = in_scope(lambda: made.recursion.of(converted, converted)(*args, **kwargs), made, converted)
+        except BaseException:
+            take_back_leaks(watch)
+            raise
+        check(watch)
     return result
