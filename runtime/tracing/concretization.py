@@ -59,12 +59,7 @@ def refuse_write_of_flax(error: BaseException, is_converted: Callable[[types.Cod
     """
     if (type(error).__module__, type(error).__name__) != ("flax.errors", "TraceContextError"):
         return
-    lines = [
-        (frame.f_code.co_filename, line)
-        for frame, line in traceback.walk_tb(error.__traceback__)
-        if is_converted(frame.f_code)
-    ]
-    where = describe_location(*lines[-1]) if lines else "An object of flax.nnx"
+    where = _last_line(error, is_converted) or "An object of flax.nnx"
     raise StagingError(
         f"{where}\n  A variable of flax.nnx is written at another trace level than that of its model, for example in a staged branch or "
         "loop of a function under nnx.jit, which does not carry it.\n  Use autograph.function(f) instead of "
@@ -80,16 +75,21 @@ def refuse_unsorted_keys(error: BaseException, is_converted: Callable[[types.Cod
     """
     if not _is_of_unsorted_keys(error):
         return
+    where = _last_line(error, is_converted) or "The result of a converted function"
+    raise StagingError(
+        f"{where}\n  A dict has keys of different types, and JAX, which sorts the keys of dicts that leave a program or are handed to "
+        "its functions, cannot order them.\n  Use keys of one type, or return its values."
+    ) from error
+
+
+def _last_line(error: BaseException, is_converted: Callable[[types.CodeType], bool]) -> str | None:
+    """The innermost line of converted code that an error has passed; None if there is none."""
     lines = [
         (frame.f_code.co_filename, line)
         for frame, line in traceback.walk_tb(error.__traceback__)
         if is_converted(frame.f_code)
     ]
-    where = describe_location(*lines[-1]) if lines else "The result of a converted function"
-    raise StagingError(
-        f"{where}\n  A dict has keys of different types, and JAX, which sorts the keys of dicts that leave a program or are handed to "
-        "its functions, cannot order them.\n  Use keys of one type, or return its values."
-    ) from error
+    return describe_location(*lines[-1]) if lines else None
 
 
 def _is_of_unsorted_keys(error: BaseException) -> bool:
