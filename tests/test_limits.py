@@ -19,6 +19,7 @@ import autograph as ag
 from tests.language.table import rows
 from tests.rooms import ROOT
 from tests.test_keys_by_path import plain
+from tests.test_keys_by_path_elsewhere import given_to
 
 PAGE = (ROOT / "docs" / "limits.md").read_text(encoding="utf-8")
 SECTIONS = {part.split("\n", 1)[0]: part for part in PAGE.split("\n## ")[1:]}
@@ -348,16 +349,6 @@ def unused_reads():
     assert ag.function(of_an_object)(-X) == -3
 
 
-def by_path(read):
-    def f(x):
-        d = {"a": 1.0}
-        if x > 0:
-            d["k"] = x
-        return read(d)
-
-    return f
-
-
 @claim("If only some paths set a key of a dict")
 def keys_by_path():
     def unpacked(d):
@@ -377,7 +368,7 @@ def keys_by_path():
         return total
 
     for read in (tuple, print, str, lambda d: max(*d), unpacked, matched):
-        refused(by_path(lambda d, read=read: read(d)), X)
+        refused(given_to(lambda d, read=read: read(d)), X)
     for read in (
         list,
         set,
@@ -388,8 +379,8 @@ def keys_by_path():
         lambda d: d | {"e": 1.0},
     ):
         for x in (X, -X):
-            assert plain(ag.function(by_path(read))(x)) == plain(by_path(read)(x))
-    assert ag.function(by_path(lambda d: f"{len(d)}: {d}"))(-X).startswith("1: {'a': ")
+            assert plain(ag.function(given_to(read))(x)) == plain(given_to(read)(x))
+    assert ag.function(given_to(lambda d: f"{len(d)}: {d}"))(-X).startswith("1: {'a': ")
 
     def ordered(x):
         d = {}
@@ -737,7 +728,7 @@ def of_jit():
 
     assert one(lambda x: None if x > 0 else x) is ag.Optional
     assert one(lambda x: "a" if x > 0 else "b") is ag.OneOf
-    assert one(by_path(lambda d: d)) is ag.DictByPath
+    assert one(given_to(lambda d: d)) is ag.DictByPath
 
 
 @claim("A staged loop with effects")

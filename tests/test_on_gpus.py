@@ -13,6 +13,7 @@ import pytest
 import autograph as ag
 from tests.targets import hlo
 from tests.targets.programs import Average, kinds
+from tests.work_lists import collatz
 
 pytestmark = pytest.mark.skipif(
     jax.default_backend() != "gpu", reason="there is no GPU, or JAX_PLATFORMS leaves it out"
@@ -95,23 +96,9 @@ def test_errors_are_raised_and_undo_writes():
 
 
 def test_a_list_that_outgrows_its_room():
-    @ag.function
-    def collatz(n):
-        path = [n]
-        while n != 1:
-            n = n // 2 if n % 2 == 0 else 3 * n + 1
-            path.append(n)
-        return path
-
-    def plainly(n):
-        path = [n]
-        while n != 1:
-            n = n // 2 if n % 2 == 0 else 3 * n + 1
-            path.append(n)
-        return path
-
+    staged = ag.function(collatz)
     for start in (1, 27, 97):
-        assert [int(n) for n in collatz(jnp.int32(start))] == plainly(start)
+        assert [int(n) for n in staged(jnp.int32(start))] == collatz(start)
 
 
 def test_the_same_random_numbers():
