@@ -316,7 +316,8 @@ def histogram(xs):
     counts = dict.fromkeys(range(8), 0)
     for v in xs:
         counts[v] += 1
-    return counts, list(dict.fromkeys(xs)), dict.fromkeys([xs[0], xs[1]], 1)
+    kept = [v for v in xs if v > 1]
+    return counts, list(dict.fromkeys(xs)), dict.fromkeys([xs[0], xs[1]], 1), dict.fromkeys(kept, 2)
 
 
 def views_in_handled_code(xs):

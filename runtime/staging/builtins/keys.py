@@ -137,11 +137,7 @@ class Keys(InTrace):
         if self._is_plain():
             return dict.fromkeys(keys, value)
         items = self.checks.overloads[builtins.list](keys)
-        return (
-            self._made_dict(dict.fromkeys(keys))
-            if is_array_list(items)
-            else self.dict_of(*((key, value) for key in items))
-        )
+        return self.dict_of_list(self.checks.list_of(lambda key: (key, value), items))
 
     def _dict_from(self, values: Any, named: dict[str, Any], kind: type, factory: Any) -> Any:
         if isinstance(values, TracedDict):
