@@ -20,9 +20,7 @@ from autograph._source import SourceFiles
 from autograph.backends.xla import jax_compat
 from autograph.backends.xla.compiler import XlaCompiler
 from autograph.backends.xla.control_flow import XlaBackend
-from autograph.backends.xla.data import XlaData
 from autograph.backends.xla.inspection import Inspection
-from autograph.backends.xla.staging import XlaStaging
 from autograph.backends.xla.symbolic_sizes import SymbolicSizes, symbolic_types
 from autograph.runtime.code.code_names import is_partial
 from autograph.runtime.code.features import Feature, are_writes_at_run_time
@@ -49,15 +47,14 @@ from autograph.runtime.staging.operators import Operators
 from autograph.runtime.staging.policy.loop_options import set_loop_options
 from autograph.runtime.staging.policy.user_classes import classes_around, operator_methods, writes_unseen
 from autograph.runtime.state.variables import accept_variables
+from autograph.runtime.tracing.language import use_language
 from autograph.runtime.tracing.locations import is_internal
-from autograph.runtime.tracing.recording import use_data, use_staging
 from autograph.runtime.typing import ArrayLike, PyTree
 
 F = TypeVar("F", bound=Callable[..., Any])
 P = ParamSpec("P")
 R = TypeVar("R")
 
-use_staging(XlaStaging())
 accept_variables()
 for _package in (autograph.runtime, autograph.backends):
     jax_compat.leave_out_of_source_lines(os.path.dirname(os.path.abspath(str(_package.__file__))) + os.sep)
@@ -69,7 +66,7 @@ _SOURCES = SourceFiles()
 def _make_operators(
     recursive: bool, backend: Any, writes_at_run_time: bool = False, check_bounds: bool = False
 ) -> Operators:
-    made = Operators(backend, present_context, recursive, writes_at_run_time, check_bounds)
+    made = Operators(backend, present_context, loop_of, recursive, writes_at_run_time, check_bounds)
     made.converter = Converter(
         made,
         _is_plain_unchecked if check_bounds else is_plain,
@@ -590,7 +587,7 @@ def _compiled(f: Callable[..., Any]) -> Function[..., Any]:
     return Function(f, _tools(operators), options)
 
 
-use_data(XlaData(), operators, _compiled, loop_of)
+use_language(operators, _compiled)
 
 
 def value_and_grad(

@@ -17,7 +17,7 @@ import pytest
 
 from tests.rooms import ROOT, modules
 
-JOINT = "autograph._api"
+ASSEMBLY = "autograph._api"
 ERRORS = "autograph.runtime.errors"
 PROTOCOL = "autograph.backends.base"
 PROTOCOLS = {
@@ -25,10 +25,11 @@ PROTOCOLS = {
     "autograph.backends.described",
     "autograph.backends.exceptions",
     "autograph.backends.recursive",
+    "autograph.backends.selected",
     "autograph.backends.thread",
 }  # what backends do, what they say of programs, and what they share with the runtime
 
-# Beside itself and errors.py. The face is `__init__.py` and the joint, `_api.py`.
+# Beside itself and errors.py. The face is `__init__.py` and `_api.py`, which puts all together.
 MAY_IMPORT = {
     "face": {"compiler", "runtime", "backends"},
     "compiler": set(),
@@ -66,8 +67,8 @@ NAMED_TUPLE = {"_fields", "_replace", "_asdict"}
 
 
 def room(module: str) -> str:
-    """The room that a module of ours belongs to; the joint and the public face are rooms of their own."""
-    if module in ("autograph", JOINT):
+    """The room that a module of ours belongs to; that, and the public face, are rooms of their own."""
+    if module in ("autograph", ASSEMBLY):
         return "face"
     if module == "autograph.__main__":
         return "tools"  # `python -m autograph` is the command line
@@ -253,7 +254,7 @@ def test_other_uses_are_not(tmp_path, statement):
 def test_every_room_is_looked_at():
     found = {room(module) for module in modules()}
     assert found == {"face", "compiler", "runtime", "backends", "tools"}
-    assert JOINT in modules() and ERRORS in modules() and PROTOCOL in modules()
+    assert ASSEMBLY in modules() and ERRORS in modules() and PROTOCOL in modules()
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,7 @@ PROCESS = {
     "autograph.runtime.state.linked_state:_LINKED": "what stands for variables of libraries that functions have met",
     # What is to go into contexts and arguments: no line is added here.
     "autograph._api:operators": "what `from autograph import operators` in converted source means",
-    "autograph.runtime.tracing.recording:JOINT": "what backend and runtime are to each other",
+    "autograph.runtime.tracing.language:LANGUAGE": "what values ask of the operators, which are built on them",
     "autograph.runtime.state.commits:COMMITS": "one lock for the values of several Variables, and what programs do to them",
     "autograph.runtime.function.pickling:_FUNCTION_OF": "the Function that an anchor, which pickle can name, is of",
     # The rest is no state.

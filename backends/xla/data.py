@@ -17,6 +17,8 @@ _ROUNDS = 8
 class XlaData:
     """See `backends.base.Data`."""
 
+    __slots__ = ()
+
     def rows(self, array: Any, positions: Any) -> Any:
         if not array.shape[0]:  # recorded for its type, and never asked for
             return jnp.zeros((*jnp.shape(positions), *array.shape[1:]), array.dtype)

@@ -37,6 +37,8 @@ from autograph.backends.xla.tracing import explicit_sharding, is_whole, laid
 class XlaStaging:
     """See `backends.base.Staging`."""
 
+    __slots__ = ()
+
     def stand_in(self, type: LeafType, owner: Any) -> Any:
         return new_stand_in(type, owner)
 

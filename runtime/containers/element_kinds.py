@@ -18,6 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from autograph.backends.base import MISSING, LeafType
+from autograph.backends.selected import STAGING
 from autograph.runtime.containers.extents import Bound, Extent, exactly
 from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.describe import anonymous, describe, unflatten, with_leaves
@@ -41,8 +42,8 @@ from autograph.runtime.layouts.one_of import listed, renumbered
 from autograph.runtime.layouts.paths import Path
 from autograph.runtime.layouts.sides import Given, Joined, Renumbered, Side, Source
 from autograph.runtime.layouts.statement_variables import has_contents
+from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.locations import user_location
-from autograph.runtime.tracing.recording import JOINT
 
 _NUMBERS = (bool, int, float, complex)
 _OPENED_AT_MOST = 64  # items of a list of known length, each with an array of its own
@@ -89,7 +90,7 @@ class Kind:
     @property
     def is_watched(self) -> bool:
         """Whether it matters which element one is, to a write or to ``is``: while a program is traced."""
-        return self.holds_objects and not JOINT.staging.is_plain(JOINT.staging.place())
+        return self.holds_objects and not STAGING.is_plain(STAGING.place())
 
     @property
     def is_array(self) -> bool:
@@ -98,7 +99,7 @@ class Kind:
 
     def build(self, arrays: Sequence[Any]) -> Any:
         """The element that has these array leaves."""
-        return unflatten(self.layout, self.leaves(arrays), new_list=JOINT.operators.new_list)
+        return unflatten(self.layout, self.leaves(arrays), new_list=LANGUAGE.operators.new_list)
 
     def leaves(self, arrays: Sequence[Any]) -> list[Any]:
         """All leaves of the element that has these array leaves."""
@@ -306,7 +307,7 @@ class _KindJoiner(Joiner):
         extents = [
             s.layout.extent if isinstance(s.layout, Row) else exactly(c) for s, c in zip(sides, capacities, strict=True)
         ]
-        like: Row = rows[0] if rows else JOINT.operators.new_row()
+        like: Row = rows[0] if rows else LANGUAGE.operators.new_row()
         return like.with_(
             capacity=capacity,
             reserved=next((row.reserved for row in rows if row.reserved), False),
@@ -352,7 +353,7 @@ def _length(side: Side) -> tuple[Layout, Source]:
     if isinstance(side.layout, Row):
         return side.parts()[0].layout, side.start
     count = len(side.layout.parts)
-    return Array(JOINT.staging.type_of(np.int32(count))), Given(np.int32(count))
+    return Array(STAGING.type_of(np.int32(count))), Given(np.int32(count))
 
 
 def _shifted(source: Any, start: int) -> Any:
@@ -429,7 +430,7 @@ def join_kinds(one: Kind, types: Sequence[LeafType], other: Kind, other_types: S
     Raises:
       StagingError: there is none.
     """
-    joiner = _KindJoiner(JOINT.operators.backend)
+    joiner = _KindJoiner(LANGUAGE.operators.backend)
     joined = joiner.join("an element", _typed(one, types), _typed(other, other_types))
     differing = [
         each
@@ -461,7 +462,7 @@ def _typed(kind: Kind, types: Sequence[LeafType]) -> Layout:
         if static is ARRAY:
             type, rooms = next(left)
             for _ in rooms:
-                type = JOINT.staging.row_type(type)
+                type = STAGING.row_type(type)
             leaves.append(Array(type))
         else:
             leaves.append(Static(static))

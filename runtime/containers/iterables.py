@@ -13,14 +13,15 @@ import jax
 import jax.numpy as jnp
 
 from autograph.backends.base import Backend, LeafType
+from autograph.backends.selected import STAGING
 from autograph.runtime.containers.extents import Extent
 from autograph.runtime.containers.iterators import Iterated
 from autograph.runtime.containers.keyed_lists import KeyedList
 from autograph.runtime.containers.padded_arrays import is_open_array
 from autograph.runtime.containers.traced_lists import TracedList, is_array_list, is_traced_list
 from autograph.runtime.errors import StagingError
+from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.locations import user_location
-from autograph.runtime.tracing.recording import JOINT
 
 # A loop in Python of more iterations is rolled if that can be done, and warned of if not.
 UNROLLED_AT_MOST = 64
@@ -174,8 +175,8 @@ def make_range(*arguments: Any) -> StagedRange:
             raise TypeError(f"range needs integer scalars, got {argument.dtype}{list(argument.shape)}")
     start, stop, step = (0, *arguments, 1) if len(arguments) == 1 else (*arguments, 1)[:3]
     if isinstance(step, jax.core.Tracer):
-        if not is_known_step and JOINT.operators.can_raise_later(ValueError):
-            JOINT.operators.raise_unless(step != 0, _no_step(), is_check=True)
+        if not is_known_step and LANGUAGE.operators.can_raise_later(ValueError):
+            LANGUAGE.operators.raise_unless(step != 0, _no_step(), is_check=True)
     elif step.__index__() == 0:
         raise _no_step()
     return StagedRange(start, stop, step, limit)
@@ -250,7 +251,7 @@ def as_staged(iterable: Any, backend: Backend, force: bool = False) -> StagedIte
             )
 
         def item(index: Any, slices: Sequence[Any]) -> Any:
-            element, elements = held.kind.build(slices), JOINT.operators.identities.elements
+            element, elements = held.kind.build(slices), LANGUAGE.operators.identities.elements
             return elements.seen(element, iterable, index, index) if held.kind.is_watched else element
 
         return StagedIterable(held.length, held.buffers, item, limit=held.capacity, extent=held.extent)
@@ -261,7 +262,7 @@ def as_staged(iterable: Any, backend: Backend, force: bool = False) -> StagedIte
         return None
     if iterable.ndim == 0:
         raise TypeError("iteration over a 0-d array")
-    rows = JOINT.staging.with_whole_rows(iterable)
+    rows = STAGING.with_whole_rows(iterable)
     return StagedIterable(iterable.shape[0], (rows,), lambda index, slices: slices[0])
 
 
@@ -343,4 +344,4 @@ def slice_type(array: Any, backend: Backend) -> LeafType:
     """The type of one slice of ``array`` along its first axis."""
     whole = backend.type_of(array)
     assert whole is not None
-    return JOINT.staging.row_type(whole)
+    return STAGING.row_type(whole)

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from autograph.runtime.errors import StagingError
+from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.locations import user_location
-from autograph.runtime.tracing.recording import JOINT
 
 
 class Iterated:
@@ -35,7 +35,7 @@ class Iterated:
         self.form = form
         self.is_endless = is_endless
         self._make = make
-        self._block = JOINT.operators.journal.here()
+        self._block = LANGUAGE.operators.journal.here()
         self._iterator: Iterator[Any] | None = None
 
     @property
@@ -45,7 +45,7 @@ class Iterated:
 
     def is_of_here(self) -> bool:
         """Whether advancing it here is what the program does, once."""
-        return bool(JOINT.operators.journal.is_around(self._block))
+        return bool(LANGUAGE.operators.journal.is_around(self._block))
 
     def check_here(self) -> None:
         """Take what is being traced for the last that has advanced it.
@@ -55,7 +55,7 @@ class Iterated:
         """
         if not self.is_of_here():
             raise used_elsewhere(self.kind)
-        self._block = JOINT.operators.journal.here()
+        self._block = LANGUAGE.operators.journal.here()
 
     def use_up(self, may_be_left: bool) -> None:
         """Take the items for used: a staged loop runs over them, and ``may_be_left`` before their end."""

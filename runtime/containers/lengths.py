@@ -11,9 +11,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from autograph.backends.selected import STAGING
 from autograph.runtime.errors import StagingError
+from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.locations import user_location
-from autograph.runtime.tracing.recording import JOINT, LOCAL
+from autograph.runtime.tracing.recording import LOCAL
 
 
 class Count:
@@ -31,7 +33,7 @@ class Count:
 
     def derived(self, key: Any, make: Callable[[Any], Any]) -> Count:
         """The count that ``make`` returns for this one; the same one for the same key."""
-        here = JOINT.staging.place()
+        here = STAGING.place()
         for place, known, count in self._derived:
             if place is here and known == key:
                 return count
@@ -49,7 +51,7 @@ class Count:
         if not isinstance(of, jax.core.Tracer):
             return self.value
         key, known = id(of), LOCAL.counts
-        entry = (weakref.ref(of, lambda _: known.pop(key, None)), weakref.ref(self), capacity, JOINT.staging.place())
+        entry = (weakref.ref(of, lambda _: known.pop(key, None)), weakref.ref(self), capacity, STAGING.place())
         known[key] = entry
         return self.value
 
@@ -61,7 +63,7 @@ def count_of(value: Any) -> tuple[Count, int] | None:
         return None
     count = entry[1]()
     is_number = getattr(value, "ndim", 1) == 0 and value.dtype != np.bool_
-    if count is None or entry[3] is not JOINT.staging.place():
+    if count is None or entry[3] is not STAGING.place():
         if not is_number:
             return None
         count = Count(value)
@@ -88,7 +90,7 @@ def refused(what: str) -> StagingError:
 
 def different_shapes(one: Any, other: Any) -> BaseException:
     """NumPy's error for shapes that do not go together, of which the first sizes may be traced."""
-    operators = JOINT.operators
+    operators = LANGUAGE.operators
 
     def text(*sizes: Any) -> str:
         shapes = [(int(sizes[0]), *one[1:]), (int(sizes[1]), *other[1:])]
@@ -109,7 +111,7 @@ def check(condition: Any, error: BaseException | Callable[[], BaseException], is
         if not condition:
             raise error if isinstance(error, BaseException) else error()
         return
-    operators = JOINT.operators
+    operators = LANGUAGE.operators
     if operators.can_raise_later(type(error) if isinstance(error, BaseException) else ValueError):
         operators.raise_unless(condition, error, is_check=not is_needed)
     elif is_needed:

@@ -13,6 +13,7 @@ import numpy as np
 from jax.sharding import SingleDeviceSharding
 
 from autograph.backends.base import LeafType
+from autograph.backends.selected import STAGING
 from autograph.runtime.containers.element_kinds import (
     JoinedKinds,
     Kind,
@@ -25,8 +26,8 @@ from autograph.runtime.containers.extents import Extent, exactly, most_of_slice
 from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.kinds import Layout, Row
 from autograph.runtime.layouts.list_room import Room
+from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.locations import user_location
-from autograph.runtime.tracing.recording import JOINT
 
 
 class _Elsewhere:
@@ -102,13 +103,13 @@ class Padded:
     def note_given(self, elements: Iterable[Any], owner: Any = None) -> None:
         """Note that a list holds what these elements hold now: writes to them would not be seen."""
         for element in elements if self.kind.is_watched else ():
-            JOINT.operators.identities.elements.given(element, owner)
+            LANGUAGE.operators.identities.elements.given(element, owner)
 
     @classmethod
     def of(cls, elements: Sequence[Any]) -> Padded:
         """What `holding` returns, of a list that is asked only what it would hold."""
         taken = [flatten_element(element, is_array_leaf) for element in elements]
-        made = cls(0, [JOINT.staging.room_of(0, JOINT.staging.type_of(a)) for a in taken[0][1]], taken[0][0], 0)
+        made = cls(0, [STAGING.room_of(0, STAGING.type_of(a)) for a in taken[0][1]], taken[0][0], 0)
         for kind, leaves in taken[1:]:
             made = made.joined(kind, types_of(leaves))
         columns = [made.as_held(kind, leaves) for kind, leaves in taken]
@@ -118,7 +119,7 @@ class Padded:
     @property
     def types(self) -> list[LeafType]:
         """The types of the array leaves of an element."""
-        return [JOINT.staging.row_type(JOINT.staging.type_of(buffer)) for buffer in self.buffers]
+        return [STAGING.row_type(STAGING.type_of(buffer)) for buffer in self.buffers]
 
     def _join(self, kind: Kind, types: Sequence[LeafType]) -> JoinedKinds | None:
         """The join of the kind of what is held with another; None if they are one, whatever the dtypes."""
@@ -167,7 +168,7 @@ class Padded:
         more = capacity - self.capacity
         buffers = self.buffers
         if not (isinstance(more, int) and more == 0):
-            buffers = tuple(jnp.concatenate([b, JOINT.staging.more_room(more, b)]) for b in buffers)
+            buffers = tuple(jnp.concatenate([b, STAGING.more_room(more, b)]) for b in buffers)
         return self.with_(buffers=buffers, capacity=capacity, reserved=reserved)
 
     def element(self, index: Any) -> Any:
@@ -185,7 +186,7 @@ class Padded:
         """The first so many elements."""
         columns, kind = [_rows(buffer, count) for buffer in self.buffers], self.unreserved().kind
         found = [kind.build([column[k] for column in columns]) for k in range(count)]
-        return list(map(JOINT.operators.identities.elements.taken, found)) if self.kind.is_watched else found
+        return list(map(LANGUAGE.operators.identities.elements.taken, found)) if self.kind.is_watched else found
 
     def appended(self, element: Any) -> Padded:
         """With one element more."""
@@ -357,9 +358,9 @@ class Padded:
 
 def types_of(leaves: Sequence[Any], lead: int = 0) -> list[LeafType]:
     """The types of the array leaves of an element; of several, along so many first axes."""
-    found = list(map(JOINT.staging.type_of, leaves))
+    found = list(map(STAGING.type_of, leaves))
     for _ in range(lead):
-        found = list(map(JOINT.staging.row_type, found))
+        found = list(map(STAGING.row_type, found))
     return found
 
 
@@ -392,7 +393,7 @@ def _longest(layout: Layout, where: Where, leaves: Iterator[Any], counts: Any, f
 def _rows(buffer: Any, count: int) -> list[Any]:
     """The first rows of an array, each an array."""
     is_known = isinstance(buffer, jax.Array) and not isinstance(buffer, jax.core.Tracer)
-    is_recorded = not JOINT.staging.is_plain(JOINT.staging.place())  # by a tape, say
+    is_recorded = not STAGING.is_plain(STAGING.place())  # by a tape, say
     if (
         not is_known
         or is_recorded

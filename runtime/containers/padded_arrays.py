@@ -17,6 +17,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from autograph.backends.selected import STAGING
 from autograph.runtime.containers.lengths import (
     Count,
     check,
@@ -27,7 +28,6 @@ from autograph.runtime.containers.lengths import (
     most_taken,
     refused,
 )
-from autograph.runtime.tracing.recording import JOINT
 
 _OPERATORS = (
     *("add", "sub", "mul", "truediv", "floordiv", "mod", "pow"),
@@ -66,7 +66,7 @@ class PaddedArray:
         count = length if isinstance(length, Count) else Count(length)
         if not values.shape[0] or jnp.issubdtype(values.dtype, jax.dtypes.extended):
             return cls(values, count)
-        first = JOINT.staging.without_derivative(values[:1])
+        first = STAGING.without_derivative(values[:1])
         beyond = jnp.where(count.value > 0, first, jnp.ones_like(first))
         return cls(jnp.where(_filled(values, count.value), values, beyond), count)
 
@@ -114,7 +114,7 @@ class PaddedArray:
 
     def in_room(self, capacity: int) -> Any:
         """The values with room for so many, at least as many as now."""
-        return JOINT.staging.in_room(self.values, capacity)
+        return STAGING.in_room(self.values, capacity)
 
     # What is known of it.
 

@@ -16,6 +16,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from autograph.backends.selected import STAGING
 from autograph.runtime.containers.lengths import check, refused
 from autograph.runtime.containers.padded_arrays import PaddedArray, elementwise
 from autograph.runtime.containers.padded_gathers import (
@@ -88,7 +89,6 @@ from autograph.runtime.containers.padded_rules import (
     refuse,
 )
 from autograph.runtime.containers.padded_writes import Writes
-from autograph.runtime.tracing.recording import JOINT
 
 
 def _reshape(a: Any, *shape: Any, order: str = "C", **_: Any) -> Any:
@@ -298,7 +298,7 @@ def _table() -> dict[str, Rule]:
         "softmax": softmax(jax.nn.softmax),
         "log_softmax": softmax(jax.nn.log_softmax),
         "one_hot": in_first(jax.nn.one_hot),
-        "stop_gradient": lambda x: x.with_values(JOINT.staging.without_derivative(x.values)),
+        "stop_gradient": lambda x: x.with_values(STAGING.without_derivative(x.values)),
         "block_until_ready": _identity,
         "at": Writes,
     }

@@ -14,11 +14,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from autograph.backends.selected import STAGING
 from autograph.runtime.containers.padded_arrays import PaddedArray
 from autograph.runtime.errors import StagingError
 from autograph.runtime.state.array_operators import plain
+from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.locations import user_location
-from autograph.runtime.tracing.recording import JOINT
 from autograph.runtime.typing import ArrayLike, DTypeLike, PyTree, TensorLike
 
 
@@ -136,9 +137,7 @@ class TensorArray:
             self._check_room()
         after = self._with_elements(element.shape)
         after = after._grown_to(place) if isinstance(place, int) else after._with_room(after._known_room())
-        buffer = (
-            JOINT.staging.in_rows_of(after._buffer, JOINT.staging.type_of(element)).at[place].set(element, mode="drop")
-        )
+        buffer = STAGING.in_rows_of(after._buffer, STAGING.type_of(element)).at[place].set(element, mode="drop")
         count = _larger(after._count, place + 1) if after._dynamic else after._count
         return after._replaced(buffer, count)
 
@@ -245,8 +244,8 @@ class TensorArray:
             for place in sorted(places):
                 after = after._grown_to(place)
             last = max(places, default=-1) + 1
-        row = JOINT.staging.row_type(JOINT.staging.type_of(elements))
-        buffer = JOINT.staging.in_rows_of(after._buffer, row).at[jnp.asarray(where)].set(elements, mode="drop")
+        row = STAGING.row_type(STAGING.type_of(elements))
+        buffer = STAGING.in_rows_of(after._buffer, row).at[jnp.asarray(where)].set(elements, mode="drop")
         return after._replaced(buffer, _larger(after._count, last) if after._dynamic else after._count)
 
     def concat(self) -> jax.Array:
@@ -355,8 +354,8 @@ class TensorArray:
         if isinstance(count, int):
             if count > room:
                 raise IndexError(text)
-        elif isinstance(count, jax.core.Tracer) and JOINT.operators.can_raise_later(IndexError):
-            JOINT.operators.raise_unless(count <= room, IndexError(text), is_check=True)
+        elif isinstance(count, jax.core.Tracer) and LANGUAGE.operators.can_raise_later(IndexError):
+            LANGUAGE.operators.raise_unless(count <= room, IndexError(text), is_check=True)
 
     def _known_room(self) -> Any:
         """How many elements fit at most, None if it may grow without end."""
@@ -387,7 +386,7 @@ class TensorArray:
             or (isinstance(present, int) and isinstance(room, int) and present >= room)
         ):
             return self
-        more = JOINT.staging.more_room(room - present, self._buffer)
+        more = STAGING.more_room(room - present, self._buffer)
         return self._replaced(jnp.concatenate([self._buffer, more]), self._count)
 
     def _grown_to(self, index: int) -> TensorArray:

@@ -16,8 +16,8 @@ from autograph.runtime.containers.padded import Padded, as_seen
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.containers.traced_sets import TracedSet
 from autograph.runtime.errors import StagingError
+from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.locations import user_location
-from autograph.runtime.tracing.recording import JOINT
 
 _PURE = frozenset(
     [int, float, bool, str, list, tuple, dict, set]
@@ -108,7 +108,7 @@ class TracedDict(KeyedList):
 
     def _known(self) -> Any:
         """Python's dict, outside of a trace; else None."""
-        if JOINT.operators.backend.is_tracing():
+        if LANGUAGE.operators.backend.is_tracing():
             return None
         found = self.resolve()
         return None if found is self else found

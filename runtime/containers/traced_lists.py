@@ -19,8 +19,8 @@ from autograph.runtime.containers.spliced_lists import SplicedList
 from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.kinds import LEAF, NOTHING, Row
 from autograph.runtime.layouts.list_room import Room
+from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.locations import user_location
-from autograph.runtime.tracing.recording import JOINT
 
 
 def _unknown() -> StagingError:
@@ -152,7 +152,7 @@ class TracedList(SplicedList):
 
     @property
     def _elements(self) -> Any:
-        return JOINT.operators.identities.elements
+        return LANGUAGE.operators.identities.elements
 
     def share(self) -> None:
         """Note that another list is to have these elements, too."""

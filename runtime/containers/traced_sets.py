@@ -21,7 +21,7 @@ from autograph.runtime.containers.keyed_lists import (
 )
 from autograph.runtime.containers.padded import Padded, as_padded, as_seen
 from autograph.runtime.containers.traced_lists import TracedList
-from autograph.runtime.tracing.recording import JOINT
+from autograph.runtime.tracing.language import LANGUAGE
 
 
 @jax.tree_util.register_pytree_node_class
@@ -43,7 +43,7 @@ class TracedSet(KeyedList):
     def in_order(self) -> TracedList:
         if self._is_padded() or list.__len__(self) > 1:
             known = self.resolve()
-            if known is self or JOINT.operators.backend.is_tracing():
+            if known is self or LANGUAGE.operators.backend.is_tracing():
                 raise without_order("This reads")
             return TracedList(known, self.checks)
         return self.members()

@@ -13,11 +13,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from autograph.backends.selected import DATA
 from autograph.runtime.data.pipeline import Node, Reading
 from autograph.runtime.errors import StagingError
 from autograph.runtime.staging.policy.loop_options import make_options
 from autograph.runtime.tracing.locations import user_location
-from autograph.runtime.tracing.recording import JOINT
 
 END, NOT_YET = np.int32(0), np.int32(-1)
 Found = tuple[Any, Any, Any]  # how many rows (1 where there are no batches), `END` or `NOT_YET`; arrays; the next state
@@ -137,11 +137,11 @@ def pulled(cursor: Cursor, state: Any, goes_on: Any = True) -> Found:
 def described(
     function: Callable[[int], Any], width: int, sizes: tuple[int, ...] | None
 ) -> tuple[Any, list[jax.ShapeDtypeStruct], list[bool]]:
-    full = JOINT.data.shapes(lambda: function(width))
+    full = DATA.shapes(lambda: function(width))
     leaves, treedef = jax.tree_util.tree_flatten(full)
     if sizes == ():
         return treedef, leaves, [False for _ in leaves]
-    odd = jax.tree_util.tree_leaves(JOINT.data.shapes(lambda: function(sizes[0] if sizes else 1)))
+    odd = jax.tree_util.tree_leaves(DATA.shapes(lambda: function(sizes[0] if sizes else 1)))
     return treedef, leaves, [one.shape != other.shape for one, other in zip(leaves, odd, strict=True)]
 
 

@@ -8,13 +8,14 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from autograph.backends.selected import DATA
 from autograph.runtime.data.cursor import END, NOT_YET, Cursor, Found, Make
 from autograph.runtime.data.cursor_steps import StepCursor
 from autograph.runtime.data.pipeline import Node, Reading, all_arrays, asks_python, begin, shuffles, with_arrays
 from autograph.runtime.data.sequences import Interleave
 from autograph.runtime.errors import StagingError
 from autograph.runtime.tracing.locations import user_location
-from autograph.runtime.tracing.recording import JOINT, effects_recorded
+from autograph.runtime.tracing.recording import effects_recorded
 
 
 class InterleaveCursor(StepCursor):
@@ -32,7 +33,7 @@ class InterleaveCursor(StepCursor):
             inner = _Inner(self, element)
             return inner.arrays, inner.words, inner.cursor.start(0)
 
-        slots = JOINT.data.shapes(first, parent.nothing())
+        slots = DATA.shapes(first, parent.nothing())
         assert inner is not None
         if effects_recorded() != before:
             raise StagingError(

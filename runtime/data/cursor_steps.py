@@ -9,12 +9,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from autograph.backends.selected import DATA
 from autograph.runtime.data import streams
 from autograph.runtime.data.cursor import END, NOT_YET, Cursor, Found, Make, same_types, uneven
 from autograph.runtime.data.mapping import apply
 from autograph.runtime.data.pipeline import Batch, Enumerate, Map, Reading, Repeat, Shard, Shuffle, Skip
 from autograph.runtime.data.sequences import Filter, Scan, TakeWhile, Unbatch, Window
-from autograph.runtime.tracing.recording import JOINT
 
 _DTYPES_IN_TURN = 8  # bool, int, float, complex: a state's type settles sooner
 
@@ -245,7 +245,7 @@ class ShuffleCursor(StepCursor):
         inner, held, count, chosen, repetition = state
         rows, arrays, after = self.parent.step(inner)
         words = (*self.node.words(self.reading), repetition)
-        place = JOINT.data.shuffled(chosen & (2**30 - 1), 2**30, words) % jnp.maximum(count, 1)
+        place = DATA.shuffled(chosen & (2**30 - 1), 2**30, words) % jnp.maximum(count, 1)
         fills = (rows > 0) & (count < self.node.buffer)
         replaces = (rows > 0) & ~fills
         empties = (rows == END) & (count > 0)
@@ -379,7 +379,7 @@ def _settled(called: Callable[[Any, Any], Any], state: Any, parent: Cursor) -> t
     types = [jax.ShapeDtypeStruct(leaf.shape, leaf.dtype) for leaf in first]
     for _ in range(_DTYPES_IN_TURN):
         zeros = [jnp.zeros(type.shape, type.dtype) for type in types]
-        after = JOINT.data.shapes(
+        after = DATA.shapes(
             lambda zeros=zeros: called(
                 jax.tree_util.tree_unflatten(structure, zeros), parent.element(parent.nothing(), parent.width)
             )[0]

@@ -52,7 +52,7 @@ from autograph.runtime.data.pipeline import (
 )
 from autograph.runtime.data.sequences import Choose, Filter, Interleave, Limit, Scan, TakeWhile, Unbatch, Window
 from autograph.runtime.effects.callbacks import numpy_function
-from autograph.runtime.tracing.recording import JOINT
+from autograph.runtime.tracing.language import LANGUAGE
 
 _KINDS: Mapping[type[Node], Callable[[Any, Reading, Make], Cursor]] = MappingProxyType(
     {
@@ -146,5 +146,5 @@ def before_last_maps(node: Node) -> tuple[Node, list[Callable[..., Any]]]:
 def mapped(functions: Sequence[Callable[..., Any]], element: Any) -> Any:
     """What such functions make of an element."""
     for function in functions:
-        element = apply(JOINT.operators, function, element, 0)
+        element = apply(LANGUAGE.operators, function, element, 0)
     return element

@@ -11,6 +11,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from autograph.backends.selected import DATA
 from autograph.runtime.data import streams
 from autograph.runtime.data.cursor import same_types
 from autograph.runtime.data.cursors import Elements
@@ -63,8 +64,9 @@ from autograph.runtime.signatures.tensor_spec import TensorSpec
 from autograph.runtime.state.held import Epochs, HeldArrays
 from autograph.runtime.state.processes import is_one_of_several
 from autograph.runtime.state.variables import current_frame, outside_recordings
+from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.locations import user_location
-from autograph.runtime.tracing.recording import JOINT, is_recording
+from autograph.runtime.tracing.recording import is_recording
 from autograph.runtime.typing import ArrayLike, PyTree, RandomAccess, TensorLike
 
 _PROGRAMS_SHARED = 256  # of the last datasets, by their steps, whose elements Python asked for
@@ -962,7 +964,7 @@ class Dataset:
         self._refuse_endless("reduce")
 
         def reduced(state: Any) -> Any:
-            called = JOINT.operators.call(reduce_func)
+            called = LANGUAGE.operators.call(reduce_func)
             state = jax.tree_util.tree_map(
                 lambda leaf: leaf, state
             )  # containers of its own, which reduce_func may write to
@@ -971,10 +973,10 @@ class Dataset:
                 nonlocal state
                 state = called(state, element)
 
-            JOINT.operators.for_stmt(self, body, ("state",))
+            LANGUAGE.operators.for_stmt(self, body, ("state",))
             return state
 
-        return reduced(initial_state) if is_recording() else JOINT.compiled(reduced)(initial_state)
+        return reduced(initial_state) if is_recording() else LANGUAGE.compiled(reduced)(initial_state)
 
     def get_single_element(self) -> PyTree:
         """Return the element of a dataset that has exactly one.
@@ -1071,12 +1073,12 @@ class Dataset:
         def ask() -> int:
             nonlocal found
             if node.is_positional or node.is_stream:
-                full = JOINT.data.shapes(lambda: self._first(False))
+                full = DATA.shapes(lambda: self._first(False))
                 found = full, [node.has_odd for _ in jax.tree_util.tree_leaves(full)]
                 return 0
             elements = Elements(node, {key: np.int32(0) for key, _ in shuffles(node)})
             full, odd = (
-                JOINT.data.shapes(lambda rows=rows: elements.element(elements.cursor.nothing(), rows))
+                DATA.shapes(lambda rows=rows: elements.element(elements.cursor.nothing(), rows))
                 for rows in (elements.width, (elements.sizes or [1 if elements.sizes is None else elements.width])[0])
             )
             leaves, smaller = map(jax.tree_util.tree_leaves, (full, odd))
@@ -1086,7 +1088,7 @@ class Dataset:
         if is_recording():
             ask()
         else:
-            JOINT.compiled(ask).get_concrete_function()
+            LANGUAGE.compiled(ask).get_concrete_function()
         assert found is not None
         return found
 
@@ -1165,7 +1167,7 @@ class Dataset:
 
         if streams.is_open(node):  # a program for each shape would cost more than it saves
             return computed
-        return JOINT.compiled(computed if node.is_stream else functools.partial(_at, node))
+        return LANGUAGE.compiled(computed if node.is_stream else functools.partial(_at, node))
 
     def _unrolled(self, words: dict[Key, Any]) -> Iterator[Any]:
         node, reading = self._node, Reading(self._node, words)
@@ -1183,7 +1185,7 @@ class Dataset:
         words = {key: np.int32(0) for key, _ in shuffles(node)}
         if node.is_stream:
             nothing = jax.tree_util.tree_map(lambda s: jax.numpy.zeros(s.shape, s.dtype), streams.fixed_spec_of(node))
-            return streams.computed(node, JOINT.operators, nothing)
+            return streams.computed(node, LANGUAGE.operators, nothing)
         return node.rows(Reading(node, words), np.int32(0), 0, odd)
 
     # As a container of its arrays, and as what a loop runs over.
@@ -1214,7 +1216,7 @@ _WITHOUT_FUNCTIONS = (Slices, Numbers, Take, Skip, Shard, Repeat, Batch, Enumera
 
 def _computed(node: Node, raw: Any) -> Any:
     """The element of a stream that came as ``raw``."""
-    return streams.computed(node, JOINT.operators, raw)
+    return streams.computed(node, LANGUAGE.operators, raw)
 
 
 def _at(node: Node, position: Any, depths: Any, words: Any, odd: bool) -> Any:
@@ -1224,7 +1226,7 @@ def _at(node: Node, position: Any, depths: Any, words: Any, odd: bool) -> Any:
 @functools.lru_cache(maxsize=_PROGRAMS_SHARED)
 def _shared_element(node: Node, types: tuple[Any, ...]) -> Any:
     """A `Function` for the elements of all datasets of these steps, over arrays of these types: windows over one dataset, say."""
-    return JOINT.compiled(lambda data, *args: _at(data.node, *args))
+    return LANGUAGE.compiled(lambda data, *args: _at(data.node, *args))
 
 
 def _spec_of(part: Any) -> Any:

@@ -21,8 +21,9 @@ from autograph.runtime.layouts.optional import Optional
 from autograph.runtime.layouts.statement_variables import Slot
 from autograph.runtime.state.held import Held
 from autograph.runtime.state.variables import current_frame, outside_recordings
+from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.locations import user_location
-from autograph.runtime.tracing.recording import JOINT, is_recording
+from autograph.runtime.tracing.recording import is_recording
 from autograph.runtime.typing import PyTree
 
 
@@ -216,7 +217,7 @@ class DatasetIterator:
     def staged_next(self, *default: Any) -> Any:
         """``next(self, *default)`` as an operation of the program that is recorded."""
         present, element = self._staged_element()
-        return JOINT.operators.best_of(builtins.next, Optional(present, element), *default)
+        return LANGUAGE.operators.best_of(builtins.next, Optional(present, element), *default)
 
     def _staged_element(self) -> tuple[Any, Any]:
         if not self.node.is_positional:
@@ -224,7 +225,7 @@ class DatasetIterator:
             if stream.sizes is None or len(stream.sizes):
                 raise _uneven()
             rows, raw = stream.next(True)
-            return rows > 0, stream.element(JOINT.operators, raw, stream.width)
+            return rows > 0, stream.element(LANGUAGE.operators, raw, stream.width)
         node, position = self.node, self.position()
         if node.has_odd:
             raise _uneven()
@@ -354,9 +355,9 @@ class CompiledElements:
             rows, arrays, state = found.next(state, True)
             return rows, found.cursor.element(arrays, found.width), state
 
-        self.start = JOINT.compiled(functools.partial(start, base))
-        self._advance = JOINT.compiled(functools.partial(advance, base))
-        self._computed = JOINT.compiled(functools.partial(mapped, functions)) if functions else None
+        self.start = LANGUAGE.compiled(functools.partial(start, base))
+        self._advance = LANGUAGE.compiled(functools.partial(advance, base))
+        self._computed = LANGUAGE.compiled(functools.partial(mapped, functions)) if functions else None
 
     def next(self, keys: Any, words: Any, state: Any) -> tuple[bool, Any, Any]:
         """Whether there is another element, the element, and the next state."""

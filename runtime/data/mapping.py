@@ -8,10 +8,10 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from autograph.backends.selected import DATA
 from autograph.runtime.containers.iterables import StagedRange
 from autograph.runtime.effects.raising import leaving_refused
 from autograph.runtime.state.array_operators import plain
-from autograph.runtime.tracing.recording import JOINT
 
 
 def apply(operators: Any, function: Callable[..., Any], rows: Any, depth: int) -> Any:
@@ -36,7 +36,7 @@ def _all_at_once(function: Callable[[Any], Any], rows: Any) -> Any:
     """``function`` of each row; None where its rows have an order: it prints, writes a Variable, raises."""
     try:
         with leaving_refused():
-            return JOINT.data.over_rows(function, rows)
+            return DATA.over_rows(function, rows)
     except Exception:  # one after the other, it is raised again, if it is one of the user's
         return None
 

@@ -17,11 +17,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from autograph.backends.selected import DATA
 from autograph.runtime.data.mapping import apply
 from autograph.runtime.data.padding import Padding
 from autograph.runtime.effects.callbacks import numpy_function
 from autograph.runtime.state.held import Epochs, HeldArrays
-from autograph.runtime.tracing.recording import JOINT
+from autograph.runtime.tracing.language import LANGUAGE
 
 Key = int | tuple[int, Any]  # of a step: its number among `steps`, behind the number of the part that it is in
 
@@ -35,7 +36,7 @@ class Reading:
     """
 
     def __init__(self, node: Node, words: dict[Key, Any] | None = None) -> None:
-        self.operators = JOINT.operators
+        self.operators = LANGUAGE.operators
         self.words = begin(node) if words is None else words
         self._node = node
         self._arrays: dict[int, list[Any]] = {}
@@ -124,10 +125,10 @@ class Slices(Node):
         return self.length
 
     def rows(self, reading: Reading, positions: Any, epochs: Any, odd: bool) -> Any:
-        return self._taken(reading, lambda array: JOINT.data.rows(array, positions))
+        return self._taken(reading, lambda array: DATA.rows(array, positions))
 
     def span(self, reading: Reading, start: Any, count: int, epochs: Any) -> Any:
-        return self._taken(reading, lambda array: JOINT.data.block(array, start, count))
+        return self._taken(reading, lambda array: DATA.block(array, start, count))
 
     def _taken(self, reading: Reading, take: Callable[[Any], Any]) -> Any:
         return jax.tree_util.tree_unflatten(self.treedef, list(map(take, reading.arrays(self.arrays))))
@@ -459,7 +460,7 @@ class Shuffle(Step):
 
     def place(self, reading: Reading, positions: Any, epochs: Any) -> Any:
         words = (*self.words(reading), _word(0 if self.count is None else epochs))
-        return JOINT.data.shuffled(positions, self.parent.size or 0, words)
+        return DATA.shuffled(positions, self.parent.size or 0, words)
 
     def words(self, reading: Reading) -> tuple[Any, ...]:
         """What chooses the order of this iteration."""

@@ -10,7 +10,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from autograph.runtime.tracing.recording import JOINT
+from autograph.runtime.tracing.language import LANGUAGE
 
 DRAWS = 2**30  # how many numbers there are to draw; each is drawn once before one is drawn again
 
@@ -60,7 +60,7 @@ class Classified:
 
     def __call__(self, counts: Any, drawn_element: Any) -> Any:
         element, drawn = drawn_element
-        called = JOINT.operators.call(self.class_func)
+        called = LANGUAGE.operators.call(self.class_func)
         kind = called(*element) if type(element) is tuple else called(element)
         counts = counts.at[kind].add(1.0)
         initial = jnp.asarray(counts / counts.sum() if self.initial is None else self.initial, jnp.float32)

@@ -39,8 +39,8 @@ from autograph.runtime.data.pipeline import (
 from autograph.runtime.effects.callbacks import clean_up, numpy_function
 from autograph.runtime.errors import StagingError
 from autograph.runtime.signatures.tensor_spec import TensorSpec
+from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.locations import user_location
-from autograph.runtime.tracing.recording import JOINT
 
 _OPEN_AT_MOST = 256
 _SIZES_TRIED = 16
@@ -175,7 +175,9 @@ def open_types(node: Node) -> Any:
     if not any(isinstance(step, Map) for step in steps(node)):
         return raw
     return (
-        JOINT.compiled(lambda raw: computed(node, JOINT.operators, raw)).get_concrete_function(raw).structured_outputs
+        LANGUAGE.compiled(lambda raw: computed(node, LANGUAGE.operators, raw))
+        .get_concrete_function(raw)
+        .structured_outputs
     )
 
 

@@ -12,10 +12,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from autograph.backends.selected import STAGING
 from autograph.runtime.effects.failed_calls import FailedCall, in_callback, with_number
 from autograph.runtime.effects.raising import check_finally, leave, remade
 from autograph.runtime.tracing.locations import user_location
-from autograph.runtime.tracing.recording import JOINT, LOCAL, count_effect, is_recording
+from autograph.runtime.tracing.recording import LOCAL, count_effect, is_recording
 from autograph.runtime.typing import PyTree
 
 
@@ -67,7 +68,7 @@ def perform(act: Callable[[Any], None], content: Any, does: str) -> None:
     if is_recording():
         do_at_run_time(act, content, does)
     elif any(isinstance(array, jax.core.Tracer) for array in arrays):
-        JOINT.staging.show(in_callback(show), arrays)
+        STAGING.show(in_callback(show), arrays)
     else:
         show(*arrays)
 
@@ -77,7 +78,7 @@ def do_at_run_time(act: Callable[[Any], None], content: Any, does: str) -> None:
     arrays, show = _deferred(act, content)
     check_finally(user_location, does)
     count_effect()
-    JOINT.staging.show(in_callback(show), arrays)
+    STAGING.show(in_callback(show), arrays)
 
 
 def _deferred(act: Callable[[Any], None], content: Any) -> tuple[Sequence[Any], Callable[..., None]]:
@@ -222,15 +223,15 @@ def _called(func: Callable[..., Any], inp: Sequence[Any], result: Any, convert: 
     check_finally(user_location, "calls Python")
     count_effect()
     if not _may_span_devices():
-        return JOINT.staging.call_python(in_callback(call), types, operands)
-    number, result = JOINT.staging.call_python(with_number(call, types), (*FailedCall.types, types), operands)
+        return STAGING.call_python(in_callback(call), types, operands)
+    number, result = STAGING.call_python(with_number(call, types), (*FailedCall.types, types), operands)
     leave((number != 0).astype(np.int32), [[number]], [FailedCall(name)], tries=0)
     return result
 
 
 def _may_span_devices() -> bool:
     """Whether several devices may run what is recorded together, for a `Function`, which looks for exceptions."""
-    return LOCAL.frame is not None and jax.device_count() > 1 and not JOINT.staging.is_divided()
+    return LOCAL.frame is not None and jax.device_count() > 1 and not STAGING.is_divided()
 
 
 def _is_key(leaf: Any) -> bool:
@@ -246,7 +247,7 @@ def clean_up(function: Callable[..., None], arrays: Sequence[Any]) -> None:
     call = in_callback(function)
     call.runs_always = True  # type: ignore[attr-defined]
     count_effect()
-    JOINT.staging.call_python(call, None, arrays)
+    STAGING.call_python(call, None, arrays)
 
 
 def _as_types(part: Any) -> Any:

@@ -13,10 +13,11 @@ from typing import Any, Protocol
 import jax
 
 from autograph.backends.exceptions import RaiseSite
+from autograph.backends.selected import STAGING
 from autograph.runtime.effects.raise_sites import Recipe, Remade, Site
 from autograph.runtime.errors import StagingError
 from autograph.runtime.state.processes import in_each
-from autograph.runtime.tracing.recording import JOINT, LOCAL, count_effect
+from autograph.runtime.tracing.recording import LOCAL, count_effect
 
 
 class Scope:
@@ -159,7 +160,7 @@ def remade(error: Any) -> Remade | None:
 
 def is_after_raise() -> bool:
     """Whether what runs here runs, or does not, since there may have been an exception that a handler catches."""
-    return bool(current().choosing) or (bool(current().catches) and JOINT.staging.is_clear() is not True)
+    return bool(current().choosing) or (bool(current().catches) and STAGING.is_clear() is not True)
 
 
 @contextmanager
@@ -171,10 +172,10 @@ def gathered() -> Iterator[None]:
     if not current().catches:
         yield
         return
-    with JOINT.staging.receiving(lambda site: site.is_caught) as received:
+    with STAGING.receiving(lambda site: site.is_caught) as received:
         yield
     if received.code is not None:
-        JOINT.staging.raise_if(received.code, received.payloads, received.sites)
+        STAGING.raise_if(received.code, received.payloads, received.sites)
 
 
 class Tried:
@@ -239,7 +240,7 @@ def through_control_flow(call: Callable[[], Any]) -> Any:
 
     Left inside it would be raised for what does not come there: under ``vmap`` all lanes run all branches.
     """
-    staging = JOINT.staging
+    staging = STAGING
     if staging.is_plain(staging.place()):
         return call()
     trees: list[Any] = []
@@ -332,7 +333,7 @@ def leave(code: Any, payloads: Sequence[Sequence[Any]], sites: Sequence[RaiseSit
     sites, payloads = [site for site, _ in caught], [values for _, values in caught]
     if all(site.is_caught for site in sites):
         count_effect()
-        JOINT.staging.raise_if(code, payloads, sites)
+        STAGING.raise_if(code, payloads, sites)
         return
     if scope.tries if scope is not None and tries is None else tries:
         raise _met_handlers(sites[0]) from None
@@ -344,7 +345,7 @@ def leave(code: Any, payloads: Sequence[Sequence[Any]], sites: Sequence[RaiseSit
         scope.has_raised = True
     current().left += 1
     count_effect()
-    JOINT.staging.raise_if(code, payloads, sites)
+    STAGING.raise_if(code, payloads, sites)
 
 
 def _caught(site: RaiseSite, values: Sequence[Any]) -> tuple[RaiseSite, list[Any]]:

@@ -9,9 +9,10 @@ from typing import Any, Protocol
 
 import jax
 
+from autograph.backends.selected import STAGING
 from autograph.runtime.function.shortcuts import CALLS
 from autograph.runtime.signatures.inputs import type_key
-from autograph.runtime.tracing.recording import JOINT, LOCAL
+from autograph.runtime.tracing.recording import LOCAL
 
 
 class _Runs(Protocol):
@@ -58,7 +59,7 @@ class Collection:
 
     def add(self, program: _Runs, arrays: Sequence[Any]) -> None:
         """This program has run with these arrays."""
-        if LOCAL.frame is not None or LOCAL.in_callback or not JOINT.staging.is_outside():
+        if LOCAL.frame is not None or LOCAL.in_callback or not STAGING.is_outside():
             return
         key = (id(program), *map(type_key, arrays))
         with self._lock:

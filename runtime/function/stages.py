@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import jax
 
+from autograph.backends.selected import STAGING
 from autograph.runtime.errors import StagingError
 from autograph.runtime.function.results import finished
 from autograph.runtime.signatures.inputs import stand_ins
 from autograph.runtime.signatures.placement import placed, placed_types, spread_shardings
 from autograph.runtime.signatures.signature import Arguments, as_tree, is_array_leaf, is_array_like, is_record
 from autograph.runtime.signatures.tensor_spec import TensorSpec
-from autograph.runtime.tracing.recording import JOINT
 from autograph.runtime.typing import PyTree
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def lower(
         result = compiled(*args[:count], *arrays)
         return (finished(result[0]), result[1]) if program.has_state else finished(result)
 
-    return Lowered(JOINT.staging.lowered(jitted, operands, platforms, function._options.compile or {}), call)
+    return Lowered(STAGING.lowered(jitted, operands, platforms, function._options.compile or {}), call)
 
 
 class Lowered:
@@ -157,7 +157,7 @@ def _traced(function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], may
         return program(*values, *arrays)
 
     run.__name__ = run.__qualname__ = function.__name__
-    return JOINT.staging.traced(run, *inputs.taken())
+    return STAGING.traced(run, *inputs.taken())
 
 
 def _inputs(

@@ -16,8 +16,8 @@ from autograph.runtime.errors import StagingError
 from autograph.runtime.gradients.derivatives import RecordedCall, as_leaf, from_leaf, is_static
 from autograph.runtime.state.array_operators import plain
 from autograph.runtime.state.variables import Variable, current_frame, staging, touched_by
+from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.locations import user_location
-from autograph.runtime.tracing.recording import JOINT
 from autograph.runtime.typing import PyTree
 
 P = ParamSpec("P")
@@ -100,7 +100,7 @@ def recompute_grad(f: Callable[P, R]) -> Callable[P, R]:
 
         def block(*operands: Any) -> Sequence[Any]:
             args, kwargs = arguments.with_arrays(operands)
-            results = jax.tree_util.tree_map(as_leaf, JOINT.operators.call(f)(*args, **kwargs), is_leaf=_is_variable)
+            results = jax.tree_util.tree_map(as_leaf, LANGUAGE.operators.call(f)(*args, **kwargs), is_leaf=_is_variable)
             leaves, tree = jax.tree_util.tree_flatten(results)
             structure[:] = len(leaves), tree
             return leaves
@@ -208,7 +208,7 @@ class _CustomCall:
     def _block(self, *operands: Any) -> Sequence[Any]:
         """The arrays of the value, and what its gradient keeps."""
         args, kwargs = self.arguments.with_arrays(operands)
-        result = JOINT.operators.call(self.f)(*args, **kwargs)
+        result = LANGUAGE.operators.call(self.f)(*args, **kwargs)
         if not (isinstance(result, tuple) and len(result) == 2 and callable(result[1])):
             raise TypeError(
                 f"{self.name} has a custom_gradient: it must return a pair of its value and a gradient function; got {result!r}"
@@ -238,7 +238,7 @@ class _CustomCall:
         structure: list[Any] = []
 
         def gradients(*upstream: Any) -> list[Any]:
-            made = JOINT.operators.call(rule)(*upstream, **named)
+            made = LANGUAGE.operators.call(rule)(*upstream, **named)
             given, tree = self._in_order(made, bool(self.wrt))
             structure[:] = [tree]
             return given

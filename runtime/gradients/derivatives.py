@@ -18,8 +18,8 @@ from autograph.runtime.function.results import StaticOutput
 from autograph.runtime.state.array_operators import plain
 from autograph.runtime.state.linked_state import Linked, in_place_of, is_variable
 from autograph.runtime.state.variables import Frame, Variable, current_frame, staging, touched_by
+from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.locations import user_location
-from autograph.runtime.tracing.recording import JOINT
 
 
 def value_and_grad(
@@ -56,7 +56,7 @@ def value_and_grad_again(
 
     That function runs what was recorded of ``f`` again, and writes to no Variable.
     """
-    call = _Differentiation(JOINT.operators.call(f), list(variables), False, None)
+    call = _Differentiation(LANGUAGE.operators.call(f), list(variables), False, None)
     call.name = getattr(f, "__name__", call.name)
     value, gradients = call.run((), {})
     return value, gradients, call.again

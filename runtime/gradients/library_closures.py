@@ -12,7 +12,7 @@ import types
 from typing import Any
 
 from autograph.runtime.code.library_table import TABLE, is_library
-from autograph.runtime.tracing.recording import JOINT
+from autograph.runtime.tracing.language import LANGUAGE
 
 
 def calling_converted(function: Any) -> Any:
@@ -112,6 +112,6 @@ def _converted(function: Any) -> Any:
 
     @functools.wraps(function, updated=())
     def call(*args: Any, **kwargs: Any) -> Any:
-        return JOINT.operators.call(function)(*args, **kwargs)
+        return LANGUAGE.operators.call(function)(*args, **kwargs)
 
     return call

@@ -23,6 +23,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from autograph.backends.selected import STAGING
 from autograph.runtime.errors import StagingError
 from autograph.runtime.gradients.derivatives import value_and_grad_again
 from autograph.runtime.gradients.library_closures import calling_converted
@@ -31,7 +32,6 @@ from autograph.runtime.state.linked_state import in_place_of
 from autograph.runtime.state.module import Module
 from autograph.runtime.state.variables import Variable, current_frame, outside_recordings
 from autograph.runtime.tracing.locations import user_location
-from autograph.runtime.tracing.recording import JOINT
 from autograph.runtime.typing import ArrayLike, GradientTransformation, PyTree
 
 if TYPE_CHECKING:
@@ -253,7 +253,7 @@ class Optimizer(Module):
             if _are_equal(zero, one):
                 self._start(variables, zero)
                 return
-        if JOINT.staging.place() is not frame.place:
+        if STAGING.place() is not frame.place:
             raise StagingError(
                 f"{user_location()}\n  The state of {self!r} starts from the Variables' values, and is created "
                 "inside a staged branch or loop.\n  Call build(variables) before that statement, or outside of the function."

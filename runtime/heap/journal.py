@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from autograph.backends.selected import STAGING
 from autograph.runtime.errors import StagingError, describe_location
 from autograph.runtime.heap.cached_reads import CachedRead
 from autograph.runtime.heap.copies import Copies
@@ -35,7 +36,6 @@ from autograph.runtime.heap.reach import Reach, same
 from autograph.runtime.heap.unknown import Reason, Unknowns, holds_unknown, is_unknown
 from autograph.runtime.layouts.statement_variables import CellVariable, Snapshot, has_contents
 from autograph.runtime.tracing.locations import calling_line, location_of_assignment, user_location
-from autograph.runtime.tracing.recording import JOINT
 
 __all__ = ["MUTABLE_CONTAINERS", "AttributePlace", "ContentsPlace", "Journal", "Place", "Region", "key_of"]
 
@@ -93,7 +93,7 @@ class Region:
     def __init__(self, own: Sequence[Any], tries: int) -> None:
         self.tries = tries
         self.raising: BaseException | None = None
-        self.place = JOINT.staging.place()
+        self.place = STAGING.place()
         self.repeats = False
         self.peeled_for: Sequence[str] | None = None
         self.entry: Snapshot | None = None

@@ -15,6 +15,7 @@ from typing import Any
 
 import jax
 
+from autograph.backends.selected import STAGING
 from autograph.runtime.code.library_table import is_library
 from autograph.runtime.containers.extents import exactly
 from autograph.runtime.containers.padded import Padded
@@ -24,7 +25,6 @@ from autograph.runtime.heap.reach import namespace_of
 from autograph.runtime.layouts.objects import is_state
 from autograph.runtime.layouts.one_of import candidates_of, code_of, is_one_of, one_of
 from autograph.runtime.layouts.statement_variables import UNBOUND, CellVariable, Marks, Variable, flatten
-from autograph.runtime.tracing.recording import JOINT
 
 _PLAIN = (str, bytes, int, float, bool, complex, type(None))
 
@@ -170,7 +170,7 @@ class Moment:
 
     def _part(self, value: Any) -> Any:
         if isinstance(value, jax.core.Tracer):
-            if JOINT.staging.is_of(value, self._place):
+            if STAGING.is_of(value, self._place):
                 return _Constant(value)
             self.values.append(value)
             return _Carried(len(self.values) - 1)
@@ -241,8 +241,8 @@ class Moment:
 
     def _is_usable(self, value: Any) -> bool:
         tracers = (leaf for leaf in flatten(value)[0] if isinstance(leaf, jax.core.Tracer))
-        here = JOINT.staging.place()
-        return all(JOINT.staging.is_of(leaf, here) for leaf in tracers)
+        here = STAGING.place()
+        return all(STAGING.is_of(leaf, here) for leaf in tracers)
 
 
 def _without_promise(held: Padded, now: Any) -> Padded:

@@ -10,7 +10,7 @@ import numpy as np
 
 from autograph.runtime.layouts.dict_kinds import dict_kind, is_sorted_by_jax
 from autograph.runtime.layouts.perhaps import GONE, Perhaps, has_perhaps
-from autograph.runtime.tracing.recording import JOINT
+from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.typing import PyTree
 
 
@@ -197,7 +197,7 @@ def _in_order(value: dict[Any, Any]) -> list[tuple[Any, Any]]:
             return sorted(value.items(), key=lambda item: item[0])
         except TypeError:
             pass
-    JOINT.operators.absences.check_order(value)
+    LANGUAGE.operators.absences.check_order(value)
     return list(value.items())
 
 

@@ -16,8 +16,9 @@ import numpy as np
 from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.functions import is_same_function
 from autograph.runtime.layouts.objects import attributes_of, is_plain_object
+from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.locations import user_location
-from autograph.runtime.tracing.recording import JOINT, LOCAL
+from autograph.runtime.tracing.recording import LOCAL
 from autograph.runtime.typing import ArrayLike, PyTree
 
 MOST_CANDIDATES = 32  # each operation is done for every candidate
@@ -138,7 +139,7 @@ class OneOf:
 
     def __autograph_truth__(self) -> Any:
         if holds_objects(self):
-            return each(self, lambda candidate: JOINT.operators.truth(candidate))
+            return each(self, lambda candidate: LANGUAGE.operators.truth(candidate))
         return each_purely(self, bool)
 
     def __bool__(self) -> bool:
@@ -151,17 +152,17 @@ class OneOf:
         if not any(_may_have(candidate, name) for candidate in candidates_of(self)):  # any code may ask for any name
             getattr(self._candidates[0], name)
         if holds_objects(self):
-            return each(self, lambda candidate: JOINT.operators.get_attr(candidate, name), _may_ask(self, name))
+            return each(self, lambda candidate: LANGUAGE.operators.get_attr(candidate, name), _may_ask(self, name))
         return each_purely(self, operator.attrgetter(name))
 
     def __setattr__(self, name: str, value: Any) -> None:
-        each(self, lambda candidate: JOINT.operators.set_attr(candidate, name, value))
+        each(self, lambda candidate: LANGUAGE.operators.set_attr(candidate, name, value))
 
     def __delattr__(self, name: str) -> None:
-        each(self, lambda candidate: JOINT.operators.del_attr(candidate, name))
+        each(self, lambda candidate: LANGUAGE.operators.del_attr(candidate, name))
 
     def __call__(self, *args: PyTree, **kwargs: PyTree) -> PyTree:
-        return each(self, lambda candidate: JOINT.operators.call(candidate)(*args, **kwargs))
+        return each(self, lambda candidate: LANGUAGE.operators.call(candidate)(*args, **kwargs))
 
     def __jax_array__(self) -> Any:
         if not all(isinstance(candidate, int) for candidate in self._candidates):  # as members of an `enum.IntEnum` are
@@ -174,7 +175,7 @@ class OneOf:
 
     def __getitem__(self, key: Any) -> Any:
         if holds_objects(self):
-            return each(self, lambda candidate: JOINT.operators.get_item(candidate, key))
+            return each(self, lambda candidate: LANGUAGE.operators.get_item(candidate, key))
         return each_purely(self, lambda candidate: candidate[key])
 
     def __contains__(self, item: Any) -> bool:
@@ -317,7 +318,7 @@ def _name_of(candidate: Any) -> str:
 def each(value: OneOf, function: Callable[[Any], Any], is_pure: bool = False) -> Any:
     """``function`` of the constant that this is: what it returns for each candidate, chosen by the tags."""
     found = OneOf.resolve(value)
-    return JOINT.operators.constants.each(value, function, is_pure) if is_one_of(found) else function(found)
+    return LANGUAGE.operators.constants.each(value, function, is_pure) if is_one_of(found) else function(found)
 
 
 def each_purely(value: OneOf, function: Callable[[Any], Any]) -> Any:
@@ -374,7 +375,7 @@ def _any(value: OneOf, wanted: Sequence[bool]) -> Any:
     numbers: tuple[list[int], list[int]] = ([], [])
     for k, is_wanted in enumerate(wanted):
         numbers[is_wanted].append(k)
-    JOINT.operators.facts.note(found, (is_among(value, numbers[True]),), (is_among(value, numbers[False]),))
+    LANGUAGE.operators.facts.note(found, (is_among(value, numbers[True]),), (is_among(value, numbers[False]),))
     return found
 
 
@@ -395,7 +396,7 @@ def _operation(symbol: str, function: Callable[..., Any], is_reflected: bool = F
     def operate(self: OneOf, *others: Any) -> Any:
         if holds_objects(self):
             operands = (*others, self) if is_reflected else (self, *others)
-            return JOINT.operators.operate(symbol, *operands)
+            return LANGUAGE.operators.operate(symbol, *operands)
         if is_reflected:
             return each_purely(self, lambda candidate: function(*others, candidate))
         return each_purely(self, lambda candidate: function(candidate, *others))

@@ -12,7 +12,8 @@ import numpy as np
 
 from autograph.runtime.layouts.objects import is_plain_object
 from autograph.runtime.layouts.perhaps import Perhaps, read
-from autograph.runtime.tracing.recording import JOINT, LOCAL
+from autograph.runtime.tracing.language import LANGUAGE
+from autograph.runtime.tracing.recording import LOCAL
 from autograph.runtime.typing import ArrayLike, PyTree
 
 _SHARED = frozenset(["present", "value", "has_value", "get_value", "resolve", "use"])
@@ -134,7 +135,7 @@ class Optional:
         found = resolved(self)
         if found is not self:
             return found
-        return JOINT.operators.truth_of_optional(self)
+        return LANGUAGE.operators.truth_of_optional(self)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         return np.asarray(self._value(), dtype=dtype)
@@ -218,7 +219,7 @@ def used(value: Any) -> Any:
     if found is not value:
         return found
     if not is_known(value._present):
-        JOINT.operators.check_present(value._present)
+        LANGUAGE.operators.check_present(value._present)
     return value._held
 
 

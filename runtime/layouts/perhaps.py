@@ -9,7 +9,8 @@ from typing import Any
 
 import jax
 
-from autograph.runtime.tracing.recording import JOINT, LOCAL
+from autograph.runtime.tracing.language import LANGUAGE
+from autograph.runtime.tracing.recording import LOCAL
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ class Perhaps:
 
     def read(self) -> Any:
         """What it holds; raises, when the program runs, where it holds nothing."""
-        JOINT.operators.check_set(self)
+        LANGUAGE.operators.check_set(self)
         return self.held
 
     def __getattr__(self, name: str) -> Any:

@@ -28,6 +28,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from autograph.backends.selected import STAGING
 from autograph.runtime.data.dataset import Dataset
 from autograph.runtime.data.iterators import DatasetIterator, SequenceIterator
 from autograph.runtime.data.pipeline import Key, Shuffle, asks_python, shuffles
@@ -37,7 +38,7 @@ from autograph.runtime.state.commits import commit, shared_values_of
 from autograph.runtime.state.module import Module, named_parts
 from autograph.runtime.state.variables import Variable
 from autograph.runtime.tracing.locations import user_location
-from autograph.runtime.tracing.recording import JOINT, is_recording
+from autograph.runtime.tracing.recording import is_recording
 from autograph.runtime.typing import PyTree
 
 _Path = tuple[str, ...]
@@ -70,7 +71,7 @@ def state(tree: PyTree) -> dict[str, PyTree]:
     cells = _cells(tree)
     variables = {path: cell.variable for path, cell in cells.items() if isinstance(cell, _OfVariable)}
     values = dict(zip(variables, shared_values_of(list(variables.values())), strict=True))
-    JOINT.staging.wait(list(values.values()))  # a generator's place is known when the programs that ask it are done
+    STAGING.wait(list(values.values()))  # a generator's place is known when the programs that ask it are done
     made: dict[str, Any] = {}
     for path, cell in cells.items():
         inside = made
@@ -104,7 +105,7 @@ def restore(tree: PyTree, state: Mapping[str, PyTree]) -> PyTree:
     cells, given = _cells(tree), dict(_flat(state, ()))
     _refuse_differences(set(cells), set(given))
     variables = {path: cell.variable for path, cell in cells.items() if isinstance(cell, _OfVariable)}
-    JOINT.staging.wait(shared_values_of(list(variables.values())))
+    STAGING.wait(shared_values_of(list(variables.values())))
     fitted = {path: cell.fitted(given[path], ".".join(path)) for path, cell in cells.items()}
     for path, cell in cells.items():
         if isinstance(cell, _OfStream):

@@ -12,6 +12,7 @@ import jax
 import numpy as np
 
 from autograph.backends.base import Artifact, LeafType
+from autograph.backends.selected import STAGING
 from autograph.runtime.errors import LoadError
 from autograph.runtime.function.function import Function
 from autograph.runtime.saving import manifest, tensors
@@ -26,7 +27,6 @@ from autograph.runtime.signatures.signature import Arguments
 from autograph.runtime.state.held import Held
 from autograph.runtime.state.random import Generator
 from autograph.runtime.state.variables import Variable, outside_recordings
-from autograph.runtime.tracing.recording import JOINT
 
 _LARGE = 2**20  # bytes from which on an array stays in its file
 
@@ -151,7 +151,7 @@ class _Loading:
     def _program(self, number: int, entry: dict[str, Any], signature: inspect.Signature) -> LoadedProgram:
         data = self._directory.checked(entry["file"], self._body["files"][entry["file"]])
         try:
-            artifact = JOINT.staging.artifact(data)
+            artifact = STAGING.artifact(data)
         except ValueError as error:
             raise self._directory.error(entry["file"], str(error)) from None
         self._check_types(number, entry, artifact)

@@ -9,6 +9,7 @@ from typing import Any
 import jax
 
 from autograph.backends.base import Artifact
+from autograph.backends.selected import STAGING
 from autograph.runtime.effects.raising import Guarded
 from autograph.runtime.errors import InvalidArgumentError, StagingError
 from autograph.runtime.saving.dtypes import dtype_of
@@ -19,7 +20,6 @@ from autograph.runtime.signatures.inputs import WeakSpec
 from autograph.runtime.signatures.signature import Arguments, is_array_leaf, is_array_like
 from autograph.runtime.signatures.tensor_spec import TensorSpec
 from autograph.runtime.state.variables import Variable
-from autograph.runtime.tracing.recording import JOINT
 
 _NUMBERS = frozenset(["bool", "int", "float", "complex"])
 
@@ -116,7 +116,7 @@ class LoadedProgram:
         for variable, value in zip(self._written, rest[len(rest) - len(self._written) :], strict=True):
             variable.assign(value)
         for k in self._weak:
-            results[k] = JOINT.staging.weak(results[k])
+            results[k] = STAGING.weak(results[k])
         return Decoder(results, self._records).value(self._results)
 
 

@@ -14,6 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from autograph.backends.selected import STAGING
 from autograph.runtime.effects.raising import Guarded
 from autograph.runtime.errors import StagingError
 from autograph.runtime.function.concrete import ConcreteFunction
@@ -37,7 +38,7 @@ from autograph.runtime.state.processes import on_host
 from autograph.runtime.state.random import Generator
 from autograph.runtime.state.variables import Variable
 from autograph.runtime.tracing.locations import user_location
-from autograph.runtime.tracing.recording import JOINT, is_recording
+from autograph.runtime.tracing.recording import is_recording
 from autograph.runtime.typing import PyTree
 
 Compiled: TypeAlias = Function[..., PyTree] | ConcreteFunction
@@ -262,7 +263,7 @@ class _Saving:
             ) from None
         outputs = len(jax.tree_util.tree_leaves(results))
         errors = [entry_of(site) for site in sites]
-        made = JOINT.staging.exported(traced.jaxpr, name, self._platforms, self._derivatives)
+        made = STAGING.exported(traced.jaxpr, name, self._platforms, self._derivatives)
         self.files[file] = made.data
         return {
             "name": name,

@@ -65,6 +65,7 @@ class Operators(Conditionals, Loops, Items, Calls, Builtins, Lists):
 
     Args:
       trace: finds the context of the thread that asks.
+      loop_of: how a dataset is looped over, as `Loops` takes it.
       writes_at_run_time: whether writes to containers outside the function are operations of the program.
       check_bounds: whether an index that is out of range raises.
     """
@@ -73,12 +74,14 @@ class Operators(Conditionals, Loops, Items, Calls, Builtins, Lists):
         self,
         backend: Backend,
         trace: Callable[[], Context],
+        loop_of: Callable[[Any], Callable[..., None] | None],
         recursive: bool = True,
         writes_at_run_time: bool = False,
         check_bounds: bool = False,
     ) -> None:
         super().__init__(trace)
         self.backend = backend
+        self.loop_of = loop_of
         self.recursive = recursive
         self.converter: Any = None
         self.found_again: tuple[Callable[..., Operators], tuple[Any, ...]] | None = None
@@ -96,7 +99,7 @@ class Operators(Conditionals, Loops, Items, Calls, Builtins, Lists):
         self.iteration = Iteration(backend, trace, self.call)
         self.aliased = AliasedWrites(backend, trace, self.if_exp, self.staged_if)
         errors = ValueErrors(backend, self.raise_unless)
-        operations = Operations(backend, self.aliased, trace, self.call, errors)
+        operations = Operations(backend, self.aliased, trace, self.call, errors, self)
         self.operate, self.in_place, self.asked = operations.operate, operations.in_place, operations.asked
         self.get_attr, self.equals = operations.get_attr, operations.equals
         self.absences = Absences(
@@ -116,7 +119,7 @@ class Operators(Conditionals, Loops, Items, Calls, Builtins, Lists):
         nones = Nones(backend, trace, self.can_raise_later, self.raise_unless, self.aliased.are_one)
         self.is_, self.is_none, self.is_bool, self.id_of = nones.is_, nones.is_none, nones.is_bool, nones.id_of
         self.check_present, self.truth_of_optional = nones.check_present, nones.truth_of_optional
-        classes = ClassTests(backend, trace)
+        classes = ClassTests(backend, trace, self.absences.presence)
         self.matches_class, self.positional, self.known_class = (
             classes.matches_class,
             classes.positional,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from autograph.backends.selected import STAGING
 from autograph.runtime.state.variable_errors import VariableErrors
-from autograph.runtime.tracing.recording import JOINT
 
 
 class AssignedDerivatives(VariableErrors):
@@ -25,7 +25,7 @@ class AssignedDerivatives(VariableErrors):
         where, value = self._moving
         if place is where:
             return value
-        if JOINT.staging.is_within(place, where):
+        if STAGING.is_within(place, where):
             raise self._differentiated()
         self._moving = None
         return None
@@ -35,13 +35,13 @@ class AssignedDerivatives(VariableErrors):
         if self._is_aside(frame):
             return value
         self._moving = None
-        if not JOINT.staging.is_differentiated(value, place):
+        if not STAGING.is_differentiated(value, place):
             return value
-        if not JOINT.staging.is_directly_in(place, None if frame is None else frame.place):
+        if not STAGING.is_directly_in(place, None if frame is None else frame.place):
             raise self._differentiated()  # one derivative of several would be kept
         self._moving = place, value
-        return JOINT.staging.without_derivative(value)
+        return STAGING.without_derivative(value)
 
     def _is_aside(self, frame: Any) -> bool:
         """Whether the recording is of a function called in the differentiation: it knows stand-ins, and no values."""
-        return self._moving is not None and frame is not None and JOINT.staging.is_within(frame.place, self._moving[0])
+        return self._moving is not None and frame is not None and STAGING.is_within(frame.place, self._moving[0])

@@ -9,10 +9,11 @@ import jax
 import numpy as np
 
 from autograph.backends.base import LeafType
+from autograph.backends.selected import STAGING
 from autograph.runtime.errors import StagingError
 from autograph.runtime.state.variables import Variable, current_frame, outside_recordings
 from autograph.runtime.tracing.locations import user_location
-from autograph.runtime.tracing.recording import JOINT, is_recording
+from autograph.runtime.tracing.recording import is_recording
 
 
 class Held(Variable):
@@ -39,7 +40,7 @@ class Constant(Held):
     def value(self) -> Any:
         """The array; in a `Function` that is being traced, what represents it."""
         frame = current_frame()
-        is_recorded = frame is not None and JOINT.staging.is_within(JOINT.staging.place(), frame.place)
+        is_recorded = frame is not None and STAGING.is_within(STAGING.place(), frame.place)
         return super().value if is_recorded else self._value
 
 

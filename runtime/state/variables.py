@@ -17,6 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from autograph.backends.base import LeafType, Staging
+from autograph.backends.selected import STAGING
 from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.list_room import Rooms
 from autograph.runtime.state.array_operators import ArrayOperators, in_place, plain
@@ -24,7 +25,7 @@ from autograph.runtime.state.assigned_derivatives import AssignedDerivatives
 from autograph.runtime.state.commits import GIVEN_AWAY, VariableLock, commit
 from autograph.runtime.state.processes import is_readable
 from autograph.runtime.tracing.locations import user_line, user_location
-from autograph.runtime.tracing.recording import JOINT, LOCAL, count_effect
+from autograph.runtime.tracing.recording import LOCAL, count_effect
 from autograph.runtime.tracing.statements import Statements
 from autograph.runtime.typing import DTypeLike, TensorLike
 
@@ -67,7 +68,7 @@ class Frame:
             outer, LOCAL.frame = LOCAL.frame, self
             if outer is not None:
                 outer.statements.include(self.statements)
-            self.place = JOINT.staging.place()
+            self.place = STAGING.place()
             try:
                 outputs = list(block(*operands))
                 return outputs + [initial for _, initial in self.created if initial is not None]
@@ -75,8 +76,8 @@ class Frame:
                 LOCAL.frame, self.place = outer, None
 
         run.__wrapped__ = block  # type: ignore[attr-defined]
-        program = JOINT.staging.record(run, arrays)
-        for site in JOINT.staging.sites(program):
+        program = STAGING.record(run, arrays)
+        for site in STAGING.sites(program):
             if site.is_caught:  # by a handler that does not receive it
                 raise StagingError(site.refusal)
         return program
@@ -87,7 +88,7 @@ _MAKING_STAND_INS = threading.Lock()
 
 def staging() -> Staging:
     """Return the object that records programs."""
-    return JOINT.staging
+    return STAGING
 
 
 def current_frame() -> Frame | None:
@@ -109,7 +110,7 @@ def outside_recordings() -> Iterator[None]:
 
 def touched_by(program: Any) -> list[tuple[Variable, bool]]:
     """Return the Variables that a recorded program uses, and whether it assigns each."""
-    staging = JOINT.staging
+    staging = STAGING
     return [(staging.owner(ref), written) for ref, written in staging.stand_ins(program)]
 
 
@@ -206,7 +207,7 @@ class Variable(ArrayOperators, AssignedDerivatives):
     def _start_with(self, value: Any) -> None:
         """Take a start value that is known only when what is being recorded runs."""
         frame: Frame | None = LOCAL.frame
-        if frame is None or JOINT.staging.place() is not frame.place:
+        if frame is None or STAGING.place() is not frame.place:
             raise StagingError(
                 f"{user_location()}\n  {self._label()} is created from a traced value, "
                 + (
@@ -216,7 +217,7 @@ class Variable(ArrayOperators, AssignedDerivatives):
                 )
             )
         frame.created.append((self, value))
-        JOINT.staging.write(self._standing(), value)
+        STAGING.write(self._standing(), value)
 
     def _initialise(self, value: Any) -> None:
         """Set a Variable that was made in a recording to its start value, now that the recording runs."""
@@ -228,7 +229,7 @@ class Variable(ArrayOperators, AssignedDerivatives):
     @property
     def value(self) -> jax.Array:
         """The current value, a `jax.Array`."""
-        staging = JOINT.staging
+        staging = STAGING
         place = staging.place()
         frame: Frame | None = LOCAL.frame
         if frame is not None:
@@ -418,7 +419,7 @@ class Variable(ArrayOperators, AssignedDerivatives):
             )
 
     def _write(self, value: Any) -> None:
-        staging = JOINT.staging
+        staging = STAGING
         place = staging.place()
         frame: Frame | None = LOCAL.frame
         if frame is None:
@@ -444,7 +445,7 @@ class Variable(ArrayOperators, AssignedDerivatives):
 
     def check_writable(self, value: TensorLike) -> None:
         """Raise unless ``value`` can be assigned here, outside of all recordings."""
-        staging = JOINT.staging
+        staging = STAGING
         place = staging.place()
         if staging.is_recording(place):
             raise self._not_ours("written")
@@ -486,7 +487,7 @@ class Variable(ArrayOperators, AssignedDerivatives):
         if self._stand_in is None:
             with _MAKING_STAND_INS:
                 if self._stand_in is None:
-                    self._stand_in = JOINT.staging.stand_in(self._type, self)
+                    self._stand_in = STAGING.stand_in(self._type, self)
         return self._stand_in
 
 
@@ -561,7 +562,7 @@ jax.tree_util.register_pytree_node(VariableItem, lambda item: ((item.value,), No
 
 def accept_variables() -> None:
     """Make JAX's functions accept Variables as arrays; each call reads the current value."""
-    JOINT.staging.accept(Variable, lambda variable: variable.value, lambda variable: variable._type)
+    STAGING.accept(Variable, lambda variable: variable.value, lambda variable: variable._type)
 
 
 def _strong(value: Any, dtype: Any) -> Any:

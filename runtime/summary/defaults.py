@@ -18,11 +18,12 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
+from autograph.backends.selected import STAGING
 from autograph.runtime.errors import StagingError
 from autograph.runtime.state.held import Held
 from autograph.runtime.state.variables import Variable, current_frame, outside_recordings
 from autograph.runtime.tracing.locations import user_location
-from autograph.runtime.tracing.recording import JOINT, LOCAL, is_recording
+from autograph.runtime.tracing.recording import LOCAL, is_recording
 from autograph.runtime.typing import ArrayLike
 
 # What the default state holds, by position.
@@ -290,7 +291,7 @@ def _leave(before: Any, had_step: bool, linked: Variable | None) -> None:
 
 
 def _refuse_mapped(what: str) -> None:
-    frame, staging = current_frame(), JOINT.staging
+    frame, staging = current_frame(), STAGING
     if staging.is_mapped(staging.place(), None if frame is None else frame.place):
         raise StagingError(
             f"{user_location()}\n  {what} is called inside jax.vmap (or shard_map), for every lane.\n  Call it around the mapped function."

@@ -11,11 +11,11 @@ from typing import Any
 import jax
 
 from autograph.backends.described import Node
+from autograph.backends.selected import STAGING
 from autograph.runtime.effects.raising import Guarded
 from autograph.runtime.errors import place_of
 from autograph.runtime.function.collecting import Collected
 from autograph.runtime.state.held import Held
-from autograph.runtime.tracing.recording import JOINT
 
 _DTYPES = MappingProxyType(
     {  # those that tensorboardX knows
@@ -67,7 +67,7 @@ def _nodes(program: Collected) -> list[Node]:
     inputs += [(_PATH.sub(".", name).strip("."), "Input") for name in program.inputs]
     outputs = list(_results(program.traced.out_info, program.state is not None))
     outputs += [f"{variable.name}/assign" for variable in variables[:written]]
-    return JOINT.staging.drawn(program.traced.jaxpr, inputs, outputs)
+    return STAGING.drawn(program.traced.jaxpr, inputs, outputs)
 
 
 def _results(out_info: Any, has_state: bool) -> Iterator[str]:

@@ -31,7 +31,7 @@ from autograph.runtime.layouts.statement_variables import holds_traced, tested
 from autograph.runtime.staging.access.aliased_writes import AliasedWrites
 from autograph.runtime.staging.access.value_errors import ValueErrors
 from autograph.runtime.tracing.locations import user_location
-from autograph.runtime.tracing.recording import JOINT, LOCAL, effects_recorded
+from autograph.runtime.tracing.recording import LOCAL, effects_recorded
 
 _OPERATIONS: Mapping[str, tuple[str, Callable[..., Any]]] = types.MappingProxyType(
     {
@@ -126,6 +126,7 @@ class Operations(InTrace):
     Args:
       call: what to call in place of a function.
       errors: what Python raises for the values of numbers.
+      checks: the operators that these are part of.
     """
 
     def __init__(
@@ -135,12 +136,14 @@ class Operations(InTrace):
         trace: Callable[[], Trace],
         call: Callable[[Any], Any],
         errors: ValueErrors,
+        checks: Any,
     ) -> None:
         self.backend = backend
         self.aliased = aliased
         super().__init__(trace)
         self.call = call
         self.errors = errors
+        self.checks = checks
 
     def operate(self, symbol: str, *operands: Any) -> Any:
         """``a + b``, ``-a``, ``a < b`` and their like: ``operate("+", a, b)``."""
@@ -159,12 +162,12 @@ class Operations(InTrace):
         if symbol in _IN_PLACE:
             return self.in_place(symbol, *operands)
         if symbol == "|" and LOCAL.has_perhaps and all(type(operand) is dict for operand in operands):
-            return JOINT.operators.absences.merged(*operands)
+            return self.checks.absences.merged(*operands)
         if symbol in _COMPARISONS:
             return self._compared(symbol, *operands)
         name, plain = _OPERATIONS[symbol]
         found = self._dispatched(symbol, f"__{name}__", f"__r{name}__", plain, *operands)
-        return JOINT.operators.keys.noted(found) if type(found) is set else found
+        return self.checks.keys.noted(found) if type(found) is set else found
 
     def _is_truth(self, value: Any) -> bool:
         """Whether this is a bool, which is a number in Python: a traced one counts as Python's."""
@@ -184,15 +187,15 @@ class Operations(InTrace):
                 if self.journal.is_open:
                     self.journal.touch(ContentsPlace(target))
                 if isinstance(target, dict) and isinstance(value, KeyedList):
-                    JOINT.operators.keys.end_trace(target, "A dict is given a traced key")
+                    self.checks.keys.end_trace(target, "A dict is given a traced key")
                 if type(target) is set:
-                    JOINT.operators.keys.check_writes(target, [value])
+                    self.checks.keys.check_writes(target, [value])
                 with self.aliased.writing(target):
                     if LOCAL.has_perhaps and symbol == "|=" and isinstance(target, dict) and isinstance(value, dict):
-                        JOINT.operators.absences.update(target, value)
+                        self.checks.absences.update(target, value)
                         return target
                     if LOCAL.has_perhaps and isinstance(target, list):
-                        value = JOINT.operators.items_in(value)
+                        value = self.checks.items_in(value)
                     return _IN_PLACE[symbol](target, value)
             elif self.journal.is_open and isinstance(target, np.ndarray):
                 raise array_written()
@@ -209,7 +212,7 @@ class Operations(InTrace):
     def _equal_parts(self, left: Any, right: Any) -> Any:
         """``left == right`` of two tuples, lists or dicts with traced values in them."""
         if isinstance(left, dict) and (has_perhaps(left.values()) or has_perhaps(right.values())):
-            return JOINT.operators.absences.equal(left, right)
+            return self.checks.absences.equal(left, right)
         if isinstance(left, dict):
             if left.keys() != right.keys():
                 return False
@@ -397,7 +400,7 @@ class Operations(InTrace):
         """What the truth of ``value`` is the truth of: a traced bool, if its class's own method says so."""
         found = tested(value)
         kind = type(found)
-        if LOCAL.has_perhaps and (truth := JOINT.operators.absences.truth(found)) is not None:
+        if LOCAL.has_perhaps and (truth := self.checks.absences.truth(found)) is not None:
             return truth
         if found is not value or kind in (bool, int, float) or isinstance(found, _ARRAYS):
             return found

@@ -15,7 +15,7 @@ from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.heap.places import MUTABLE_CONTAINERS, AttributePlace, ContentsPlace
 from autograph.runtime.layouts.perhaps import is_perhaps
-from autograph.runtime.tracing.recording import JOINT, LOCAL
+from autograph.runtime.tracing.recording import LOCAL
 
 _NO_DEFAULT = object()
 _OF_ATTRIBUTES = frozenset(["__setattr__", "__delattr__"])
@@ -72,7 +72,7 @@ class ReportedWrites(InTrace):
     def _getattr(self, target: Any, name: str, default: Any = _NO_DEFAULT, /) -> Any:
         if default is not _NO_DEFAULT and LOCAL.has_perhaps:
             if is_perhaps(found := AttributePlace(target, name).get()):
-                return JOINT.operators.absences.either(found, default)
+                return self.checks.absences.either(found, default)
         try:
             return self.get_attr(target, name)
         except AttributeError:

@@ -21,17 +21,22 @@ from autograph.runtime.layouts.objects import attributes_of, is_plain_object
 from autograph.runtime.layouts.one_of import CODE, OneOf, candidates_of, code_of, each_purely, holds_objects
 from autograph.runtime.layouts.optional import Optional, held_in, is_known, present_in
 from autograph.runtime.tracing.locations import user_location
-from autograph.runtime.tracing.recording import JOINT, LOCAL
+from autograph.runtime.tracing.recording import LOCAL
 
 _SELF_MATCHING = (bool, bytearray, bytes, dict, float, frozenset, int, list, set, str, tuple)
 
 
 class ClassTests(InTrace):
-    """``isinstance`` and its like, and class patterns."""
+    """``isinstance`` and its like, and class patterns.
 
-    def __init__(self, backend: Backend, trace: Callable[[], Trace]) -> None:
+    Args:
+      presence: of `Absences`.
+    """
+
+    def __init__(self, backend: Backend, trace: Callable[[], Trace], presence: Callable[[Any], Any]) -> None:
         super().__init__(trace)
         self.backend = backend
+        self.presence = presence
 
     def overloads(self) -> Mapping[Any, Callable[..., Any]]:
         return {
@@ -45,7 +50,7 @@ class ClassTests(InTrace):
     def _has(self, value: Any, name: str) -> Any:
         if not hasattr(value, name) or not LOCAL.has_perhaps:
             return hasattr(value, name)
-        return JOINT.operators.absences.presence(AttributePlace(value, name).get())
+        return self.presence(AttributePlace(value, name).get())
 
     def _isinstance(self, value: Any, kinds: Any) -> Any:
         if type(kinds) is OneOf:

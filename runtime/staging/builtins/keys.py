@@ -10,6 +10,7 @@ from typing import Any
 import jax
 
 from autograph.backends.base import Backend, NotRollable
+from autograph.backends.selected import STAGING
 from autograph.runtime.containers.keyed_lists import KeyedList, holds_tracer
 from autograph.runtime.containers.padded_arrays import PaddedArray
 from autograph.runtime.containers.traced_dicts import TracedDict
@@ -18,7 +19,7 @@ from autograph.runtime.containers.traced_sets import TracedSet
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.tracing.births import can_be_element
 from autograph.runtime.tracing.locations import calling_line
-from autograph.runtime.tracing.recording import JOINT, LOCAL
+from autograph.runtime.tracing.recording import LOCAL
 
 _WRITING = frozenset(
     [
@@ -72,7 +73,7 @@ class Keys(InTrace):
         return self._traced_set(values) if _is_of_traced(values) else self._made_set(set(values))
 
     def _is_plain(self) -> bool:
-        return JOINT.staging.is_plain(JOINT.staging.place())
+        return STAGING.is_plain(STAGING.place())
 
     def noted(self, made: Any) -> Any:
         """What an operator or method of sets has given."""

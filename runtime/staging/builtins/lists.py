@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from autograph.backends.base import Backend
+from autograph.backends.selected import STAGING
 from autograph.runtime.containers.array_functions import array_overloads
 from autograph.runtime.containers.element_kinds import flatten_element
 from autograph.runtime.containers.element_order import order_of
@@ -37,7 +38,6 @@ from autograph.runtime.layouts.kinds import Row
 from autograph.runtime.layouts.optional import Optional, held_in
 from autograph.runtime.layouts.statement_variables import value_of
 from autograph.runtime.tracing.locations import user_location
-from autograph.runtime.tracing.recording import JOINT
 
 
 class Lists(InTrace):
@@ -58,7 +58,7 @@ class Lists(InTrace):
 
     def new_list(self, values: list[Any]) -> list[Any]:
         """A list that may come to grow, of values that no one else has: ``values`` itself outside of a trace."""
-        if isinstance(values, TracedList) or JOINT.staging.is_plain(JOINT.staging.place()):
+        if isinstance(values, TracedList) or STAGING.is_plain(STAGING.place()):
             return values
         made = TracedList(values, self)
         self.journal.born(made)
@@ -66,7 +66,7 @@ class Lists(InTrace):
 
     def extended(self, made: list[Any], items: Any) -> list[Any]:
         """``[*made, *items]``, of a list that no one else has."""
-        if JOINT.staging.is_plain(JOINT.staging.place()):
+        if STAGING.is_plain(STAGING.place()):
             made.extend(items)
             return made
         made = self.new_list(made)
@@ -120,7 +120,7 @@ class Lists(InTrace):
 
     def new_deque(self, iterable: Any = (), maxlen: int | None = None) -> Any:
         """``collections.deque(...)``, whose length may come to be traced."""
-        if JOINT.staging.is_plain(JOINT.staging.place()):
+        if STAGING.is_plain(STAGING.place()):
             return collections.deque(iterable, maxlen)
         made = TracedDeque(iterable, maxlen, self)
         self.journal.born(made)

@@ -12,10 +12,10 @@ from typing import Any
 import jax
 
 from autograph.backends.base import Backend
+from autograph.backends.selected import STAGING
 from autograph.runtime.effects.callbacks import do_at_run_time
 from autograph.runtime.effects.raise_sites import DeferredText, as_number
 from autograph.runtime.staging.statements.progress import Bar, Progress, is_in_program, total_of
-from autograph.runtime.tracing.recording import JOINT
 
 _TELLING = frozenset(
     [
@@ -82,7 +82,7 @@ class TqdmProgress(Progress):
 
     def __init__(self, kind: Any, iterable: Any, options: Mapping[str, Any], backend: Backend) -> None:
         super().__init__(iterable, options.get("desc"), options.get("total"))
-        if JOINT.staging.is_mapped(JOINT.staging.place()):
+        if STAGING.is_mapped(STAGING.place()):
             return
         self.bar = Bar(lambda total: kind(None, **{**options, "total": total}))
         self.bar.begin(None if iterable is None and self.total is None else total_of(self, backend))
@@ -114,7 +114,7 @@ class TqdmProgress(Progress):
 
 def _tell(act: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
     """Call a method of a bar's when the program runs, with the numbers that arrays have then."""
-    if JOINT.staging.is_mapped(JOINT.staging.place()):
+    if STAGING.is_mapped(STAGING.place()):
         return
 
     def tell(content: Any) -> None:

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from autograph.backends.base import Backend, Traced
 from autograph.backends.recursive import FunctionBody
+from autograph.backends.selected import STAGING
 from autograph.runtime.containers.parts import parts_of
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.journal import key_of
@@ -27,7 +28,6 @@ from autograph.runtime.staging.calls.calls_under_way import (
     containers_in,
 )
 from autograph.runtime.staging.policy.recursive_code import cells_of
-from autograph.runtime.tracing.recording import JOINT
 
 _PASSES = 8
 
@@ -132,7 +132,7 @@ class FunctionTraces(InTraceOfCalls):
         active.regions = len(self.journal.regions)
 
         def run(*operands: Any) -> list[Any]:
-            active.place = JOINT.staging.place()
+            active.place = STAGING.place()
             pending = iter(operands)
             leaves = [
                 leaf if type is None else next(pending)
@@ -184,7 +184,7 @@ class FunctionTraces(InTraceOfCalls):
                 known.state.refuse_argument(active.marker.where)
             for place in [*(place for place in living if key_of(place) in written), *cells]:
                 known.state.add(place)
-            known.state.add_refs([ref for ref, is_written in JOINT.staging.stand_ins(traced.program) if is_written])
+            known.state.add_refs([ref for ref, is_written in STAGING.stand_ins(traced.program) if is_written])
         return traced, layouts[0] if layouts else None
 
     def _note_shared(self, result: Any, before: set[int], active: Activation) -> None:

@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 import jax.numpy as jnp
 
 from autograph.backends.base import MISSING, Backend, LeafType
+from autograph.backends.selected import STAGING
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.journal import ContentsPlace, Journal, Place, holds_list, key_of
 from autograph.runtime.layouts.describe import describe, typed, unflatten
@@ -17,7 +18,6 @@ from autograph.runtime.layouts.mismatches import sides
 from autograph.runtime.layouts.sides import injected
 from autograph.runtime.layouts.statement_variables import UNBOUND
 from autograph.runtime.tracing.locations import user_location
-from autograph.runtime.tracing.recording import JOINT
 
 
 class CarriedState:
@@ -59,7 +59,7 @@ class CarriedState:
 
     def values(self) -> list[Any]:
         """These arrays, as they are now. Where the layouts do not hold them, they are widened: see `is_changed`."""
-        found = [JOINT.staging.read(ref) for ref in self.refs]
+        found = [STAGING.read(ref) for ref in self.refs]
         for k, place in enumerate(self.places):
             found += self._values(k, place)
         return found
@@ -86,7 +86,7 @@ class CarriedState:
     def settle(self, arrays: Sequence[Any]) -> None:
         """Write these arrays, which a call was given or gives back."""
         for ref, value in zip(self.refs, arrays, strict=False):
-            JOINT.staging.write(ref, value)
+            STAGING.write(ref, value)
         pending: Iterator[Any] = iter(arrays[len(self.refs) :])
         for place, layout in zip(self.places, self._layouts, strict=True):
             leaves = [leaf.value if isinstance(leaf, Static) else next(pending) for leaf in leaves_of(layout)]

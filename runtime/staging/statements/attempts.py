@@ -22,6 +22,7 @@ import jax.numpy as jnp
 
 from autograph.backends.base import Backend
 from autograph.backends.exceptions import RaiseSite
+from autograph.backends.selected import STAGING
 from autograph.runtime.effects.raise_sites import Site
 from autograph.runtime.effects.raising import chosen, current, remade
 from autograph.runtime.errors import StagingError
@@ -35,7 +36,7 @@ from autograph.runtime.staging.policy.opaque import OpaqueCalls
 from autograph.runtime.staging.statements.managers import ContextManagers, ManagerMethods
 from autograph.runtime.staging.statements.raises import BothRaise
 from autograph.runtime.tracing.concretization import asks_for_value
-from autograph.runtime.tracing.recording import JOINT, LOCAL
+from autograph.runtime.tracing.recording import LOCAL
 
 Thunk = Callable[[], Any]
 
@@ -132,7 +133,7 @@ class Attempt:
         moment: Callable[[Sequence[Variable], WritesOfAttempt, Any], Moment],
     ) -> None:
         self.frame = LOCAL.frame
-        self._place = JOINT.staging.place()
+        self._place = STAGING.place()
         self._handlers = handlers
         self._variables = variables
         self._writes = writes
@@ -187,7 +188,7 @@ class Attempts(InTrace):
         """Whether no exception that a handler catches has been raised where this runs; traced, if it is known only at run time."""
         if not current().catches:
             return True
-        clear = JOINT.staging.is_clear()
+        clear = STAGING.is_clear()
         return clear if self._backend.is_traced(clear) else bool(clear)
 
     def try_stmt(
@@ -214,7 +215,7 @@ class Attempts(InTrace):
             *(each.run for each in clauses),
             *(each for each in (orelse, final) if each is not None),
         ]
-        if JOINT.staging.is_plain(JOINT.staging.place()):
+        if STAGING.is_plain(STAGING.place()):
             return _in_python(body, clauses, orelse, final)
         variables = find_variables(names, functions)
         statement = _Statement(self, functions, variables, [*variables, *find_variables(found, functions)], result)
@@ -236,7 +237,7 @@ class Attempts(InTrace):
         Args:
           names, found, result: see `try_stmt`.
         """
-        if JOINT.staging.is_plain(JOINT.staging.place()):
+        if STAGING.is_plain(STAGING.place()):
             with self._managers.manager(manager) as entered:
                 body(entered)
             return
@@ -351,7 +352,7 @@ class _Statement:
             def catches(site: RaiseSite) -> bool:
                 return isinstance(site, Thrown) and site.attempt is attempt
 
-            with JOINT.staging.receiving(catches) as received:
+            with STAGING.receiving(catches) as received:
                 attempted = _Attempted(attempt, received)
                 current().catches.append(attempt)
                 try:

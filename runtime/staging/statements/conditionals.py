@@ -256,7 +256,7 @@ class Conditionals(InTrace):
         result = Slot(RESULT, None)
         places: list[Any] = [result, *variables]
         parts, written = self._joined_parts(ends, len(places), entry, snapshot, where, predicate)
-        joined = Join(self.backend, where, predicate, parts.is_outer)
+        joined = Join(self.backend, where, predicate, parts.is_outer, self)
         if all(end.raises for end in ends):
             joined.emit(predicate, ends)
             self.end_block()

@@ -35,7 +35,6 @@ from autograph.runtime.layouts.perhaps import Absence, Perhaps
 from autograph.runtime.layouts.sides import injected, with_numbers
 from autograph.runtime.layouts.statement_variables import UNBOUND, has_contents
 from autograph.runtime.staging.statements.joined_parts import EndParts
-from autograph.runtime.tracing.recording import JOINT
 
 RESULT = "the value"
 _SAME_SHAPE = "XLA needs one type for both: use the same shape and structure (jnp.broadcast_to, jnp.zeros_like …)."
@@ -155,17 +154,23 @@ class Join:
 
     Attributes: pairs (both branches' leaves), types (what they come out as; None where they agree and nothing is
       computed), variables.
+
+    Args:
+      checks: what lists of traced length ask, as `TracedList` takes it.
     """
 
-    def __init__(self, backend: Backend, where: str, predicate: Any, is_known: Callable[[Any], bool]) -> None:
+    def __init__(
+        self, backend: Backend, where: str, predicate: Any, is_known: Callable[[Any], bool], checks: Any
+    ) -> None:
         self.backend = backend
+        self.checks = checks
         self.where = where
         self.predicate = predicate
         self._is_known = is_known
         self.pairs: list[tuple[Any, Any]] = []
         self.types: list[LeafType | None] = []
         self.variables: list[JoinedVariable | None] = []
-        loops = JOINT.operators.journal.loops
+        loops = self.checks.journal.loops
         refers = any(loop.refers for loop in loops)
         self._joiner = Joiner(backend, is_known, chooses=True, refers=refers, grows=bool(loops))
 
@@ -247,9 +252,7 @@ class Join:
         """One list of traced length, or contents of such, by the predicate."""
         if isinstance(one, tuple | Padded):
             return self._chosen(owner, one, other)
-        one, other = (
-            side if isinstance(side, TracedList) else TracedList(side, JOINT.operators) for side in (one, other)
-        )
+        one, other = (side if isinstance(side, TracedList) else TracedList(side, self.checks) for side in (one, other))
         made = self._chosen(owner, one.contents(), other.contents())
         return (other if one.checks is None else one).holding(made)
 
@@ -271,7 +274,7 @@ class Join:
         for element in contents if isinstance(contents, tuple) else ():
             for part in parts_of(element).values():
                 if not self._is_known(part):
-                    JOINT.operators.journal.born(part)
+                    self.checks.journal.born(part)
 
     def _mismatch(self, mismatches: Sequence[Mismatch]) -> StagingError:
         is_result = all(each.name.startswith(RESULT) for each in mismatches)

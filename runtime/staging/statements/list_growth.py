@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from autograph.backends.base import Backend, LeafType
+from autograph.backends.selected import STAGING
 from autograph.runtime.containers.element_kinds import Kind, Where, flatten_element, join_kinds
 from autograph.runtime.containers.extents import UNBOUNDED, Extent, at_most, exactly
 from autograph.runtime.containers.padded import Padded, as_seen, emptied
@@ -17,7 +18,6 @@ from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.kinds import Row
 from autograph.runtime.layouts.list_room import Room
-from autograph.runtime.tracing.recording import JOINT
 
 ListKey = tuple[int, Path]  # a list of the state: the variable, by identity, and where in its value
 
@@ -63,7 +63,7 @@ def list_end(owner: TracedList, start: Any, key: ListKey, backend: Backend) -> L
     contents = owner.contents()
     if isinstance(contents, Padded):
         whole = [backend.type_of(buffer) for buffer in contents.buffers]
-        types = tuple(JOINT.staging.row_type(t) for t in whole if t is not None)
+        types = tuple(STAGING.row_type(t) for t in whole if t is not None)
         extent = contents.extent
         if isinstance(start, tuple):
             extent = contents.extent.since(len(start))
@@ -301,7 +301,7 @@ def _extent_of(where: Where, row: Row, known: dict[Where, Row]) -> Extent:
 
 
 def _empty(types: Sequence[LeafType]) -> list[Any]:
-    return [JOINT.staging.room_of(0, type) for type in types]
+    return [STAGING.room_of(0, type) for type in types]
 
 
 def contents_after(

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from autograph.backends.base import Backend, NotRollable
+from autograph.backends.selected import STAGING
 from autograph.runtime.containers.iterables import StagedItems, StagedIterable, StagedRange, as_staged, to_be_staged
 from autograph.runtime.heap.copies import Copies, Watch
 from autograph.runtime.layouts.list_room import GrowthUnknown, OutOfRoom
@@ -26,11 +27,15 @@ from autograph.runtime.staging.statements.progress import Progress, is_in_progra
 from autograph.runtime.staging.statements.raises import ABSENCES, Raising, may_be_bound
 from autograph.runtime.staging.statements.rolling import Rolling, Trial, is_used_up, tells, why
 from autograph.runtime.tracing.locations import user_location
-from autograph.runtime.tracing.recording import JOINT, effects_recorded
+from autograph.runtime.tracing.recording import effects_recorded
 
 
 class Loops(Raising):
-    """The operators for loops. Needs ``backend``, ``marks`` and ``staged_if`` from the object it is mixed into."""
+    """The operators for loops. Needs ``backend``, ``marks`` and ``staged_if`` from the object it is mixed into.
+
+    Attributes:
+      loop_of: what stages a loop over a dataset; None for anything else.
+    """
 
     backend: Backend
     opaque: OpaqueCalls
@@ -41,6 +46,7 @@ class Loops(Raising):
     staged_if: Callable[..., Any]
     truth: Callable[[Any], Any]
     call: Callable[[Any], Any]
+    loop_of: Callable[[Any], Callable[..., None] | None]
     refuse_pending: Callable[[Any], None]
     asked: Callable[[Any], Any]
 
@@ -80,7 +86,7 @@ class Loops(Raising):
         reason, copies = None, self.journal.copies
         bound = options.bound
         # No transform is active: the loop is plain Python, and should cost little more.
-        is_outside = tried and not surely and JOINT.staging.is_outside()
+        is_outside = tried and not surely and STAGING.is_outside()
         for done in itertools.count():
             before = None if is_outside else (cell_values(test), effects_recorded())
             truth = test()
@@ -176,7 +182,7 @@ class Loops(Raising):
         if self.journal.is_rolling and is_used_up(iterable):
             raise NotRollable("it uses up an iterator")
         if options.unroll is not True and self.backend.is_tracing():
-            over_data = JOINT.loop_of(iterable)
+            over_data = self.loop_of(iterable)
             if over_data is not None:
                 over_data(self, loop)
                 return

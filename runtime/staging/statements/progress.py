@@ -8,10 +8,11 @@ from typing import Any
 import jax.numpy as jnp
 
 from autograph.backends.base import Backend
+from autograph.backends.selected import STAGING
 from autograph.runtime.containers.iterables import as_staged
 from autograph.runtime.heap.journal import AttributePlace, Journal
 from autograph.runtime.layouts.statement_variables import NO_SNAPSHOT
-from autograph.runtime.tracing.recording import JOINT, count_effect, is_recording
+from autograph.runtime.tracing.recording import count_effect, is_recording
 from autograph.runtime.typing import PyTree
 
 _UPDATES = 100
@@ -168,18 +169,18 @@ class StagedProgress:
 def show(function: Callable[[Any], None], number: Any) -> None:
     """Call Python with a number when the program runs."""
     count_effect()
-    JOINT.staging.show(function, [jnp.asarray(number)])
+    STAGING.show(function, [jnp.asarray(number)])
 
 
 def is_in_program() -> bool:
     """Whether loops that run here are recorded, or mapped: Python's bars would move while tracing."""
-    staging = JOINT.staging
+    staging = STAGING
     return is_recording() or staging.is_mapped(staging.place())
 
 
 def staged_progress(operators: Any, given: Progress) -> StagedProgress | None:
     """The bar for a loop over what `progress` returned; None where the loop is not recorded, or mapped."""
-    staging = JOINT.staging
+    staging = STAGING
     if not is_recording() or staging.is_mapped(staging.place()):
         return None
     return StagedProgress(operators, given)

@@ -15,6 +15,7 @@ import jax
 import jax.numpy as jnp
 
 from autograph.backends.base import Backend, NotRollable
+from autograph.backends.selected import STAGING
 from autograph.runtime.containers.iterables import is_symbolic_size
 from autograph.runtime.containers.keyed_lists import NoKeyError
 from autograph.runtime.containers.parts import parts_of
@@ -54,7 +55,7 @@ from autograph.runtime.tracing.locations import (
     user_position,
     user_position_now,
 )
-from autograph.runtime.tracing.recording import JOINT, LOCAL
+from autograph.runtime.tracing.recording import LOCAL
 
 _FREE = "cannot access free variable"
 # What a block may find absent, and a later iteration of a loop around it may find there.
@@ -103,7 +104,7 @@ class Raising(InTrace):
         """
         if self.journal.is_open:
             return True
-        return current().scope is not None and not JOINT.staging.is_plain(JOINT.staging.place())
+        return current().scope is not None and not STAGING.is_plain(STAGING.place())
 
     def exception(self, kind: Any, *args: Any, **kwargs: Any) -> Any:
         """``kind(*args, **kwargs)``, remembering how it was made: at run time it is made again, of the values."""
@@ -146,8 +147,8 @@ class Raising(InTrace):
         if LOCAL.frame is not None or current().has_receiver or catching(kind) is not None:
             return True
         regions = self.journal.regions
-        outermost = regions[0].place if regions else JOINT.staging.place()
-        return not JOINT.staging.is_recording(outermost)
+        outermost = regions[0].place if regions else STAGING.place()
+        return not STAGING.is_recording(outermost)
 
     def raise_unless(
         self, condition: Any, error: BaseException | Callable[[], BaseException], is_check: bool = False
@@ -201,7 +202,7 @@ class Raising(InTrace):
 
         Where nothing is recorded, it raises at once.
         """
-        if JOINT.staging.is_recording(JOINT.staging.place()):
+        if STAGING.is_recording(STAGING.place()):
             with leaving_refused(*(kinds or (BaseException,))):
                 try:
                     yield
@@ -436,7 +437,7 @@ def _traced_value(leaf: Any) -> Any:
 
 def _known_value(leaf: Any) -> Any:
     """The value of an array that is being differentiated; anything else as it is."""
-    return JOINT.staging.concrete(leaf) if isinstance(leaf, jax.core.Tracer) else leaf
+    return STAGING.concrete(leaf) if isinstance(leaf, jax.core.Tracer) else leaf
 
 
 def _shown(*data: Any) -> str:
@@ -462,11 +463,11 @@ def _refuse_unknown(journal: Journal, result: Any, function: Any) -> None:
 
 def in_scope(call: Callable[[], Any], operators: Raising, function: Any) -> Any:
     """Run a call of converted code, of this function; None where all its paths raise at run time."""
-    place = JOINT.staging.place()
+    place = STAGING.place()
     outer = current().scope
     if outer is not None and outer.place is place:
         return call()
-    if JOINT.staging.is_plain(place):
+    if STAGING.is_plain(place):
         return _in_new_scope(call, operators, function, place, outer)
     effects = LOCAL.effects
     return with_births(lambda: _in_new_scope(call, operators, function, place, outer), lambda: effects == LOCAL.effects)
@@ -482,14 +483,14 @@ def _in_new_scope(call: Callable[[], Any], operators: Raising, function: Any, pl
         if scope.caught is not None:
             raise _caught(scope.caught)
         # Outside of traces there are no such lists, and results that are no pytrees: lists that hold themselves, say.
-        if JOINT.staging.is_plain(place):
+        if STAGING.is_plain(place):
             return result
         if LOCAL.has_perhaps:
             result = with_dicts_by_path(result)
         is_program = scope.frame is not None and (outer is None or outer.frame is not scope.frame)
         return with_plain_lists(result, CountedList.of if is_program else None)
     except Exception as error:
-        if isinstance(error, OverflowError) and not JOINT.staging.is_plain(place):
+        if isinstance(error, OverflowError) and not STAGING.is_plain(place):
             _refuse_large_int(error)
         if scope.caught is not None and not isinstance(error, StagingError):
             raise _caught(scope.caught) from None  # the handler that raised this may not have had to run

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from autograph.backends.base import Backend, LeafType, LoopSpec
+from autograph.backends.selected import STAGING
 from autograph.runtime.containers.iterables import StagedIterable
 from autograph.runtime.layouts.kinds import ABSENT, NOTHING, Array, leaves_of, tags_in
 from autograph.runtime.layouts.statement_variables import Slot
 from autograph.runtime.staging.statements.loop_state import Carried
 from autograph.runtime.state.variables import touched_by
 from autograph.runtime.tracing.locations import user_position_now
-from autograph.runtime.tracing.recording import JOINT
 from autograph.runtime.tracing.statements import (
     CarriedVariable,
     StagedBranch,
@@ -96,9 +96,7 @@ def _state(spec: LoopSpec) -> Iterator[CarriedVariable]:
             name = getattr(variable, "name", None) or "a Variable"
             yield CarriedVariable(name, (type,), (type,), ("A Variable that the loop assigns.",))
     sites = {
-        (site.name, site.where.partition(": ")[0]): None
-        for program in programs
-        for site in JOINT.staging.sites(program)
+        (site.name, site.where.partition(": ")[0]): None for program in programs for site in STAGING.sites(program)
     }
     for name, where in sites:
         yield CarriedVariable(
