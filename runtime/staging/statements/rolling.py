@@ -64,6 +64,8 @@ class Rolling(InTrace):
             return loop.options.is_one_loop
         if len(items) > UNROLLED_AT_MOST:
             return True
+        if len(items) < 2:
+            return False
         copies = self.journal.copies.within(len(items))
         if copies.is_few() or not self.may_become_traced(loop.functions):
             return False
