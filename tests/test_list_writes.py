@@ -397,13 +397,13 @@ def test_a_table_is_one_array_in_a_loop():
 def test_warns_of_many_items():
     @ag.function
     def write(i):
-        rows = [[0.0] for _ in range(100)]
-        rows[i][0] = 1.0
+        rows = [{"v": 0.0} for _ in range(100)]
+        rows[i]["v"] = 1.0
         return rows[3]
 
     with pytest.warns(ag.StagingWarning, match="Each of the 100 items of this list") as seen:
-        check_same(write(jnp.array(3)), [1.0])
-    assert "rows[i][0] = 1.0" in str(seen[0].message)
+        check_same(write(jnp.array(3)), {"v": 1.0})
+    assert 'rows[i]["v"] = 1.0' in str(seen[0].message)
 
 
 def test_long_lists_are_written_by_unrolled_loops_at_indices_they_know():

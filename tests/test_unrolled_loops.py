@@ -252,3 +252,46 @@ def test_the_best_state_so_far_is_no_hindrance():
     sizes = [Counts(ag.convert(patient), X, epochs, static=(1,)) for epochs in (10, 1000)]
     assert [(size.whiles, size.total) for size in sizes] == [(1, sizes[0].total)] * 2
     agree(patient(X, N), ag.function(patient)(X, N))
+
+
+def test_lists_written_at_the_loops_index_make_one_loop():
+    """By loops over ranges that Python could run, in lists made by repetition, comprehension, sum and copy."""
+
+    def lists(xs):
+        n = len(xs)
+        best, squares, ring, copied = [0.0] * n, [0.0 for _ in range(n)], [0.0] + [0.0] * 7, list(xs)
+        best[0] = xs[0]
+        for i in range(1, n):
+            best[i] = max(best[i - 1] + xs[i], xs[i])
+            squares[i] = xs[i] * xs[i]
+            ring[i % 8] += xs[i]
+            copied[i] = copied[i - 1] + xs[i]
+        return best, squares, ring, copied[-1]
+
+    xs = jnp.asarray(np.random.default_rng(1).normal(size=N), jnp.float32)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        agree(lists(xs), ag.function(lists)(xs))
+    assert Counts(ag.convert(lists), xs).scans == 1
+
+    def numbers(x):
+        counts = [0] * 3
+        for i in range(N):
+            counts[i % 3] += 1
+            x = x * 0.9
+        return x + jnp.ones(counts[0]).sum()
+
+    stays_python(numbers, X, why="Python's or NumPy's values alone")
+
+
+def test_a_loop_over_nothing_in_a_loop_that_grows_a_list():
+    def rows(x):
+        row = [x]
+        for _ in range(5):
+            new = [row[0]]
+            for k in range(len(row) - 1):
+                new.append(row[k] + row[k + 1])
+            row = [*new, row[-1]]
+        return row
+
+    agree(rows(X), ag.function(rows)(X))

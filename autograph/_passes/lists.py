@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator
 import gast
 
 from autograph._analysis.children import walk
-from autograph._analysis.scopes import COMPREHENSIONS
 from autograph._passes.nodes import Context, constant, placed
 
 GROWING_METHODS = frozenset({"append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse"})
+_DISPLAYS = (gast.List, gast.Tuple, gast.Dict)
 _ADDING = frozenset({"append", "appendleft", "insert"})
 _METHODS = GROWING_METHODS | {"index", "count"}  # growing, or searching, which a traced element needs an array for
 # Of `heapq` and `bisect`, which write to their first argument.
@@ -25,12 +25,13 @@ class LowerLists(gast.NodeTransformer):
 
     Those are empty ones, and those assigned to a name, or an attribute, whose ``append`` (or a like method, or one
     that searches) is written somewhere in the function, or a slice of which is written, or that is bound to lists of other lengths
-    (``xs = xs[1:]``), or to a name that such a name is bound to. So are repeated ones,
-    ``[0] * n``, where items are written at computed indices:
-    what is written at a traced one is carried as one array then.
+    (``xs = xs[1:]``), or to a name that such a name is bound to, as are comprehensions, ``list(…)``,
+    ``[0] * n`` and sums of lists. So are the latter where items are written at computed indices: what is written at a traced one is
+    carried as one array then.
 
     So are displays given to a parameter of such a name (``Stack(items=[1])``), and those in a display whose items' methods are called
-    (``rows[0].append``), the items of a comprehension among them, or that become items: ``rows.append([1])``.
+    (``rows[0].append``) or whose items' items are written (``rows[i][j] = v``), the items of a comprehension among them, or that
+    become items: ``rows.append([1])``.
 
     Displays whose length only run time may know become operator calls:
 
@@ -41,7 +42,7 @@ class LowerLists(gast.NodeTransformer):
         x, *rest = xs    →   x, rest = ag__.unpacked(xs, 1, 0)
 
     Attributes: growing (names and attributes whose growing methods are called), tables (those whose items are written), holders
-    (those whose items' growing methods are called).
+    (those whose items' growing methods are called), nested (those whose items' items are written).
 
     >>> from autograph._passes.shown import rewritten
     >>> print(rewritten(LowerLists, '''
@@ -66,17 +67,19 @@ class LowerLists(gast.NodeTransformer):
         self.growing: frozenset[str] = frozenset()
         self.tables: frozenset[str] = frozenset()
         self.holders: frozenset[str] = frozenset()
+        self.nested: frozenset[str] = frozenset()
 
     def __call__(self, node: gast.AST) -> gast.AST:
         self.growing = frozenset(_with_sources(_grown(node, _name) | _rebound(node), node))
         self.holders = frozenset(_grown(node, _name_of_holder))
-        self.tables = frozenset(_written(node))
+        self.nested = frozenset(_written(node, _name_of_holder))
+        self.tables = frozenset(_written(node, _name)) | self.nested
         return self.visit(node)
 
     def visit_Assign(self, node: gast.AST) -> gast.AST:
         for target in node.targets:
             for name, value in _bound(target, node.value):
-                if name in self.holders:
+                if name in self.holders or (name in self.nested and not isinstance(value, _DISPLAYS)):
                     self._hold(value)
         self.generic_visit(node)
         for target in node.targets:
@@ -186,20 +189,23 @@ class LowerLists(gast.NodeTransformer):
     def _added(self, node: gast.AST) -> gast.AST:
         """What becomes an item of a list: that it was made here is told, and it may come to grow, as may the lists in it."""
         self._hold(node)
-        return self._new(node) if isinstance(node, gast.List) and node.elts else node
+        return self._held(node)
 
     def _hold(self, node: gast.AST) -> None:
         """Let the displays in this one be of lists that may come to grow."""
         if isinstance(node, gast.List | gast.Tuple):
-            node.elts = [self._new(part) if isinstance(part, gast.List) and part.elts else part for part in node.elts]
+            node.elts = list(map(self._held, node.elts))
         elif isinstance(node, gast.Dict):
-            node.values = [
-                self._new(part) if isinstance(part, gast.List) and part.elts else part for part in node.values
-            ]
+            node.values = list(map(self._held, node.values))
         elif isinstance(node, gast.ListComp):
             node.elt = self._added(node.elt)
         elif isinstance(node, gast.Call) and _is_comprehension(node):
             node.args[0].body = self._added(node.args[0].body)
+
+    def _held(self, node: gast.AST) -> gast.AST:
+        """An item that is a list, as one that may come to grow. `visit_List` sees to an empty display."""
+        is_empty = isinstance(node, gast.List) and not node.elts
+        return self._new(node) if self._makes_list(node) and not is_empty else node
 
     def _may_hold(self, target: gast.AST, value: gast.AST) -> bool:
         """Whether a variable or attribute is to hold a list that `_new` makes of the value.
@@ -209,16 +215,19 @@ class LowerLists(gast.NodeTransformer):
         name = _name(target)
         if isinstance(target, gast.Attribute) and isinstance(value, gast.Call) and self._makes_list(value):
             return True
-        if _is_repeated(value):
-            return name in self.growing or name in self.tables
-        return name in self.growing and self._makes_list(value)
+        is_table = name in self.tables and not isinstance(value, _DISPLAYS)
+        return (name in self.growing or is_table) and self._makes_list(value)
 
     def _makes_list(self, node: gast.AST) -> bool:
         if isinstance(node, gast.Call):
             is_list = (
                 isinstance(node.func, gast.Name) and node.func.id == "list" and not self.context.is_own_name("list")
             )
-            return is_list or _is_comprehension(node)
+            return (
+                is_list or _is_comprehension(node) or _is_operator(node, "repeated") or _is_operator(node, "extended")
+            )
+        if isinstance(node, gast.BinOp) and isinstance(node.op, gast.Add | gast.Mult):
+            return self._makes_list(node.left) or self._makes_list(node.right)
         return isinstance(node, gast.ListComp | gast.List)
 
     def _new(self, node: gast.AST) -> gast.AST:
@@ -313,37 +322,33 @@ def _chosen(node: gast.AST) -> Iterator[gast.AST]:
         yield node
 
 
-def _written(node: gast.AST) -> set[str]:
-    """The names and attributes that are written at computed indices."""
+def _written(node: gast.AST, name_of: Callable[[gast.AST], str | None]) -> set[str]:
+    """The names, as ``name_of`` has them, of what is written at computed indices."""
     return {
         name
         for part in walk(node)
         if isinstance(part, gast.Subscript)
         and isinstance(part.ctx, gast.Store)
-        and not isinstance(part.slice, gast.Constant | gast.Slice)
-        and (name := _name(part.value)) is not None
+        and not all(isinstance(index, gast.Constant | gast.Slice) for index in _indices(part))
+        and (name := name_of(part.value)) is not None
     }
+
+
+def _indices(node: gast.AST) -> Iterator[gast.AST]:
+    """The indices of an item, and of the item that it is in: of ``x[i][j]`` first ``j``."""
+    while isinstance(node, gast.Subscript):
+        yield node.slice
+        node = node.value
+
+
+def _is_operator(call: gast.AST, name: str) -> bool:
+    """Whether this is a call of this operator: ``[0] * n`` has become ``ag__.repeated([0], n)``."""
+    return isinstance(call, gast.Call) and isinstance(call.func, gast.Attribute) and call.func.attr == name
 
 
 def _is_comprehension(call: gast.AST) -> bool:
     """Whether this is what a comprehension of one clause has become: ``ag__.list_of(lambda v: element, items)``."""
-    return (
-        isinstance(call.func, gast.Attribute)
-        and call.func.attr == "list_of"
-        and bool(call.args)
-        and isinstance(call.args[0], gast.Lambda)
-    )
-
-
-def _is_repeated(node: gast.AST) -> bool:
-    """Whether this is a display times something, whose items can be one array: not lists, say."""
-    if isinstance(node, gast.Call):
-        sides = node.args if isinstance(node.func, gast.Attribute) and node.func.attr == "repeated" else []
-    else:
-        sides = [node.left, node.right] if isinstance(node, gast.BinOp) and isinstance(node.op, gast.Mult) else []
-    displays = [part for part in sides if isinstance(part, gast.List) and part.elts]
-    containers = (gast.List, gast.Dict, gast.Set, *COMPREHENSIONS)
-    return bool(displays) and not any(isinstance(item, containers) for item in displays[0].elts)
+    return _is_operator(call, "list_of") and bool(call.args) and isinstance(call.args[0], gast.Lambda)
 
 
 def _bound(target: gast.AST, value: gast.AST) -> Iterator[tuple[str | None, gast.AST]]:

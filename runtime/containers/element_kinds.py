@@ -9,7 +9,7 @@ tells how much, and where no bound is known the program begins with some and is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -45,8 +45,8 @@ from autograph.runtime.layouts.statement_variables import has_contents
 from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.locations import user_location
 
-_NUMBERS = (bool, int, float, complex)
-_OPENED_AT_MOST = 64  # items of a list of known length, each with an array of its own
+NUMBERS = (bool, int, float, complex)
+_OPENED_AT_MOST = 8  # items of a list of known length, each with an array of its own where they are alike
 
 Where = tuple[int, ...]  # which part of which part
 
@@ -236,15 +236,35 @@ def _as_list(value: Any) -> Any:
         return value
     contents, is_list = value.contents(), value.most is None and value.is_list
     if isinstance(contents, tuple):
-        return list(contents) if is_list else value.row_of(contents)
+        is_opened = is_list and (len(contents) <= _OPENED_AT_MOST or not are_alike(contents))
+        return list(contents) if is_opened else value.row_of(contents)
     if is_list and isinstance(contents.length, int) and contents.length <= _OPENED_AT_MOST:
         return value.resolve()
     return value.row_of(contents)
 
 
+class KnownLength(int):
+    """The length of a list in an element, where it is known: it is part of the kind."""
+
+
+def are_alike(elements: Iterable[Any]) -> bool:
+    """Whether these elements, none of which can be written to, can be in one `Padded`."""
+    elements = tuple(elements)
+    if all(map(is_array_leaf, elements)):
+        return len(set(map(np.shape, elements))) == 1
+    try:
+        taken = [flatten_element(element, is_array_leaf) for element in elements]
+    except StagingError:
+        return False
+    if any(kind.is_mutable for kind, _ in taken):
+        return False
+    found = [(kind, list(map(np.shape, leaves))) for kind, leaves in taken]
+    return all(each == found[0] for each in found)
+
+
 def is_array_leaf(leaf: Any) -> bool:
     """Whether a leaf of an element is an array."""
-    return isinstance(leaf, jax.Array | np.generic) or type(leaf) in _NUMBERS or _is_numeric(leaf)
+    return isinstance(leaf, jax.Array | np.generic) or type(leaf) in NUMBERS or _is_numeric(leaf)
 
 
 def _is_numeric(leaf: Any) -> bool:
@@ -299,7 +319,7 @@ class _KindJoiner(Joiner):
                 item = joined.layout
         capacities = [_capacity(side.layout) for side in sides]
         capacity = max(capacities)
-        lengths = [_length(side) for side in sides]
+        lengths = _lengths(sides)
         length = self._join_leaves(lengths[0][0], lengths[0][1], lengths[1][0], lengths[1][1], path)
         found = [self._sources_of(side, item, capacity) for side in sides]
         for one, other in zip(*found, strict=True):
@@ -349,11 +369,22 @@ def _capacity(layout: Layout) -> int:
     return layout.capacity if isinstance(layout, Row) else len(layout.parts)
 
 
-def _length(side: Side) -> tuple[Layout, Source]:
-    if isinstance(side.layout, Row):
-        return side.parts()[0].layout, side.start
-    count = len(side.layout.parts)
-    return Array(STAGING.type_of(np.int32(count))), Given(np.int32(count))
+def _lengths(sides: Sequence[Side]) -> list[tuple[Layout, Source]]:
+    """The lengths of two lists, as numbers where they are not known to be one."""
+    found: list[tuple[Layout, Source]] = [
+        (side.parts()[0].layout, side.start)
+        if isinstance(side.layout, Row)
+        else (Static(KnownLength(len(side.layout.parts))), Given(len(side.layout.parts)))
+        for side in sides
+    ]
+    if found[0][0] == found[1][0] and isinstance(found[0][0], Static):
+        return found
+    return [
+        (Array(STAGING.type_of(np.int32(0))), Given(np.int32(layout.value)))
+        if isinstance(layout, Static)
+        else (layout, source)
+        for layout, source in found
+    ]
 
 
 def _shifted(source: Any, start: int) -> Any:

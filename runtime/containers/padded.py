@@ -108,6 +108,9 @@ class Padded:
     @classmethod
     def of(cls, elements: Sequence[Any]) -> Padded:
         """What `holding` returns, of a list that is asked only what it would hold."""
+        if all(map(is_array_leaf, elements)) and len(set(map(STAGING.type_of, elements))) == 1:
+            kind, _ = flatten_element(elements[0], is_array_leaf)
+            return cls(len(elements), [_stacked(elements)], kind, len(elements))
         taken = [flatten_element(element, is_array_leaf) for element in elements]
         made = cls(0, [STAGING.room_of(0, STAGING.type_of(a)) for a in taken[0][1]], taken[0][0], 0)
         for kind, leaves in taken[1:]:
@@ -364,6 +367,14 @@ def types_of(leaves: Sequence[Any], lead: int = 0) -> list[LeafType]:
     return found
 
 
+def _stacked(arrays: Sequence[Any]) -> Any:
+    """Arrays of one type one after another: numbers of Python's as one constant."""
+    type = STAGING.type_of(arrays[0])
+    if type.weak_type and not any(isinstance(array, jax.Array) for array in arrays):
+        return STAGING.weak(jnp.asarray(np.asarray(arrays, type.dtype)))
+    return jnp.stack(list(map(jnp.asarray, arrays)))
+
+
 def _in_rooms(buffer: Any, lead: int, rooms: Sequence[int]) -> Any:
     """An array whose axes after the first have these sizes."""
     for axis, capacity in enumerate(rooms, lead):
@@ -405,18 +416,6 @@ def _rows(buffer: Any, count: int) -> list[Any]:
     on_host = np.asarray(buffer)
     rows = jax.device_put([on_host[k, ...] for k in range(count)], buffer.sharding if buffer.committed else None)
     return list(rows)
-
-
-def are_alike(elements: Iterable[Any]) -> bool:
-    """Whether these elements, none of which can be written to, can be in one `Padded`."""
-    try:
-        taken = [flatten_element(element, is_array_leaf) for element in elements]
-    except StagingError:
-        return False
-    if any(kind.is_mutable for kind, _ in taken):
-        return False
-    found = [(kind, list(map(np.shape, leaves))) for kind, leaves in taken]
-    return all(each == found[0] for each in found)
 
 
 def chosen(condition: Any, one: Padded, other: Padded) -> Padded:

@@ -10,8 +10,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from autograph.runtime.containers.element_kinds import are_alike
 from autograph.runtime.containers.element_order import are_equal, equal_to, in_order, order_of
-from autograph.runtime.containers.padded import Padded, are_alike, as_padded, as_seen
+from autograph.runtime.containers.padded import Padded, as_padded, as_seen
 from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.statement_variables import holds_traced
 

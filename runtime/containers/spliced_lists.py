@@ -60,8 +60,6 @@ class SplicedList(SearchedList):
         if self.as_padded() is None:
             self.extend(value)
             return
-        if not self._is_padded():
-            self.stack()
         self._splice(key, value)
 
     def __delitem__(self, key: Any) -> None:
@@ -86,6 +84,8 @@ class SplicedList(SearchedList):
             new = value.as_padded()
         else:
             new = as_padded(tuple(value))
+        if not self._is_padded():
+            self.stack()
         held = self._held
         start, stop = held.places_of(key)
         if new is not None:

@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from autograph.runtime.containers.element_kinds import ARRAY, Kind
+from autograph.runtime.containers.element_kinds import ARRAY, Kind, KnownLength
 from autograph.runtime.containers.extents import is_traced_key
 from autograph.runtime.containers.padded import ELSEWHERE, Padded, as_seen
 from autograph.runtime.containers.spliced_lists import SplicedList
@@ -79,6 +79,7 @@ class TracedList(SplicedList):
         """A list that is in an element of another, of this layout."""
         made = cls._empty(row.most, row.checks)
         arrays = [leaf for leaf, static in zip(leaves, row.statics, strict=True) if static is ARRAY]
+        length = int(length) if isinstance(length, KnownLength) else length
         made.set_contents(Padded(length, arrays, Kind(row.item, row.statics), row.capacity, row.reserved, row.extent))
         return made
 
@@ -93,7 +94,8 @@ class TracedList(SplicedList):
         row = Row(
             type(self), self.most, self.checks, held.capacity, held.reserved, held.extent, (LEAF, held.kind.layout)
         )
-        return row, [held.length, *held.kind.leaves(held.buffers)]
+        length = KnownLength(held.length) if isinstance(held.length, int) else held.length
+        return row, [length, *held.kind.leaves(held.buffers)]
 
     def contents(self) -> Any:
         """A tuple of the elements, or `Padded`."""
@@ -217,12 +219,14 @@ class TracedList(SplicedList):
         return key + jnp.where(key < 0, length, 0)
 
     def _traces(self, key: Any) -> bool:
-        if self._is_padded():
-            return True
-        if is_traced_key(key) and list.__len__(self):
+        return self._is_padded() or bool(is_traced_key(key) and list.__len__(self))
+
+    def stack_checked(self, key: Any, message: str) -> Any:
+        """The index that is not negative; hold the elements in arrays, once it has been checked: a check sees the list as it was."""
+        index = self._index(key, message)
+        if not self._is_padded():
             self.stack()
-            return True
-        return False
+        return index
 
     def __getitem__(self, key: Any) -> Any:
         self.note_read()
@@ -279,6 +283,7 @@ class TracedList(SplicedList):
         self.set_contents(())  # which leads to what has just been made
         self.set_contents(Padded.holding(elements, self))
         self._note_places(elements, 0)
+        LANGUAGE.operators.identities.held_otherwise(self, elements)
 
     def _note_places(self, elements: Sequence[Any], first: Any) -> None:
         """Note that these elements are in this list, from the ``first`` place on: a write to one is one to the list."""
@@ -288,8 +293,10 @@ class TracedList(SplicedList):
 
     def unstack(self) -> None:
         """Hold the elements, whose number is known, one by one."""
+        before = self.contents()
         self.moves += 1
         self.set_contents(tuple(self._held.elements(len(self))))
+        LANGUAGE.operators.identities.held_otherwise(self, before)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         self.note_read()
@@ -300,9 +307,9 @@ class TracedList(SplicedList):
         if not self._traces(key):
             list.__setitem__(self, key, value)
         else:
-            if self._held.kind.is_watched and self._elements.seen_before(self, key) is value:
+            if self._is_padded() and self._held.kind.is_watched and self._elements.seen_before(self, key) is value:
                 return  # it is there, with what has been written to it
-            index = self._index(key, "list assignment index out of range")
+            index = self.stack_checked(key, "list assignment index out of range")
             self.moves += 1
             self.padded = self._held.replaced(index, value)
             self._note_places([value], index)
@@ -375,6 +382,8 @@ class TracedList(SplicedList):
             list.insert(self, index, value)
             self.note_size()
             return
+        if not self._is_padded():
+            self.stack()
         length = self._held.length
         place = jnp.clip(index + jnp.where(index < 0, length, 0), 0, length)
         self.append(value)
@@ -387,9 +396,9 @@ class TracedList(SplicedList):
             if not list.__len__(self):
                 raise EmptyListError("pop from empty list")
             return list.pop(self, index)
-        held = self._held
         message = "pop from empty list" if isinstance(index, int) and index == -1 else "pop index out of range"
-        place = self._index(index, message)
+        place = self.stack_checked(index, message)
+        held = self._held
         value = held.unreserved().element(place)
         if held.kind.is_watched:
             self._elements.taken(value)

@@ -257,6 +257,12 @@ class Identities:
         if known is not None:
             known.held = _held_by(part)
 
+    def held_otherwise(self, part: Any, before: Any) -> None:
+        """Take what a container holds now for what it held ``before``: the same elements in another form."""
+        known = self._known.get(id(part))
+        if known is not None and known.held is not None and same(before, known.held):
+            known.held = _held_by(part)
+
     def aliases(self, part: Any) -> list[Alias]:
         """What may be one with a container that is written, those left out that stand-ins represent."""
         known = self._known.get(id(part))

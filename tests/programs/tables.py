@@ -386,3 +386,67 @@ def moves_of_a_robot(width, height):
         if commands[k] != commands[k - 1]:
             turns += 1
     return commands, turns, visited[-1], (1, 1) in visited
+
+
+WORDS = (
+    (np.array([3, 1, 4, 1, 5, 9, 2, 6, 5, 3]), np.array([1, 4, 1, 4, 2, 1, 3, 5, 6])),
+    (np.arange(10), np.arange(9) + 5),
+)
+
+
+@program(*WORDS)
+def longest_common_subsequence(a, b):
+    n, m = len(a), len(b)
+    best = [[0] * (m + 1) for _ in range(n + 1)]
+    for i in range(1, n + 1):
+        for j in range(1, m + 1):
+            if a[i - 1] == b[j - 1]:
+                best[i][j] = best[i - 1][j - 1] + 1
+            else:
+                best[i][j] = max(best[i - 1][j], best[i][j - 1])
+    return best[n][m], best[n], len(best), len(best[1])
+
+
+@program(*WORDS)
+def shortest_paths_of_all_pairs(a, b):
+    n = 9
+    far = 1000
+    distance = [[far for _ in range(n)] for _ in range(n)]
+    for i in range(n):
+        distance[i][i] = 0
+    for k in range(len(b)):
+        u, v = a[k] % n, b[k] % n
+        distance[u][v] = distance[v][u] = min(distance[u][v], k + 1)
+    for k in range(n):
+        for i in range(n):
+            for j in range(n):
+                if distance[i][k] + distance[k][j] < distance[i][j]:
+                    distance[i][j] = distance[i][k] + distance[k][j]
+    return distance
+
+
+@program(*WORDS)
+def ways_to_change(a, b):
+    ways = [1] + [0] * 80
+    for coin in (1, 5, 10):
+        for amount in range(coin, 81):
+            ways[amount] += ways[amount - coin] * a[1]
+    ring, total, peak = [0] * 8, 0, 0
+    for t in range(90):
+        value = b[t % 9]
+        total += value - ring[t % 8]
+        ring[t % 8] = value
+        peak = max(peak, total)
+    return ways[80], ways[3], peak, ring
+
+
+@program(*WORDS)
+def rows_of_pascal(a, b):
+    row = [b[0]]
+    for _ in range(6):
+        following = [row[0]]
+        for k in range(len(row) - 1):
+            following.append(row[k] + row[k + 1])
+        following.append(row[-1])
+        row = following
+    return row

@@ -87,8 +87,9 @@ class AliasedWrites(InTrace):
         """What may be one with a container that is about to be written."""
         self.identities.note_write(part)
         aliases = self.identities.aliases(part)
-        if len(aliases) > UNROLLED_AT_MOST:
-            warn_of_many(len(aliases))
+        selects = sum(alias.condition is not None for alias in aliases)
+        if selects > UNROLLED_AT_MOST:
+            warn_of_many(selects)
         return aliases
 
     def end(self, part: Any, attribute: str | None, before: Any, aliases: Sequence[Alias]) -> None:

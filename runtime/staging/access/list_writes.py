@@ -8,8 +8,8 @@ from typing import Any, TypeGuard
 import jax.numpy as jnp
 
 from autograph.backends.base import Backend
+from autograph.runtime.containers.element_kinds import are_alike
 from autograph.runtime.containers.iterables import UNROLLED_AT_MOST
-from autograph.runtime.containers.padded import are_alike
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.in_trace import InTrace, Trace

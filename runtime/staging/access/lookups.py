@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import operator
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable
@@ -13,9 +14,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from autograph.backends.base import Backend
+from autograph.runtime.containers.element_kinds import are_alike
 from autograph.runtime.containers.iterables import to_be_staged
 from autograph.runtime.containers.keyed_lists import KeyedList
-from autograph.runtime.containers.padded import are_alike
 from autograph.runtime.containers.padded_arrays import PaddedArray
 from autograph.runtime.containers.padded_gathers import gathered
 from autograph.runtime.containers.padded_rules import as_padded_array
@@ -24,6 +25,7 @@ from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.effects.raising import catching
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.in_trace import InTrace
+from autograph.runtime.heap.places import ContentsPlace
 from autograph.runtime.layouts.one_of import CODE, MOST_CANDIDATES, OneOf, each, each_purely, holds_objects
 from autograph.runtime.layouts.optional import Optional, held_in, is_known, present_in, resolved, used
 from autograph.runtime.layouts.perhaps import has_perhaps, is_perhaps, read_key
@@ -38,6 +40,7 @@ from autograph.runtime.state.array_operators import plain
 from autograph.runtime.tracing.locations import user_location
 
 _NUMBERS = (bool, int, float)
+_CHOSEN_AT_MOST = 64  # numbers in the items of a list, each chosen by itself
 _CONTAINERS = frozenset([list, tuple, dict, str, np.ndarray])
 
 
@@ -85,6 +88,10 @@ class Lookups(InTrace):
         if has_contents(target):
             target.note_read()
             contents = target.contents() if self.backend.is_traced(key) else None
+            if isinstance(contents, tuple) and _is_table(contents):
+                if self.journal.is_interested:
+                    self.journal.touch(ContentsPlace(target))
+                return target.element(target.stack_checked(key, "list index out of range"), key)
             if isinstance(contents, tuple) and not are_alike(contents):
                 return self._looked_up(list(contents), key)
             return target[_plain(key)]
@@ -176,7 +183,12 @@ class Lookups(InTrace):
         columns = list(zip(*leaves, strict=True))
         if not all(map(self._can_be_array, columns)):
             return self._chosen(target, key)
-        found = jax.tree.unflatten(structures[0], [_column(column)[key] for column in columns])
+        # The length of lists that are held in arrays is a leaf of theirs: what all have is known.
+        is_known = [
+            len(columns) > 1 and all(type(leaf) is int and leaf == column[0] for leaf in column) for column in columns
+        ]
+        parts = [column[0] if one else _column(column)[key] for one, column in zip(is_known, columns, strict=True)]
+        found = jax.tree.unflatten(structures[0], parts)
         for part in parts_of(found).values():
             self.journal.born(part)
         self._relate(found, target, key)
@@ -273,6 +285,16 @@ def _are_equal(known: Any, key: Any) -> Any:
     if not holds_traced(key):
         return bool(known == key)
     return isinstance(known, _NUMBERS) and known == key
+
+
+def _is_table(items: tuple[Any, ...]) -> bool:
+    """Whether these are lists alike, of so many numbers that they are held in arrays rather than chosen one by one."""
+    rows = [
+        tuple(item) if type(item) is list else item.contents() for item in items if type(item) in (list, TracedList)
+    ]
+    if len(rows) < len(items) or not all(type(row) is tuple and len(row) == len(rows[0]) for row in rows):
+        return False
+    return len(items) * len(rows[0]) > _CHOSEN_AT_MOST and are_alike(itertools.chain(*rows))
 
 
 def _column(leaves: tuple[Any, ...]) -> Any:

@@ -57,8 +57,8 @@ class Lists(InTrace):
     is_none: Callable[[Any], Any]
 
     def new_list(self, values: list[Any]) -> list[Any]:
-        """A list that may come to grow, of values that no one else has: ``values`` itself outside of a trace."""
-        if isinstance(values, TracedList) or STAGING.is_plain(STAGING.place()):
+        """A list that may come to grow, of values that no one else has: ``values`` itself outside of a trace, or if it is no plain list."""
+        if type(values) is not list or STAGING.is_plain(STAGING.place()):
             return values
         made = TracedList(values, self)
         self.journal.born(made)

@@ -7,6 +7,9 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import jax
+import numpy as np
+
 from autograph.backends.base import Backend, NotRollable
 from autograph.runtime.containers.element_kinds import Kind
 from autograph.runtime.containers.extents import Extent
@@ -35,7 +38,7 @@ from autograph.runtime.staging.statements.list_growth import (
     room_for,
     unbounded,
 )
-from autograph.runtime.staging.statements.loop_state import BodyEnd, Carried
+from autograph.runtime.staging.statements.loop_state import NUMBERS, BodyEnd, Carried
 from autograph.runtime.tracing.recording import LOCAL
 
 _MAY_WIDEN = 3  # times, until the room of a list counts as having no bound
@@ -270,8 +273,8 @@ class CarriesLists:
             return False
         if any(needs_room(entries[path], ends[path]) for path in wider):
             self._refuse_from_python()
-        elif self.from_python and all(isinstance(entries[path], tuple) for path in wider):
-            return False  # written at an index that Python knows, perhaps: the first iteration by itself will tell
+        elif self.from_python and not self._written_at_known_indices(entries, wider):
+            return False
         if isinstance(carried.variable, ContentsPlace):
             value = wider[()]
         elif type(value) is list:
@@ -285,6 +288,23 @@ class CarriesLists:
         carried.layout = new.layout
         carried.start = [*new.start[:-1], carried.start[-1]]
         carried.types = [*new.types[:-1], carried.types[-1]]
+        return True
+
+    def _written_at_known_indices(self, entries: dict[Path, Any], wider: dict[Path, Padded]) -> bool:
+        """Hold the numbers of lists that Python could index as constants, which tell what is computed from Python numbers alone.
+
+        Returns:
+          Whether all of the lists may be held as arrays: elements that are objects may be written by themselves.
+        """
+        for path, room in tuple(wider.items()):
+            if not isinstance(entry := entries[path], tuple):
+                continue
+            rows = [jax.tree.leaves(element) for element in entry]
+            if any(map(has_mutable, entry)) or any(len(row) != len(room.buffers) for row in rows):
+                return False
+            if all(type(leaf) in NUMBERS for row in rows for leaf in row):
+                pairs = zip(zip(*rows, strict=True), room.buffers, strict=True)
+                wider[path] = room.with_(buffers=tuple(np.asarray(column, buffer.dtype) for column, buffer in pairs))
         return True
 
     def _entry_contents(self, carried: Carried) -> dict[Path, Any]:

@@ -43,6 +43,7 @@ from autograph.runtime.staging.statements.list_growth import ListKey, list_end
 from autograph.runtime.staging.statements.loop_memory import CarryMemory, Position, Positions
 from autograph.runtime.staging.statements.loop_settling import SettlesCarry
 from autograph.runtime.staging.statements.loop_state import (
+    NUMBERS,
     BodyAliasing,
     BodyEnd,
     Carried,
@@ -59,7 +60,6 @@ from autograph.runtime.tracing.recording import effects_recorded
 
 _MAX_ROUNDS = 12
 _MOST_ROUNDS = 100
-_NUMBERS = (bool, int, float, complex)
 
 
 class LoopTrace(SettlesCarry, CarriesParts):
@@ -240,7 +240,7 @@ class LoopTrace(SettlesCarry, CarriesParts):
             for start, leaf_type in zip(carried.start, carried.types, strict=True)
             if leaf_type is not None
         ]
-        static = {k for k, start in enumerate(starts) if type(start) in _NUMBERS}
+        static = {k for k, start in enumerate(starts) if type(start) in NUMBERS}
         if self.test_writes or not isinstance(traced.leaves[0], Output) or self.backend.is_static(traced, static):
             return False
         self._early_test = self._operand_types(), self._operand_layouts(), traced
@@ -276,7 +276,7 @@ class LoopTrace(SettlesCarry, CarriesParts):
     def test_is_static(self) -> bool:
         """Whether this loop, begun on trial, has after all nothing traced in its test."""
         assert self.spec is not None
-        static = {k for k, (start, _) in enumerate(self.spec.carry) if type(start) in _NUMBERS}
+        static = {k for k, (start, _) in enumerate(self.spec.carry) if type(start) in NUMBERS}
         return self.backend.test_is_static(self.spec, static)
 
     def emit(self) -> None:

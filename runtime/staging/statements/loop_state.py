@@ -26,6 +26,7 @@ from autograph.runtime.staging.statements.list_growth import ListEnd
 
 Thunk = Callable[[], Any]
 ENDLESS = StagedIterable(None, (), lambda index, slices: None)
+NUMBERS = (bool, int, float, complex)
 
 
 @dataclass(frozen=True)
