@@ -35,6 +35,8 @@ CALLING = (
 _OTHERS = tuple(made for made in vars(itertools).values() if isinstance(made, type) and hasattr(made, "__next__"))
 _ROWS = (list, tuple, range, np.ndarray, jax.Array, StagedRange)
 _NOTHING = object()
+# What makes a generator of converted code of an iterable, if the function it is given takes that; else it returns None.
+Definition = Callable[..., Any]
 _BOUNDS = "Stop argument for islice() must be None or an integer: 0 <= x <= sys.maxsize."
 
 
@@ -67,10 +69,13 @@ class DerivedGenerators:
 
     def overloads(self) -> Mapping[Any, Callable[..., Any]]:
         """For each such function, one that takes a generator apart."""
+        others = {**self.others, itertools.accumulate: self._accumulated_in_python}
         derived: dict[Any, Callable[..., Any]] = {
-            builtins.enumerate: self._enumerate,
+            **{
+                plain: self._over_generators(definition, others.get(plain, plain))
+                for plain, definition in self._definitions().items()
+            },
             builtins.zip: self._zip,
-            builtins.map: self._map,
             builtins.filter: self._filter,
             itertools.islice: self._islice,
             itertools.takewhile: self._tested(itertools.takewhile, forms.taken_while, leaves=True),
@@ -78,17 +83,38 @@ class DerivedGenerators:
             itertools.filterfalse: self._tested(itertools.filterfalse, forms.filtered_false),
             itertools.compress: self._compress,
             itertools.groupby: self._groupby,
-            itertools.starmap: self._starmap,
-            itertools.accumulate: self._accumulate,
-            itertools.pairwise: self._pairwise,
             itertools.chain: self._chain,
-            itertools.chain.from_iterable: self._chain_of,
             itertools.count: self._count,
             itertools.repeat: self._repeat,
             functools.reduce: self._reduce,
         }
-        others: dict[Any, Callable[..., Any]] = {made: made for made in _OTHERS}
-        return {plain: self._known(plain, overload) for plain, overload in (others | derived).items()}
+        python: dict[Any, Callable[..., Any]] = {made: made for made in _OTHERS}
+        return {plain: self._known(plain, overload) for plain, overload in (python | derived).items()}
+
+    def _definitions(self) -> Mapping[Any, Definition]:
+        """The functions that are one of the `forms` over what may be taken, and Python's own over anything else."""
+        return {
+            builtins.enumerate: lambda take, iterable, start=0: self._made(take, forms.enumerated, iterable, start),
+            builtins.filter: self._filtered,
+            builtins.map: lambda take, function, *rest: (
+                self._made(take, forms.mapped, *rest, function=function) if len(rest) == 1 else None
+            ),
+            itertools.accumulate: self._accumulated,
+            itertools.chain.from_iterable: lambda take, iterable: self._made(take, forms.chained, iterable),
+            itertools.pairwise: lambda take, iterable: self._made(take, forms.paired, iterable),
+            itertools.starmap: lambda take, function, iterable: self._made(
+                take, forms.mapped_apart, iterable, function=function
+            ),
+        }
+
+    def _over_generators(self, definition: Definition, other: Callable[..., Any]) -> Callable[..., Any]:
+        """The overload that takes only generators of converted code, and is ``other`` over anything else."""
+
+        def overload(*args: Any, **kwargs: Any) -> Any:
+            made = definition(self._generator, *args, **kwargs)
+            return other(*args, **kwargs) if made is None else made
+
+        return overload
 
     def _known(self, plain: Any, overload: Callable[..., Any]) -> Callable[..., Any]:
         """The overload, such that an iterator of Python's that it returns knows where it is advanced, and its form."""
@@ -118,21 +144,17 @@ class DerivedGenerators:
     def _forms(self) -> Mapping[Any, Callable[..., Any]]:
         """What makes a generator of converted code in place of an iterator of Python's; it may return None."""
         return {
-            builtins.enumerate: lambda iterable, start=0: self._made(forms.enumerated, iterable, start),
-            builtins.map: lambda function, *rest: (
-                self._made(forms.mapped, *rest, function=function) if len(rest) == 1 else None
-            ),
-            builtins.filter: lambda function, iterable: self._made(forms.filtered, iterable, function=function),
+            **{plain: functools.partial(each, self.taken) for plain, each in self._definitions().items()},
             builtins.zip: self._zipped_rows,
-            itertools.accumulate: self._accumulated,
             itertools.chain: self._chained,
-            itertools.chain.from_iterable: lambda iterable: self._made(forms.chained, iterable),
             itertools.cycle: lambda rows: self.converted(forms.cycled)(rows) if self._is_rows(rows) else None,
             itertools.islice: self._islice_form,
-            itertools.pairwise: lambda iterable: self._made(forms.paired, iterable),
             itertools.repeat: lambda value, times=None: self.converted(forms.repeated)(value, times),
-            itertools.starmap: lambda function, iterable: self._made(forms.mapped_apart, iterable, function=function),
         }
+
+    def _generator(self, iterable: Any) -> Any:
+        """``iterable``, if it is a generator of converted code that nothing has advanced."""
+        return None if self.generators.source_of(iterable) is None else iterable
 
     def taken(self, iterable: Any, leaves: bool = True) -> Any:
         """What a generator of converted code goes over in place of ``iterable``; None where Python is to advance that.
@@ -150,20 +172,31 @@ class DerivedGenerators:
         found = self.generators.is_done_with if leaves else self.generators.source_of
         return iterable if self._is_rows(iterable) or found(iterable) else None
 
-    def _made(self, form: Callable[..., Any], iterable: Any, *args: Any, function: Any = _NOTHING) -> Any:
+    def _made(
+        self, take: Callable[[Any], Any], form: Callable[..., Any], iterable: Any, *args: Any, function: Any = _NOTHING
+    ) -> Any:
         """The generator of a form that goes over one iterable, by a function of the user's; None where Python is to advance it."""
-        iterable = self.taken(iterable)
+        iterable = take(iterable)
         if iterable is None:
             return None
         if function is not _NOTHING:
             return self.converted(form)(self.truth if function is None else self.call(function), iterable, *args)
         return self.converted(form)(iterable, *args)
 
-    def _accumulated(self, iterable: Any, func: Any = operator.add, *, initial: Any = None) -> Any:
+    def _filtered(self, take: Callable[[Any], Any], function: Any, iterable: Any) -> Any:
+        return self._made(take, forms.filtered, iterable, function=function)
+
+    def _accumulated(
+        self, take: Callable[[Any], Any], iterable: Any, func: Any = operator.add, *, initial: Any = None
+    ) -> Any:
         form: Callable[..., Any] = forms.accumulated if initial is None else forms.accumulated_from
         if initial is None and _has_first(iterable):
             form = forms.accumulated_rows
-        return self._made(form, iterable, self.call(operator.add if func is None else func), initial)
+        return self._made(take, form, iterable, self.call(operator.add if func is None else func), initial)
+
+    def _accumulated_in_python(self, iterable: Any, func: Any = operator.add, *, initial: Any = None) -> Any:
+        """As Python's, by `operator.add` as converted code has it: of traced truth values, say."""
+        return self.others[itertools.accumulate](iterable, func, initial=initial)
 
     def _chained(self, *iterables: Any) -> Any:
         found = tuple(map(self.taken, iterables))
@@ -174,8 +207,8 @@ class DerivedGenerators:
         return self.converted(forms.side_by_side)(iterables) if is_given else None
 
     def _islice_form(self, iterable: Any, *bounds: Any) -> Any:
-        start, stop, step = (*bounds, None)[:3] if len(bounds) > 1 else (None, bounds[0], None)
-        return self._made(forms.sliced, iterable, 0 if start is None else start, stop, 1 if step is None else step)
+        given = self.taken(iterable)
+        return None if given is None else self.converted(forms.sliced)(lambda: given, *_slice_of(*bounds))
 
     def _is_known_at_run_time(self, given: Any) -> bool:
         """Whether what `taken` has returned has traced items, or traced many."""
@@ -184,11 +217,6 @@ class DerivedGenerators:
         if isinstance(given, jax.Array):
             return self.generators.backend.is_traced(given)
         return not isinstance(given, _ROWS) or holds_traced(given)
-
-    def _enumerate(self, iterable: Any, start: Any = 0) -> Any:
-        if self.generators.source_of(iterable) is None:
-            return self.others[builtins.enumerate](iterable, start)
-        return self.converted(forms.enumerated)(iterable, start)
 
     def _zip(self, *iterables: Any, strict: bool = False) -> Any:
         places = [k for k, iterable in enumerate(iterables) if self.generators.is_done_with(iterable)]
@@ -204,18 +232,10 @@ class DerivedGenerators:
         (k,) = places
         return self.converted(forms.zipped)(iterables[:k], iterables[k], iterables[k + 1 :])
 
-    def _map(self, function: Any, *iterables: Any) -> Any:
-        if len(iterables) != 1 or self.generators.source_of(iterables[0]) is None:
-            return self.others[builtins.map](function, *iterables)
-        return self.converted(forms.mapped)(self.call(function), iterables[0])
-
     def _filter(self, function: Any, iterable: Any) -> Any:
-        if self.generators.source_of(iterable) is None:
-            made = self._made(forms.filtered, iterable, function=function) if isinstance(iterable, Iterated) else None
-            if made is not None:
-                return made
-            return self.others[builtins.filter](function, iterable)
-        return self.converted(forms.filtered)(self.truth if function is None else self.call(function), iterable)
+        take = self.taken if isinstance(iterable, Iterated) else self._generator
+        made = self._filtered(take, function, iterable)
+        return self.others[builtins.filter](function, iterable) if made is None else made
 
     def _islice(self, iterable: Any, *bounds: Any) -> Any:
         is_traced = self.generators.backend.is_traced
@@ -231,12 +251,11 @@ class DerivedGenerators:
                 iterable, *(operator.index(bound) if is_traced(bound) else bound for bound in bounds)
             )
         itertools.islice((), *(1 if is_traced(bound) else bound for bound in bounds))  # says what it takes
-        start, stop, step = (*bounds, None)[:3] if len(bounds) > 1 else (None, bounds[0], None)
+        start, stop, step = _slice_of(*bounds)
         for bound, least in ((start, 0), (stop, 0), (step, 1)):
             if is_traced(bound):
                 self.raise_unless(bound >= least, ValueError(_BOUNDS))
-        bounds = (0 if start is None else start, stop, 1 if step is None else step)
-        return self.converted(forms.sliced if make is None else forms.sliced_of)(make or iterable, *bounds)
+        return self.converted(forms.sliced)(make or (lambda: iterable), start, stop, step)
 
     def _is_rows(self, iterable: Any) -> bool:
         """Whether this is no iterator, so that a generator may go over it instead of what Python has."""
@@ -283,31 +302,9 @@ class DerivedGenerators:
             self.converted(forms.repeated)(value, times[0]) if is_traced else itertools.repeat(value, *args, **kwargs)
         )
 
-    def _chain_of(self, iterable: Any) -> Any:
-        if self.generators.source_of(iterable) is None:
-            return itertools.chain.from_iterable(iterable)
-        return self.converted(forms.chained)(iterable)
-
-    def _starmap(self, function: Any, iterable: Any) -> Any:
-        if self.generators.source_of(iterable) is None:
-            return self.others[itertools.starmap](function, iterable)
-        return self.converted(forms.mapped_apart)(self.call(function), iterable)
-
-    def _accumulate(self, iterable: Any, func: Any = operator.add, *, initial: Any = None) -> Any:
-        if self.generators.source_of(iterable) is None:
-            return self.others[itertools.accumulate](iterable, func, initial=initial)
-        form = forms.accumulated if initial is None else forms.accumulated_from
-        return self.converted(form)(iterable, self.call(operator.add if func is None else func), initial)
-
-    def _pairwise(self, iterable: Any) -> Any:
-        if self.generators.source_of(iterable) is None:
-            return itertools.pairwise(iterable)
-        return self.converted(forms.paired)(iterable)
-
     def _chain(self, *iterables: Any) -> Any:
-        if all(self.generators.source_of(iterable) is None for iterable in iterables):
-            return itertools.chain(*iterables)
-        return self.converted(forms.chained)(iterables)
+        is_plain = all(self._generator(iterable) is None for iterable in iterables)
+        return itertools.chain(*iterables) if is_plain else self.converted(forms.chained)(iterables)
 
     def _count(self, start: Any = 0, step: Any = 1) -> Any:
         if self.generators.backend.is_eager():
@@ -319,6 +316,12 @@ def _has_first(given: Any) -> bool:
     """Whether this has a first item, so that none need stand for what there is before it."""
     is_known = isinstance(given, _ROWS) and not isinstance(given, StagedRange) and not is_traced_list(given)
     return is_known and len(given) > 0
+
+
+def _slice_of(*bounds: Any) -> tuple[Any, Any, Any]:
+    """The first index, the one to stop at, if any, and the step, of what `itertools.islice` is given."""
+    start, stop, step = (*bounds, None)[:3] if len(bounds) > 1 else (None, bounds[0], None)
+    return (0 if start is None else start), stop, (1 if step is None else step)
 
 
 def _is_open_range(value: Any) -> bool:

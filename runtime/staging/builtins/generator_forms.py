@@ -44,22 +44,8 @@ def filtered(function: Callable[[Any], Any], iterable: Iterable[Any]) -> Iterato
             yield item
 
 
-def sliced(iterable: Iterable[Any], start: int, stop: int | None, step: int) -> Iterator[Any]:
-    count, wanted = 0, start
-    last = None if stop is None else max(start, stop)
-    if last == 0:
-        return
-    for item in iterable:
-        if count == wanted and (stop is None or count < stop):
-            yield item
-            wanted += step
-        count += 1  # noqa: SIM113 -- `enumerate` would be another generator in between
-        if last is not None and count >= last:
-            return
-
-
-def sliced_of(make: Callable[[], Iterable[Any]], start: int, stop: int | None, step: int) -> Iterator[Any]:
-    """As `sliced`; the iterator is made where the first item is needed, by the block that advances it."""
+def sliced(make: Callable[[], Iterable[Any]], start: int, stop: int | None, step: int) -> Iterator[Any]:
+    """The iterator is made where the first item is needed, by the block that advances it."""
     count, wanted = 0, start
     last = None if stop is None else max(start, stop)
     if last == 0:
