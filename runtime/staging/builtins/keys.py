@@ -80,13 +80,16 @@ class Keys(InTrace):
         return self._made_set(made) if type(made) is set else made
 
     def _made_set(self, made: set[Any]) -> Any:
-        """A set of known elements: Python's own, if the program adds no traced ones to it."""
+        return self._unless_keyed(made, self._traced_set)
+
+    def _unless_keyed(self, made: Any, traced: Callable[[Any], Any]) -> Any:
+        """A set or dict of known elements or keys: Python's own, if the program adds no traced ones to it."""
         births = LOCAL.births
         if births is None or self._is_plain():
             return made
         site = calling_line()
         if births.is_keyed(site):
-            return self._traced_set(made)
+            return traced(made)
         births.note(made, site)
         self.journal.born(made)
         return made
@@ -162,15 +165,8 @@ class Keys(InTrace):
         return kind(values, **named) if kind is not collections.defaultdict else kind(factory, values, **named)
 
     def _made_dict(self, made: Any) -> Any:
-        """A dict of known keys: Python's own, if the program writes no traced ones."""
-        births = LOCAL.births
-        if births is None or self._is_plain():
-            return made
-        site = calling_line()
-        if births.is_keyed(site):
-            return self._traced_dict(made, type(made), getattr(made, "default_factory", None))
-        births.note(made, site)
-        return made
+        factory = getattr(made, "default_factory", None)
+        return self._unless_keyed(made, lambda known: self._traced_dict(known, type(known), factory))
 
     def _traced_dict(self, values: Any, kind: type = dict, factory: Any = None) -> TracedDict:
         made = TracedDict(() if kind is collections.Counter else values, self.checks, kind, factory)
@@ -292,7 +288,7 @@ def _elements(values: Iterable[Any]) -> Iterable[Any]:
             yield value
 
 
-def in_any_order(iterable: Any, key: Any = None) -> Any:
+def in_any_order(iterable: Any, key: Any) -> Any:
     """A list of what a set or dict is iterated over, for what does not depend on the order; any other iterable as it is."""
     if not isinstance(iterable, KeyedList):
         return iterable
