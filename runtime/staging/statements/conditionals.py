@@ -99,64 +99,54 @@ class Conditionals(InTrace):
 
         ``names`` are what the operands bind. With ``is_test`` only the truth of the result is asked for.
         """
-        value = first
-        for operand in rest:
-            kept, test = value_of(value), self.asked(value)
-            if self.backend.is_traced(test):
-                value = self._staged_and(test, False if is_test else kept, operand, names, is_test)
-            elif not test:
-                return kept
-            else:
-                value = operand()
-        return value
+        return self._logic(first, rest, names, is_test, decided=False)
 
     def or_(self, first: Any, *rest: Thunk, names: Sequence[str] = (), is_test: bool = False) -> Any:
         """``first or rest[0]() or …`` with Python's values and short circuit; the arguments are as those of `and_`."""
-        value = first
+        return self._logic(first, rest, names, is_test, decided=True)
+
+    def _logic(self, value: Any, rest: Sequence[Thunk], names: Sequence[str], is_test: bool, decided: bool) -> Any:
+        """The first of the values whose truth is ``decided``, or the last of all."""
         for operand in rest:
             kept, test = value_of(value), self.asked(value)
             if self.backend.is_traced(test):
-                value = self._staged_or(test, True if is_test else kept, operand, names, is_test)
-            elif test:
+                value = self._staged_logic(test, decided if is_test else kept, operand, names, is_test, decided)
+            elif bool(test) is decided:
                 return kept
             else:
                 value = operand()
         return value
 
-    def _staged_and(self, test: Any, kept: Any, operand: Thunk, names: Sequence[str], is_test: bool) -> Any:
+    def _staged_logic(
+        self, test: Any, kept: Any, operand: Thunk, names: Sequence[str], is_test: bool, decided: bool
+    ) -> Any:
+        """As `_logic`, of one operand after a value whose truth is traced."""
+
+        def implied(truth: Any) -> Facts:
+            """What follows where this is not what decides: where the whole is not either, it follows from both operands."""
+            if_true, if_false = self.facts.of(truth)
+            return if_false if decided else if_true
+
+        def note(whole: Any, facts: Facts) -> Any:
+            self.facts.note(whole, *(((), facts) if decided else (facts, ())))
+            return whole
+
         if (second := self._computed_in_place(kept, operand, is_test)) is not None:
-            both = self.backend.predicate(test) & second
-            self.facts.note(both, self.facts.of(test)[0] + self.facts.of(second)[0], ())
-            return both
+            first = self.backend.predicate(test)
+            return note(first | second if decided else first & second, implied(test) + implied(second))
         variables = find_variables(names, (operand,), missing_is_global=False)
-        learnt: list[Any] = []
+        learnt: list[Facts] = []
 
         def rest() -> Any:
             value = self.truth(operand()) if is_test else operand()
-            learnt.append(self.facts.of(value)[0])
+            learnt.append(implied(value))
             return value
 
-        result = self.staged_if(test, rest, Kept(kept), variables, Snapshot((operand,), variables))
-        self.facts.note(result, self.facts.of(test)[0] + sum(learnt, ()), ())
-        return result
-
-    def _staged_or(self, test: Any, kept: Any, operand: Thunk, names: Sequence[str], is_test: bool) -> Any:
-        if (second := self._computed_in_place(kept, operand, is_test)) is not None:
-            either = self.backend.predicate(test) | second
-            self.facts.note(either, (), self.facts.of(test)[1] + self.facts.of(second)[1])
-            return either
-        variables = find_variables(names, (operand,), missing_is_global=False)
-        learnt: list[Any] = []
-
-        def rest() -> Any:
-            value = self.truth(operand()) if is_test else operand()
-            learnt.append(self.facts.of(value)[1])
-            return value
-
-        present = held_in(kept) if isinstance(kept, Optional) else kept  # what is true is not None
-        result = self.staged_if(test, Kept(present), rest, variables, Snapshot((operand,), variables))
-        self.facts.note(result, (), self.facts.of(test)[1] + sum(learnt, ()))
-        return result
+        if decided and isinstance(kept, Optional):
+            kept = held_in(kept)  # what is true is not None
+        blocks = (Kept(kept), rest) if decided else (rest, Kept(kept))
+        result = self.staged_if(test, *blocks, variables, Snapshot((operand,), variables))
+        return note(result, implied(test) + sum(learnt, ()))
 
     def _computed_in_place(self, kept: Any, operand: Thunk, is_test: bool) -> Any:
         """The truth of an operand that may as well be computed where Python would not; None if it may not, or is not traced.
@@ -245,10 +235,10 @@ class Conditionals(InTrace):
         predicate = self.backend.predicate(test)
         if_true, if_false = self.facts.of(test)
         try:
-            ends = [
-                self._trace_branch(body, variables, snapshot, (predicate, True), if_true),
-                self._trace_branch(orelse, variables, snapshot, (predicate, False), if_false),
-            ]
+            ends = []
+            for block, taken, facts in ((body, True, if_true), (orelse, False, if_false)):
+                with narrowed(facts, snapshot):
+                    ends.append(self._trace_block(block, variables, snapshot, (predicate, taken), facts))
         except RecursionError:
             endless = StagingError(f"{where}\n{_why_too_deep()}")
             endless._is_endless = True
@@ -315,17 +305,6 @@ class Conditionals(InTrace):
         }
         parts.ends = [*found[:count], *(found[count + k] for k, key in enumerate(written) if key in outside)]
         return parts, outside
-
-    def _trace_branch(
-        self,
-        block: Thunk | Kept | None,
-        variables: Sequence[Variable],
-        snapshot: Snapshot,
-        path: tuple[Any, bool],
-        facts: Facts,
-    ) -> BranchEnd:
-        with narrowed(facts, snapshot):
-            return self._trace_block(block, variables, snapshot, path, facts)
 
     def _trace_block(
         self,
