@@ -7,8 +7,8 @@ changed: a constant is what several machines agree on, and which of two forms is
 from __future__ import annotations
 
 import argparse
+import functools
 import random
-import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -18,6 +18,7 @@ import numpy as np
 from jax import lax
 
 from autograph.backends.xla import cost_model
+from autograph.tools.bench.turns import timed_in_turns
 
 STEPS = 20_000  # iterations of the loops that are timed
 UNARY: dict[str, Callable[[Any], Any]] = {
@@ -43,15 +44,9 @@ def seconds(function: Callable[..., Any], *operands: Any, rounds: int = 7) -> fl
 
 def least(forms: Sequence[Any], *operands: Any, rounds: int) -> list[float]:
     """The least time of each form, which take turns."""
-    found: list[list[float]] = [[] for _ in forms]
     for form in forms:
         jax.block_until_ready(form(*operands))
-    for _ in range(rounds):
-        for form, times in zip(forms, found, strict=True):
-            start = time.perf_counter()
-            jax.block_until_ready(form(*operands))
-            times.append(time.perf_counter() - start)
-    return [min(times) for times in found]
+    return [min(times) for times in timed_in_turns([functools.partial(form, *operands) for form in forms], rounds)]
 
 
 def chained(operation: Callable[[Any], Any], count: int) -> Callable[[Any, Any], Any]:

@@ -10,7 +10,6 @@ import argparse
 import contextlib
 import dataclasses
 import statistics
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -22,6 +21,7 @@ import autograph as ag
 from autograph.backends.xla import platforms
 from autograph.backends.xla.cost_model import Limits
 from autograph.backends.xla.platforms import Choices
+from autograph.tools.bench.turns import timed_in_turns
 from autograph.tools.bench.workloads import WORKLOADS
 
 Program = tuple[str, Callable[..., Any], tuple[Any, ...]]  # what it is called, the function, its arguments
@@ -103,9 +103,8 @@ def row(decision: str, program: Program, alternatives: Mapping[str, Mapping[str,
     """The line of a table: the decision, the program, and each alternative's time beside that of the choice made here."""
     made = platforms.choices_on("cuda" if jax.default_backend() == "gpu" else jax.default_backend())
     chosen = form(program, made)
-    times = in_turns(
-        [chosen, *(form(program, dataclasses.replace(made, **each)) for each in alternatives.values())], rounds
-    )
+    forms = [chosen, *(form(program, dataclasses.replace(made, **each)) for each in alternatives.values())]
+    times = list(map(statistics.median, timed_in_turns(forms, rounds)))
     cells = [f"{text}: {found / times[0]:.2f}" for text, found in zip(alternatives, times[1:], strict=True)]
     return f"| {decision} | {program[0]} | {times[0] * 1e6:,.0f} µs | {' | '.join(cells)} |"
 
@@ -129,17 +128,6 @@ def in_force(choices: Choices) -> Iterator[None]:
         yield
     finally:
         platforms.PLATFORMS = before
-
-
-def in_turns(forms: Sequence[Callable[[], Any]], rounds: int) -> list[float]:
-    """The median time of a call of each form, in seconds."""
-    found: list[list[float]] = [[] for _ in forms]
-    for number in range(rounds):
-        for k in range(len(forms))[:: 1 if number % 2 else -1]:
-            start = time.perf_counter()
-            jax.block_until_ready(forms[k]())
-            found[k].append(time.perf_counter() - start)
-    return [statistics.median(times) for times in found]
 
 
 if __name__ == "__main__":
