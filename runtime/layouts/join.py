@@ -136,7 +136,7 @@ class Joiner:
         if isinstance(a, Maybe) or isinstance(b, Maybe) or a is ABSENT or b is ABSENT:
             return self._join_maybe(left, right, path)
         if (constants := self._constants(a, b)) is not None:
-            return self._join_constants(constants, left, right, path)
+            return self._join_constants(constants, left, right)
         if _is_rows(a) or _is_rows(b):
             return self._join_rows(left, right, path)
         if isinstance(a, Object) and isinstance(b, Object) and is_attribute_wise(a, b):
@@ -233,7 +233,7 @@ class Joiner:
         cells = getattr(constant, "__closure__", None) or ()
         return any(self.types.has_ended(cell.cell_contents) for cell in cells if _is_filled_cell(cell))
 
-    def _join_constants(self, candidates: tuple[Any, ...], left: Side, right: Side, path: Path) -> Layout:
+    def _join_constants(self, candidates: tuple[Any, ...], left: Side, right: Side) -> Layout:
         if len(candidates) > MOST_CANDIDATES:
             return self._differ(is_too_many=True)
         (one, source), (other, other_source) = (code_of(side, candidates) for side in (left, right))

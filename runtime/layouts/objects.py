@@ -62,10 +62,6 @@ def _is_plain_kind(kind: type) -> bool:
     return all(each is object or not is_library(each) or each.__module__ in ("typing", "abc") for each in kind.__mro__)
 
 
-def is_frozen(value: Any) -> bool:
-    return is_frozen_kind(type(value))
-
-
 def is_frozen_kind(kind: type) -> bool:
     parameters = getattr(kind, "__dataclass_params__", None)
     return parameters is not None and bool(parameters.frozen)

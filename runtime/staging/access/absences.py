@@ -229,7 +229,7 @@ class Absences(InTrace):
           StagingError: it may lack a key, or an attribute.
         """
         if LOCAL.has_perhaps:
-            self.refuse_in(None, "`match`", [value])
+            self.refuse_in("`match`", [value])
         return value
 
     def either(self, found: Any, default: Any) -> Any:
@@ -358,7 +358,7 @@ class Absences(InTrace):
             args = tuple(map(read, args))
             if not is_told:
                 name = getattr(called, "__name__", None) or type(called).__name__
-                self.refuse_in(called, name, [getattr(called, "__self__", None), *args, *kwargs.values()])
+                self.refuse_in(name, [getattr(called, "__self__", None), *args, *kwargs.values()])
             return made(*args, **kwargs)
 
         return call
@@ -389,7 +389,7 @@ class Absences(InTrace):
             lambda: self._with_and_without(rest, called, without),
         )
 
-    def refuse_in(self, called: Any, name: str, values: Iterable[Any]) -> None:
+    def refuse_in(self, name: str, values: Iterable[Any]) -> None:
         """Refuse to hand a dict or an object that may lack something to code that does not know of that.
 
         Raises:

@@ -82,7 +82,7 @@ class TracedLengths(InTrace):
         made: dict[str, Callable[..., Any]] = {
             "nonzero": self._of_mask(_nonzero),
             "flatnonzero": self._of_mask(lambda c: _nonzero(jnp.ravel(c))[0]),
-            "argwhere": self._of_mask(lambda c: _as_columns(_nonzero(c), c.ndim)),
+            "argwhere": self._of_mask(lambda c: _as_columns(_nonzero(c))),
             "where": self._where,
             "extract": self._extract,
             "compress": self._compress,
@@ -322,7 +322,7 @@ def _truth(c: Any) -> Any:
     return c if c.dtype == np.bool_ else c != 0
 
 
-def _as_columns(parts: Iterable[Any], ndim: int) -> PaddedArray:
+def _as_columns(parts: Iterable[Any]) -> PaddedArray:
     return elementwise(lambda *columns: jnp.stack(columns, -1), *parts)
 
 

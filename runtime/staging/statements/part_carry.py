@@ -244,7 +244,7 @@ class CarriesParts:
         """
         self.aliasing = end.aliasing
         self._name_marks()
-        owners = self._owners_written(end)
+        owners = self._owners_written()
         self._check_elements(end, owners)
         if not end.aliasing.changed and not owners and not end.unknowns.made:
             return
@@ -375,7 +375,7 @@ class CarriesParts:
             return any(mark in self._marks.get(key, ()) for key in firsts or seconds)
         return False
 
-    def _owners_written(self, end: BodyEnd) -> list[Any]:
+    def _owners_written(self) -> list[Any]:
         """Containers and objects outside of the variables that iterations write to."""
         owners = [growing.place.owner for growing in self.growing]
         for carried in self.carried:
