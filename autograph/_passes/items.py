@@ -9,7 +9,7 @@ import gast
 
 from autograph._analysis.children import walk
 from autograph._analysis.scopes import COMPREHENSIONS, FUNCTIONS, definitions_in, parameter_names, scope_of, walk_scope
-from autograph._passes.nodes import Context, assign, constant, copied, load, placed, store, thunk
+from autograph._passes.nodes import Context, assign, constant, copied, load, placed, rewrite_blocks, store, thunk
 
 _OPERATORS = MappingProxyType(
     {
@@ -124,12 +124,7 @@ class _Rewriter:
             node.body = [unpack, *node.body]
         if isinstance(node, gast.Delete):
             return self.deletion(node)
-        for field in ("body", "orelse", "finalbody"):
-            block = getattr(node, field, None)
-            if isinstance(block, list):
-                setattr(node, field, self.block(block))
-        for part in [*getattr(node, "handlers", ()), *getattr(node, "cases", ())]:
-            part.body = self.block(part.body)
+        rewrite_blocks(node, self.block)
         return [node]
 
     def assignment(self, node: gast.AST) -> list[gast.AST]:

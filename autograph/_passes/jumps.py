@@ -8,7 +8,7 @@ from types import MappingProxyType
 import gast
 
 from autograph._analysis.scopes import LOOPS, definitions_in, suspends, walk_scope
-from autograph._passes.nodes import Context, any_of, assign, constant, load, negation, placed
+from autograph._passes.nodes import Context, any_of, assign, blocks_in, constant, load, negation, placed, rewrite_blocks
 from autograph._passes.static_tests import is_static_test
 
 # Early returns in a row nest their remainders this deep; from there on they set a flag, so that a function of any
@@ -90,11 +90,7 @@ class LowerJumps:
             out.append(node)
             if isinstance(node, gast.FunctionDef | gast.AsyncFunctionDef | gast.ClassDef):
                 continue
-            for part in [node, *getattr(node, "handlers", ()), *getattr(node, "cases", ())]:
-                for field in ("body", "orelse", "finalbody"):
-                    block = getattr(part, field, None)
-                    if isinstance(block, list):
-                        setattr(part, field, self._without_else(block))
+            rewrite_blocks(node, self._without_else)
             if isinstance(node, LOOPS) and "break" not in self._inside(node):
                 out += node.orelse
                 node.orelse = []
@@ -362,9 +358,7 @@ class LowerJumps:
         elif isinstance(node, gast.FunctionDef | gast.AsyncFunctionDef | gast.ClassDef):
             kinds = frozenset()
         else:
-            blocks = [getattr(node, field, None) for field in ("body", "orelse", "finalbody")]
-            blocks += [part.body for part in [*getattr(node, "handlers", ()), *getattr(node, "cases", ())]]
-            kinds = frozenset().union(*(self._escapes_of(b) for b in blocks if isinstance(b, list)))
+            kinds = frozenset().union(*(self._escapes_of(block) for _, _, block in blocks_in(node)))
         self._escapes[node] = kinds
         return kinds
 

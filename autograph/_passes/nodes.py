@@ -225,6 +225,20 @@ def copied(node: gast.AST) -> gast.AST:
     return copy
 
 
+def blocks_in(node: gast.AST) -> list[tuple[gast.AST, str, list[gast.AST]]]:
+    """The blocks of a statement, with those of its handlers and cases: the node that has each, its field, and the block."""
+    parts = [node, *getattr(node, "handlers", ()), *getattr(node, "cases", ())]
+    names = [(part, name) for part in parts for name in ("body", "orelse", "finalbody")]
+    found = [(part, name, getattr(part, name, None)) for part, name in names]
+    return [(part, name, block) for part, name, block in found if isinstance(block, list)]
+
+
+def rewrite_blocks(node: gast.AST, rewrite: Callable[[list[gast.AST]], list[gast.AST]]) -> None:
+    """Put in the place of each block of a statement what ``rewrite`` makes of it, in their order."""
+    for part, name, block in blocks_in(node):
+        setattr(part, name, rewrite(block))
+
+
 def bindings_of(node: gast.AST) -> list[tuple[gast.AST, gast.AST]]:
     """The targets of an assignment, each with its value; their parts, where both are written out."""
     return [pair for target in node.targets for pair in _pairs(target, node.value)]

@@ -30,6 +30,7 @@ from autograph._passes.nodes import (
     names_tuple,
     negation,
     placed,
+    rewrite_blocks,
     store,
     thunk,
 )
@@ -164,12 +165,7 @@ class _Outliner:
         if isinstance(node, gast.FunctionDef | gast.AsyncFunctionDef | gast.ClassDef):
             self.frame.bound.add(node.name)
             return node
-        for field in ("body", "orelse", "finalbody"):
-            block = getattr(node, field, None)
-            if isinstance(block, list):
-                setattr(node, field, self.block(block))
-        for part in [*getattr(node, "handlers", ()), *getattr(node, "cases", ())]:
-            part.body = self.block(part.body)
+        rewrite_blocks(node, self.block)
         if not isinstance(node, (gast.If, *LOOPS, gast.With, gast.AsyncWith, gast.Match)) and not hasattr(
             node, "handlers"
         ):

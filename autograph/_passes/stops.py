@@ -11,7 +11,7 @@ import gast
 from autograph._analysis.children import walk
 from autograph._analysis.scopes import scope_of, walk_scope
 from autograph._passes.evaluation import Steps
-from autograph._passes.nodes import Context, assign, copied, load, placed, store
+from autograph._passes.nodes import Context, assign, blocks_in, copied, load, placed, store
 
 _DEFINITIONS = (gast.FunctionDef, gast.AsyncFunctionDef, gast.ClassDef)
 _LOOPS = (gast.For, gast.While)
@@ -146,13 +146,10 @@ class StopAtRaises:
         if isinstance(node, gast.FunctionDef | gast.AsyncFunctionDef):
             stops = True  # it may be called in a `try`
             self._fixed = _fixed_names(node)
-        for field in ("body", "orelse", "finalbody"):
-            block = getattr(node, field, None)
-            if isinstance(block, list) and block and isinstance(block[0], gast.stmt):
-                is_tried = field == "body" and (isinstance(node, gast.Try) or node in self.context.managed)
-                setattr(node, field, self._block(block, stops or is_tried))
-        for part in [*getattr(node, "handlers", ()), *getattr(node, "cases", ())]:
-            part.body = self._block(part.body, stops)
+        runs_tried = isinstance(node, gast.Try) or node in self.context.managed
+        for part, field, block in blocks_in(node):
+            is_tried = runs_tried and part is node and field == "body"
+            setattr(part, field, self._block(block, stops or is_tried))
         if stops and isinstance(node, _LOOPS) and any(may_raise(self.context, part) for part in node.body):
             guarded: list[gast.AST] = [*node.body]  # an iteration before may have raised
             node.body = [self._guard(guarded, node.body[0])]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import gast
 
 from autograph._analysis.scopes import contains, parameter_names, read_names, scope_of, walk_scope
-from autograph._passes.nodes import Context, assign, constant, copied, function, load, placed
+from autograph._passes.nodes import Context, assign, constant, copied, function, load, placed, rewrite_blocks
 
 _YIELDS = (gast.Yield, gast.YieldFrom)
 _BRANCHING = (gast.If, gast.For, gast.While, gast.Match)
@@ -157,11 +157,7 @@ class _CallingBack:
             return [placed(part, node) for part in self._called(node, found)]
         if isinstance(node, gast.Return) and self.tells_returns:
             return [placed(_in_tuple(constant(None) if node.value is None else node.value), node)]
-        for part in [node, *getattr(node, "handlers", ()), *getattr(node, "cases", ())]:
-            for field in ("body", "orelse", "finalbody"):
-                block = getattr(part, field, None)
-                if isinstance(block, list):
-                    setattr(part, field, self.block(block))
+        rewrite_blocks(node, self.block)
         return [node]
 
     def _called(self, node: gast.AST, found: gast.AST) -> list[gast.AST]:
