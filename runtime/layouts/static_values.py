@@ -44,6 +44,31 @@ class StaticLeaf:
         return value
 
 
+class WholeArgument:
+    """Holds an argument so that it is one leaf, whatever it is."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __repr__(self) -> str:
+        return repr(self.value)
+
+    def leaf(self) -> StaticLeaf:
+        """The key of the argument, by its type, equality and hash, and the argument."""
+        leaf = static_leaf(self.value)
+        return _WholeLeaf(leaf.key, leaf.value, type(self))
+
+
+@dataclass(frozen=True, eq=False)
+class _WholeLeaf(StaticLeaf):
+    holder: type[WholeArgument]
+
+    def in_tree(self) -> Any:
+        return self.holder(self.get())
+
+
 class IdentityKey:
     """Represents an object in a key: equal for the same living object only."""
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import operator
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from autograph.runtime.layouts.static_values import StaticLeaf, describe_static, static_leaf
+from autograph.runtime.layouts.static_values import StaticLeaf, WholeArgument, describe_static, static_leaf
 
 
 @dataclass(frozen=True)
@@ -111,27 +112,14 @@ def refuse_both(static: ChosenArguments, donated: ChosenArguments) -> None:
         raise ValueError(f"`{name}` is static and donated (donate_argnums): only arrays that are inputs can be donated")
 
 
-class StaticArgument:
-    """Holds the value of an argument that is static as a whole, so that it is one leaf, whatever it is."""
+class StaticArgument(WholeArgument):
+    """Holds the value of an argument that is static as a whole."""
 
-    __slots__ = ("value",)
+    __slots__ = ()
 
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-    def __repr__(self) -> str:
-        return repr(self.value)
-
-
-class _ArgumentLeaf(StaticLeaf):
-    def in_tree(self) -> Any:
-        return StaticArgument(self.get())
-
-
-def argument_leaf(argument: StaticArgument) -> StaticLeaf:
-    """The key of a static argument, by its type, equality and hash, and the value."""
-    leaf = static_leaf(argument.value)
-    return _ArgumentLeaf(_key(argument.value) if type(argument.value) is tuple else leaf.key, leaf.value)
+    def leaf(self) -> StaticLeaf:
+        leaf = super().leaf()
+        return dataclasses.replace(leaf, key=_key(self.value)) if type(self.value) is tuple else leaf
 
 
 def _key(value: Any) -> Any:

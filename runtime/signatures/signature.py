@@ -21,18 +21,16 @@ import numpy as np
 from autograph.runtime.code.generated import refusal_of_call
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.object_graph import Reached
-from autograph.runtime.layouts.static_values import StaticLeaf, static_leaf
+from autograph.runtime.layouts.static_values import StaticLeaf, WholeArgument, static_leaf
 from autograph.runtime.signatures.chosen_arguments import (
     ArgumentOptions,
     ChosenArguments,
-    StaticArgument,
-    argument_leaf,
     as_static,
     given,
     refuse_both,
 )
 from autograph.runtime.signatures.tensor_spec import TensorSpec
-from autograph.runtime.state.linked_state import NodeArgument, held, node_leaf, released
+from autograph.runtime.state.linked_state import NodeArgument, held, released
 
 _ARRAYS = (jax.Array, np.ndarray, jax.ShapeDtypeStruct, TensorSpec)
 
@@ -268,9 +266,7 @@ class Arguments:
 
 
 def _static(leaf: Any) -> StaticLeaf:
-    if type(leaf) is NodeArgument:
-        return node_leaf(leaf)
-    return argument_leaf(leaf) if type(leaf) is StaticArgument else static_leaf(leaf)
+    return leaf.leaf() if isinstance(leaf, WholeArgument) else static_leaf(leaf)
 
 
 class Record:

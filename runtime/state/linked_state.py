@@ -22,7 +22,7 @@ import numpy as np
 
 from autograph.backends.base import LeafType
 from autograph.runtime.errors import StagingError
-from autograph.runtime.layouts.static_values import StaticLeaf, static_leaf
+from autograph.runtime.layouts.static_values import WholeArgument
 from autograph.runtime.state.held import Held
 from autograph.runtime.state.variables import current_frame
 from autograph.runtime.tracing.locations import user_location
@@ -282,27 +282,10 @@ def _value_of(variable: Any) -> Any:
     return getattr(variable, attribute) if known is None else known._link.load(variable)
 
 
-class NodeArgument:
-    """Holds an argument that is one object with its variables, so that it is one leaf."""
+class NodeArgument(WholeArgument):
+    """Holds an argument that is one object with its variables."""
 
-    __slots__ = ("value",)
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-    def __repr__(self) -> str:
-        return repr(self.value)
-
-
-class _NodeLeaf(StaticLeaf):
-    def in_tree(self) -> Any:
-        return NodeArgument(self.get())
-
-
-def node_leaf(argument: NodeArgument) -> StaticLeaf:
-    """The key of an object, by which one it is, and the object."""
-    leaf = static_leaf(argument.value)
-    return _NodeLeaf(leaf.key, leaf.value)
+    __slots__ = ()
 
 
 def held(tree: Any) -> Any:
