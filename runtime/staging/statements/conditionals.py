@@ -144,7 +144,7 @@ class Conditionals(InTrace):
 
         if decided and isinstance(kept, Optional):
             kept = held_in(kept)  # what is true is not None
-        blocks = (Kept(kept), rest) if decided else (rest, Kept(kept))
+        blocks: tuple[Thunk | Kept, Thunk | Kept] = (Kept(kept), rest) if decided else (rest, Kept(kept))
         result = self.staged_if(test, *blocks, variables, Snapshot((operand,), variables))
         return note(result, implied(test) + sum(learnt, ()))
 
