@@ -389,7 +389,7 @@ class Journal:
         made = [k for k, region in enumerate(self.regions) if region.made_by(getattr(place, "owner", None))]
         first = made[-1] + 1 if made else 0
         inside = {id(region) for region in self.regions[first:]}
-        return next((loop for loop in self.loops if id(loop.region) in inside), None)
+        return next((loop for loop in self.loops if id(loop.carry.region) in inside), None)
 
     def note_read(self, owner: Any) -> None:
         """Report that the length or the elements of a list are asked for."""

@@ -171,7 +171,7 @@ class Join:
         self.types: list[LeafType | None] = []
         self.variables: list[JoinedVariable | None] = []
         loops = self.checks.journal.loops
-        refers = any(loop.refers for loop in loops)
+        refers = any(loop.carry.refers for loop in loops)
         self._joiner = Joiner(backend, is_known, chooses=True, refers=refers, grows=bool(loops))
 
     def add_written(self, place: Place, on_true: Side, on_false: Side) -> None:

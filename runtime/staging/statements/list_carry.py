@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -13,7 +13,7 @@ import numpy as np
 from autograph.backends.base import Backend, NotRollable
 from autograph.runtime.containers.element_kinds import Kind
 from autograph.runtime.containers.extents import Extent
-from autograph.runtime.containers.iterables import UNROLLED_AT_MOST, StagedIterable
+from autograph.runtime.containers.iterables import UNROLLED_AT_MOST
 from autograph.runtime.containers.padded import Padded, has_mutable
 from autograph.runtime.containers.parts import Path, parts_of
 from autograph.runtime.containers.traced_lists import TracedList
@@ -21,8 +21,9 @@ from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.journal import ContentsPlace, Place, key_of
 from autograph.runtime.layouts.kinds import Row
 from autograph.runtime.layouts.list_room import Room, refuse_growth
-from autograph.runtime.layouts.statement_variables import UNBOUND, Snapshot, Variable
+from autograph.runtime.layouts.statement_variables import UNBOUND, Variable
 from autograph.runtime.staging.policy.loop_options import LoopOptions
+from autograph.runtime.staging.statements.carry import Carry
 from autograph.runtime.staging.statements.growing_lists import GrowingList
 from autograph.runtime.staging.statements.list_growth import (
     ListEnd,
@@ -44,67 +45,72 @@ from autograph.runtime.tracing.recording import LOCAL
 _MAY_WIDEN = 3  # times, until the room of a list counts as having no bound
 
 
-class CarriesLists:
-    """The part of a `LoopTrace` that is about lists.
+class ListCarry:
+    """How a loop carries lists.
 
     A list that each iteration appends the same number of elements to, and none reads, gets them from buffers that
     are filled by the iteration's index. Any other whose length iterations change is carried as a buffer and a length.
 
-    Attributes:
-      growing: the lists of the first sort.
-      by_value: the lists that come to hold their elements by value.
+    Args:
+      checks: the operators.
     """
 
-    backend: Backend
-    snapshot: Snapshot
-    variables: list[Variable]
-    carried: list[Carried]
-    found: set[int]
-    growing: list[GrowingList]
-    by_value: set[ListKey]
-    iterable: StagedIterable
-    from_python: bool
-    test: Callable[[], Any] | None
-    where: str
-    options: LoopOptions
-    _start: Callable[..., Carried]
+    def __init__(
+        self,
+        backend: Backend,
+        checks: Any,
+        carry: Carry,
+        options: LoopOptions,
+        from_python: bool,
+    ) -> None:
+        self.backend = backend
+        self.checks = checks
+        self.carry = carry
+        self.options = options
+        self.from_python = from_python
 
     def _bound(self) -> Any:
         """How often the loop runs at most; None if that is not known."""
-        bound = self.iterable.length if self.iterable.limit is None else self.iterable.limit
+        bound = self.carry.iterable.length if self.carry.iterable.limit is None else self.carry.iterable.limit
         return None if self.backend.is_traced(bound) else bound
 
     def _trips(self) -> int | None:
         """How often the loop runs, where that is known."""
-        is_known = isinstance(self.iterable.length, int) and self.iterable.limit is None and self.test is None
-        return self.iterable.length if is_known else None
+        is_known = (
+            isinstance(self.carry.iterable.length, int)
+            and self.carry.iterable.limit is None
+            and self.carry.test is None
+        )
+        return self.carry.iterable.length if is_known else None
 
-    def _carry_list(self, place: Place, ended: ListEnd) -> None:
+    def carry_list(self, place: Place, ended: ListEnd) -> None:
         """Carry the contents of a list, with room for all that the iterations append."""
-        self.snapshot.add(place)
-        self.variables.append(place)
-        self.found.add(id(place))
-        carried = self._start(place)
-        self._widen_lists(carried, {(): ended})
-        self.carried.append(carried)
+        self.carry.snapshot.add(place)
+        self.carry.variables.append(place)
+        self.carry.found.add(id(place))
+        carried = self.carry.start(place)
+        self.widen(carried, {(): ended})
+        self.carry.carried.append(carried)
 
-    def _drop_elements(self) -> None:
+    def drop_elements(self) -> None:
         """Carry no longer by itself what is an element of a list that holds its elements by value from now on."""
         elements = {
             id(part)
-            for carried in self.carried
+            for carried in self.carry.carried
             for path, contents in self._entry_contents(carried).items()
-            if (id(carried.variable), path) in self.by_value and isinstance(contents, tuple)
+            if (id(carried.variable), path) in self.carry.by_value and isinstance(contents, tuple)
             for element in contents
             for part in parts_of(element).values()
         }
         if elements:
-            self.variables[:] = [each for each in self.variables if id(getattr(each, "owner", None)) not in elements]
-            self.snapshot.drop(elements)
-            known = set(map(id, self.variables))
-            self.carried[:] = [carried for carried in self.carried if id(carried.variable) in known]
+            self.carry.variables[:] = [
+                each for each in self.carry.variables if id(getattr(each, "owner", None)) not in elements
+            ]
+            self.carry.snapshot.drop(elements)
+            known = set(map(id, self.carry.variables))
+            self.carry.carried[:] = [carried for carried in self.carry.carried if id(carried.variable) in known]
 
-    def _refuse_plain_lists(self, end: BodyEnd) -> None:
+    def refuse_plain(self, end: BodyEnd) -> None:
         """Refuse to lengthen lists that unconverted code made, whose reads cannot be seen.
 
         Raises:
@@ -115,48 +121,48 @@ class CarriesLists:
             if not isinstance(owner, list) or isinstance(owner, TracedList) or key_of(place) not in end.growing:
                 continue
             self._refuse_from_python()
-            found = self.snapshot.name_of(owner)
+            found = self.carry.snapshot.name_of(owner)
             name = "a list" if found is None else repr(found)
             raise StagingError(
-                f"{self.where}\n  The iterations of this staged loop append to {name}, a list that was not made in converted code: what "
-                "their reads of it cannot be tracked.\n  Append to a copy that the function creates: items = list(items)."
+                f"{self.carry.where}\n  The iterations of this staged loop append to {name}, a list that was not made in converted code: "
+                "what their reads of it cannot be tracked.\n  Append to a copy that the function creates: items = list(items)."
             )
 
-    def _carry_growing(self, growing: GrowingList, ended: ListEnd | None) -> None:
+    def carry_growing(self, growing: GrowingList, ended: ListEnd | None) -> None:
         """Carry the buffers of a list that each iteration appends to, and does not read."""
         growing.end = ended
-        self.growing.append(growing)
+        self.carry.growing.append(growing)
         for slot in growing.slots:
-            self.snapshot.add(slot)
-            self.variables.append(slot)
-            self.carried.append(self._start(slot))
+            self.carry.snapshot.add(slot)
+            self.carry.variables.append(slot)
+            self.carry.carried.append(self.carry.start(slot))
 
     def _refuse_from_python(self) -> None:
         """Leave to Python a loop that it could run, with a list whose length would be traced."""
         if self.from_python:
             raise NotRollable("it appends to a list by conditions, or reads a list that it appends to")
 
-    def _growing_list(self, place: Any, appended: tuple[Any, ...]) -> GrowingList | None:
+    def growing_list(self, place: Any, appended: tuple[Any, ...]) -> GrowingList | None:
         """The list as one that grows by a known amount; None if it is not known how often the loop runs."""
-        if not isinstance(self.iterable.length, int) or self.test is not None:
+        if not isinstance(self.carry.iterable.length, int) or self.carry.test is not None:
             return None
         if not self.from_python and isinstance(place.owner, TracedList) and any(map(has_mutable, appended)):
             return None
-        return GrowingList(place, appended, self.iterable.length, self.backend)
+        return GrowingList(place, appended, self.carry.iterable.length, self.backend)
 
-    def _carry_read_lists(self, end: BodyEnd) -> bool:
+    def carry_read(self, end: BodyEnd) -> bool:
         """Carry the lists that an iteration appends to and asks something of; True if there are any such."""
-        read = [growing for growing in self.growing if id(growing.place.owner) in end.reads]
+        read = [growing for growing in self.carry.growing if id(growing.place.owner) in end.reads]
         for growing in read:
-            self.growing.remove(growing)
+            self.carry.growing.remove(growing)
             slots = set(map(id, growing.slots))
-            self.variables[:] = [variable for variable in self.variables if id(variable) not in slots]
-            self.carried[:] = [carried for carried in self.carried if id(carried.variable) not in slots]
+            self.carry.variables[:] = [variable for variable in self.carry.variables if id(variable) not in slots]
+            self.carry.carried[:] = [carried for carried in self.carry.carried if id(carried.variable) not in slots]
             growing.place.set(growing.entry)
-            self._carry_list(growing.place, growing.end)
+            self.carry_list(growing.place, growing.end)
         return bool(read)
 
-    def _around(self, ended: ListEnd, inner: Sequence[CarriesLists]) -> ListEnd:
+    def around(self, ended: ListEnd, inner: Sequence[ListCarry]) -> ListEnd:
         """What a list that these loops, innermost first, lengthen inside of this one is like after an iteration of this one."""
         extent, kind = ended.extent, ended.kind
         for loop in inner:
@@ -178,15 +184,15 @@ class CarriesLists:
         name += which
         given = given if self.options.maximum_length is None else self.options.maximum_length
         if given is not None:
-            return (max(given, least) if isinstance(least, int) else given), Room(self.where, name)
+            return (max(given, least) if isinstance(least, int) else given), Room(self.carry.where, name)
         rooms = None if LOCAL.frame is None else LOCAL.frame.rooms
         if rooms is None or not isinstance(least, int):
-            raise refuse_growth(self.where, name)
-        return rooms.of(self.where, name, least), Room(self.where, name, rooms)
+            raise refuse_growth(self.carry.where, name)
+        return rooms.of(self.carry.where, name, least), Room(self.carry.where, name, rooms)
 
     # The lists in carried variables.
 
-    def _list_starts(self, carried: Carried, value: Any) -> dict[Path, Any]:
+    def starts(self, carried: Carried, value: Any) -> dict[Path, Any]:
         """What the lists in a variable's value hold when an iteration begins; their lengths are relative to these from now on."""
         if isinstance(carried.variable, ContentsPlace):
             value = carried.variable.owner
@@ -202,12 +208,12 @@ class CarriesLists:
                 part.forget_peak()
         return contents_of_lists(value)
 
-    def _fit_lists(self, variable: Variable, starts: dict[Path, Any]) -> dict[Path, ListEnd]:
+    def fit(self, variable: Variable, starts: dict[Path, Any]) -> dict[Path, ListEnd]:
         """Enlarge the lists in a variable's value to the room of those it is carried with; what they are like."""
         value = variable.owner if isinstance(variable, ContentsPlace) else variable.get()
         lists = lists_in(value) if value is not UNBOUND else {}
         if type(value) is list and () in starts and not isinstance(variable, ContentsPlace):
-            lists = {(): TracedList(value, self._checks())}
+            lists = {(): TracedList(value, self.checks)}
             if isinstance(starts[()], Padded):
                 variable.set(lists[()])
         found = {}
@@ -222,22 +228,17 @@ class CarriesLists:
                 held = fitted(before, start)
                 if held is not part.contents():
                     part.set_contents(held)
-                    self._refreshed()
+                    self.checks.identities.refresh()  # it holds what it held, in other room
             found[path] = list_end(part, start, key, self.backend)
         return found
 
-    def _checks(self) -> Any:
-        raise NotImplementedError
-
-    def _refreshed(self) -> None:
-        """Note that a list holds what it held, in other room."""
-        raise NotImplementedError
-
-    def _relate_lists(self, end: BodyEnd) -> None:
+    def relate(self, end: BodyEnd) -> None:
         """Have one bound for the lists that an iteration leaves in each other's places."""
-        carried = {id(each.variable): each for each in self.carried if each.is_input}
+        carried = {id(each.variable): each for each in self.carry.carried if each.is_input}
         ended = [
-            (variable, last) for variable, last in zip(self.variables, end.ends, strict=False) if last and last.lists
+            (variable, last)
+            for variable, last in zip(self.carry.variables, end.ends, strict=False)
+            if last and last.lists
         ]
         ends = {(id(variable), path): found for variable, last in ended for path, found in last.lists.items()}
         entries = {
@@ -251,7 +252,7 @@ class CarriesLists:
             last.lists.update({path: related[id(variable), path] for path in last.lists})
         end.lists.update({key: alone(found) for key, found in end.lists.items()})
 
-    def _widen_lists(self, carried: Carried, ends: dict[Path, ListEnd]) -> bool:
+    def widen(self, carried: Carried, ends: dict[Path, ListEnd]) -> bool:
         """Enlarge the lists of a variable to the room that an iteration has shown they need; True if they had less."""
         entries = self._entry_contents(carried)
         value = carried.unflatten(carried.start)
@@ -264,8 +265,8 @@ class CarriesLists:
                 without_bound = functools.partial(self._room, carried.variable.name)
                 room = room_for(entries[path], mine[path], ended, self._bound(), without_bound)
                 if room is not None:
-                    if isinstance(mine[path], tuple) and (id(carried.variable), path) not in self.by_value:
-                        self.by_value.add((id(carried.variable), path))
+                    if isinstance(mine[path], tuple) and (id(carried.variable), path) not in self.carry.by_value:
+                        self.carry.by_value.add((id(carried.variable), path))
                         room.note_given(mine[path], getattr(carried.variable, "owner", None))
                     carried.widened[path] += 1
                     wider[path] = room
@@ -278,12 +279,12 @@ class CarriesLists:
         if isinstance(carried.variable, ContentsPlace):
             value = wider[()]
         elif type(value) is list:
-            value = TracedList((), self._checks()).holding(wider[()])
+            value = TracedList((), self.checks).holding(wider[()])
         else:
             lists = lists_in(value)
             for path, room in wider.items():
                 lists[path].set_contents(room)
-        new = self._start(carried.variable, value)
+        new = self.carry.start(carried.variable, value)
         # The new buffers bear no mark: whether the variable is bound is known from before.
         carried.layout = new.layout
         carried.start = [*new.start[:-1], carried.start[-1]]
@@ -317,7 +318,7 @@ class CarriesLists:
             return {(): value}
         return {(): tuple(value)} if type(value) is list else contents_of_lists(value)
 
-    def _lists_after(self, carried: Carried, value: Any) -> Any:
+    def after(self, carried: Carried, value: Any) -> Any:
         """A variable's value after the loop, with what is known of its lists."""
         entries = self._entry_contents(carried)
         is_place = isinstance(carried.variable, ContentsPlace)
@@ -325,7 +326,7 @@ class CarriesLists:
             if not isinstance(contents, Padded) or path not in entries or path not in carried.lists:
                 continue
             ended = carried.lists[path]
-            bound, trips, many = self._bound(), self._trips(), self.iterable.extent
+            bound, trips, many = self._bound(), self._trips(), self.carry.iterable.extent
             after = contents_after(contents, entries[path], ended, bound, trips, UNROLLED_AT_MOST, many)
             if is_place:
                 return after

@@ -20,7 +20,6 @@ from autograph.runtime.effects.raising import gathered
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.holders import within_reach
 from autograph.runtime.heap.journal import ContentsPlace, Journal, Place, Region, key_of
-from autograph.runtime.heap.unknown import Reason
 from autograph.runtime.layouts.kinds import constants_in, tags_in
 from autograph.runtime.layouts.sides import with_numbers
 from autograph.runtime.layouts.statement_variables import (
@@ -31,29 +30,24 @@ from autograph.runtime.layouts.statement_variables import (
     Snapshot,
     Variable,
     counts_in,
-    has_contents,
-    prepared,
 )
 from autograph.runtime.staging.policy.loop_options import NO_OPTIONS, LoopOptions
-from autograph.runtime.staging.statements.growing_lists import (
-    GrowingList,
-    appended_to,
-)
-from autograph.runtime.staging.statements.list_growth import ListKey, list_end
+from autograph.runtime.staging.statements.carry import Carry
+from autograph.runtime.staging.statements.growing_lists import appended_to
+from autograph.runtime.staging.statements.list_carry import ListCarry
+from autograph.runtime.staging.statements.list_growth import list_end
 from autograph.runtime.staging.statements.loop_memory import CarryMemory, Position, Positions
 from autograph.runtime.staging.statements.loop_settling import SettlesCarry
 from autograph.runtime.staging.statements.loop_state import (
     NUMBERS,
-    BodyAliasing,
     BodyEnd,
     Carried,
     CarriedFurtherOut,
     CarryChanges,
-    Key,
     VariableEnd,
     refuse_nesting,
 )
-from autograph.runtime.staging.statements.part_carry import BodyContainers, CarriesParts
+from autograph.runtime.staging.statements.part_carry import BodyContainers, PartCarry
 from autograph.runtime.staging.statements.raises import Raising
 from autograph.runtime.staging.statements.statement_records import record_loop
 from autograph.runtime.tracing.recording import effects_recorded
@@ -62,7 +56,7 @@ _MAX_ROUNDS = 12
 _MOST_ROUNDS = 100
 
 
-class LoopTrace(SettlesCarry, CarriesParts):
+class LoopTrace(SettlesCarry):
     """Traces a loop's body and test, then emits the loop and binds its results."""
 
     def __init__(
@@ -89,36 +83,27 @@ class LoopTrace(SettlesCarry, CarriesParts):
         self.marks = marks
         self.journal = journal
         self.raising = raising
-        self.variables = list(variables)
-        self.snapshot = snapshot
-        self.where = where
-        self.test = test
+        self.carry = Carry(backend, marks, variables, snapshot, where, iterable, test)
         self.body = body
-        self.iterable = iterable
         self.surely_runs = surely_runs
         self.result_name = result_name
         self.options = options
         self.from_python = from_python  # Python could run it
         self.peeled_for = peeled_for
+        self.parts = PartCarry(backend, journal, raising.identities, self.carry)
+        self.lists = ListCarry(
+            backend,
+            raising,
+            self.carry,
+            options,
+            from_python,
+        )
         self.numbers: dict[int, Any] = {}
-        self.carried: list[Carried] = []
-        self.growing: list[GrowingList] = []
-        self.found: set[int] = set()
-        self.opens: set[int] = set()
-        self.refers: set[int] = set()
         self.conflict: StagingError | None = None
-        self.shared: dict[int, Any] = {}
-        self.by_value: set[ListKey] = set()
-        self.replaced: set[Key] = set()
-        self.aliasing = BodyAliasing()
-        self._made: dict[Any, Any] = {}
-        self._unknown: list[tuple[Any, Reason]] = []
-        self._new: dict[Any, Any] = {}
         self.may_peel = False
         self.found_none = False
         self.spec: LoopSpec | None = None
         self._index_type: Any = backend.type_of(0)
-        self.region: Region | None = None
         self.installed: dict[int, list[Any]] = {}
         self.learnt = {}
         self.position: Position = ()
@@ -147,7 +132,7 @@ class LoopTrace(SettlesCarry, CarriesParts):
                 raise CarryChanges(*refusal.args) from None
             raise
         finally:
-            self.snapshot.restore()
+            self.carry.snapshot.restore()
 
     def _settle_somehow(self) -> None:
         """Settle with objects chosen attribute by attribute; by which they are, where a write to one must be seen in others."""
@@ -156,25 +141,29 @@ class LoopTrace(SettlesCarry, CarriesParts):
             self._settle()
         except StagingError as error:
             refusal = error
-        if self.growing or not self.opens or not (self._unknown if refusal is None else self._may_refer(refusal)):
+        if (
+            self.carry.growing
+            or not self.carry.opens
+            or not (self.parts.unknown if refusal is None else self._may_refer(refusal))
+        ):
             if refusal is not None:
                 raise refusal
             return
-        self.refers = set(self.opens)
+        self.carry.refers = set(self.carry.opens)
         try:
             self._settle_again()
         except StagingError:
             if refusal is not None:
                 raise refusal from None
-            self.refers = set()
+            self.carry.refers = set()
             self._settle_again()
 
     def _may_refer(self, refusal: StagingError) -> bool:
         return isinstance(refusal, CarryChanges) or refusal is self.conflict
 
     def _settle_again(self) -> None:
-        self.region, self.shared, self.replaced, self._unknown = None, {}, set(), []
-        self.snapshot.restore()
+        self.carry.region, self.parts = None, PartCarry(self.backend, self.journal, self.raising.identities, self.carry)
+        self.carry.snapshot.restore()
         self._settle()
 
     def _settle(self) -> None:
@@ -182,8 +171,10 @@ class LoopTrace(SettlesCarry, CarriesParts):
         if self.journal.loops:
             self.position = self.journal.loops[-1].positions.next(self.code)
             self.memory = self.journal.loops[0].memory
-        self.opens |= {id(each) for each in self.variables if self.memory.opens(self.position, each.name)}
-        self.carried = [self._start(variable) for variable in self.variables if variable.get() is not UNBOUND]
+        self.carry.opens |= {id(each) for each in self.carry.variables if self.memory.opens(self.position, each.name)}
+        self.carry.carried = [
+            self.carry.start(variable) for variable in self.carry.variables if variable.get() is not UNBOUND
+        ]
         self._take_learnt()
         self._recall()
         rounds = itertools.count()
@@ -195,62 +186,64 @@ class LoopTrace(SettlesCarry, CarriesParts):
                     raise
                 self._take_learnt()
                 continue
-            if self._share(traced):
+            if self.parts.share(traced):
                 continue
             if not self._widened(traced) or self._only_strengthened(traced):
                 break
         else:
-            raise refuse_nesting(self.where, self.carried)
-        results = [result for _, _, result in self._leaves()]
+            raise refuse_nesting(self.carry.where, self.carry.carried)
+        results = [result for _, _, result in self.carry.leaves()]
         traced.traced, results = with_numbers(self.backend, traced.traced, results)
         self.spec = LoopSpec(
             traced.traced,
-            None if self.test is None else self._settled_test(),
-            [(leaf, type) for leaf, type, _ in self._leaves()],
-            len(self._operand_types()),
+            None if self.carry.test is None else self._settled_test(),
+            [(leaf, type) for leaf, type, _ in self.carry.leaves()],
+            len(self.carry.operand_types()),
             results,
-            self.iterable.length,
-            self.iterable.arrays,
+            self.carry.iterable.length,
+            self.carry.iterable.arrays,
             self.options.checkpoints,
-            self.iterable.limit if isinstance(self.iterable.limit, int) else None,
+            self.carry.iterable.limit if isinstance(self.carry.iterable.limit, int) else None,
             self.options.step,
-            self.iterable.stride,
+            self.carry.iterable.stride,
         )
         self.raising.identities.give_elements(traced.given)
         try:
-            self._check_parts(traced)
+            self.parts.check(traced, self.spec.test)
         except StagingError as conflict:
             self.conflict = conflict
             raise
 
     def _constants_met(self) -> int:
         """How many constants the variables may be: each iteration may reach one more."""
-        return min(sum(constants_in(carried.layout) for carried in self.carried), _MOST_ROUNDS)
+        return min(sum(constants_in(carried.layout) for carried in self.carry.carried), _MOST_ROUNDS)
 
     def test_is_traced(self) -> bool:
         """Trace the test alone, on the state as it starts; False if it may be plain Python's affair, or writes."""
         try:
-            self.carried = [self._start(variable) for variable in self.variables if variable.get() is not UNBOUND]
+            self.carry.carried = [
+                self.carry.start(variable) for variable in self.carry.variables if variable.get() is not UNBOUND
+            ]
             traced, self.test_writes = self._trace_test()
         except Exception:  # it needs its values as they are, or is an error that Python will raise
             return False
         starts = [
             start
-            for carried in self.carried
+            for carried in self.carry.carried
             for start, leaf_type in zip(carried.start, carried.types, strict=True)
             if leaf_type is not None
         ]
         static = {k for k, start in enumerate(starts) if type(start) in NUMBERS}
         if self.test_writes or not isinstance(traced.leaves[0], Output) or self.backend.is_static(traced, static):
             return False
-        self._early_test = self._operand_types(), self._operand_layouts(), traced
+        self._early_test = self.carry.operand_types(), self.carry.operand_layouts(), traced
         return True
 
     def _settled_test(self) -> Traced:
-        if self._early_test is not None and not self.shared:
+        if self._early_test is not None and not self.parts.shared:
             old, layouts, traced = self._early_test
-            new = self._operand_types()
-            if layouts != self._operand_layouts():
+            new = self.carry.operand_types()
+            if layouts != self.carry.operand_layouts():
                 return self._traced_test()
             if len(old) == len(new) and all(a.strong() == b.strong() for a, b in zip(old, new, strict=True)):
                 again = self.backend.strengthened(
@@ -267,11 +260,11 @@ class LoopTrace(SettlesCarry, CarriesParts):
     def end_by(self, test: Callable[[], Any]) -> None:
         """Add a test to the loop, whose types are fixed."""
         assert self.spec is not None
-        self.test = test
+        self.carry.test = test
         try:
             self.spec = dataclasses.replace(self.spec, test=self._settled_test())
         finally:
-            self.snapshot.restore()
+            self.carry.snapshot.restore()
 
     def test_is_static(self) -> bool:
         """Whether this loop, begun on trial, has after all nothing traced in its test."""
@@ -282,10 +275,10 @@ class LoopTrace(SettlesCarry, CarriesParts):
     def emit(self) -> None:
         """Emit the loop and bind each variable to its last value."""
         assert self.spec is not None
-        record_loop(self.backend, self.spec, self._inputs_first(), self.found, self.iterable)
+        record_loop(self.backend, self.spec, self.carry.inputs_first(), self.carry.found, self.carry.iterable)
         values = self.backend.loop(self.spec)
         position = 0
-        for carried in self._inputs_first():
+        for carried in self.carry.inputs_first():
             leaves = []
             counts = counts_in(carried.unflatten(range(len(carried.start))))
             tags = set(tags_in(carried.layout))
@@ -301,28 +294,12 @@ class LoopTrace(SettlesCarry, CarriesParts):
                     leaves[-1] = True  # None is only what the first iteration finds
                 position += 1
             self._bind(carried, leaves)
-        for growing in self.growing:
+        for growing in self.carry.growing:
             growing.bind(self.journal)
         self.raising.identities.refresh()
-        self._spread_unknowns()
+        self.parts.spread_unknowns()
 
     # Tracing.
-
-    def _start(self, variable: Variable, value: Any = UNBOUND) -> Carried:
-        iterable = self.iterable
-        entry = variable.get()
-        given = value is not UNBOUND
-        value = value if given else entry
-        value = prepared(value, iterable.length if iterable.limit is None else iterable.limit)
-        layout, leaves = self._described(variable, value)
-        leaves.append(self.marks.defined(value))
-        types = [self.backend.type_of(leaf) for leaf in leaves]
-        if leaves[-1] is True:
-            types[-1] = None
-        return Carried(variable, layout, leaves, types, entry if given or has_contents(entry) else value)
-
-    def _operand_types(self) -> list[LeafType]:
-        return [t for carried in self.carried if carried.is_input for t in carried.types if t is not None]
 
     def _install(
         self, operands: Sequence[Any], region: Region, stand_ins: BodyContainers
@@ -334,24 +311,24 @@ class LoopTrace(SettlesCarry, CarriesParts):
         """
         pending = iter(operands)
         installed, starts = {}, {}
-        inputs = {id(carried.variable) for carried in self.carried if carried.is_input}
-        for variable in self.variables:
+        inputs = {id(carried.variable) for carried in self.carry.carried if carried.is_input}
+        for variable in self.carry.variables:
             if id(variable) not in inputs:
                 variable.set(UNBOUND)
-        for carried in self.carried:
+        for carried in self.carry.carried:
             if not carried.is_input:
                 continue
             leaves = [
                 start if type is None else next(pending)
                 for start, type in zip(carried.start, carried.types, strict=True)
             ]
-            value = self._with_parts(carried, carried.unflatten(leaves), stand_ins, region)
+            value = self.parts.with_parts(carried, carried.unflatten(leaves), stand_ins, region)
             if leaves[-1] is not True:
-                value = self.marks.add(value, leaves[-1], f"the loop at {self.where} may not have bound it")
+                value = self.marks.add(value, leaves[-1], f"the loop at {self.carry.where} may not have bound it")
             carried.variable.set(value)
             installed[id(carried.variable)] = (value, leaves)
             self.installed[id(carried.variable)] = leaves
-            starts[id(carried.variable)] = self._list_starts(carried, value)
+            starts[id(carried.variable)] = self.lists.starts(carried, value)
         stand_ins.begin()
         return installed, starts
 
@@ -359,18 +336,18 @@ class LoopTrace(SettlesCarry, CarriesParts):
         end = BodyEnd()
         unchanged = [
             leaf
-            for carried in self.carried
+            for carried in self.carry.carried
             for leaf, type in zip(carried.start, carried.types, strict=True)
             if type is None
         ]
 
-        region = self.journal.open(self.variables, self.raising.tries(), repeats=True)
-        self.region = region
+        region = self.journal.open(self.carry.variables, self.raising.tries(), repeats=True)
+        self.carry.region = region
         self.positions = Positions(self.position)
         self.journal.loops.append(self)
         self.installed = {}
         region.peeled_for = self.peeled_for
-        region.entry = self.snapshot
+        region.entry = self.carry.snapshot
         region.known = known = self.raising.identities.inside()
         elements = self.raising.identities.elements_before()
 
@@ -379,29 +356,29 @@ class LoopTrace(SettlesCarry, CarriesParts):
                 return iterated(*operands)
 
         def iterated(*operands: Any) -> list[Any]:
-            count = len(self._operand_types())
-            slots = [(variable, variable.get()) for variable in self.variables if isinstance(variable, Slot)]
-            stand_ins = BodyContainers(self.raising.identities, self.journal)
+            count = len(self.carry.operand_types())
+            slots = [(variable, variable.get()) for variable in self.carry.variables if isinstance(variable, Slot)]
+            stand_ins = self.parts.body()
             installed, starts = self._install(operands[:count], region, stand_ins)
-            in_arrays = lists_in_arrays(variable.get() for variable in self.variables)
+            in_arrays = lists_in_arrays(variable.get() for variable in self.carry.variables)
             try:
                 with self.journal.reading() as end.reads:
-                    self.body(self.iterable.item(operands[count], operands[count + 1 :]))
+                    self.body(self.carry.iterable.item(operands[count], operands[count + 1 :]))
             except BaseException as error:
                 surely = self.surely_runs and error is not region.raising and not self.raising.can_raise_later()
                 if self.from_python or surely or not self.raising.is_raised_by(region, error):
                     self.raising.ended_by(error)
                     raise
                 self.raising.record_raise(error, region)
-            for growing in self.growing:
+            for growing in self.carry.growing:
                 if growing.has_grown_otherwise():  # what the first iteration found empty, the others do not
                     growing.place.set(growing.entry)
                     end.reads.add(id(growing.place.owner))
                 else:
-                    growing.after_iteration(operands[count], self.where)
+                    growing.after_iteration(operands[count], self.carry.where)
             flat: list[Any] = []
-            for k, variable in enumerate(self.variables):
-                lists = self._fit_lists(variable, starts.get(id(variable), {}))
+            for k, variable in enumerate(self.carry.variables):
+                lists = self.lists.fit(variable, starts.get(id(variable), {}))
                 value = variable.get()
                 if value is UNBOUND:
                     end.ends.append(None)
@@ -409,7 +386,7 @@ class LoopTrace(SettlesCarry, CarriesParts):
                 if not isinstance(variable, ContentsPlace):
                     unstack_lists(value, in_arrays, region.writes)
                     stand_ins.end(k, value)
-                layout, leaves = self._described(variable, value)
+                layout, leaves = self.carry.described(variable, value)
                 leaves.append(self.marks.defined(value))
                 _, operands_of = installed.get(id(variable), (None, []))
                 places = {id(operand): k for k, operand in enumerate(operands_of)}
@@ -420,40 +397,40 @@ class LoopTrace(SettlesCarry, CarriesParts):
                 end.written.append(key_of(place))
                 before = region.before[key_of(place)][1]
                 if place.get() is not UNBOUND:
-                    layout, leaves = self._described(place, place.get())
+                    layout, leaves = self.carry.described(place, place.get())
                     end.types[key_of(place)] = layout, [self.backend.type_of(leaf) for leaf in leaves]
                 if isinstance(place, ContentsPlace) and isinstance(place.owner, TracedList):
                     end.lists[key_of(place)] = list_end(place.owner, before, (id(place), ()), self.backend)
                 if isinstance(place, ContentsPlace) and (appended := appended_to(place, before)) is not None:
-                    end.growing[key_of(place)] = self._growing_list(place, appended)
+                    end.growing[key_of(place)] = self.lists.growing_list(place, appended)
                     if self._is_held_by_variable(place.owner):  # which would be carried without what has been appended
                         end.reads.add(id(place.owner))
             end.aliasing = stand_ins.finish()
-            end.rebound = self.snapshot.rebound()
+            end.rebound = self.carry.snapshot.rebound()
             self.raising.identities.check_unreported()
             self.raising.identities.leave(known)
-            self.snapshot.restore()
+            self.carry.snapshot.restore()
             region.roll_back()
             self.installed = {}  # nothing of the trace is held when it ends
             for slot, value in slots:
                 slot.set(value)
             return flat
 
-        slices = [slice_type(array, self.backend) for array in self.iterable.arrays]
-        end.state_count = len(self._operand_types())
-        end.opens = set(self.opens)
-        end.operand_types = [*self._operand_types(), self._index_type, *slices]
-        end.operand_layouts = self._operand_layouts()
+        slices = [slice_type(array, self.backend) for array in self.carry.iterable.arrays]
+        end.state_count = len(self.carry.operand_types())
+        end.opens = set(self.carry.opens)
+        end.operand_types = [*self.carry.operand_types(), self._index_type, *slices]
+        end.operand_layouts = self.carry.operand_layouts()
         living: list[Place] = []
         try:
-            end.traced = self.backend.trace(run, [*self._operand_types(), self._index_type, *slices], unchanged)
+            end.traced = self.backend.trace(run, [*self.carry.operand_types(), self._index_type, *slices], unchanged)
         finally:
             self.journal.loops.pop()
             self.installed = {}
             self.raising.identities.leave(known)
             end.given = self.raising.identities.take_elements(elements)
-            self.snapshot.restore()
-            living = self.journal.close(region, (*self.snapshot.functions, *self.snapshot.reachable()))
+            self.carry.snapshot.restore()
+            living = self.journal.close(region, (*self.carry.snapshot.functions, *self.carry.snapshot.reachable()))
             self.raising.identities.refresh()
         end.absences, end.unknowns = region.absences, region.unknowns
         end.discovered = [place for place in living if key_of(place) in end.written]
@@ -461,78 +438,63 @@ class LoopTrace(SettlesCarry, CarriesParts):
 
     def _trace_test(self) -> tuple[Traced, bool]:
         """The test as a program, and whether it writes to anything or has effects: then iterations evaluate it."""
-        test = self.test
+        test = self.carry.test
         assert test is not None
-        region = self.journal.open(self.variables, self.raising.tries(), repeats=True)
-        region.entry = self.snapshot
+        region = self.journal.open(self.carry.variables, self.raising.tries(), repeats=True)
+        region.entry = self.carry.snapshot
         wrote = False
         effects = effects_recorded()
         region.known = known = self.raising.identities.inside()
 
         def run(*operands: Any) -> list[Any]:
             nonlocal wrote
-            installed, _ = self._install(operands, region, BodyContainers(self.raising.identities, self.journal))
+            installed, _ = self._install(operands, region, self.parts.body())
             truth = test()
-            if self.iterable.length is None:
+            if self.carry.iterable.length is None:
                 # Under `jax.vmap` a branch runs for lanes that do not take it, on values for which the loop may not
                 # end.
                 for predicate, taken in self.journal.paths:
                     truth = truth & (predicate if taken else ~predicate)
-            bound = [v for v in self.variables if id(v) in installed or v.get() is not UNBOUND]
+            bound = [v for v in self.carry.variables if id(v) in installed or v.get() is not UNBOUND]
             wrote = (
                 bool(region.written())
                 or effects_recorded() != effects
                 or any(v.get() is not installed.get(id(v), (None,))[0] for v in bound)
             )
             self.raising.identities.leave(known)
-            self.snapshot.restore()
+            self.carry.snapshot.restore()
             region.roll_back()
             self.installed = {}
             return [truth]
 
         try:
-            traced = self.backend.trace(run, self._operand_types())
+            traced = self.backend.trace(run, self.carry.operand_types())
             return traced, wrote
         finally:
             self.raising.identities.leave(known)
-            self.snapshot.restore()
+            self.carry.snapshot.restore()
             self.journal.close(region)
             self.raising.identities.refresh()
 
-    def _checks(self) -> Any:
-        return self.raising
-
-    def _refreshed(self) -> None:
-        self.raising.identities.refresh()
-
     def _is_held_by_variable(self, owner: Any) -> bool:
         """Whether an object or a container leads to this one that the iteration has left in a local variable."""
-        values = (variable.get() for variable in self.variables if isinstance(variable, CellVariable))
+        values = (variable.get() for variable in self.carry.variables if isinstance(variable, CellVariable))
         holders = [value for value in values if value is not owner and value is not UNBOUND]
         return bool(within_reach({id(owner)}, holders))
 
     # Binding.
 
-    def _leaves(self) -> list[tuple[Any, LeafType, Any]]:
-        return [
-            (start, type, result)
-            for carried in self._inputs_first()
-            for start, type, result in zip(carried.start, carried.types, carried.results, strict=True)
-            if type is not None
-        ]
-
-    def _inputs_first(self) -> list[Carried]:
-        return sorted(self.carried, key=lambda carried: not carried.is_input)
-
     def _bind(self, carried: Carried, leaves: list[Any]) -> None:
         unchanged = carried.results and all(result is None for result in carried.results) and carried.is_input
-        if unchanged and self._all_kept(carried):
+        if unchanged and self.parts.all_kept(carried):
             return  # nothing changed: the variable keeps its value, identity included
-        value = self._lists_after(carried, carried.unflatten(leaves))
-        value = self._placed(carried, value)
+        value = self.lists.after(carried, carried.unflatten(leaves))
+        value = self.parts.placed_after(carried, value)
         if leaves[-1] is not True:
-            value = self.marks.add(value, leaves[-1], f"no iteration may have bound it in the loop at {self.where}")
-        if id(carried.variable) in self.found:
+            value = self.marks.add(
+                value, leaves[-1], f"no iteration may have bound it in the loop at {self.carry.where}"
+            )
+        if id(carried.variable) in self.carry.found:
             self.journal.write(carried.variable, value)
         else:
             carried.variable.set(value)

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from types import FunctionType
 from typing import Any
 
-from autograph.backends.base import LeafType
+from autograph.backends.base import Backend, LeafType
 from autograph.runtime.containers.element_kinds import Kind
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.holders import reached
-from autograph.runtime.heap.journal import AttributePlace, ContentsPlace, Journal, Place, holds_list, key_of
-from autograph.runtime.layouts.describe import anonymous, describe, typed, untyped
+from autograph.runtime.heap.journal import AttributePlace, ContentsPlace, Journal, Place, key_of
+from autograph.runtime.layouts.describe import describe, typed, untyped
 from autograph.runtime.layouts.join import Joiner
 from autograph.runtime.layouts.kinds import (
     ABSENT,
@@ -33,7 +33,9 @@ from autograph.runtime.layouts.mismatches import Mismatch, variables_of
 from autograph.runtime.layouts.objects import is_plain_object
 from autograph.runtime.layouts.sides import Joined, injected
 from autograph.runtime.layouts.statement_variables import UNBOUND, CellVariable, Variable
-from autograph.runtime.staging.statements.list_carry import CarriesLists
+from autograph.runtime.staging.policy.loop_options import LoopOptions
+from autograph.runtime.staging.statements.carry import Carry
+from autograph.runtime.staging.statements.list_carry import ListCarry
 from autograph.runtime.staging.statements.list_growth import ListEnd
 from autograph.runtime.staging.statements.loop_memory import CarryMemory, Position
 from autograph.runtime.staging.statements.loop_state import (
@@ -46,66 +48,41 @@ from autograph.runtime.staging.statements.loop_state import (
     typed_unbound,
     variable_layout,
 )
+from autograph.runtime.staging.statements.part_carry import PartCarry
 from autograph.runtime.staging.statements.raises import is_absence_of
 
 _MAY_BE = 128  # constants and objects, in all
 _MAY_DEEPEN = 3  # times: None, then a value, then a value in which None has become one
 
 
-class SettlesCarry(CarriesLists):
+class SettlesCarry:
     """The part of `LoopTrace` that widens the carry and finds what else must be carried.
 
     Attributes:
       may_peel: whether the loop's first iteration may be run by itself, if that makes None a value.
       found_none: whether what is None before the loop is a value after an iteration.
-      opens: the variables, by identity, whose objects are unpacked into their attributes.
-      refers: those of them that, of the objects from before the loop, say which one they hold.
       conflict: the refusal of objects that are chosen attribute by attribute.
       position: where it is among the loops that are being traced; memory: what those inside of the outermost have carried.
       learnt: by the code of a loop's body, what it was seen to write of what was there before this loop.
     """
 
+    backend: Backend
     journal: Journal
+    carry: Carry
+    lists: ListCarry
+    parts: PartCarry
+    options: LoopOptions
+    from_python: bool
     code: Any
     result_name: str | None
     surely_runs: bool
     may_peel: bool
     found_none: bool
     peeled_for: Sequence[str] | None
-    opens: set[int]
-    refers: set[int]
     conflict: StagingError | None
-    _emptied: Any  # a context manager of `CarriesParts`
-    region: Any
     learnt: dict[Any, dict[Any, tuple[Place, Any]]]
     position: Position
     memory: CarryMemory
-
-    def _operand_types(self) -> list[LeafType]:
-        raise NotImplementedError
-
-    def _operand_layouts(self) -> list[Layout]:
-        """How the variables that iterations see are built."""
-        return [carried.layout for carried in self.carried if carried.is_input]
-
-    def _described(self, variable: Variable, value: Any) -> tuple[Layout, list[Any]]:
-        """The layout and leaves of a variable's value, its objects unpacked if that was found necessary."""
-        is_list = isinstance(variable, ContentsPlace) and holds_list(variable, value)
-        opens: Any = id(variable) in self.opens
-        if opens and id(variable) in self.refers:
-            opens = self._is_made_in_iterations
-        layout, leaves = describe(value, isinstance(variable, ContentsPlace), is_list, opens)
-        return anonymous(layout) if opens else layout, leaves
-
-    def _is_made_in_iterations(self, value: Any) -> bool:
-        """Whether an object was not there before the loop."""
-        if self.region is None:
-            return False
-        if self.region.made_by(value):
-            return True
-        with self._emptied():  # they hold what an iteration has left in them
-            entries = [carried.entry for carried in self.carried]
-            return id(value) not in reached({id(value)}, [*entries, *self.snapshot.reachable_before()])
 
     def _widened(self, end: BodyEnd) -> bool:
         """Join the state after an iteration with that before; True if the body must be traced again.
@@ -113,17 +90,17 @@ class SettlesCarry(CarriesLists):
         Raises:
           CarryChanges: there is no layout for both; it names all that differs.
         """
-        self._relate_lists(end)
-        again = self._carry_read_lists(end)
+        self.lists.relate(end)
+        again = self.lists.carry_read(end)
         again |= self._take_discovered(end)
-        by_variable = {id(carried.variable): carried for carried in self.carried}
+        by_variable = {id(carried.variable): carried for carried in self.carry.carried}
         joiner = Joiner(self.backend)
-        for variable, last in zip(self.variables, end.ends, strict=False):
+        for variable, last in zip(self.carry.variables, end.ends, strict=False):
             carried = by_variable.get(id(variable))
             if last is None:
                 if carried is not None and carried.is_input:
                     raise StagingError(
-                        f"{self.where}\n  This staged loop deletes {variable.name!r}, which exists before it. Keep the variable."
+                        f"{self.carry.where}\n  This staged loop deletes {variable.name!r}, which exists before it. Keep the variable."
                     )
                 continue
             leaves = list(end.traced.leaves[last.span])
@@ -139,7 +116,7 @@ class SettlesCarry(CarriesLists):
             mismatches = list(map(self._before_loop, joiner.mismatches))
             # None that only the first iteration finds is no difference once that has run by itself.
             lasting = [each for each in mismatches if not _may_be_none(each.left)]
-            change = carry_changes(self.where, lasting or mismatches, self.options.has_invariants)
+            change = carry_changes(self.carry.where, lasting or mismatches, self.options.has_invariants)
             change._differing = variables_of(lasting)
             raise change
         return again
@@ -151,11 +128,11 @@ class SettlesCarry(CarriesLists):
         """Whether the program traced on the old types serves for the new: they differ in weakness, and it never
         looked.
         """
-        old, new = end.operand_types, [*self._operand_types(), *end.operand_types[end.state_count :]]
+        old, new = end.operand_types, [*self.carry.operand_types(), *end.operand_types[end.state_count :]]
         if (
             end.discovered
-            or end.opens != self.opens
-            or end.operand_layouts != self._operand_layouts()
+            or end.opens != self.carry.opens
+            or end.operand_layouts != self.carry.operand_layouts()
             or len(old) != len(new)
             or any(a.strong() != b.strong() for a, b in zip(old, new, strict=True))
         ):
@@ -173,21 +150,21 @@ class SettlesCarry(CarriesLists):
         Raises:
           CarriedFurtherOut: loops around this one have to carry some of them, too.
         """
-        self._refuse_plain_lists(end)
+        self.lists.refuse_plain(end)
         self._leave_to_outer_loops(end)
         for place in end.discovered:
             growing = end.growing.get(key_of(place))
             ended = end.lists.get(key_of(place))
             is_read = isinstance(place, ContentsPlace) and id(place.owner) in end.reads
             if ended is not None and (growing is None or is_read):
-                self._carry_list(place, ended)
+                self.lists.carry_list(place, ended)
             elif growing is not None:
-                self._carry_growing(growing, ended)
+                self.lists.carry_growing(growing, ended)
             elif key_of(place) in end.growing:
-                raise refuse_growth(self.where, place.name)
+                raise refuse_growth(self.carry.where, place.name)
             else:
                 self._carry_place(place, end.types.get(key_of(place)))
-        self._drop_elements()
+        self.lists.drop_elements()
         return bool(end.discovered)
 
     def _widen_further_out(self, carried: Carried, joined: Joined) -> None:
@@ -201,7 +178,7 @@ class SettlesCarry(CarriesLists):
         key, start = key_of(carried.variable), carried.start
         target = None
         for loop in reversed(self.journal.loops):
-            outer = next((each for each in loop.carried if each.is_input and key_of(each.variable) == key), None)
+            outer = next((each for each in loop.carry.carried if each.is_input and key_of(each.variable) == key), None)
             if outer is None or outer.layout != carried.layout:
                 break
             known = [old is None for old in carried.types] == [old is None for old in outer.types]
@@ -215,22 +192,22 @@ class SettlesCarry(CarriesLists):
             target, start, found = outer, outer.start, loop
         if target is not None and not self.from_python:
             self._take_deeper(target, layout)
-            if id(carried.variable) in self.opens:
+            if id(carried.variable) in self.carry.opens:
                 found._open(target.variable)
             target.take(layout, injected(joined.left, target.start))
             raise CarriedFurtherOut(found)
 
     def _carry_place(self, place: Place, types: tuple[Any, list[LeafType | None]] | None) -> None:
         """Carry a place. ``types`` (with their tree) are those that an iteration was seen to leave in it."""
-        self.snapshot.add(place)
-        self.variables.append(place)
-        self.found.add(id(place))
+        self.carry.snapshot.add(place)
+        self.carry.variables.append(place)
+        self.carry.found.add(id(place))
         if place.get() is UNBOUND:
             return
-        carried = self._start(place)
+        carried = self.carry.start(place)
         if types is not None:
             self._take_seen(carried, *types)
-        self.carried.append(carried)
+        self.carry.carried.append(carried)
 
     def _take_seen(self, carried: Carried, layout: Layout, types: Sequence[LeafType | None]) -> None:
         """Carry a place so that it holds what an iteration was seen to leave in it, if that is all arrays."""
@@ -268,12 +245,12 @@ class SettlesCarry(CarriesLists):
                 continue  # Python may yet run this loop, and know what it leaves
             if (ended is None and key in end.growing) or (type(place), place.name) in made_anew:
                 continue
-            inner: list[SettlesCarry] = [self]
+            inner = [self.lists]
             around[0].learn(self.code, place, ended or end.types.get(key))
             for loop in reversed(loops):
-                known = end.types.get(key) if ended is None else loop._around(ended, inner)
+                known = end.types.get(key) if ended is None else loop.lists.around(ended, inner)
                 around[0].learn(loop.code, place, known)
-                inner.append(loop)
+                inner.append(loop.lists)
             found = True
         if found:
             raise CarriedFurtherOut(around[0])
@@ -284,7 +261,7 @@ class SettlesCarry(CarriesLists):
 
     def _take_learnt(self) -> None:
         """Carry what this loop was seen to write while one around it was traced."""
-        known = {key_of(variable) for variable in self.variables if isinstance(variable, Place)}
+        known = {key_of(variable) for variable in self.carry.variables if isinstance(variable, Place)}
         learnt = {
             key: found for loop in (*self.journal.loops, self) for key, found in loop.learnt.get(self.code, {}).items()
         }
@@ -292,14 +269,14 @@ class SettlesCarry(CarriesLists):
             if key in known:
                 continue
             if isinstance(end, ListEnd):
-                self._carry_list(place, end)
+                self.lists.carry_list(place, end)
             else:
                 self._carry_place(place, end)
 
     def _recall(self) -> None:
         """Carry variables as this loop came to carry them when one around it was traced before."""
-        by_variable = {id(carried.variable): carried for carried in self.carried}
-        for variable in self.variables if self.position else ():
+        by_variable = {id(carried.variable): carried for carried in self.carry.carried}
+        for variable in self.carry.variables if self.position else ():
             carried = by_variable.get(id(variable))
             before = typed_unbound() if carried is None else carried.typed()
             after = self.memory.find(self.position, variable.name, before)
@@ -312,7 +289,7 @@ class SettlesCarry(CarriesLists):
             assert isinstance(joined.layout, Maybe)
             if carried is None:
                 carried = Carried(variable, after, [False], [None], UNBOUND)
-                self.carried.append(carried)
+                self.carry.carried.append(carried)
             carried.take(joined.layout, injected(joined.left, carried.start))
 
     def _remember(self, carried: Carried) -> None:
@@ -321,12 +298,8 @@ class SettlesCarry(CarriesLists):
 
     def _open(self, variable: Variable) -> None:
         """Take the objects in a variable apart from now on."""
-        self.opens.add(id(variable))
+        self.carry.opens.add(id(variable))
         self.memory.open(self.position, variable.name)
-
-    def _start_again(self, carried: Carried) -> None:
-        fresh = self._start(carried.variable)
-        carried.layout, carried.start, carried.types = fresh.layout, fresh.start, fresh.types
 
     def _born(
         self,
@@ -361,7 +334,7 @@ class SettlesCarry(CarriesLists):
             raise self._first_set_in_it(variable)
         if carried is None:
             carried = Carried(variable, last.layout, [False], [None], UNBOUND, before=before)
-            self.carried.append(carried)
+            self.carry.carried.append(carried)
             if is_missed:
                 self._bear_further_out(variable, joined)
         carried.take(layout, injected(joined.left, [False]))
@@ -377,21 +350,21 @@ class SettlesCarry(CarriesLists):
         """As `_widen_further_out`, of a variable that is unbound before all these loops."""
         key, target = key_of(variable), None
         for loop in reversed(self.journal.loops):
-            own = next((each for each in loop.variables if key_of(each) == key), None)
-            if own is None or any(each.variable is own for each in loop.carried):
+            own = next((each for each in loop.carry.variables if key_of(each) == key), None)
+            if own is None or any(each.variable is own for each in loop.carry.carried):
                 break
             target, found = own, loop
         if target is not None and not self.from_python:
             assert isinstance(joined.layout, Maybe)
             carried = Carried(target, joined.layout, [False], [None], UNBOUND, before=typed_unbound())
             carried.take(joined.layout, injected(joined.left, [False]))
-            found.carried.append(carried)
+            found.carry.carried.append(carried)
             raise CarriedFurtherOut(found)
 
     def _first_set_in_it(self, variable: Variable) -> StagingError:
         return StagingError(
-            f"{self.where}\n  An iteration of this staged loop reads {variable.name!r}, which only an earlier iteration assigns, and which "
-            f"has no value before the loop.\n  Assign {variable.name!r} a value of the same type before the loop."
+            f"{self.carry.where}\n  An iteration of this staged loop reads {variable.name!r}, which only an earlier iteration assigns, and "
+            f"which has no value before the loop.\n  Assign {variable.name!r} a value of the same type before the loop."
         )
 
     def _opens_born(self, variable: Variable, leaves: Sequence[Any], surely: bool) -> bool:
@@ -400,9 +373,9 @@ class SettlesCarry(CarriesLists):
         One from before the loop, in a variable that is ``surely`` bound, stays itself.
         """
         objects = [leaf for leaf in leaves[:-1] if is_plain_object(leaf)]
-        if not objects or id(variable) in self.opens:
+        if not objects or id(variable) in self.carry.opens:
             return False
-        if surely and len(reached(set(map(id, objects)), self.snapshot.reachable())) == len(objects):
+        if surely and len(reached(set(map(id, objects)), self.carry.snapshot.reachable())) == len(objects):
             return False
         self._open(variable)
         return True
@@ -411,22 +384,22 @@ class SettlesCarry(CarriesLists):
         """Take a variable's objects apart from now on, if an iteration leaves others than it finds."""
         before, after = ([leaf for leaf in each[:-1] if is_plain_object(leaf)] for each in (carried.start, leaves))
         same = len(before) == len(after) and all(a is b for a, b in zip(before, after, strict=True))
-        if same or id(carried.variable) in self.opens | self.refers:
+        if same or id(carried.variable) in self.carry.opens | self.carry.refers:
             return False
         self._open(carried.variable)
-        self._start_again(carried)
+        self.carry.start_again(carried)
         return True
 
     def _join(self, joiner: Joiner, carried: Carried, last: VariableEnd, leaves: list[Any]) -> bool:
         """Carry a variable by the join of what it is before and after an iteration; True if that is new."""
         if self._opens_objects(carried, leaves):
             return True
-        if id(carried.variable) in self.refers and holds_attributes(last.layout):
+        if id(carried.variable) in self.carry.refers and holds_attributes(last.layout):
             raise refuse_nesting(
-                self.where, [carried]
+                self.carry.where, [carried]
             )  # an object that iterations make: it is chosen attribute by attribute
         carried.lists = last.lists
-        if last.lists and self._widen_lists(carried, last.lists):
+        if last.lists and self.lists.widen(carried, last.lists):
             return True
         before, after = carried.typed(), variable_layout(last.layout, leaves)
         count = len(joiner.mismatches)
@@ -448,7 +421,7 @@ class SettlesCarry(CarriesLists):
 
     def _check_functions(self, carried: Carried, leaves: Sequence[Any], end: BodyEnd) -> None:
         """Ensure that a function which each iteration defines again finds its closure variables after the loop."""
-        own = {id(variable.cell) for variable in self.variables if isinstance(variable, CellVariable)}
+        own = {id(variable.cell) for variable in self.carry.variables if isinstance(variable, CellVariable)}
         dropped = {id(cell) for cell in end.rebound} - own
         for leaf in leaves if dropped else ():
             cells = (
@@ -459,8 +432,9 @@ class SettlesCarry(CarriesLists):
             names = [name for name, cell in cells if id(cell) in dropped]
             if names and leaf is not carried.entry:
                 raise StagingError(
-                    f"{self.where}\n  After an iteration of this staged loop, {carried.variable.name!r} is a function that closes over "
-                    f"{names[0]!r}, a variable of that iteration.\n  Create the function after the loop, or read {names[0]!r} after it."
+                    f"{self.carry.where}\n  After an iteration of this staged loop, {carried.variable.name!r} is a function that "
+                    f"closes over {names[0]!r}, a variable of that iteration.\n  Create the function after the loop, or read "
+                    f"{names[0]!r} after it."
                 )
 
     def _widen(self, joiner: Joiner, carried: Carried, joined: Joined, before: Maybe, after: Maybe) -> None:
@@ -484,16 +458,16 @@ class SettlesCarry(CarriesLists):
           StagingError: it does.
         """
         if constants_in(layout) > _MAY_BE and constants_in(layout) > constants_in(carried.layout):
-            raise refuse_nesting(self.where, [carried])
+            raise refuse_nesting(self.carry.where, [carried])
         if depth(layout) > depth(carried.typed()):
             carried.deepened.append(layout)
             if len(carried.deepened) > _MAY_DEEPEN:
-                self.conflict = refuse_nesting(self.where, [carried])
+                self.conflict = refuse_nesting(self.carry.where, [carried])
                 raise self.conflict
 
     def _before_loop(self, mismatch: Mismatch) -> Mismatch:
         """The same with what a variable of another structure was before the loop, whatever iterations have made of it."""
-        entry = next((each.entry for each in self.carried if each.variable.name == mismatch.name), UNBOUND)
+        entry = next((each.entry for each in self.carry.carried if each.variable.name == mismatch.name), UNBOUND)
         if not mismatch.is_structure or entry is UNBOUND:
             return mismatch
         return dataclasses.replace(mismatch, left=typed(*describe(entry)))

@@ -364,7 +364,7 @@ class Loops(Raising):
         options = dataclasses.replace(loop.options, maximum_iterations=iterations)
         counted = dataclasses.replace(loop, options=options)
         trace = self._while_loop(counted, 0, False, True, surely_runs=True, from_python=True)
-        trace.test = None
+        trace.carry.test = None
         return trace
 
     def _settled_while(

@@ -11,10 +11,9 @@ import collections
 import copy
 import itertools
 from collections.abc import Hashable, Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any
 
-from autograph.backends.base import Backend, LoopSpec, Output
+from autograph.backends.base import Backend, Output, Traced
 from autograph.runtime.containers.parts import WHOLE, Path, parts_of, placed
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.heap.elements import element_marks, refused_element, refused_write
@@ -26,10 +25,10 @@ from autograph.runtime.heap.unknown import Reason, is_unknown
 from autograph.runtime.layouts.objects import attributes_of, is_plain_object
 from autograph.runtime.layouts.one_of import is_one_of
 from autograph.runtime.layouts.optional import Optional, held_in
-from autograph.runtime.layouts.statement_variables import UNBOUND, CellVariable, GlobalVariable, Snapshot, Variable
+from autograph.runtime.layouts.statement_variables import UNBOUND
+from autograph.runtime.staging.statements.carry import Carry
 from autograph.runtime.staging.statements.joined_parts import EndParts
 from autograph.runtime.staging.statements.loop_state import BodyAliasing, BodyEnd, Carried, Key
-from autograph.runtime.staging.statements.raises import Raising
 from autograph.runtime.tracing.recording import LOCAL
 
 
@@ -118,48 +117,45 @@ class BodyContainers:
         return self.aliasing
 
 
-class CarriesParts:
-    """The part of a `LoopTrace` that is about identity.
+class PartCarry:
+    """What a loop does to the identity of containers and objects.
 
     Attributes:
       shared: containers that have several names, one of which iterations write through: they are their own stand-ins.
       replaced: the places that iterations put another container in: at the start of a later one it is not that of
         before the loop.
       aliasing: what the last trace of the body said.
+      unknown: the containers that iterations may have written, each with the error for a read.
       _raw, _marks: what each container of the state may be when an iteration ends, and when it begins (see `Identities`).
       _pairs: the places that may hold one container when an iteration begins.
       _fresh, _count: the marks of containers that iterations make, and how many places have each mark.
-      _unknown: the containers that iterations may have written, each with the error for a read.
       _made, _new: the containers that are new after the loop: by what they were and became, and by place.
+      _test: the loop's test as a program.
     """
 
-    backend: Backend
-    journal: Journal
-    raising: Raising
-    snapshot: Snapshot
-    variables: list[Variable]
-    carried: list[Carried]
-    found: set[int]
-    growing: list[Any]
-    where: str
-    spec: LoopSpec | None
-    shared: dict[int, Any]
-    by_value: set[Key]
-    replaced: set[Key]
-    aliasing: BodyAliasing
-    _raw: dict[Key, Marks]
-    _marks: dict[Key, set[Hashable]]
-    _pairs: set[frozenset[Key]]
-    _fresh: set[Hashable]
-    _count: collections.Counter[Hashable]
-    _unknown: list[tuple[Any, Reason]]
-    _made: dict[Any, Any]
-    _new: dict[Key, Any]
+    def __init__(self, backend: Backend, journal: Journal, identities: Identities, carry: Carry) -> None:
+        self.backend = backend
+        self.journal = journal
+        self.identities = identities
+        self.carry = carry
+        self.shared: dict[int, Any] = {}
+        self.replaced: set[Key] = set()
+        self.aliasing = BodyAliasing()
+        self.unknown: list[tuple[Any, Reason]] = []
+        self._raw: dict[Key, Marks] = {}
+        self._marks: dict[Key, set[Hashable]] = {}
+        self._pairs: set[frozenset[Key]] = set()
+        self._fresh: set[Hashable] = set()
+        self._count: collections.Counter[Hashable] = collections.Counter()
+        self._made: dict[Any, Any] = {}
+        self._new: dict[Key, Any] = {}
+        self._test: Traced | None = None
 
-    def _position(self, variable: Variable) -> int:
-        return next(k for k, each in enumerate(self.variables) if each is variable)
+    def body(self) -> BodyContainers:
+        """For one trace of the body, or of the test."""
+        return BodyContainers(self.identities, self.journal)
 
-    def _with_parts(self, carried: Carried, value: Any, stand_ins: BodyContainers, region: Region) -> Any:
+    def with_parts(self, carried: Carried, value: Any, stand_ins: BodyContainers, region: Region) -> Any:
         """The stand-in for a variable's value, its containers those that they represent where several names share them."""
         variable = carried.variable
         if isinstance(variable, ContentsPlace | AttributePlace):
@@ -167,7 +163,7 @@ class CarriesParts:
         if isinstance(variable, ContentsPlace):
             return value
         entries = {} if carried.entry is UNBOUND else parts_of(carried.entry)
-        position = self._position(variable)
+        position = self.carry.position(variable)
 
         def container_for(path: Path, part: Any) -> tuple[Any, bool]:
             entry = entries.get(path)
@@ -191,7 +187,7 @@ class CarriesParts:
                 stand_ins.add((position, path), part, entry, (position, path) in self.replaced)
         return value
 
-    def _share(self, end: BodyEnd) -> bool:
+    def share(self, end: BodyEnd) -> bool:
         """Let containers that iterations write to, and other names lead to, represent themselves; True if that is new."""
         aliasing = end.aliasing
         replaced = {key for key in aliasing.entries if key not in aliasing.kept} - self.replaced
@@ -208,8 +204,8 @@ class CarriesParts:
                     found[id(entry)] = entry
         alone = [entry for entry in found if places[entry] == 1]
         if alone:
-            with self._emptied():
-                others = reached(alone, self.snapshot.reachable())
+            with self.carry.emptied():
+                others = reached(alone, self.carry.snapshot.reachable())
             for lonely in set(alone) - others.keys():
                 del found[lonely]
         lists = aliasing.views.values()  # a write to an element is one to its list, whatever names that has
@@ -219,36 +215,19 @@ class CarriesParts:
         self.shared |= found
         return again or bool(found)
 
-    @contextmanager
-    def _emptied(self) -> Iterator[None]:
-        """Take the values from before the loop out of its variables, and elements out of lists that come to hold them by value."""
-        places = [
-            v
-            for v in self.variables
-            if (id(v), ()) in self.by_value or isinstance(v, CellVariable | GlobalVariable | AttributePlace)
-        ]
-        values = [place.get() for place in places]
-        for place in places:
-            place.set(() if isinstance(place, ContentsPlace) else UNBOUND)
-        try:
-            yield
-        finally:
-            for place, value in zip(places, values, strict=True):
-                place.set(value)
-
-    def _check_parts(self, end: BodyEnd) -> None:
+    def check(self, end: BodyEnd, test: Traced | None) -> None:
         """Refuse writes to containers that other names may lead to, at the fixed point.
 
         Raises:
           StagingError: naming the write and the other name.
         """
-        self.aliasing = end.aliasing
+        self.aliasing, self._test = end.aliasing, test
         self._name_marks()
         owners = self._owners_written()
         self._check_elements(end, owners)
         if not end.aliasing.changed and not owners and not end.unknowns.made:
             return
-        with self._emptied():
+        with self.carry.emptied():
             for owner, reason in end.unknowns.made:
                 self._take_unknown(owner, reason)
             for key, line in end.aliasing.changed.items():
@@ -262,11 +241,11 @@ class CarriesParts:
         Raises:
           StagingError: naming the write.
         """
-        aliasing, identities = end.aliasing, self.raising.identities
+        aliasing, identities = end.aliasing, self.identities
         marks = {key: element_marks(found) for key, found in self._marks.items()}
         for key, entry in aliasing.entries.items():
             if id(entry) in aliasing.views.values() and (id(entry) not in self.shared or key in self.replaced):
-                raise refused_write(self.where)
+                raise refused_write(self.carry.where)
         for key in aliasing.given:
             for mark in marks.get(key, ()):
                 identities.elements.share(mark)
@@ -278,19 +257,19 @@ class CarriesParts:
                 identities.elements.given(aliasing.entries[key])
         for key, line in aliasing.changed.items():
             if marks.get(key) or (key in aliasing.given and key in aliasing.kept):
-                raise refused_write(line or self.where)
+                raise refused_write(line or self.carry.where)
         for owner in owners:
             if element_marks(identities.marks_of(id(owner))) and id(owner) not in aliasing.views:
-                raise refused_write(end.aliasing.lines.get(id(owner)) or self.where)
+                raise refused_write(end.aliasing.lines.get(id(owner)) or self.carry.where)
         for key, found in marks.items():
             if found & aliasing.elements_written and key in aliasing.of:
                 for other in self._read_among(end, [key]):
                     line = identities.elements.line_of_write(found & aliasing.elements_written)
-                    raise refused_element(line)(f"{self.variables[other].name!r} refers to")
+                    raise refused_element(line)(f"{self.carry.variables[other].name!r} refers to")
 
     def _name_marks(self) -> None:
         """Find what each container of the state may be at the start of an iteration."""
-        aliasing, identities = self.aliasing, self.raising.identities
+        aliasing, identities = self.aliasing, self.identities
         found = {key: set(identities.marks_of(id(e)) or {id(e)}) for key, e in aliasing.entries.items()}
         raw: dict[Key, Marks] = {
             (k, path): marks for k, ends in aliasing.ends.items() for path, marks in ends.marks.items()
@@ -302,7 +281,7 @@ class CarriesParts:
         missing = {mark for marks in raw.values() for mark in marks if isinstance(mark, int)} - known
         outer |= identities.those_of(missing)
         if missing - outer.keys():
-            outer |= reached(missing - outer.keys(), self.snapshot.reachable())
+            outer |= reached(missing - outer.keys(), self.carry.snapshot.reachable())
         fresh: dict[Hashable, Hashable] = {}
 
         def settled(mark: Hashable) -> set[Hashable]:
@@ -354,7 +333,7 @@ class CarriesParts:
         first, second = self.aliasing.entries.get(one), self.aliasing.entries.get(other)
         if first is None or second is None:
             return False
-        identities = self.raising.identities
+        identities = self.identities
         marks = [identities.marks_of(id(entry)) or frozenset([id(entry)]) for entry in (first, second)]
         return not marks[0].isdisjoint(marks[1]) and not identities.are_apart(id(first), id(second))
 
@@ -377,8 +356,8 @@ class CarriesParts:
 
     def _owners_written(self) -> list[Any]:
         """Containers and objects outside of the variables that iterations write to."""
-        owners = [growing.place.owner for growing in self.growing]
-        for carried in self.carried:
+        owners = [growing.place.owner for growing in self.carry.growing]
+        for carried in self.carry.carried:
             place = carried.variable
             changes = any(result is not None for result in carried.results)
             if changes and isinstance(place, ContentsPlace | AttributePlace):
@@ -387,14 +366,14 @@ class CarriesParts:
 
     def _check_write(self, end: BodyEnd, key: Key, line: str | None) -> None:
         entry = end.aliasing.entries.get(key)
-        name = self.variables[key[0]].name
+        name = self.carry.variables[key[0]].name
         others = [other for other in end.aliasing.of if frozenset([key, other]) in self._pairs]
         others = [other for other in others if end.aliasing.of[other] != end.aliasing.of[key]]
         for other in self._read_among(end, [other for other in others if not self._is_exact(key, other)]):
-            raise self._conflict(entry, line, name, self.variables[other].name)
+            raise self._conflict(entry, line, name, self.carry.variables[other].name)
         kept = key in end.aliasing.kept
-        for held in self.raising.identities.others(frozenset(self._marks.get(key, ())), entry if kept else None):
-            if not kept or not self.raising.identities.know_each_other(entry, held):
+        for held in self.identities.others(frozenset(self._marks.get(key, ())), entry if kept else None):
+            if not kept or not self.identities.know_each_other(entry, held):
                 self._take_unknown(held, self._reason(entry, line, name))
 
     def _is_exact(self, one: Key, other: Key) -> bool:
@@ -402,41 +381,41 @@ class CarriesParts:
         aliasing = self.aliasing
         if not {one, other} <= aliasing.kept & aliasing.entries.keys():
             return False
-        return self.raising.identities.know_each_other(aliasing.entries[one], aliasing.entries[other])
+        return self.identities.know_each_other(aliasing.entries[one], aliasing.entries[other])
 
     def _reason(self, part: Any, line: str | None, name: str | None) -> Reason:
-        where = self.raising.identities.chosen_at(part) or self.where
-        return refused_read(described(part), line or self.where, where, name)
+        where = self.identities.chosen_at(part) or self.carry.where
+        return refused_read(described(part), line or self.carry.where, where, name)
 
     def _take_unknown(self, owner: Any, reason: Reason) -> None:
         """Let what a container holds be unknown after the loop."""
-        if within_reach({id(owner)}, self.snapshot.reachable()):
+        if within_reach({id(owner)}, self.carry.snapshot.reachable()):
             raise reason("the loop's body refers to by another name")
-        self._unknown.append((owner, reason))
+        self.unknown.append((owner, reason))
 
-    def _spread_unknowns(self) -> None:
-        for owner, reason in self._unknown:
+    def spread_unknowns(self) -> None:
+        for owner, reason in self.unknown:
             if not self.journal.make_unknown(owner, reason):
                 raise reason("another variable refers to")
 
     def _check_outer_write(self, end: BodyEnd, owner: Any) -> None:
         line = end.aliasing.lines.get(id(owner))
-        marks = self.raising.identities.marks_of(id(owner)) or frozenset([id(owner)])
+        marks = self.identities.marks_of(id(owner)) or frozenset([id(owner)])
         others = [
             key for key, part in end.aliasing.of.items() if part != id(owner) and marks & self._marks.get(key, set())
         ]
         others = [key for key in others if not self._knows(key, owner)]
         for other in self._read_among(end, others):
-            raise self._conflict(owner, line, None, self.variables[other].name)
-        for held in self.raising.identities.others(marks, owner):
-            if not self.raising.identities.know_each_other(owner, held):
+            raise self._conflict(owner, line, None, self.carry.variables[other].name)
+        for held in self.identities.others(marks, owner):
+            if not self.identities.know_each_other(owner, held):
                 self._take_unknown(held, self._reason(owner, line, None))
 
     def _knows(self, key: Key, owner: Any) -> bool:
         """Whether it is known when what is in this place, in any iteration, is another container."""
         aliasing = self.aliasing
         is_kept = key in aliasing.kept and key in aliasing.entries
-        return is_kept and self.raising.identities.know_each_other(aliasing.entries[key], owner)
+        return is_kept and self.identities.know_each_other(aliasing.entries[key], owner)
 
     def _read_among(self, end: BodyEnd, keys: Sequence[Key]) -> Iterator[int]:
         """Those of the variables that an iteration reads."""
@@ -446,21 +425,20 @@ class CarriesParts:
                 yield key[0]
 
     def _conflict(self, part: Any, line: str | None, name: str | None, other: str) -> Exception:
-        return refused(described(part), line or self.where, self.where, f"{other!r} refers to", name)
+        return refused(described(part), line or self.carry.where, self.carry.where, f"{other!r} refers to", name)
 
     def _read_variables(self, end: BodyEnd) -> set[int]:
         """The variables whose values an iteration, or the test, reads, or passes on to others."""
-        assert self.spec is not None
         used, passed = self.backend.operands_used(end.traced)
-        if self.spec.test is not None:
-            tested, outputs = self.backend.operands_used(self.spec.test)
+        if self._test is not None:
+            tested, outputs = self.backend.operands_used(self._test)
             used |= tested | set(outputs.values())
         spans = {k: each.span for k, each in enumerate(end.ends) if each is not None}
         found, first = set(), 0
-        for carried in self.carried:
+        for carried in self.carry.carried:
             if not carried.is_input:
                 continue
-            position = self._position(carried.variable)
+            position = self.carry.position(carried.variable)
             operands = set(range(first, first := first + sum(type is not None for type in carried.types)))
             own = spans.get(position, slice(0, 0))
             others = [
@@ -472,18 +450,18 @@ class CarriesParts:
                 found.add(position)
         return found
 
-    def _all_kept(self, carried: Carried) -> bool:
+    def all_kept(self, carried: Carried) -> bool:
         """Whether the loop leaves a variable the containers that it had."""
-        position = self._position(carried.variable)
+        position = self.carry.position(carried.variable)
         return all(key in self.aliasing.kept for key in self.aliasing.of if key[0] == position)
 
-    def _placed(self, carried: Carried, value: Any) -> Any:
+    def placed_after(self, carried: Carried, value: Any) -> Any:
         """A variable's value after the loop, with the containers that it had where iterations leave them."""
         if isinstance(carried.variable, ContentsPlace):
             if id(carried.variable.owner) in self.aliasing.moved:
                 carried.variable.owner.moves += 1
             return value
-        position, aliasing = self._position(carried.variable), self.aliasing
+        position, aliasing = self.carry.position(carried.variable), self.aliasing
         ends = aliasing.ends.get(position)
 
         references = _references(carried)
@@ -498,7 +476,7 @@ class CarriesParts:
                     self.journal.touch(ContentsPlace(entry))
                 if isinstance(entry, TracedList):
                     entry.moves += 1
-                if self.raising.identities.marks_of(id(entry)) is not None:
+                if self.identities.marks_of(id(entry)) is not None:
                     self._set_apart(key, entry)
                 return entry, part is not entry
             pair = (id(entry) if entry is not None else None, None if ends is None else ends.ids.get(path))
@@ -511,7 +489,7 @@ class CarriesParts:
                 self.journal.born(part)
             marks = self._marks.get(key, set())
             if any(self._count[mark] > 1 or mark not in self._fresh for mark in marks):
-                self.raising.identities.relate(part, dict.fromkeys(marks), self.where)
+                self.identities.relate(part, dict.fromkeys(marks), self.carry.where)
                 self._set_apart(key, part)
             return part, True
 
@@ -521,7 +499,7 @@ class CarriesParts:
         """Note which of the other containers after the loop this one is not."""
         for other, made in self._new.items():
             if made is not part and frozenset([key, other]) not in self._pairs:
-                self.raising.identities.set_apart(id(part), id(made))
+                self.identities.set_apart(id(part), id(made))
         self._new[key] = part
 
 

@@ -1,0 +1,148 @@
+"""`Carry`: the variables that a staged loop carries, as far as they are known by now."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from autograph.backends.base import Backend, LeafType
+from autograph.runtime.containers.iterables import StagedIterable
+from autograph.runtime.heap.holders import reached
+from autograph.runtime.heap.journal import AttributePlace, ContentsPlace, Region, holds_list
+from autograph.runtime.layouts.describe import anonymous, describe
+from autograph.runtime.layouts.kinds import Layout
+from autograph.runtime.layouts.statement_variables import (
+    UNBOUND,
+    CellVariable,
+    GlobalVariable,
+    Marks,
+    Snapshot,
+    Variable,
+    has_contents,
+    prepared,
+)
+from autograph.runtime.staging.statements.growing_lists import GrowingList
+from autograph.runtime.staging.statements.list_growth import ListKey
+from autograph.runtime.staging.statements.loop_state import Carried
+
+
+class Carry:
+    """What the parts of a `LoopTrace` share.
+
+    Attributes:
+      variables: those that iterations may change, in the order in which they end; snapshot: what is to be put back.
+      where: the loop's line.
+      iterable: what the loop runs over; test: says after an iteration whether to go on, None for a loop without one.
+      carried: those of the variables that are carried.
+      found: those, by identity, that iterations were seen to write.
+      growing: the lists that each iteration appends the same number of elements to, and that none reads.
+      by_value: the lists that come to hold their elements by value.
+      opens: the variables, by identity, whose objects are unpacked into their attributes.
+      refers: those of them that, of the objects from before the loop, say which one they hold.
+      region: of the iteration that is being traced, or was last.
+    """
+
+    def __init__(
+        self,
+        backend: Backend,
+        marks: Marks,
+        variables: Sequence[Variable],
+        snapshot: Snapshot,
+        where: str,
+        iterable: StagedIterable,
+        test: Callable[[], Any] | None,
+    ) -> None:
+        self.backend = backend
+        self.marks = marks
+        self.variables = list(variables)
+        self.snapshot = snapshot
+        self.where = where
+        self.iterable = iterable
+        self.test = test
+        self.carried: list[Carried] = []
+        self.found: set[int] = set()
+        self.growing: list[GrowingList] = []
+        self.by_value: set[ListKey] = set()
+        self.opens: set[int] = set()
+        self.refers: set[int] = set()
+        self.region: Region | None = None
+
+    def start(self, variable: Variable, value: Any = UNBOUND) -> Carried:
+        """A variable as it is carried at first: with its value before the loop, or this one."""
+        iterable = self.iterable
+        entry = variable.get()
+        given = value is not UNBOUND
+        value = value if given else entry
+        value = prepared(value, iterable.length if iterable.limit is None else iterable.limit)
+        layout, leaves = self.described(variable, value)
+        leaves.append(self.marks.defined(value))
+        types = [self.backend.type_of(leaf) for leaf in leaves]
+        if leaves[-1] is True:
+            types[-1] = None
+        return Carried(variable, layout, leaves, types, entry if given or has_contents(entry) else value)
+
+    def start_again(self, carried: Carried) -> None:
+        """Carry a variable as it is described now."""
+        fresh = self.start(carried.variable)
+        carried.layout, carried.start, carried.types = fresh.layout, fresh.start, fresh.types
+
+    def described(self, variable: Variable, value: Any) -> tuple[Layout, list[Any]]:
+        """The layout and leaves of a variable's value, its objects unpacked if that was found necessary."""
+        is_list = isinstance(variable, ContentsPlace) and holds_list(variable, value)
+        opens: Any = id(variable) in self.opens
+        if opens and id(variable) in self.refers:
+            opens = self._is_made_in_iterations
+        layout, leaves = describe(value, isinstance(variable, ContentsPlace), is_list, opens)
+        return anonymous(layout) if opens else layout, leaves
+
+    def _is_made_in_iterations(self, value: Any) -> bool:
+        """Whether an object was not there before the loop."""
+        if self.region is None:
+            return False
+        if self.region.made_by(value):
+            return True
+        with self.emptied():  # they hold what an iteration has left in them
+            entries = [carried.entry for carried in self.carried]
+            return id(value) not in reached({id(value)}, [*entries, *self.snapshot.reachable_before()])
+
+    def operand_layouts(self) -> list[Layout]:
+        """How the variables that iterations see are built."""
+        return [carried.layout for carried in self.carried if carried.is_input]
+
+    def operand_types(self) -> list[LeafType]:
+        """The types of the arrays that iterations see."""
+        return [t for carried in self.carried if carried.is_input for t in carried.types if t is not None]
+
+    def inputs_first(self) -> list[Carried]:
+        """What is carried, that which iterations see before what they only leave."""
+        return sorted(self.carried, key=lambda carried: not carried.is_input)
+
+    def leaves(self) -> list[tuple[Any, LeafType, Any]]:
+        """The start, the type and the result of each array."""
+        return [
+            (start, type, result)
+            for carried in self.inputs_first()
+            for start, type, result in zip(carried.start, carried.types, carried.results, strict=True)
+            if type is not None
+        ]
+
+    @contextmanager
+    def emptied(self) -> Iterator[None]:
+        """Take the values from before the loop out of its variables, and elements out of lists that come to hold them by value."""
+        places = [
+            v
+            for v in self.variables
+            if (id(v), ()) in self.by_value or isinstance(v, CellVariable | GlobalVariable | AttributePlace)
+        ]
+        values = [place.get() for place in places]
+        for place in places:
+            place.set(() if isinstance(place, ContentsPlace) else UNBOUND)
+        try:
+            yield
+        finally:
+            for place, value in zip(places, values, strict=True):
+                place.set(value)
+
+    def position(self, variable: Variable) -> int:
+        return next(k for k, each in enumerate(self.variables) if each is variable)
