@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from autograph.runtime.heap.facts import TestFacts
 from autograph.runtime.heap.identities import Identities
 from autograph.runtime.heap.journal import Journal
 from autograph.runtime.layouts.statement_variables import Marks
@@ -16,7 +17,7 @@ class Trace(Protocol):
     journal: Journal
     identities: Identities
     marks: Marks
-    facts: Any
+    facts: TestFacts
     call_graph: Any
 
 
@@ -50,7 +51,7 @@ class InTrace:
         return self.trace().marks
 
     @property
-    def facts(self) -> Any:
+    def facts(self) -> TestFacts:
         return self.trace().facts
 
     @property

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from autograph.runtime.heap.facts import TestFacts
 from autograph.runtime.heap.identities import Identities
 from autograph.runtime.heap.journal import Journal
 from autograph.runtime.layouts.statement_variables import Marks
 from autograph.runtime.staging.calls.calls_under_way import CallsUnderWay
 from autograph.runtime.staging.policy.recursive_code import CallGraph
-from autograph.runtime.staging.statements.nones import TestFacts
 from autograph.runtime.tracing.recording import LOCAL
 
 

@@ -16,6 +16,7 @@ from autograph.backends.base import Backend
 from autograph.runtime.containers.parts import lists_in_arrays, parts_of, stack_new_elements, unstack_lists
 from autograph.runtime.effects.raising import current, gathered
 from autograph.runtime.errors import StagingError
+from autograph.runtime.heap.facts import Facts
 from autograph.runtime.heap.in_trace import InTrace
 from autograph.runtime.heap.journal import ContentsPlace, Place, key_of
 from autograph.runtime.heap.reach import CONTAINERS
@@ -36,7 +37,7 @@ from autograph.runtime.staging.policy.opaque import OpaqueCalls
 from autograph.runtime.staging.policy.plain_code import is_plain_arithmetic
 from autograph.runtime.staging.statements.joined_parts import EndParts, JoinedParts
 from autograph.runtime.staging.statements.joins import RAISES, RESULT, BranchEnd, Join, side_of
-from autograph.runtime.staging.statements.nones import Facts, narrowed
+from autograph.runtime.staging.statements.nones import narrowed
 from autograph.runtime.staging.statements.statement_records import record_branch
 from autograph.runtime.tracing.locations import most_called, user_location
 
