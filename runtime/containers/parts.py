@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import jax
-import numpy as np
 
 from autograph.runtime.code.library_table import is_library
 from autograph.runtime.containers.iterables import UNROLLED_AT_MOST
 from autograph.runtime.containers.traced_lists import TracedList, is_array_list, is_traced_list
+from autograph.runtime.layouts.describe import is_leaf
 from autograph.runtime.layouts.dict_kinds import dict_kind
 from autograph.runtime.layouts.objects import attributes_of, is_plain_object, is_state
 from autograph.runtime.layouts.one_of import OneOf, candidates_of, code_of
@@ -21,8 +21,6 @@ from autograph.runtime.layouts.statement_variables import has_contents, write_in
 
 Path = tuple[Any, ...]
 WHOLE = (set, collections.deque, bytearray)  # which are one leaf to JAX
-# Tracers first: to ask one whether it is a `jax.Array` takes ten times as long.
-_NO_PARTS = (jax.core.Tracer, jax.Array, np.ndarray, np.generic, str, bytes, int, float, complex, type(None), type)
 
 
 def parts_of(value: Any) -> dict[Path, Any]:
@@ -62,7 +60,7 @@ def stack_new_elements(place: Any, before: Any) -> None:
 
 
 def _parts(value: Any, path: Path, around: frozenset[int]) -> Iterator[tuple[Path, Any]]:
-    if isinstance(value, _NO_PARTS) or id(value) in around:
+    if is_leaf(value) or id(value) in around:
         return
     if isinstance(value, Optional | Perhaps):
         yield from _parts(held_in(value) if isinstance(value, Optional) else value.held, path, around)
@@ -134,7 +132,7 @@ def placed(value: Any, container_for: Callable[[Path, Any], tuple[Any, bool]], p
 
     What takes the place of a list or dict gets its contents. With each comes whether what it holds is to be placed.
     """
-    if isinstance(value, _NO_PARTS):
+    if is_leaf(value):
         return value
     if isinstance(value, Optional):
         inner = placed(held_in(value), container_for, path)

@@ -19,6 +19,7 @@ from autograph.runtime.containers.parts import Path, parts_of
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.journal import ContentsPlace, Place, key_of
+from autograph.runtime.layouts.describe import is_leaf
 from autograph.runtime.layouts.kinds import Row
 from autograph.runtime.layouts.list_room import Room, refuse_growth
 from autograph.runtime.layouts.statement_variables import UNBOUND, Variable
@@ -94,6 +95,8 @@ class ListCarry:
 
     def drop_elements(self) -> None:
         """Carry no longer by itself what is an element of a list that holds its elements by value from now on."""
+        if not self.carry.by_value:
+            return
         elements = {
             id(part)
             for carried in self.carry.carried
@@ -198,6 +201,8 @@ class ListCarry:
             value = carried.variable.owner
             if not isinstance(value, TracedList):
                 return {}
+        elif is_leaf(value):
+            return {}
         elif type(value) is list:
             return {(): tuple(value)}
         for path, part in lists_in(value).items():
@@ -211,7 +216,7 @@ class ListCarry:
     def fit(self, variable: Variable, starts: dict[Path, Any]) -> dict[Path, ListEnd]:
         """Enlarge the lists in a variable's value to the room of those it is carried with; what they are like."""
         value = variable.owner if isinstance(variable, ContentsPlace) else variable.get()
-        lists = lists_in(value) if value is not UNBOUND else {}
+        lists = {} if value is UNBOUND or is_leaf(value) else lists_in(value)
         if type(value) is list and () in starts and not isinstance(variable, ContentsPlace):
             lists = {(): TracedList(value, self.checks)}
             if isinstance(starts[()], Padded):
@@ -240,6 +245,8 @@ class ListCarry:
             for variable, last in zip(self.carry.variables, end.ends, strict=False)
             if last and last.lists
         ]
+        if not (ended or end.lists):
+            return
         ends = {(id(variable), path): found for variable, last in ended for path, found in last.lists.items()}
         entries = {
             (id(variable), path): contents
@@ -320,6 +327,8 @@ class ListCarry:
 
     def after(self, carried: Carried, value: Any) -> Any:
         """A variable's value after the loop, with what is known of its lists."""
+        if not carried.lists:
+            return value
         entries = self._entry_contents(carried)
         is_place = isinstance(carried.variable, ContentsPlace)
         for path, contents in self._contents_in(carried, value).items():

@@ -20,6 +20,7 @@ from autograph.runtime.effects.raising import gathered
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.holders import within_reach
 from autograph.runtime.heap.journal import ContentsPlace, Journal, Place, Region, key_of
+from autograph.runtime.layouts.describe import is_leaf
 from autograph.runtime.layouts.kinds import constants_in, tags_in
 from autograph.runtime.layouts.sides import with_numbers
 from autograph.runtime.layouts.statement_variables import (
@@ -383,7 +384,7 @@ class LoopTrace(SettlesCarry):
                 if value is UNBOUND:
                     end.ends.append(None)
                     continue
-                if not isinstance(variable, ContentsPlace):
+                if not isinstance(variable, ContentsPlace) and not is_leaf(value):
                     unstack_lists(value, in_arrays, region.writes)
                     stand_ins.end(k, value)
                 layout, leaves = self.carry.described(variable, value)

@@ -22,6 +22,7 @@ from autograph.runtime.heap.identities import Identities, Marks, described, refu
 from autograph.runtime.heap.journal import MUTABLE_CONTAINERS, AttributePlace, ContentsPlace, Journal, Region
 from autograph.runtime.heap.reach import CONTAINERS, contents
 from autograph.runtime.heap.unknown import Reason, is_unknown
+from autograph.runtime.layouts.describe import is_leaf
 from autograph.runtime.layouts.objects import attributes_of, is_plain_object
 from autograph.runtime.layouts.one_of import is_one_of
 from autograph.runtime.layouts.optional import Optional, held_in
@@ -160,7 +161,7 @@ class PartCarry:
         variable = carried.variable
         if isinstance(variable, ContentsPlace | AttributePlace):
             stand_ins.watch(variable.owner)
-        if isinstance(variable, ContentsPlace):
+        if isinstance(variable, ContentsPlace) or is_leaf(value):
             return value
         entries = {} if carried.entry is UNBOUND else parts_of(carried.entry)
         position = self.carry.position(variable)
@@ -460,6 +461,8 @@ class PartCarry:
         if isinstance(carried.variable, ContentsPlace):
             if id(carried.variable.owner) in self.aliasing.moved:
                 carried.variable.owner.moves += 1
+            return value
+        if is_leaf(value):
             return value
         position, aliasing = self.carry.position(carried.variable), self.aliasing
         ends = aliasing.ends.get(position)

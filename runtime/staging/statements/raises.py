@@ -36,6 +36,7 @@ from autograph.runtime.heap.in_trace import InTrace
 from autograph.runtime.heap.journal import AttributePlace, Journal
 from autograph.runtime.heap.list_outputs import CountedList, with_plain_lists
 from autograph.runtime.heap.unknown import is_unknown
+from autograph.runtime.layouts.describe import is_leaf
 from autograph.runtime.layouts.dict_by_path import with_dicts_by_path
 from autograph.runtime.layouts.large_ints import too_large_for_arrays
 from autograph.runtime.layouts.list_room import OutOfRoom
@@ -484,6 +485,8 @@ def _in_new_scope(call: Callable[[], Any], operators: Raising, function: Any, pl
             raise _caught(scope.caught)
         # Outside of traces there are no such lists, and results that are no pytrees: lists that hold themselves, say.
         if STAGING.is_plain(place):
+            return result
+        if is_leaf(result):
             return result
         if LOCAL.has_perhaps:
             result = with_dicts_by_path(result)

@@ -1,0 +1,78 @@
+"""Which modules of the runtime the first call of a plain loop enters: what a program does not use, it does not pass through."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jax.numpy as jnp
+
+import autograph as ag
+from tests.rooms import ROOT
+
+RUNTIME = ROOT / "runtime"
+MOST = 74
+# What is about lists, dicts, sets, objects and None only.
+ABOUT_CONTAINERS = (
+    *("containers/keyed_lists", "containers/padded", "containers/padded_arrays", "containers/traced_deques"),
+    *("containers/traced_dicts", "containers/traced_lists", "containers/traced_sets", "containers/tensor_array"),
+    *("heap/list_outputs", "layouts/one_of", "layouts/optional", "layouts/perhaps"),
+    *("staging/access/absences", "staging/access/aliased_writes", "staging/builtins/lists", "staging/builtins/keys"),
+    *("staging/statements/growing_lists", "staging/statements/joined_parts", "staging/statements/list_growth"),
+    *("staging/statements/nones", "staging/statements/constants"),
+)
+
+
+def root_of(x, guess):
+    while abs(guess * guess - x) > 1e-3:
+        guess = (guess + x / guess) / 2
+    return guess
+
+
+def with_a_list(x, guess):
+    seen = []
+    while abs(guess * guess - x) > 1e-3:
+        guess = (guess + x / guess) / 2
+        seen.append(guess)
+    return guess, len(seen)
+
+
+def modules_entered(function: Callable[..., Any], *arguments: Any) -> set[str]:
+    """The modules of the runtime that a call runs something of, in a thread that has traced nothing before."""
+    files: set[str] = set()
+
+    def note(frame: Any, event: str, _: Any) -> None:
+        if event == "call":
+            files.add(frame.f_code.co_filename)
+
+    def run() -> None:
+        sys.setprofile(note)
+        try:
+            function(*arguments)
+        finally:
+            sys.setprofile(None)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    paths = [Path(file).resolve() for file in files if not file.startswith("<")]
+    return {path.relative_to(RUNTIME).with_suffix("").as_posix() for path in paths if path.is_relative_to(RUNTIME)}
+
+
+def test_a_loop_of_numbers_enters_no_module_about_containers():
+    entered = modules_entered(ag.function(root_of), jnp.float32(2), jnp.float32(1))
+    assert "staging/statements/loop_carry" in entered
+    assert entered & set(ABOUT_CONTAINERS) == set()
+    assert len(entered) <= MOST
+
+
+def test_a_loop_that_appends_enters_them():
+    entered = modules_entered(ag.function(with_a_list), jnp.float32(2), jnp.float32(1))
+    assert {"containers/traced_lists", "containers/padded", "staging/statements/list_growth"} <= entered
+
+
+def test_the_modules_are_there():
+    assert [name for name in ABOUT_CONTAINERS if not (RUNTIME / name).with_suffix(".py").exists()] == []
