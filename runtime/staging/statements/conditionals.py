@@ -18,7 +18,7 @@ from autograph.runtime.effects.raising import current, gathered
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.facts import Facts
 from autograph.runtime.heap.in_trace import InTrace
-from autograph.runtime.heap.journal import ContentsPlace, Place, key_of
+from autograph.runtime.heap.journal import ContentsPlace, Place, Region, key_of
 from autograph.runtime.heap.reach import CONTAINERS
 from autograph.runtime.layouts.kinds import Maybe
 from autograph.runtime.layouts.one_of import IN_PLACE
@@ -345,29 +345,7 @@ class Conditionals(InTrace):
                     raise
                 self.record_raise(error, region)
                 returned, end.raises = None, True
-            flat: list[Any] = []
-
-            def add(value: Any, place: Any = None) -> tuple[Maybe, slice]:
-                layout, leaves = side_of(value, value is UNBOUND or self.marks.defined(value), place)
-                flat.extend(leaves)
-                return layout, slice(len(flat) - len(leaves), len(flat))
-
-            for k, value in enumerate([returned, *(variable.get() for variable in variables)]):
-                if value is not UNBOUND:
-                    unstack_lists(value, in_arrays, region.writes)
-                    end.parts[k] = EndParts(value, self.identities)
-                layout, span = add(value)
-                end.layouts.append(layout)
-                end.spans.append(span)
-            for place in region.written():
-                old = region.before[key_of(place)][1]
-                if old is not UNBOUND:
-                    unchanged.extend(flatten(old, isinstance(place, ContentsPlace))[0])
-                stack_new_elements(place, old)
-                value = place.get()
-                end.written[key_of(place)] = (place, *add(value, place))
-                if value is not UNBOUND:
-                    end.parts[key_of(place)] = EndParts(value, self.identities)
+            flat = self._note_end(end, region, returned, variables, in_arrays, unchanged)
             self.identities.check_unreported()
             self.identities.leave(known)
             snapshot.restore()
@@ -392,6 +370,41 @@ class Conditionals(InTrace):
         end.written = {key: entry for key, entry in end.written.items() if key in living}
         end.unknowns = region.unknowns
         return end
+
+    def _note_end(
+        self,
+        end: BranchEnd,
+        region: Region,
+        returned: Any,
+        variables: Sequence[Variable],
+        in_arrays: set[int],
+        unchanged: list[Any],
+    ) -> list[Any]:
+        """Note what a block returns, and leaves in each variable and in each place that it has written. Returns the leaves of all."""
+        flat: list[Any] = []
+
+        def add(value: Any, place: Any = None) -> tuple[Maybe, slice]:
+            layout, leaves = side_of(value, value is UNBOUND or self.marks.defined(value), place)
+            flat.extend(leaves)
+            return layout, slice(len(flat) - len(leaves), len(flat))
+
+        for k, value in enumerate([returned, *(variable.get() for variable in variables)]):
+            if value is not UNBOUND:
+                unstack_lists(value, in_arrays, region.writes)
+                end.parts[k] = EndParts(value, self.identities)
+            layout, span = add(value)
+            end.layouts.append(layout)
+            end.spans.append(span)
+        for place in region.written():
+            key, old = key_of(place), region.before[key_of(place)][1]
+            if old is not UNBOUND:
+                unchanged.extend(flatten(old, isinstance(place, ContentsPlace))[0])
+            stack_new_elements(place, old)
+            value = place.get()
+            end.written[key] = (place, *add(value, place))
+            if value is not UNBOUND:
+                end.parts[key] = EndParts(value, self.identities)
+        return flat
 
     def _bind(
         self,
