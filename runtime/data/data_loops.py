@@ -70,15 +70,10 @@ class _DataLoop:
         return self.loop.variables()
 
     def trace(self, test: Thunk | None, iteration: Body, staged: StagedIterable, surely_runs: bool) -> LoopTrace:
-        operators, variables = self.operators, self.variables()
         return LoopTrace(
-            operators.backend,
-            operators.marks,
-            operators.journal,
-            operators,
-            variables,
-            Snapshot(self.loop.functions, variables),
-            user_location(),
+            self.operators,
+            self.variables(),
+            self.loop.functions,
             test,
             iteration,
             staged,

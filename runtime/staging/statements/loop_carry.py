@@ -12,21 +12,20 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from autograph.backends.base import Backend, LeafType, LoopSpec, Output, Traced
+from autograph.backends.base import LeafType, LoopSpec, Output, Traced
 from autograph.runtime.containers.iterables import StagedIterable, slice_type
 from autograph.runtime.containers.parts import Path, lists_in_arrays, unstack_lists
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.effects.raising import gathered
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.holders import within_reach
-from autograph.runtime.heap.journal import ContentsPlace, Journal, Place, Region, key_of
+from autograph.runtime.heap.journal import ContentsPlace, Place, Region, key_of
 from autograph.runtime.layouts.describe import is_leaf
 from autograph.runtime.layouts.kinds import constants_in, tags_in
 from autograph.runtime.layouts.sides import with_numbers
 from autograph.runtime.layouts.statement_variables import (
     UNBOUND,
     CellVariable,
-    Marks,
     Slot,
     Snapshot,
     Variable,
@@ -51,6 +50,7 @@ from autograph.runtime.staging.statements.loop_state import (
 from autograph.runtime.staging.statements.part_carry import BodyContainers, PartCarry
 from autograph.runtime.staging.statements.raises import Raising
 from autograph.runtime.staging.statements.statement_records import record_loop
+from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import effects_recorded
 
 _MAX_ROUNDS = 12
@@ -58,17 +58,19 @@ _MOST_ROUNDS = 100
 
 
 class LoopTrace(SettlesCarry):
-    """Traces a loop's body and test, then emits the loop and binds its results."""
+    """Traces a loop's body and test, then emits the loop and binds its results.
+
+    Args:
+      raising: the operators.
+      functions: of the statement, which reach its variables.
+      test, body: say whether to go on, and run an iteration on its item.
+    """
 
     def __init__(
         self,
-        backend: Backend,
-        marks: Marks,
-        journal: Journal,
         raising: Raising,
         variables: Sequence[Variable],
-        snapshot: Snapshot,
-        where: str,
+        functions: Sequence[Callable[..., Any]],
         test: Callable[[], Any] | None,
         body: Callable[[Any], None],
         iterable: StagedIterable,
@@ -80,25 +82,20 @@ class LoopTrace(SettlesCarry):
         peeled_for: Sequence[str] | None = None,
     ) -> None:
         self.code = code
-        self.backend = backend
-        self.marks = marks
-        self.journal = journal
         self.raising = raising
-        self.carry = Carry(backend, marks, variables, snapshot, where, iterable, test)
+        self.backend = backend = raising.backend
+        self.marks = raising.marks
+        self.journal = raising.journal
+        snapshot = Snapshot(functions, variables)
+        self.carry = Carry(backend, self.marks, variables, snapshot, user_location(), iterable, test)
         self.body = body
         self.surely_runs = surely_runs
         self.result_name = result_name
         self.options = options
         self.from_python = from_python  # Python could run it
         self.peeled_for = peeled_for
-        self.parts = PartCarry(backend, journal, raising.identities, self.carry)
-        self.lists = ListCarry(
-            backend,
-            raising,
-            self.carry,
-            options,
-            from_python,
-        )
+        self.parts = PartCarry(backend, self.journal, raising.identities, self.carry)
+        self.lists = ListCarry(backend, raising, self.carry, options, from_python)
         self.numbers: dict[int, Any] = {}
         self.conflict: StagingError | None = None
         self.may_peel = False
@@ -377,35 +374,8 @@ class LoopTrace(SettlesCarry):
                     end.reads.add(id(growing.place.owner))
                 else:
                     growing.after_iteration(operands[count], self.carry.where)
-            flat: list[Any] = []
-            for k, variable in enumerate(self.carry.variables):
-                lists = self.lists.fit(variable, starts.get(id(variable), {}))
-                value = variable.get()
-                if value is UNBOUND:
-                    end.ends.append(None)
-                    continue
-                if not isinstance(variable, ContentsPlace) and not is_leaf(value):
-                    unstack_lists(value, in_arrays, region.writes)
-                    stand_ins.end(k, value)
-                layout, leaves = self.carry.described(variable, value)
-                leaves.append(self.marks.defined(value))
-                _, operands_of = installed.get(id(variable), (None, []))
-                places = {id(operand): k for k, operand in enumerate(operands_of)}
-                span = slice(len(flat), len(flat) + len(leaves))
-                end.ends.append(VariableEnd(layout, span, [places.get(id(leaf)) for leaf in leaves], lists))
-                flat += leaves
-            for place in region.written():
-                end.written.append(key_of(place))
-                before = region.before[key_of(place)][1]
-                if place.get() is not UNBOUND:
-                    layout, leaves = self.carry.described(place, place.get())
-                    end.types[key_of(place)] = layout, [self.backend.type_of(leaf) for leaf in leaves]
-                if isinstance(place, ContentsPlace) and isinstance(place.owner, TracedList):
-                    end.lists[key_of(place)] = list_end(place.owner, before, (id(place), ()), self.backend)
-                if isinstance(place, ContentsPlace) and (appended := appended_to(place, before)) is not None:
-                    end.growing[key_of(place)] = self.lists.growing_list(place, appended)
-                    if self._is_held_by_variable(place.owner):  # which would be carried without what has been appended
-                        end.reads.add(id(place.owner))
+            flat = self._note_variables(end, region, stand_ins, installed, starts, in_arrays)
+            self._note_places(end, region)
             end.aliasing = stand_ins.finish()
             end.rebound = self.carry.snapshot.rebound()
             self.raising.identities.check_unreported()
@@ -436,6 +406,50 @@ class LoopTrace(SettlesCarry):
         end.absences, end.unknowns = region.absences, region.unknowns
         end.discovered = [place for place in living if key_of(place) in end.written]
         return end
+
+    def _note_variables(
+        self,
+        end: BodyEnd,
+        region: Region,
+        stand_ins: BodyContainers,
+        installed: dict[int, tuple[Any, list[Any]]],
+        starts: dict[int, dict[Path, Any]],
+        in_arrays: set[int],
+    ) -> list[Any]:
+        """Note what an iteration leaves in each variable. Returns the leaves of all."""
+        flat: list[Any] = []
+        for k, variable in enumerate(self.carry.variables):
+            lists = self.lists.fit(variable, starts.get(id(variable), {}))
+            value = variable.get()
+            if value is UNBOUND:
+                end.ends.append(None)
+                continue
+            if not isinstance(variable, ContentsPlace) and not is_leaf(value):
+                unstack_lists(value, in_arrays, region.writes)
+                stand_ins.end(k, value)
+            layout, leaves = self.carry.described(variable, value)
+            leaves.append(self.marks.defined(value))
+            _, operands_of = installed.get(id(variable), (None, []))
+            places = {id(operand): k for k, operand in enumerate(operands_of)}
+            span = slice(len(flat), len(flat) + len(leaves))
+            end.ends.append(VariableEnd(layout, span, [places.get(id(leaf)) for leaf in leaves], lists))
+            flat += leaves
+        return flat
+
+    def _note_places(self, end: BodyEnd, region: Region) -> None:
+        """Note what else an iteration has written, and what it leaves there."""
+        for place in region.written():
+            key, before = key_of(place), region.before[key_of(place)][1]
+            end.written.append(key)
+            if place.get() is not UNBOUND:
+                layout, leaves = self.carry.described(place, place.get())
+                end.types[key] = layout, [self.backend.type_of(leaf) for leaf in leaves]
+            if isinstance(place, ContentsPlace) and isinstance(place.owner, TracedList):
+                end.lists[key] = list_end(place.owner, before, (id(place), ()), self.backend)
+            if isinstance(place, ContentsPlace) and (appended := appended_to(place, before)) is not None:
+                end.growing[key] = self.lists.growing_list(place, appended)
+                if self._is_held_by_variable(place.owner):  # which would be carried without what has been appended
+                    end.reads.add(id(place.owner))
 
     def _trace_test(self) -> tuple[Traced, bool]:
         """The test as a program, and whether it writes to anything or has effects: then iterations evaluate it."""

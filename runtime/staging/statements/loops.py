@@ -26,7 +26,6 @@ from autograph.runtime.staging.statements.loop_state import CarryChanges, ForLoo
 from autograph.runtime.staging.statements.progress import Progress, is_in_program, staged_progress
 from autograph.runtime.staging.statements.raises import ABSENCES, Raising, may_be_bound
 from autograph.runtime.staging.statements.rolling import Rolling, Trial, is_used_up, tells, why
-from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import effects_recorded
 
 
@@ -332,7 +331,6 @@ class Loops(Raising):
         goes_on = Slot("the loop's test", truth)
         if test_writes:
             variables.append(goes_on)
-        snapshot = Snapshot(functions, variables)
 
         def iteration(_: Any) -> None:
             self.opaque.block(loop.body)()
@@ -341,13 +339,9 @@ class Loops(Raising):
 
         items = loop.items(done)
         return LoopTrace(
-            self.backend,
-            self.marks,
-            self.journal,
             self,
             variables,
-            snapshot,
-            user_location(),
+            functions,
             goes_on.get if test_writes else lambda: self.truth(self.opaque.block(loop.test)()),
             iteration,
             items,
@@ -470,17 +464,12 @@ class Loops(Raising):
 
     def for_loop(self, staged: StagedIterable, loop: ForLoop, from_python: bool = False) -> LoopTrace:
         test = loop.test
-        variables = loop.variables()
         if loop.report is not None:
             staged = staged.reporting(loop.report)
         return LoopTrace(
-            self.backend,
-            self.marks,
-            self.journal,
             self,
-            variables,
-            Snapshot(loop.functions, variables),
-            user_location(),
+            loop.variables(),
+            loop.functions,
             None if test is None else (lambda: self.truth(test())),
             lambda item: _nothing(self.opaque.block(loop.body)(item)),
             staged,
