@@ -189,9 +189,9 @@ class DerivedGenerators:
     def _accumulated(
         self, take: Callable[[Any], Any], iterable: Any, func: Any = operator.add, *, initial: Any = None
     ) -> Any:
-        form: Callable[..., Any] = forms.accumulated if initial is None else forms.accumulated_from
         if initial is None and _has_first(iterable):
-            form = forms.accumulated_rows
+            initial, iterable = iterable[0], iterable[1:]
+        form: Callable[..., Any] = forms.accumulated if initial is None else forms.accumulated_from
         return self._made(take, form, iterable, self.call(operator.add if func is None else func), initial)
 
     def _accumulated_in_python(self, iterable: Any, func: Any = operator.add, *, initial: Any = None) -> Any:

@@ -98,14 +98,6 @@ def accumulated(iterable: Iterable[Any], function: Callable[[Any, Any], Any], in
         yield total
 
 
-def accumulated_rows(rows: Any, function: Callable[[Any, Any], Any], initial: None) -> Iterator[Any]:
-    total = rows[0]
-    yield total
-    for item in rows[1:]:
-        total = function(total, item)
-        yield total
-
-
 def accumulated_from(iterable: Iterable[Any], function: Callable[[Any, Any], Any], initial: Any) -> Iterator[Any]:
     total = initial
     yield total

@@ -35,6 +35,15 @@ class EndParts:
             self.chosen[path] = self.marks[path] != {id(part)}
 
 
+def made_anew(part: Any, journal: Journal) -> Any:
+    """A container in a result that is none of those before the statement, as one that the program has just made."""
+    if isinstance(part, WHOLE):
+        part = copy.copy(part)
+    if isinstance(part, MUTABLE_CONTAINERS):
+        journal.born(part)
+    return part
+
+
 Ends = tuple["EndParts | None", "EndParts | None"]
 When = dict[Hashable, Condition]
 Side = tuple[int, When] | None  # a container at the end of a branch, and when it is which
@@ -128,11 +137,7 @@ class JoinedParts:
             pair = tuple(names)
             if pair in self._placed and None not in pair:
                 return self._placed[pair], True
-            if isinstance(part, WHOLE):
-                part = copy.copy(part)
-            self._placed[pair] = part
-            if isinstance(part, MUTABLE_CONTAINERS):
-                self.journal.born(part)
+            part = self._placed[pair] = made_anew(part, self.journal)
             self._relate(part, self._sides(sides, path))
             return part, True
 

@@ -8,7 +8,6 @@ iteration that writes to a stand-in which another name may lead to is refused, i
 from __future__ import annotations
 
 import collections
-import copy
 import itertools
 from collections.abc import Hashable, Iterator, Sequence
 from typing import Any
@@ -19,7 +18,7 @@ from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.heap.elements import element_marks, refused_element, refused_write
 from autograph.runtime.heap.holders import reached, within_reach
 from autograph.runtime.heap.identities import Identities, Marks, described, refused, refused_read
-from autograph.runtime.heap.journal import MUTABLE_CONTAINERS, AttributePlace, ContentsPlace, Journal, Region
+from autograph.runtime.heap.journal import AttributePlace, ContentsPlace, Journal, Region
 from autograph.runtime.heap.reach import CONTAINERS, contents
 from autograph.runtime.heap.unknown import Reason, is_unknown
 from autograph.runtime.layouts.describe import is_leaf
@@ -28,7 +27,7 @@ from autograph.runtime.layouts.one_of import is_one_of
 from autograph.runtime.layouts.optional import Optional, held_in
 from autograph.runtime.layouts.statement_variables import UNBOUND
 from autograph.runtime.staging.statements.carry import Carry
-from autograph.runtime.staging.statements.joined_parts import EndParts
+from autograph.runtime.staging.statements.joined_parts import EndParts, made_anew
 from autograph.runtime.staging.statements.loop_state import BodyAliasing, BodyEnd, Carried, Key
 from autograph.runtime.tracing.recording import LOCAL
 
@@ -485,11 +484,7 @@ class PartCarry:
             pair = (id(entry) if entry is not None else None, None if ends is None else ends.ids.get(path))
             if entry is not None and pair[1] is not None and pair in self._made:
                 return self._made[pair], True
-            if isinstance(part, WHOLE):
-                part = copy.copy(part)
-            self._made[pair] = part
-            if isinstance(part, MUTABLE_CONTAINERS):
-                self.journal.born(part)
+            part = self._made[pair] = made_anew(part, self.journal)
             marks = self._marks.get(key, set())
             if any(self._count[mark] > 1 or mark not in self._fresh for mark in marks):
                 self.identities.relate(part, dict.fromkeys(marks), self.carry.where)
