@@ -30,14 +30,13 @@ from autograph.runtime.heap.places import (
     ContentsPlace,
     Place,
     is_cache,
-    key_of,
 )
 from autograph.runtime.heap.reach import Reach, same
 from autograph.runtime.heap.unknown import Reason, Unknowns, holds_unknown, is_unknown
 from autograph.runtime.layouts.statement_variables import CellVariable, Snapshot, has_contents
 from autograph.runtime.tracing.locations import calling_line, location_of_assignment, user_location
 
-__all__ = ["MUTABLE_CONTAINERS", "AttributePlace", "ContentsPlace", "Journal", "Place", "Region", "key_of"]
+__all__ = ["MUTABLE_CONTAINERS", "AttributePlace", "ContentsPlace", "Journal", "Place", "Region"]
 
 _READING_METHODS = frozenset(
     [
@@ -99,7 +98,7 @@ class Region:
         self.entry: Snapshot | None = None
         self.absences: list[tuple[type[BaseException], str | None]] = []
         self.before: dict[Any, tuple[Place, Any]] = {}
-        self.own = {key_of(variable) for variable in own if isinstance(variable, Place)}
+        self.own = {variable.key for variable in own if isinstance(variable, Place)}
         # What `a += 1` does to an array that a variable holds is not reported.
         values = (variable.get() for variable in own)
         self._arrays = Reach(value for value in values if isinstance(value, np.ndarray))
@@ -156,7 +155,7 @@ class Region:
     def note(self, place: Place, held: Any) -> None:
         """See a write to a place that held this before."""
         is_alone = any(owner is getattr(place, "owner", None) for owner in self._left_alone)
-        key = key_of(place)
+        key = place.key
         if (
             key not in self.own
             and key not in self.before
@@ -203,7 +202,7 @@ class Watch:
         self._entries: dict[Any, tuple[Place, Any, str]] = {}
 
     def note(self, place: Place) -> None:
-        key = key_of(place)
+        key = place.key
         if key not in self._entries:
             self._entries[key] = (place, place.get(), _where_written(place))
 
@@ -231,7 +230,7 @@ class WritesOfAttempt:
         self.stands_for: dict[int, tuple[Any, Any]] = {}
 
     def note(self, place: Place, held: Any) -> None:
-        self.before.setdefault(key_of(place), (place, held))
+        self.before.setdefault(place.key, (place, held))
 
     def real(self, owner: Any) -> Any:
         """What an object or a container represents, before all loops."""
@@ -376,7 +375,7 @@ class Journal:
                 self.watch.note(place)
             return
         region = self.regions[-1]
-        key = key_of(place)
+        key = place.key
         if key not in region.own and key not in region.before and not region.made_by(getattr(place, "owner", None)):
             if isinstance(place, ContentsPlace):
                 place.entry = region.entry

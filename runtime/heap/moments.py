@@ -19,7 +19,7 @@ from autograph.backends.selected import STAGING
 from autograph.runtime.code.library_table import is_library
 from autograph.runtime.containers.extents import exactly
 from autograph.runtime.containers.padded import Padded
-from autograph.runtime.heap.journal import WritesOfAttempt, key_of
+from autograph.runtime.heap.journal import WritesOfAttempt
 from autograph.runtime.heap.places import MUTABLE_CONTAINERS, AttributePlace, ContentsPlace, Place
 from autograph.runtime.heap.reach import namespace_of
 from autograph.runtime.layouts.objects import is_state
@@ -138,12 +138,12 @@ class Moment:
             place = self._pending.pop()
             count = len(self.values)
             held = self._held(place)
-            if len(self.values) > count or key_of(self._real(place)) in self._writes.before:
-                self.held.setdefault(key_of(self._real(place)), held)
+            if len(self.values) > count or self._real(place).key in self._writes.before:
+                self.held.setdefault(self._real(place).key, held)
 
     def _take(self, place: Any) -> None:
         real = self._real(place)
-        self.held[key_of(real)] = self._held(place)
+        self.held[real.key] = self._held(place)
 
     def _held(self, place: Any) -> _Held:
         if isinstance(place, ContentsPlace):

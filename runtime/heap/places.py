@@ -118,15 +118,6 @@ def _inherited(owner: Any, attribute: str) -> Any:
     return UNBOUND
 
 
-def key_of(place: Any) -> Any:
-    """What two descriptions of one place have in common."""
-    if isinstance(place, CellVariable):
-        return ("cell", id(place.cell))
-    if isinstance(place, GlobalVariable):
-        return ("global", id(place.namespace), place.name)
-    return getattr(place, "key", id(place))
-
-
 def contents(owner: Any) -> Any:
     """A copy of what a container holds: a tuple for sequences and sets, a dict for mappings, ordered if that is;
     what a `TracedList` calls its contents.

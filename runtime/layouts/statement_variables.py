@@ -39,10 +39,16 @@ _NAMES_REACH, _NAMES_AMONG = 4, 64
 
 
 class Variable(Protocol):
-    """A place that holds a value: `get` returns `UNBOUND` where there is none, `set` of `UNBOUND` empties it."""
+    """A place that holds a value: `get` returns `UNBOUND` where there is none, `set` of `UNBOUND` empties it.
+
+    Attributes: key (what two descriptions of one place have in common).
+    """
 
     @property
     def name(self) -> str: ...
+
+    @property
+    def key(self) -> Any: ...
 
     def get(self) -> Any: ...
 
@@ -59,6 +65,10 @@ class CellVariable:
     name: str
     cell: types.CellType
     is_result: bool = False
+
+    @property
+    def key(self) -> Any:
+        return ("cell", id(self.cell))
 
     def get(self) -> Any:
         try:
@@ -80,6 +90,10 @@ class GlobalVariable:
     name: str
     namespace: dict[str, Any]
 
+    @property
+    def key(self) -> Any:
+        return ("global", id(self.namespace), self.name)
+
     def get(self) -> Any:
         return self.namespace.get(self.name, UNBOUND)
 
@@ -96,6 +110,10 @@ class Slot:
     def __init__(self, name: str, value: Any) -> None:
         self.name = name
         self.value = value
+
+    @property
+    def key(self) -> Any:
+        return id(self)
 
     def get(self) -> Any:
         return self.value

@@ -10,7 +10,6 @@ from autograph.backends.recursive import FunctionBody
 from autograph.backends.selected import STAGING
 from autograph.runtime.containers.parts import parts_of
 from autograph.runtime.errors import StagingError
-from autograph.runtime.heap.journal import key_of
 from autograph.runtime.layouts.describe import describe, typed
 from autograph.runtime.layouts.join import Joiner
 from autograph.runtime.layouts.kinds import ABSENT, Array, Layout, leaves_of
@@ -160,7 +159,7 @@ class FunctionTraces(InTraceOfCalls):
             places = region.written()
             if any(id(getattr(place, "owner", None)) in copies for place in places):
                 own.append(True)
-            written.extend(map(key_of, places))
+            written.extend(place.key for place in places)
             checks.identities.check_unreported()
             checks.identities.leave(identities)
             snapshot.restore()
@@ -182,7 +181,7 @@ class FunctionTraces(InTraceOfCalls):
         if active.is_called and known.layout is not None:
             if own:
                 known.state.refuse_argument(active.marker.where)
-            for place in [*(place for place in living if key_of(place) in written), *cells]:
+            for place in [*(place for place in living if place.key in written), *cells]:
                 known.state.add(place)
             known.state.add_refs([ref for ref, is_written in STAGING.stand_ins(traced.program) if is_written])
         return traced, layouts[0] if layouts else None

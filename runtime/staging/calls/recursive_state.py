@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from autograph.backends.base import MISSING, Backend, LeafType
 from autograph.backends.selected import STAGING
 from autograph.runtime.errors import StagingError
-from autograph.runtime.heap.journal import ContentsPlace, Journal, Place, holds_list, key_of
+from autograph.runtime.heap.journal import ContentsPlace, Journal, Place, holds_list
 from autograph.runtime.layouts.describe import describe, typed, unflatten
 from autograph.runtime.layouts.join import Joiner
 from autograph.runtime.layouts.kinds import Array, Layout, Static, leaves_of
@@ -45,7 +45,7 @@ class CarriedState:
 
     def add(self, place: Place) -> None:
         """Take in a place that is written, and holds now what it held before the call."""
-        if any(key_of(place) == key_of(other) for other in self.places):
+        if any(place.key == other.key for other in self.places):
             return
         layout, leaves = self._described(place)
         self.places.append(place)

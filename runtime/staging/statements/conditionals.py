@@ -18,7 +18,7 @@ from autograph.runtime.effects.raising import current, gathered
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.facts import Facts
 from autograph.runtime.heap.in_trace import InTrace
-from autograph.runtime.heap.journal import ContentsPlace, Place, Region, key_of
+from autograph.runtime.heap.journal import ContentsPlace, Place, Region
 from autograph.runtime.heap.reach import CONTAINERS
 from autograph.runtime.layouts.kinds import Maybe
 from autograph.runtime.layouts.one_of import IN_PLACE
@@ -363,8 +363,7 @@ class Conditionals(InTrace):
             end.given = self.identities.take_elements(elements)
             snapshot.restore()
             living = [
-                key_of(place)
-                for place in self.journal.close(region, (block, *snapshot.functions, *snapshot.reachable()))
+                place.key for place in self.journal.close(region, (block, *snapshot.functions, *snapshot.reachable()))
             ]
             self.identities.refresh()
         end.written = {key: entry for key, entry in end.written.items() if key in living}
@@ -396,7 +395,7 @@ class Conditionals(InTrace):
             end.layouts.append(layout)
             end.spans.append(span)
         for place in region.written():
-            key, old = key_of(place), region.before[key_of(place)][1]
+            key, old = place.key, region.before[place.key][1]
             if old is not UNBOUND:
                 unchanged.extend(flatten(old, isinstance(place, ContentsPlace))[0])
             stack_new_elements(place, old)

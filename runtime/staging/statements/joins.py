@@ -14,7 +14,7 @@ from autograph.runtime.containers.parts import parts_of
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.identities import Given
-from autograph.runtime.heap.journal import AttributePlace, ContentsPlace, Place, holds_list, key_of
+from autograph.runtime.heap.journal import AttributePlace, ContentsPlace, Place, holds_list
 from autograph.runtime.heap.unknown import Unknowns
 from autograph.runtime.layouts.describe import Known, describe_variable, typed, unbound, unflatten
 from autograph.runtime.layouts.join import Joiner
@@ -112,7 +112,7 @@ class BranchEnd:
 
     def side_of_place(self, place: Place) -> Side:
         """What the branch leaves in a place: what it wrote, or, if it did not, what is there, with what it wrote inside of that."""
-        if (key := key_of(place)) in self.written:
+        if (key := place.key) in self.written:
             _, layout, span = self.written[key]
             return self._side(layout, span)
         value = place.get()

@@ -18,7 +18,7 @@ from autograph.runtime.containers.padded import Padded, has_mutable
 from autograph.runtime.containers.parts import Path, parts_of
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.errors import StagingError
-from autograph.runtime.heap.journal import ContentsPlace, Place, key_of
+from autograph.runtime.heap.journal import ContentsPlace, Place
 from autograph.runtime.layouts.describe import is_leaf
 from autograph.runtime.layouts.kinds import Row
 from autograph.runtime.layouts.list_room import Room, refuse_growth
@@ -121,7 +121,7 @@ class ListCarry:
         """
         for place in end.discovered:
             owner = getattr(place, "owner", None)
-            if not isinstance(owner, list) or isinstance(owner, TracedList) or key_of(place) not in end.growing:
+            if not isinstance(owner, list) or isinstance(owner, TracedList) or place.key not in end.growing:
                 continue
             self._refuse_from_python()
             found = self.carry.snapshot.name_of(owner)

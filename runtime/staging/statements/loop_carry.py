@@ -19,7 +19,7 @@ from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.effects.raising import gathered
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.holders import within_reach
-from autograph.runtime.heap.journal import ContentsPlace, Place, Region, key_of
+from autograph.runtime.heap.journal import ContentsPlace, Place, Region
 from autograph.runtime.layouts.describe import is_leaf
 from autograph.runtime.layouts.kinds import constants_in, tags_in
 from autograph.runtime.layouts.sides import with_numbers
@@ -404,7 +404,7 @@ class LoopTrace(SettlesCarry):
             living = self.journal.close(region, (*self.carry.snapshot.functions, *self.carry.snapshot.reachable()))
             self.raising.identities.refresh()
         end.absences, end.unknowns = region.absences, region.unknowns
-        end.discovered = [place for place in living if key_of(place) in end.written]
+        end.discovered = [place for place in living if place.key in end.written]
         return end
 
     def _note_variables(
@@ -439,7 +439,7 @@ class LoopTrace(SettlesCarry):
     def _note_places(self, end: BodyEnd, region: Region) -> None:
         """Note what else an iteration has written, and what it leaves there."""
         for place in region.written():
-            key, before = key_of(place), region.before[key_of(place)][1]
+            key, before = place.key, region.before[place.key][1]
             end.written.append(key)
             if place.get() is not UNBOUND:
                 layout, leaves = self.carry.described(place, place.get())

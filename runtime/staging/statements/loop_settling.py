@@ -12,7 +12,7 @@ from autograph.backends.base import Backend, LeafType
 from autograph.runtime.containers.element_kinds import Kind
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.holders import reached
-from autograph.runtime.heap.journal import AttributePlace, ContentsPlace, Journal, Place, key_of
+from autograph.runtime.heap.journal import AttributePlace, ContentsPlace, Journal, Place
 from autograph.runtime.layouts.describe import describe, typed, untyped
 from autograph.runtime.layouts.join import Joiner
 from autograph.runtime.layouts.kinds import (
@@ -153,17 +153,17 @@ class SettlesCarry:
         self.lists.refuse_plain(end)
         self._leave_to_outer_loops(end)
         for place in end.discovered:
-            growing = end.growing.get(key_of(place))
-            ended = end.lists.get(key_of(place))
+            growing = end.growing.get(place.key)
+            ended = end.lists.get(place.key)
             is_read = isinstance(place, ContentsPlace) and id(place.owner) in end.reads
             if ended is not None and (growing is None or is_read):
                 self.lists.carry_list(place, ended)
             elif growing is not None:
                 self.lists.carry_growing(growing, ended)
-            elif key_of(place) in end.growing:
+            elif place.key in end.growing:
                 raise refuse_growth(self.carry.where, place.name)
             else:
-                self._carry_place(place, end.types.get(key_of(place)))
+                self._carry_place(place, end.types.get(place.key))
         self.lists.drop_elements()
         return bool(end.discovered)
 
@@ -175,10 +175,10 @@ class SettlesCarry:
         """
         layout = joined.layout
         assert isinstance(layout, Maybe)
-        key, start = key_of(carried.variable), carried.start
+        key, start = carried.variable.key, carried.start
         target = None
         for loop in reversed(self.journal.loops):
-            outer = next((each for each in loop.carry.carried if each.is_input and key_of(each.variable) == key), None)
+            outer = next((each for each in loop.carry.carried if each.is_input and each.variable.key == key), None)
             if outer is None or outer.layout != carried.layout:
                 break
             known = [old is None for old in carried.types] == [old is None for old in outer.types]
@@ -228,7 +228,7 @@ class SettlesCarry:
 
         So the body is traced twice, however deep it is.
         """
-        targets = {key_of(place): self.journal.outermost_around(place) for place in end.discovered}
+        targets = {place.key: self.journal.outermost_around(place) for place in end.discovered}
         around = [loop for loop in self.journal.loops if any(loop is target for target in targets.values())]
         if not around or any(loop.from_python for loop in self.journal.loops):
             return
@@ -237,7 +237,7 @@ class SettlesCarry:
         made_anew = {(type(place), place.name) for place, _ in around[0].learnt.get(self.code, {}).values()}
         found = False
         for place in end.discovered:
-            key = key_of(place)
+            key = place.key
             ended = end.lists.get(key)
             if targets[key] is not around[0] or not (ended is None or isinstance(ended.kind, Kind)):
                 continue
@@ -257,11 +257,11 @@ class SettlesCarry:
 
     def learn(self, code: Any, place: Place, end: Any) -> None:
         """Note that a loop with this body, in this one or itself, writes a place, and what an iteration leaves in it."""
-        self.learnt.setdefault(code, {})[key_of(place)] = place, end
+        self.learnt.setdefault(code, {})[place.key] = place, end
 
     def _take_learnt(self) -> None:
         """Carry what this loop was seen to write while one around it was traced."""
-        known = {key_of(variable) for variable in self.carry.variables if isinstance(variable, Place)}
+        known = {variable.key for variable in self.carry.variables if isinstance(variable, Place)}
         learnt = {
             key: found for loop in (*self.journal.loops, self) for key, found in loop.learnt.get(self.code, {}).items()
         }
@@ -348,9 +348,9 @@ class SettlesCarry:
 
     def _bear_further_out(self, variable: Variable, joined: Joined) -> None:
         """As `_widen_further_out`, of a variable that is unbound before all these loops."""
-        key, target = key_of(variable), None
+        key, target = variable.key, None
         for loop in reversed(self.journal.loops):
-            own = next((each for each in loop.carry.variables if key_of(each) == key), None)
+            own = next((each for each in loop.carry.variables if each.key == key), None)
             if own is None or any(each.variable is own for each in loop.carry.carried):
                 break
             target, found = own, loop
