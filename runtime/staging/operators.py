@@ -54,7 +54,7 @@ from autograph.runtime.staging.statements.nones import Nones
 from autograph.runtime.staging.statements.rolling import Rolling
 
 
-class Operators(Conditionals, Loops, Items, Calls, Builtins, Lists):
+class Operators(Conditionals, Loops, Items, Calls, Builtins):
     """What ``ag__`` names in converted code, for one backend and one set of options.
 
     Attributes:
@@ -102,6 +102,22 @@ class Operators(Conditionals, Loops, Items, Calls, Builtins, Lists):
         operations = Operations(backend, self.aliased, trace, self.call, errors, self)
         self.operate, self.in_place, self.asked = operations.operate, operations.in_place, operations.asked
         self.get_attr, self.equals = operations.get_attr, operations.equals
+        outside = OutsideLists(trace, self.call, writes_at_run_time)
+        self.call_outside, self.refuse_pending = outside.call_outside, outside.refuse_pending
+        self.lengths = TracedLengths(backend, self.raise_unless, trace)
+        lists = Lists(
+            backend,
+            trace,
+            self,
+            call=self.call,
+            with_converted_functions=self.with_converted_functions,
+            can_raise_later=self.can_raise_later,
+            raise_unless=self.raise_unless,
+            refuse_pending=self.refuse_pending,
+            lengths=self.lengths,
+        )
+        self.new_list, self.new_row, self.listed_rows = lists.new_list, lists.new_row, lists.listed_rows
+        self.extended, self.repeated, self.unpacked = lists.extended, lists.repeated, lists.unpacked
         self.absences = Absences(
             backend,
             trace,
@@ -165,6 +181,7 @@ class Operators(Conditionals, Loops, Items, Calls, Builtins, Lists):
             not_=self.not_,
             if_exp=self.if_exp,
             if_stmt=self.if_stmt,
+            or_=self.or_,
             is_none=self.is_none,
             for_stmt=self.for_stmt,
             new_list=self.new_list,
@@ -187,13 +204,10 @@ class Operators(Conditionals, Loops, Items, Calls, Builtins, Lists):
         )
         self.transformed = Transformed(backend, trace, self._converted, self._is_converted)
         self.wrappers = Wrappers(backend, trace, self.call, self._is_converted)
-        outside = OutsideLists(trace, self.call, writes_at_run_time)
-        self.call_outside, self.refuse_pending = outside.call_outside, outside.refuse_pending
         self.logs = Logs(trace, backend.is_traced)
         self.keys = Keys(backend, trace, self)
         self.new_set, self.set_of, self.set_of_list = self.keys.new_set, self.keys.set_of, self.keys.set_of_list
         self.dict_of, self.dict_of_list = self.keys.dict_of, self.keys.dict_of_list
-        self.lengths = TracedLengths(backend, self.raise_unless, trace)
         builtin = self.make_overloads()
         self.bars = TqdmBars(backend, builtin[range])
         derived = DerivedGenerators(
@@ -216,6 +230,7 @@ class Operators(Conditionals, Loops, Items, Calls, Builtins, Lists):
             self.library.overloads(array_overloads()),
             self.lengths.overloads(),
             builtin,
+            lists.overloads(),
             self.keys.overloads(),
             derived.overloads(),
             self.writes.overloads(),

@@ -1,11 +1,9 @@
-"""Lists in converted code, and builtins and functions of `jax.numpy` for lists of traced length."""
+"""Lists in converted code, and functions of `jax.numpy` for lists of traced length."""
 
 from __future__ import annotations
 
-import builtins
 import collections
 import functools
-import operator
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -17,50 +15,65 @@ from autograph.backends.base import Backend
 from autograph.backends.selected import STAGING
 from autograph.runtime.containers.array_functions import array_overloads
 from autograph.runtime.containers.element_kinds import flatten_element
-from autograph.runtime.containers.element_order import order_of
 from autograph.runtime.containers.extents import exactly
 from autograph.runtime.containers.iterables import is_symbolic_size
 from autograph.runtime.containers.keyed_lists import KeyedList
-from autograph.runtime.containers.orderings import error_of_empty, is_better, nan_never_better
 from autograph.runtime.containers.padded import Padded, has_mutable
 from autograph.runtime.containers.padded_arrays import PaddedArray
 from autograph.runtime.containers.traced_deques import TracedDeque
 from autograph.runtime.containers.traced_lists import (
-    EmptyListError,
     TracedList,
     as_items,
     is_array_list,
     is_traced_list,
 )
 from autograph.runtime.errors import StagingError
-from autograph.runtime.heap.in_trace import InTrace
+from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.layouts.kinds import Row
-from autograph.runtime.layouts.optional import Optional, held_in
 from autograph.runtime.layouts.statement_variables import value_of
+from autograph.runtime.staging.builtins.traced_lengths import TracedLengths
 from autograph.runtime.tracing.locations import user_location
 
 
 class Lists(InTrace):
-    """The operator for new lists. Needs ``backend`` and ``journal`` from the object it is mixed into."""
+    """The operators for new lists.
 
-    backend: Backend
-    refuse_pending: Callable[[Any], None]
-    raise_unless: Callable[..., None]
-    can_raise_later: Callable[..., bool]
-    with_converted_functions: Callable[[Any], Any]
-    call: Callable[[Any], Any]
-    lengths: Any
-    for_stmt: Callable[..., None]
-    if_stmt: Callable[..., Any]
-    if_exp: Callable[..., Any]
-    or_: Callable[..., Any]
-    is_none: Callable[[Any], Any]
+    Args:
+      checks: the operators.
+      call: what to call in place of a function; with_converted_functions: the same, of one that calls its arguments.
+      can_raise_later, raise_unless: of `Raising`.
+      refuse_pending: of `OutsideLists`.
+      lengths: of arrays and lists of a traced number of elements.
+    """
+
+    def __init__(
+        self,
+        backend: Backend,
+        trace: Callable[[], Trace],
+        checks: Any,
+        *,
+        call: Callable[[Any], Any],
+        with_converted_functions: Callable[[Any], Any],
+        can_raise_later: Callable[..., bool],
+        raise_unless: Callable[..., None],
+        refuse_pending: Callable[[Any], None],
+        lengths: TracedLengths,
+    ) -> None:
+        super().__init__(trace)
+        self.backend = backend
+        self.checks = checks
+        self.call = call
+        self.with_converted_functions = with_converted_functions
+        self.can_raise_later = can_raise_later
+        self.raise_unless = raise_unless
+        self.refuse_pending = refuse_pending
+        self.lengths = lengths
 
     def new_list(self, values: list[Any]) -> list[Any]:
         """A list that may come to grow, of values that no one else has: ``values`` itself outside of a trace, or if it is no plain list."""
         if type(values) is not list or STAGING.is_plain(STAGING.place()):
             return values
-        made = TracedList(values, self)
+        made = TracedList(values, self.checks)
         self.journal.born(made)
         return made
 
@@ -88,7 +101,7 @@ class Lists(InTrace):
             )
         size, room = self.lengths.list_of_size(count * len(items), "[…] * n")
         held = Padded.of(items)
-        made = TracedList((), self)
+        made = TracedList((), self.checks)
         places = jnp.arange(room) % len(items)
         made.set_contents(held.gathered(places, size).with_(extent=exactly(room)))
         self.journal.born(made)
@@ -116,17 +129,17 @@ class Lists(InTrace):
 
     def new_row(self) -> Row:
         """The layout of an empty list that is in an element of another list."""
-        return TracedList((), self).row_of(())[0]
+        return TracedList((), self.checks).row_of(())[0]
 
     def new_deque(self, iterable: Any = (), maxlen: int | None = None) -> Any:
         """``collections.deque(...)``, whose length may come to be traced."""
         if STAGING.is_plain(STAGING.place()):
             return collections.deque(iterable, maxlen)
-        made = TracedDeque(iterable, maxlen, self)
+        made = TracedDeque(iterable, maxlen, self.checks)
         self.journal.born(made)
         return made
 
-    def list_overloads(self) -> Mapping[Any, Callable[..., Any]]:
+    def overloads(self) -> Mapping[Any, Callable[..., Any]]:
         """What functions of `jax.numpy` that take lists become."""
         padded: dict[str, Callable[..., Any]] = {
             "stack": _stacked,
@@ -180,63 +193,10 @@ class Lists(InTrace):
     def listed_rows(self, array: PaddedArray) -> list[Any]:
         """A list of the elements of an array of traced length."""
         kind, _ = flatten_element(0.0, lambda leaf: True)
-        made = TracedList((), self)
+        made = TracedList((), self.checks)
         made.set_contents(Padded(array.length, [array.values], kind, array.capacity))
         self.journal.born(made)
         return made
-
-    def reduced(self, name: str, values: TracedList, key: Any = None, **default: Any) -> Any:
-        """``sum``, ``max`` … of a list of traced length. ``default`` may hold their result for an empty one."""
-        if key is not None:
-            return self._best_by_key(name, values, key, **default)
-        held: Padded = values.contents()
-        if name == "any":
-            return jnp.any(held.stacked().astype(bool))
-        if name == "all":
-            return jnp.all(held.stacked(1).astype(bool))
-        if name == "sum":
-            return held.stacked().sum(0)
-        if not default and self.can_raise_later(ValueError):
-            self.raise_unless(held.length > 0, error_of_empty(getattr(builtins, name)))
-        if not held.kind.is_array:
-            best = values.element(order_of(held, name == "max")[0])
-            return self.if_exp(held.length > 0, lambda: best, lambda: default["default"]) if default else best
-        rows = held.stacked()
-        if rows.ndim != 1:
-            raise TypeError(f"{name} of arrays that are not scalars; apply it to the stacked array")
-        first = rows[0] if held.capacity else None
-        if first is None:
-            if default:
-                return default["default"]
-            raise EmptyListError(*error_of_empty(getattr(builtins, name)).args)
-        reduce = jnp.max if name == "max" else jnp.min
-        found = reduce(nan_never_better(jnp.where(held.filled(), rows, first)))
-        return jnp.where(held.length > 0, found, default["default"]) if default else found
-
-    def _best_by_key(self, name: str, values: TracedList, key: Any, **default: Any) -> Any:
-        """``max`` or ``min`` by a key, in a loop over the elements: as a user would write it."""
-        compare = operator.gt if name == "max" else operator.lt
-        best: Any = None
-        best_key: Any = None
-
-        def body(value: Any) -> None:
-            nonlocal best, best_key
-            its_key = self.call(key)(value)
-
-            def keep() -> None:
-                nonlocal best, best_key
-                best, best_key = value, its_key
-
-            is_first = self.is_none(best_key)
-            wins = self.or_(is_first, lambda: is_better(its_key, best_key, compare), is_test=True)
-            self.if_stmt(wins, keep, None, ("best", "best_key"))
-
-        if not default and self.can_raise_later(ValueError):
-            self.raise_unless(values.contents().length > 0, error_of_empty(getattr(builtins, name)))
-        self.for_stmt(values, body, ("best", "best_key"))
-        if default:
-            return self.if_exp(self.is_none(best_key), lambda: default["default"], lambda: best)
-        return held_in(best) if type(best) is Optional else best
 
 
 Make = Callable[[Any], Any]  # the result for an array of all elements, one after another along the first axis

@@ -68,8 +68,6 @@ class Builtins(InTrace):
     suppress: Callable[..., Any]
     text: Callable[..., Any]
     text_now: Callable[..., Any]
-    list_overloads: Callable[[], Mapping[Any, Callable[..., Any]]]
-    reduced: Callable[..., Any]
     new_list: Callable[[list[Any]], list[Any]]
     listed_rows: Callable[[PaddedArray], list[Any]]
     python_test: Callable[[Any, str], Any]
@@ -114,7 +112,6 @@ class Builtins(InTrace):
             builtins.format: self._format,
             builtins.round: self._round,
             **{function: functools.partial(self.operate, symbol) for function, symbol in OPERATOR_FUNCTIONS.items()},
-            **self.list_overloads(),
             **{called: self.with_converted_functions(called) for called in CALLING},
         }
 
@@ -283,7 +280,7 @@ class Builtins(InTrace):
         if isinstance(value_of(start), NUMBERS) and (each := self.reductions.each_of(iterable)) is not None:
             return self.reductions.summed(each, start)
         if is_array_list(iterable):
-            return start + self.reduced("sum", iterable)
+            return start + self.reductions.of_list("sum", iterable)
         if is_open_array(iterable):
             return start + iterable.sum(0)
         if isinstance(iterable, StagedRange) and iterable.is_traced():
@@ -349,7 +346,7 @@ class Builtins(InTrace):
             if is_open_array(values):
                 values = self.listed_rows(values)
             if is_traced_list(values) or (is_array_list(values) and kwargs.get("key") is None):
-                return self.reduced(plain.__name__, values, **kwargs)
+                return self.reductions.of_list(plain.__name__, values, **kwargs)
             if isinstance(values, StagedRange) and values.is_traced() and kwargs.get("key") is None:
                 ends = values[0], values[-1]
                 return self.reductions.best_of(plain, Optional(values.size() > 0, pairwise(*ends)), *kwargs.values())
@@ -408,7 +405,7 @@ class Builtins(InTrace):
         if (each := self.reductions.each_of(iterable, may_leave=True)) is not None:
             return self.reductions.decided(each, plain)
         if is_array_list(iterable):
-            return self.reduced(plain.__name__, iterable)
+            return self.reductions.of_list(plain.__name__, iterable)
         if is_open_array(iterable) and iterable.ndim == 1:
             return getattr(iterable, plain.__name__)()
         iterable = value_of(iterable)

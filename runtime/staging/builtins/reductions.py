@@ -1,4 +1,4 @@
-"""Stage generator expressions that ``sum``, ``max``, ``next`` and similar builtins consume, as loops."""
+"""``sum``, ``max``, ``any`` and similar builtins of generator expressions, as loops, and of lists of traced length."""
 
 from __future__ import annotations
 
@@ -15,8 +15,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from autograph.backends.base import Backend
+from autograph.runtime.containers.element_order import order_of
 from autograph.runtime.containers.iterables import UNROLLED_AT_MOST, as_staged
-from autograph.runtime.containers.orderings import error_of_empty, is_better
+from autograph.runtime.containers.orderings import error_of_empty, is_better, nan_never_better
+from autograph.runtime.containers.padded import Padded
+from autograph.runtime.containers.traced_lists import EmptyListError, TracedList
 from autograph.runtime.layouts.optional import Optional, held_in, present_in, used
 from autograph.runtime.staging.statements.generators import Generators
 
@@ -100,13 +103,13 @@ def unpacked(item: Any, count: int) -> tuple[Any, ...]:
 
 
 class Reductions:
-    """Operators for generator expressions, and the loops that builtins make of them.
+    """Operators for generator expressions, and the loops that builtins make of them and of lists of traced length.
 
     Args:
       call: what to call in place of a function.
       can_raise_later, raise_unless: of `Raising`.
       python_test: of `PythonTests`.
-      truth, not_, if_exp, if_stmt: of `Conditionals`.
+      truth, not_, or_, if_exp, if_stmt: of `Conditionals`.
       is_none: of `Nones`.
       for_stmt: of `Loops`.
       new_list: of `Lists`.
@@ -129,6 +132,7 @@ class Reductions:
         is_none: Callable[[Any], Any],
         for_stmt: Callable[..., Any],
         new_list: Callable[[list[Any]], list[Any]],
+        or_: Callable[..., Any],
         in_list: Callable[[Any], Any],
         generators: Generators,
     ) -> None:
@@ -143,6 +147,7 @@ class Reductions:
         self.if_stmt = if_stmt
         self.is_none = is_none
         self.for_stmt = for_stmt
+        self.or_ = or_
         self.in_list = in_list
         self.new_list = new_list
         self.generators = generators
@@ -303,3 +308,56 @@ class Reductions:
                 self.raise_unless(present_in(best), error)
             return held_in(best)
         return best if default[0] is None else self.if_exp(present_in(best), lambda: held_in(best), lambda: default[0])
+
+    def of_list(self, name: str, values: TracedList, key: Any = None, **default: Any) -> Any:
+        """``sum``, ``max`` … of a list of traced length. ``default`` may hold their result for an empty one."""
+        if key is not None:
+            return self._best_by_key(name, values, key, **default)
+        held: Padded = values.contents()
+        if name == "any":
+            return jnp.any(held.stacked().astype(bool))
+        if name == "all":
+            return jnp.all(held.stacked(1).astype(bool))
+        if name == "sum":
+            return held.stacked().sum(0)
+        if not default and self.can_raise_later(ValueError):
+            self.raise_unless(held.length > 0, error_of_empty(getattr(builtins, name)))
+        if not held.kind.is_array:
+            best = values.element(order_of(held, name == "max")[0])
+            return self.if_exp(held.length > 0, lambda: best, lambda: default["default"]) if default else best
+        rows = held.stacked()
+        if rows.ndim != 1:
+            raise TypeError(f"{name} of arrays that are not scalars; apply it to the stacked array")
+        first = rows[0] if held.capacity else None
+        if first is None:
+            if default:
+                return default["default"]
+            raise EmptyListError(*error_of_empty(getattr(builtins, name)).args)
+        reduce = jnp.max if name == "max" else jnp.min
+        found = reduce(nan_never_better(jnp.where(held.filled(), rows, first)))
+        return jnp.where(held.length > 0, found, default["default"]) if default else found
+
+    def _best_by_key(self, name: str, values: TracedList, key: Any, **default: Any) -> Any:
+        """``max`` or ``min`` by a key, in a loop over the elements: as a user would write it."""
+        compare = operator.gt if name == "max" else operator.lt
+        best: Any = None
+        best_key: Any = None
+
+        def body(value: Any) -> None:
+            nonlocal best, best_key
+            its_key = self.call(key)(value)
+
+            def keep() -> None:
+                nonlocal best, best_key
+                best, best_key = value, its_key
+
+            is_first = self.is_none(best_key)
+            wins = self.or_(is_first, lambda: is_better(its_key, best_key, compare), is_test=True)
+            self.if_stmt(wins, keep, None, ("best", "best_key"))
+
+        if not default and self.can_raise_later(ValueError):
+            self.raise_unless(values.contents().length > 0, error_of_empty(getattr(builtins, name)))
+        self.for_stmt(values, body, ("best", "best_key"))
+        if default:
+            return self.if_exp(self.is_none(best_key), lambda: default["default"], lambda: best)
+        return held_in(best) if type(best) is Optional else best
