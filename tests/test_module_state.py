@@ -89,7 +89,7 @@ CACHES = {
     "autograph.runtime.explorer.page:_file",
     "autograph.runtime.function.reads:_is_installed",
     "autograph.runtime.heap.holders:_imported_by",
-    "autograph.runtime.staging.policy.plain_code:_is_plain",
+    "autograph.runtime.staging.policy.arithmetic_code:_is_plain",
     "autograph.runtime.staging.policy.recursive_code:_calls_first_argument",
     "autograph.runtime.staging.policy.recursive_code:_names",
     "autograph.runtime.staging.policy.user_classes:_is_changed",

@@ -40,9 +40,9 @@ from autograph.runtime.staging.builtins.tqdm_bars import TqdmBars
 from autograph.runtime.staging.builtins.traced_lengths import TracedLengths
 from autograph.runtime.staging.calls.recursion import Recursion
 from autograph.runtime.staging.calls.transformed import Transformed
+from autograph.runtime.staging.policy.advancing_calls import check_not_advanced
 from autograph.runtime.staging.policy.loop_options import set_loop_options
 from autograph.runtime.staging.policy.opaque import OpaqueCalls
-from autograph.runtime.staging.policy.streams import check_not_advanced
 from autograph.runtime.staging.policy.wrappers import CACHE, Wrappers
 from autograph.runtime.staging.statements.constants import ConstantChoices
 from autograph.runtime.staging.statements.rolling import Rolling

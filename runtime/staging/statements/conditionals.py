@@ -33,8 +33,8 @@ from autograph.runtime.layouts.statement_variables import (
     value_of,
     values_in,
 )
+from autograph.runtime.staging.policy.arithmetic_code import is_plain_arithmetic
 from autograph.runtime.staging.policy.opaque import OpaqueCalls
-from autograph.runtime.staging.policy.plain_code import is_plain_arithmetic
 from autograph.runtime.staging.statements.joined_parts import EndParts, JoinedParts
 from autograph.runtime.staging.statements.joins import RAISES, RESULT, BranchEnd, Join, side_of
 from autograph.runtime.staging.statements.nones import narrowed

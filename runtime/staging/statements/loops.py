@@ -16,9 +16,9 @@ from autograph.runtime.layouts.list_room import GrowthUnknown, OutOfRoom
 from autograph.runtime.layouts.statement_variables import Slot, Snapshot, find_variables
 from autograph.runtime.staging.access.absences import Absences
 from autograph.runtime.staging.policy import loop_options as options_of_loops
-from autograph.runtime.staging.policy.cells import cell_values, leaves_reached
 from autograph.runtime.staging.policy.loop_options import NO_OPTIONS, LoopOptions, make_options, set_loop_options
 from autograph.runtime.staging.policy.opaque import OpaqueCalls
+from autograph.runtime.staging.statements.closure_cells import cell_values, leaves_reached
 from autograph.runtime.staging.statements.generators import Generators
 from autograph.runtime.staging.statements.iteration import Iteration, refuse_resuming
 from autograph.runtime.staging.statements.loop_carry import LoopTrace
