@@ -71,6 +71,10 @@ KINDS_OF_STATE = {
     "negative indices of lists that grow": (r"x\d+\[-2\]", r"x\d+\[-\(\w+ % len\(x\d+\)\) - 1\]"),
     "exceptions of numbers": (r"7 // \(", r"math\.isqrt\(", r"math\.sqrt\(", r"quotient\(9", r"divmod\(9"),
     "truth values of helpers": (r"\+= is_over\(.*\) \+ is_over\(", r"-= is_over\(.*\) - is_over\(", r"-is_over\("),
+    "sets of traced elements": (r"s\d+\.add\(\(?\w+ % ", r"s\d+ = s\d+ & u\d+", r"in sorted\(s\d+\)", r"except KeyError", r"\{e % 3 for e in"),
+    "dicts with traced keys": (r"d\d+\.get\(\(\w+ % [34]\), 0\) \+", r"del d\d+\[", r"\.setdefault\(.*, \[\]\)\.append", r"dict\.fromkeys\(",
+    r"max\(d\d+, key=d\d+\.get\)", r"in d\d+\.items\(\)", r"\.popitem\(\)", r"\.most_common\(", r"defaultdict\(list\)"),
+    "traced keys elsewhere": (r"= Ledger\(", r"o\d+\.note\(", r"tallied\(d\d+", r"first_new\(s\d+", r"def work\d+\(", r"= 'odd' if"),
     "exceptions of lists and dicts": (r"except IndexError", r"except KeyError", r"except StopIteration", r"suppress\(LookupError\)",
     r"\.remove\("),
 }  # fmt: skip

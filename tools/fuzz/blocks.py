@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from autograph.tools.fuzz.container_state import ContainerState
 from autograph.tools.fuzz.expressions import BOOL, FLOAT, FLOATS, INT, INTS, NUMBER, OPTION, WIDE
 from autograph.tools.fuzz.statements import Maker
+from autograph.tools.fuzz.traced_keys import TracedKeys
 
 
-class Blocks(ContainerState):
+class Blocks(TracedKeys):
     """Needs of a program's ``f``: ``span``, a context manager, if ``with`` is among the features."""
 
     def simple_statements(self, depth: int) -> list[tuple[int, Maker]]:

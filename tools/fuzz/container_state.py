@@ -98,8 +98,10 @@ class ContainerState(ListState):
         self.scope.types[total] = self._kind
         return str(self.count), total
 
-    def _loop(self, number: str, total: str, steps: Sequence[Step], last: Sequence[Step] = ()) -> None:
-        """A loop, perhaps in another, of some of these steps; and of those that are always ``last``.
+    def _loop(
+        self, number: str, total: str, steps: Sequence[Step], last: Sequence[Step] = (), has_others: bool = True
+    ) -> None:
+        """A loop, perhaps in another, of some of these steps, of those that are always ``last``, and perhaps ``has_others``.
 
         In their texts ``#`` is the number of the names, ``@`` the total, ``$`` the iteration's number, which is an int,
         and ``&`` its value.
@@ -114,7 +116,7 @@ class ContainerState(ListState):
         chosen = self.random.choices(steps, k=self.random.choice((2, 3, 3, 4)))
         for step in (*chosen, *last):
             self._step(step, {"#": number, "@": total, "$": item, "&": value})
-        if self.chance(0.25):
+        if has_others and self.chance(0.25):
             self.statement(1)
         self.scope = outer
         self.level -= 1 + nested

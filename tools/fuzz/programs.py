@@ -27,6 +27,7 @@ from autograph.tools.fuzz.expressions import (
     Callee,
     Scope,
 )
+from autograph.tools.fuzz.traced_keys import PREAMBLE_OF_KEYS
 
 INPUTS = 6  # tried for each program
 _PARAMETERS = {"n": INT, "m": INT, "x": FLOAT, "y": FLOAT, "c": BOOL, "v": FLOATS, "w": INTS, "a": MATRIX}
@@ -36,9 +37,10 @@ FEATURES = (
     "widening", "comprehensions", "operators", "global", "defaults", "property", "aliases", "keywords",
     "list state", "dict state",
 )  # fmt: skip
+_OF_CONTAINERS = (*CONTAINER_FEATURES, "traced keys")
 # Further ones, and in how many. Each is drawn by a seed of its own, so that the programs without it are what they were.
 _DRAWN_APART = {"generators": 0.17, "recursion": 0.1, "handlers": 0.17, "masks": 0.17} | dict.fromkeys(
-    CONTAINER_FEATURES, 0.08
+    _OF_CONTAINERS, 0.08
 )
 
 
@@ -142,8 +144,10 @@ class _ProgramWriter(Blocks):
             self.features = self.features - {"prints", "global", "handlers"} | {"smooth"}
             self.raises = False
         self.budget = self.random.choice((6, 10, 14, 20))
-        if self.features & set(CONTAINER_FEATURES):
+        if self.features & set(_OF_CONTAINERS):
             self.lines += PREAMBLE.splitlines()
+        if "traced keys" in self.features:
+            self.lines += PREAMBLE_OF_KEYS.splitlines()
         has_box = self.chance(0.3) or bool(self.features & {"property", "aliases"})
         if has_box:
             self._box_class()
@@ -284,7 +288,7 @@ class _ProgramWriter(Blocks):
         returns += [kind for kind in (FLOATS, INTS, MATRIX) if scope.readable(kind)]
         shown = [place for place in scope.types if "." in place or "[" in place or place == "total"]
         self.always_returned = (*scope.writable(INT)[-1:], *shown)
-        if self.features & {*CONTAINER_FEATURES, "list state", "dict state", "promotion", "none"}:
+        if self.features & {*_OF_CONTAINERS, "list state", "dict state", "promotion", "none"}:
             self.notes = True
             self.always_returned += ("noted",)
         self.body(scope, tuple(returns), self.random.randint(2, 6), depth=4, first=["noted = 0"] if self.notes else ())
