@@ -509,6 +509,37 @@ def returns_through_finally(x, log):
     return x
 
 
+def finally_reads_what_the_body_was_to_change(x):
+    y, found, count = x * 2, 0.0, 0
+    try:
+        if x < 0:
+            raise ValueError("negative")
+        y += 1
+    except ValueError:
+        count = 1
+    finally:
+        found = y or 5.0
+    return found, count
+
+
+def finally_in_a_loop_after_continue(x):
+    total, y = 0.0, x
+    for k in range(3):
+        found = []
+        try:
+            found.append(y)
+            if x > k:
+                raise ValueError("large")
+            found.append(x)
+            y = y + 1
+        except ValueError:
+            x = x - 1
+            continue
+        finally:
+            total += y + len(found) * 100
+    return total, x
+
+
 def binds_in_the_handler_only(x):
     try:
         if x > 0:
@@ -842,6 +873,8 @@ PROGRAMS = [
     (handler_that_raises, [(-1.0,), (0.5,), (1.5,)]),
     (finally_that_raises, STEPS),
     (finally_with_a_return_before, STEPS),
+    (finally_reads_what_the_body_was_to_change, SIGNS),
+    (finally_in_a_loop_after_continue, STEPS),
     (binds_in_the_handler_only, SIGNS),
     (different_types_by_path, SIGNS),
     (names_of_errors, STEPS),

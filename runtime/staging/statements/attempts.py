@@ -221,7 +221,8 @@ class Attempts(InTrace):
         statement = _Statement(self, functions, variables, [*variables, *find_variables(found, functions)], result)
         if final is None:
             return statement.run(body, clauses, orelse)
-        whole = (lambda: statement.run(body, clauses, orelse)) if clauses else body
+        handled = dataclasses.replace(statement, variables=statement.seen)  # all that the `finally` may read
+        whole = (lambda: handled.run(body, clauses, orelse)) if clauses else body
         return statement.run_finally(whole, final)
 
     def with_stmt(
