@@ -300,10 +300,60 @@ def iso(x):
 A = [3, 1, 3, 2, 1, 3]
 LINKS = [[0, 1, 1, 0, 0], [1, 0, 0, 1, 0], [1, 0, 0, 1, 0], [0, 1, 1, 0, 1], [0, 0, 0, 1, 0]]
 EDGES = [[0, 1], [1, 2], [0, 2], [2, 3]]
+
+
+def counts_of_runs(xs):
+    counts, total = Counter(), 0
+    for v in xs:
+        counts[v] += 1
+        if len(counts) > 2:
+            counts = Counter()
+        total += counts[3]
+    return counts, total
+
+
+def groups_of_runs(xs):
+    groups, total = defaultdict(list), 0
+    for v in xs:
+        groups[v].append(v)
+        if len(groups) > 2:
+            groups = defaultdict(list)
+        total += len(groups[3])
+    return groups, total
+
+
+def read_in_branches(xs):
+    found, groups, total = {xs[0]: 1}, {xs[1]: [1, 2]}, 0
+    for k in range(5):
+        if k in found and found[k]:
+            total += 1
+        if k in groups:
+            total += sum(groups[k])
+    if 3 in groups:
+        total += groups[3][0]
+    return found, groups, total
+
+
 PROGRAMS = [
     *[(f, (A,)) for f in (count, memo, dd, ctr, group, groupdd, iterate, dele, missing, cache, upd, floats)],
     *[(f, (A,)) for f in (values_float, tupval, first_dup, inv, alias, param, nested, sortd, popi, reset, inner_new)],
-    *[(f, (A,)) for f in (early, anyall, popd, delloop, reins, gd3, ids, views, most)],
+    *[
+        (f, (A,))
+        for f in (
+            counts_of_runs,
+            groups_of_runs,
+            read_in_branches,
+            early,
+            anyall,
+            popd,
+            delloop,
+            reins,
+            gd3,
+            ids,
+            views,
+            most,
+        )
+    ],
     *[
         (f, (A,))
         for f in (

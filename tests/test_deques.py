@@ -32,6 +32,21 @@ def test_deques_keep_their_kind():
         assert list(map(float, window)) == list(wanted[0]) and list(map(float, rest)) == list(wanted[1])
 
 
+def test_deques_that_keep_different_numbers_of_items_are_not_selected():
+    def program(xs, n):
+        window, longer = collections.deque(maxlen=2), collections.deque(maxlen=3)
+        for x in xs:
+            window.append(x)
+            longer.append(x)
+        if n > 0:
+            window = longer
+        return len(window)
+
+    expected = r"(?s)if n > 0:.*'window'.*deque\(\[int32\[\], …\], maxlen=3\).*deque\(\[int32\[\], …\], maxlen=2\)"
+    with pytest.raises(ag.StagingError, match=expected):
+        ag.function(program)(jnp.arange(4), jnp.array(1))
+
+
 def test_window_of_a_deque_needs_no_room_beyond_its_maxlen():
     def f(n):
         window, best = collections.deque(maxlen=4), 0

@@ -130,6 +130,21 @@ def test_what_a_counter_does_not_support(use):
         ag.function(program)(jnp.array(dicts.A))
 
 
+def test_dicts_that_answer_differently_are_not_selected():
+    def program(xs, n):
+        counts, others = defaultdict(int), {}
+        for v in xs:
+            counts[v] += 1
+            others[v] = 2
+        if n > 0:
+            counts = others
+        return counts.get(7, 0)
+
+    expected = r"(?s)if n > 0:.*\{int32\[\]: int32\[\], …\}.*defaultdict\(int, \{int32\[\]: int32\[\], …\}\)"
+    with pytest.raises(ag.StagingError, match=expected):
+        ag.function(program)(jnp.array(dicts.A), jnp.array(1))
+
+
 def test_it_is_not_saved(tmp_path):
     made = ag.function(dicts.count).get_concrete_function(jnp.array(dicts.A))
     with pytest.raises(Exception, match="a dict whose keys only a run knows"):

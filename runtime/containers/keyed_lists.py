@@ -162,6 +162,8 @@ class KeyedList(TracedList):
     def in_arrays(self) -> Padded:
         """What is held, in arrays from now on. There is an element."""
         if not self._is_padded():
+            if self.checks is not None:
+                self.checks.journal.touch_contents(self)
             self.stack()
         return self._held
 

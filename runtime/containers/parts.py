@@ -23,12 +23,13 @@ Path = tuple[Any, ...]
 WHOLE = (set, collections.deque, bytearray)  # which are one leaf to JAX
 
 
-def parts_of(value: Any) -> dict[Path, Any]:
+def parts_of(value: Any, closed: frozenset[int] = frozenset()) -> dict[Path, Any]:
     """What is mutable in a value: containers and objects, outer ones first. An `Optional` is what it may hold.
 
-    An object has its class in its path: it is found there, too, where it is one of several of different classes.
+    An object has its class in its path: it is found there, too, where it is one of several of different classes. Left out are
+    the objects whose identities are ``closed``, and what they hold.
     """
-    return dict(_parts(value, (), frozenset()))
+    return dict(_parts(value, (), closed))
 
 
 def lists_in_arrays(values: Iterable[Any]) -> set[int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import collections
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import jax
@@ -22,6 +22,7 @@ class TracedDeque(TracedList):
 
     __slots__ = ("maxlen", "most")
     is_list = False
+    kind_name = "deque"
 
     def __init__(self, values: Iterable[Any] = (), maxlen: int | None = None, checks: Any = None) -> None:
         self.maxlen = self.most = collections.deque((), maxlen).maxlen  # which checks it
@@ -37,6 +38,14 @@ class TracedDeque(TracedList):
         made = cls((), facts[2], facts[1])
         made.set_contents(children[0] if facts[0] else tuple(children))
         return made
+
+    @staticmethod
+    def sort_of(facts: Any) -> Any:
+        return collections.deque, facts[2]
+
+    @staticmethod
+    def shown(facts: Any, items: Sequence[object]) -> str:
+        return f"deque({list(items)}{'' if facts[2] is None else f', maxlen={facts[2]}'})"
 
     @classmethod
     def _empty(cls, most: int | None, checks: Any) -> TracedDeque:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import collections
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
@@ -12,11 +12,12 @@ import jax.numpy as jnp
 from autograph.runtime.containers.element_kinds import ARRAY, flatten_element, is_array_leaf
 from autograph.runtime.containers.element_order import equal_pairs
 from autograph.runtime.containers.keyed_lists import KeyedList, negated, part_of_tuples, scalar_of
-from autograph.runtime.containers.padded import Padded, as_seen
+from autograph.runtime.containers.padded import Padded, as_padded, as_seen
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.containers.traced_sets import TracedSet
 from autograph.runtime.errors import StagingError
 from autograph.runtime.tracing.language import LANGUAGE
+from autograph.runtime.layouts.dict_kinds import DictKind
 from autograph.runtime.tracing.locations import user_location
 
 _PURE = frozenset(
@@ -50,6 +51,23 @@ class TracedDict(KeyedList):
         made = cls((), *facts[1:])
         made.set_contents(children[0] if facts[0] else tuple(children))
         return made
+
+    @staticmethod
+    def sort_of(facts: Any) -> Any:
+        return DictKind(*facts[2:])
+
+    @staticmethod
+    def shown(facts: Any, items: Sequence[object]) -> str:
+        pairs = (f"{item[0]!r}: {item[1]!r}" if isinstance(item, tuple) else repr(item) for item in items)
+        text = f"{{{', '.join(pairs)}}}"
+        _, _, kind, factory = facts
+        if kind is dict:
+            return text
+        return f"{kind.__name__}({'' if factory is None else factory.__name__ + ', '}{text})"
+
+    @property
+    def kind_name(self) -> str:  # type: ignore[override]
+        return self.kind.__name__
 
     def key_of(self, element: Any) -> Any:
         return element[0]
@@ -142,6 +160,9 @@ class TracedDict(KeyedList):
     def _value_at(self, index: Any) -> Any:
         if not self._is_padded() and isinstance(index, int):
             return list.__getitem__(self, index)[1]
+        held = as_padded(self.contents())
+        if held is not None and not held.kind.is_watched:
+            return held.element(index)[1]
         self.in_arrays()
         return self.element(index)[1]
 

@@ -42,6 +42,7 @@ class TracedList(SplicedList):
       most: how many elements it can have; None for any number.
       checks: the operators, for errors that only run time knows of.
       is_list: whether it is a list in Python, too.
+      kind_name: the name of its class in Python.
     """
 
     __slots__ = ("padded", "peak", "checks", "moves")
@@ -55,6 +56,7 @@ class TracedList(SplicedList):
 
     most: int | None = None
     is_list = True
+    kind_name = "list"
 
     def note_read(self) -> None:
         """Report that what follows depends on the length, or on the elements: a loop that appends must carry both."""
@@ -73,6 +75,18 @@ class TracedList(SplicedList):
         made = cls((), facts[1])
         made.set_contents(children[0] if facts[0] else tuple(children))
         return made
+
+    @staticmethod
+    def sort_of(facts: Any) -> Any:
+        """What Python has for a list of these facts, those of its flattening: its class, and what it does by itself."""
+        del facts
+        return list
+
+    @staticmethod
+    def shown(facts: Any, items: Sequence[object]) -> str:
+        """Python's text of a list of these facts, for messages."""
+        del facts
+        return str(list(items))
 
     @classmethod
     def of_row(cls, row: Row, length: Any, leaves: Sequence[Any]) -> TracedList:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, KeysView
+from collections.abc import Iterable, KeysView, Sequence
 from typing import Any
 
 import jax
@@ -29,10 +29,21 @@ class TracedSet(KeyedList):
     """A set made inside a trace. It has its elements in the order in which they came, which is not Python's: nobody may see it."""
 
     __slots__ = ()
+    kind_name = "set"
 
     def __init__(self, values: Iterable[Any] = (), checks: Any = None) -> None:
         super().__init__((), checks)
         self.update(values)
+
+    @staticmethod
+    def sort_of(facts: Any) -> Any:
+        del facts
+        return set
+
+    @staticmethod
+    def shown(facts: Any, items: Sequence[object]) -> str:
+        del facts
+        return f"{{{', '.join(map(repr, items))}}}" if items else "set()"
 
     def key_of(self, element: Any) -> Any:
         return element

@@ -23,6 +23,7 @@ from autograph.runtime.heap.journal import Journal
 from autograph.runtime.heap.reach import CONTAINERS, contents, same
 from autograph.runtime.heap.unknown import holds_unknown, is_unknown
 from autograph.runtime.layouts.objects import is_plain_object
+from autograph.runtime.layouts.statement_variables import has_contents
 from autograph.runtime.tracing.locations import user_location
 
 Marks = frozenset[Hashable]
@@ -436,4 +437,5 @@ def _article(kind: str) -> str:
 
 
 def _kind_of(part: Any) -> str:
-    return "list" if isinstance(part, list) else type(part).__name__
+    """The name of its class in Python."""
+    return part.kind_name if has_contents(part) else type(part).__name__

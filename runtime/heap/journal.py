@@ -383,6 +383,10 @@ class Journal:
                 place.line = calling_line()
             region.before[key] = (place, region.value_at_entry(place))
 
+    def touch_contents(self, owner: Any) -> None:
+        """Report that what a container holds is about to change."""
+        self.touch(ContentsPlace(owner))
+
     def outermost_around(self, place: Place) -> Any:
         """The outermost loop whose body is being traced and which a place was there before; None if there is none."""
         made = [k for k, region in enumerate(self.regions) if region.made_by(getattr(place, "owner", None))]

@@ -83,7 +83,7 @@ class ContentsPlace:
         """What the user calls the container, where a variable of the statement, or one from outside, leads to it."""
         found = None if self.entry is None else self.entry.name_of(self.owner)
         found = name_from(LOCAL.roots(), self.owner) if found is None else found
-        kind = "list" if isinstance(self.owner, list) else type(self.owner).__name__
+        kind = self.owner.kind_name if has_contents(self.owner) else type(self.owner).__name__
         return f"the {kind}" if found is None else found
 
     def get(self) -> Any:

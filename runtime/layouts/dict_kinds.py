@@ -6,6 +6,8 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Callable
 from typing import Any
 
+from autograph.runtime.layouts.functions import is_same_function
+
 
 class DictKind:
     """A class of dicts other than `dict`: what makes one of its items."""
@@ -22,7 +24,9 @@ class DictKind:
         return self.kind.__name__
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, DictKind) and self.kind is other.kind and self.factory is other.factory
+        if not isinstance(other, DictKind) or self.kind is not other.kind:
+            return False
+        return self.factory is other.factory or is_same_function(self.factory, other.factory)
 
     def __hash__(self) -> int:
         return hash(self.kind)

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import jax
 
 from autograph.backends.base import LeafType
-from autograph.runtime.layouts.dict_kinds import is_dict_kind
+from autograph.runtime.layouts.dict_kinds import dict_kind, is_dict_kind
 from autograph.runtime.layouts.kinds import (
     ABSENT,
     BUFFERS,
@@ -394,7 +394,7 @@ class Joiner:
         if (
             a.is_list
             and b.is_list
-            and _sort_of_list(a) is _sort_of_list(b)
+            and _sort_of_list(a) == _sort_of_list(b)
             and (isinstance(a, Seq) or isinstance(b, Seq) or self._is_choice(a, b, path))
         ):
             return self._join_lists(a, left, b, right, path)
@@ -473,10 +473,9 @@ class Joiner:
 
 
 def _sort_of_list(layout: Tree) -> Any:
-    """The class of what is a list to us and none to Python: a deque, a set, a dict; `list` for any other."""
-    kind = layout.kind
-    held = kind.node_data()[0] if isinstance(kind, jax.tree_util.PyTreeDef) else list
-    return list if getattr(held, "is_list", True) else held
+    """What Python has for a list of ours, of which it is none if it is a deque, a set or a dict: only two of one sort join."""
+    found = layout.kind.node_data() if isinstance(layout.kind, jax.tree_util.PyTreeDef) else None
+    return list if found is None or not hasattr(found[0], "sort_of") else found[0].sort_of(found[1])
 
 
 def _let_differ(*layouts: Layout) -> None:
@@ -484,9 +483,10 @@ def _let_differ(*layouts: Layout) -> None:
     if LOCAL.births is None:
         return
     LOCAL.births.differ(*(layout.value for layout in layouts if isinstance(layout, Static)))
-    dicts = [layout for layout in layouts if isinstance(layout, Tree) and layout.kind is dict]
+    dicts = [layout for layout in layouts if isinstance(layout, Tree) and is_dict_kind(layout.kind)]
     if len(dicts) == 1 and all(isinstance(layout, Tree) for layout in layouts):
-        LOCAL.births.dict_differs(dicts[0].keys)
+        kind, keys = dicts[0].kind, list(dicts[0].keys)
+        LOCAL.births.dict_differs(keys, lambda made: dict_kind(made) == kind and list(made) == keys)
 
 
 _NO_BUFFER = NOTHING

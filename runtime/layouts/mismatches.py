@@ -10,9 +10,11 @@ from dataclasses import dataclass
 
 import jax
 
+from autograph.runtime.layouts.describe import with_leaves
 from autograph.runtime.layouts.dict_kinds import is_dict_kind
 from autograph.runtime.layouts.kinds import (
     ABSENT,
+    BUFFERS,
     CONTENTS,
     Alternatives,
     Array,
@@ -23,6 +25,7 @@ from autograph.runtime.layouts.kinds import (
     Nothing,
     Object,
     Row,
+    Seq,
     Static,
     Tree,
 )
@@ -109,10 +112,31 @@ def _shown(layout: Layout) -> object:
     if is_dict_kind(layout.kind):
         held = ", ".join(f"{key!r}: {part!r}" for key, part in zip(layout.keys, parts, strict=True))
         return Shown(f"{layout.kind.__name__}({{{held}}})")
+    held, facts = layout.kind.node_data()
+    if hasattr(held, "sort_of"):
+        return Shown(held.shown(facts, [item for part in layout.parts for item in _items(part)]))
     value = jax.tree_util.tree_unflatten(layout.kind, parts)
     if isinstance(value, tuple):
         return value
     return Shown(f"{type(value).__name__}({', '.join(map(repr, parts))})")
+
+
+def _items(contents: Layout) -> list[object]:
+    """What a list holds: its elements, or one for all where their number is traced."""
+    if not isinstance(contents, Seq) or contents.role != BUFFERS:
+        return [_shown(contents)]
+    kind = contents.kind.node_data()[1][0]
+    leaves = kind.leaves([_element_of(part) for part in contents.parts[1:]])
+    element = with_leaves(kind.layout, (leaf if isinstance(leaf, Layout) else Static(leaf) for leaf in leaves))
+    return [_shown(element), Shown("…")]
+
+
+def _element_of(buffer: Layout) -> Layout:
+    """The type of an element of an array that holds those of a list."""
+    if isinstance(buffer, Array):
+        return Array(dataclasses.replace(buffer.type, shape=buffer.type.shape[1:]))
+    assert isinstance(buffer, Static)
+    return Static(jax.ShapeDtypeStruct(buffer.value.shape[1:], buffer.value.dtype))
 
 
 def _text(value: object) -> str:

@@ -7,7 +7,8 @@ good in what is there: the trace ends with `KeysAtRunTime`, and is made again, i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -64,15 +65,14 @@ class Births:
         return id(owner) in self._made
 
     def differ(self, *values: Any) -> None:
-        """Make the trace again if one of these, which paths of a traced condition leave in one place, is a set made in it."""
+        """Make the trace again if one of these, which paths of a traced condition leave in one place, is a set or Counter made in it."""
         for value in values:
-            if type(value) is set and self.knows(value) and all(map(can_be_element, value)):
-                self.end_trace(value, "A traced condition selects one of several sets")
+            if type(value) in (set, Counter) and self.knows(value) and all(map(can_be_element, value)):
+                self.end_trace(value, f"A traced condition selects one of several {type(value).__name__}s")
 
-    def dict_differs(self, keys: Iterable[Any]) -> None:
-        """Make the trace again if it has made a dict with these keys, in the place of which a path leaves one with traced keys."""
-        keys = list(keys)
-        sites = {site for made, site in self._made.values() if type(made) is dict and list(made) == keys}
+    def dict_differs(self, keys: list[Any], is_alike: Callable[[dict[Any, Any]], bool]) -> None:
+        """Make the trace again if it has made a dict like one with these keys, where a path leaves one with traced keys."""
+        sites = {site for made, site in self._made.values() if isinstance(made, dict) and is_alike(made)}
         if sites and all(map(can_be_element, keys)):
             raise KeysAtRunTime(sites, "A traced condition selects one of several dicts")
 
