@@ -1,5 +1,6 @@
 """Programs in which the iterations of a loop bind a list, dict or object to another name, and write to it."""
 
+import autograph as ag
 from tests.aliasing import Box, hazard, program
 
 
@@ -261,6 +262,40 @@ def rebound_object_in_one_iteration(n):
             o = Box(v=5)
         o.v += 1  # writes
     return p.v, o.v
+
+
+@hazard("'o' refers to")
+def empty_list_rebound_in_one_iteration(n):
+    o, w = [], []
+    for i in range(n):  # chooses
+        if i == 1:
+            o = []
+        if i > 0:
+            w.append(i)  # writes
+        w = o
+    return len(o), len(w)
+
+
+@program
+def objects_exchanged_in_each_iteration(n):
+    o, w = Box(items=[], a=[1]), Box(items=[], a=[2])
+    for i in ag.range(4):
+        o.items.append(i + n)
+        o.a[0] += i
+        o, w = w, o
+    return sum(o.items), len(w.items), o.a, w.a
+
+
+@program
+def objects_exchanged_in_some_iterations(n):
+    o, w = Box(items=[0]), Box(items=[5])
+    for i in range(4):
+        o.items.append(i)
+        if i > n:
+            o, w = w, o
+        elif i == n:
+            w.items[0] += 7
+    return sum(o.items), sum(w.items), len(o.items), len(w.items)
 
 
 @hazard("the function returns")

@@ -63,7 +63,9 @@ class ConstantChoices:
         if holds_objects(value) and IN_PLACE in LOCAL.facts:
             raise TypeError("what is done for each of several objects is staged")
 
-        snapshot = Snapshot((lambda: function,), [])  # what the results may be of, which may be written later
+        snapshot = Snapshot(
+            (lambda: (function, candidates),), []
+        )  # what the results may be of, which may be written later
 
         def on_this(k: int) -> Any:
             with knowing([is_among(value, [k])]):

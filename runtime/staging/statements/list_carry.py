@@ -40,7 +40,7 @@ from autograph.runtime.staging.statements.list_growth import (
     room_for,
     unbounded,
 )
-from autograph.runtime.staging.statements.loop_state import NUMBERS, BodyEnd, Carried
+from autograph.runtime.staging.statements.loop_state import NUMBERS, BodyEnd, Carried, references_in
 from autograph.runtime.tracing.recording import LOCAL
 
 _MAY_WIDEN = 3  # times, until the room of a list counts as having no bound
@@ -205,18 +205,20 @@ class ListCarry:
             return {}
         elif type(value) is list:
             return {(): tuple(value)}
-        for path, part in lists_in(value).items():
+        for path, part in lists_in(value, carried.references).items():
             held = part.contents()
             if isinstance(held, Padded):
                 part.padded = held.starting((id(carried.variable), path))
             else:
                 part.forget_peak()
-        return contents_of_lists(value)
+        return contents_of_lists(value, carried.references)
 
     def fit(self, variable: Variable, starts: dict[Path, Any]) -> dict[Path, ListEnd]:
         """Enlarge the lists in a variable's value to the room of those it is carried with; what they are like."""
         value = variable.owner if isinstance(variable, ContentsPlace) else variable.get()
-        lists = {} if value is UNBOUND or is_leaf(value) else lists_in(value)
+        is_reference = value is not UNBOUND and id(variable) in self.carry.refers
+        closed = references_in(self.carry.described(variable, value)[1]) if is_reference else frozenset()
+        lists = {} if value is UNBOUND or is_leaf(value) else lists_in(value, closed)
         if type(value) is list and () in starts and not isinstance(variable, ContentsPlace):
             lists = {(): TracedList(value, self.checks)}
             if isinstance(starts[()], Padded):
@@ -288,7 +290,7 @@ class ListCarry:
         elif type(value) is list:
             value = TracedList((), self.checks).holding(wider[()])
         else:
-            lists = lists_in(value)
+            lists = lists_in(value, carried.references)
             for path, room in wider.items():
                 lists[path].set_contents(room)
         new = self.carry.start(carried.variable, value)
@@ -323,7 +325,7 @@ class ListCarry:
         """What the lists hold that a value of a variable is, or has in it."""
         if isinstance(carried.variable, ContentsPlace):
             return {(): value}
-        return {(): tuple(value)} if type(value) is list else contents_of_lists(value)
+        return {(): tuple(value)} if type(value) is list else contents_of_lists(value, carried.references)
 
     def after(self, carried: Carried, value: Any) -> Any:
         """A variable's value after the loop, with what is known of its lists."""
@@ -339,7 +341,7 @@ class ListCarry:
             after = contents_after(contents, entries[path], ended, bound, trips, UNROLLED_AT_MOST, many)
             if is_place:
                 return after
-            lists_in(value)[path].set_contents(after)
+            lists_in(value, carried.references)[path].set_contents(after)
         return value
 
 

@@ -142,14 +142,14 @@ def _extent_before(entry: Any) -> Extent:
     return entry.extent if isinstance(entry, Padded) else exactly(len(entry))
 
 
-def lists_in(value: Any) -> dict[Path, TracedList]:
-    """The lists of a value that may come to have a traced length, by the way that leads to each."""
-    return {path: part for path, part in parts_of(value).items() if isinstance(part, TracedList)}
+def lists_in(value: Any, closed: frozenset[int] = frozenset()) -> dict[Path, TracedList]:
+    """The lists of a value that may come to have a traced length, by the way that leads to each (see `parts_of`)."""
+    return {path: part for path, part in parts_of(value, closed).items() if isinstance(part, TracedList)}
 
 
-def contents_of_lists(value: Any) -> dict[Path, Any]:
+def contents_of_lists(value: Any, closed: frozenset[int] = frozenset()) -> dict[Path, Any]:
     """What they hold."""
-    return {path: part.contents() for path, part in lists_in(value).items()}
+    return {path: part.contents() for path, part in lists_in(value, closed).items()}
 
 
 def needs_room(entry: Any, end: ListEnd) -> bool:

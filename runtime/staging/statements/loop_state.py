@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import collections
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,6 +18,7 @@ from autograph.runtime.heap.unknown import Unknowns
 from autograph.runtime.layouts.describe import typed, unflatten, untyped, without_known_tags
 from autograph.runtime.layouts.kinds import LEAF, NOTHING, Array, Layout, Maybe, Static, leaves_of
 from autograph.runtime.layouts.mismatches import Mismatch, listed, sides, sizes_that_change, too_many
+from autograph.runtime.layouts.objects import is_plain_object
 from autograph.runtime.layouts.statement_variables import Variable, find_variables
 from autograph.runtime.staging.policy.loop_options import NO_OPTIONS, LoopOptions
 from autograph.runtime.staging.statements.growing_lists import GrowingList
@@ -181,6 +182,11 @@ class Carried:
     def __post_init__(self) -> None:
         self.before = self.typed() if self.before is _NOT_BEGUN else self.before
 
+    @property
+    def references(self) -> frozenset[int]:
+        """The identities of objects from before the loop, of which the variable holds one: what they hold is state of its own."""
+        return references_in(self.start)
+
     def typed(self) -> Maybe:
         """The layout of the variable before an iteration."""
         return variable_layout(self.layout, self.start, self.types)
@@ -193,6 +199,11 @@ class Carried:
     def unflatten(self, leaves: Sequence[Any]) -> Any:
         """The value that has these leaves, the last of which says whether it is bound."""
         return unflatten(*without_known_tags(self.layout, leaves[:-1]))
+
+
+def references_in(leaves: Iterable[Any]) -> frozenset[int]:
+    """The identities of the objects among the leaves of a value."""
+    return frozenset(id(leaf) for leaf in leaves if is_plain_object(leaf))
 
 
 def variable_layout(layout: Layout, leaves: Sequence[Any], types: Sequence[LeafType | None] | None = None) -> Maybe:

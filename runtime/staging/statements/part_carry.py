@@ -176,11 +176,8 @@ class PartCarry:
 
         if self.shared:
             value = placed(value, container_for)
-        references = _references(carried)
-        for path, part in parts_of(value).items():
+        for path, part in parts_of(value, carried.references).items():
             entry = entries.get(path)
-            if id(part) in references and part is not entry:
-                continue
             if part is not entry:
                 region.add_made(part)
             if part is not entry or id(part) in self.shared or isinstance(part, WHOLE):
@@ -446,7 +443,8 @@ class PartCarry:
                 for k, leaf in enumerate(end.traced.leaves)
                 if not own.start <= k < own.stop and isinstance(leaf, Output)
             ]
-            if operands & used or any(passed.get(leaf.index) in operands for leaf in others):
+            # Of what has no leaves, an empty list say, nothing shows whether it is read.
+            if not operands or operands & used or any(passed.get(leaf.index) in operands for leaf in others):
                 found.add(position)
         return found
 
@@ -466,7 +464,7 @@ class PartCarry:
         position, aliasing = self.carry.position(carried.variable), self.aliasing
         ends = aliasing.ends.get(position)
 
-        references = _references(carried)
+        references = carried.references
 
         def container_for(path: Path, part: Any) -> tuple[Any, bool]:
             key = (position, path)
@@ -499,11 +497,6 @@ class PartCarry:
             if made is not part and frozenset([key, other]) not in self._pairs:
                 self.identities.set_apart(id(part), id(made))
         self._new[key] = part
-
-
-def _references(carried: Carried) -> set[int]:
-    """The identities of objects from before the loop, of which a variable holds one of several."""
-    return {id(leaf) for leaf in carried.start if is_plain_object(leaf)}
 
 
 def _state(part: Any) -> Any:
