@@ -39,8 +39,10 @@ FEATURES = (
 )  # fmt: skip
 _OF_CONTAINERS = (*CONTAINER_FEATURES, "traced keys")
 # Further ones, and in how many. Each is drawn by a seed of its own, so that the programs without it are what they were.
-_DRAWN_APART = {"generators": 0.17, "recursion": 0.1, "handlers": 0.17, "masks": 0.17} | dict.fromkeys(
-    _OF_CONTAINERS, 0.08
+_DRAWN_APART = (
+    {"generators": 0.17, "recursion": 0.1, "handlers": 0.17, "masks": 0.17}
+    | dict.fromkeys(CONTAINER_FEATURES, 0.08)
+    | {"traced keys": 0.15}
 )
 
 
