@@ -334,6 +334,16 @@ def read_in_branches(xs):
     return found, groups, total
 
 
+def beside_keys_by_path(xs):
+    named, found, counts = {}, {}, {}
+    if xs[0] > 0:
+        named["a"] = 1
+    for v in xs:
+        found |= counts
+        counts[v] = found.get(v + 1, 0) + 1
+    return found, counts, named.get("a", 5)
+
+
 PROGRAMS = [
     *[(f, (A,)) for f in (count, memo, dd, ctr, group, groupdd, iterate, dele, missing, cache, upd, floats)],
     *[(f, (A,)) for f in (values_float, tupval, first_dup, inv, alias, param, nested, sortd, popi, reset, inner_new)],

@@ -317,7 +317,7 @@ class Absences(InTrace):
         owner, name = called.__self__, called.__name__
         if name in _VIEWS_OF and has_perhaps(owner.values()):
             return lambda: _VIEWS_OF[name](owner, called, self)
-        if not LOCAL.has_perhaps or name not in ("get", "pop", "setdefault", "update", "popitem", "__contains__"):
+        if not LOCAL.has_perhaps or name not in ("pop", "setdefault", "update", "popitem", "__contains__"):
             return None
 
         def call(*args: Any, **kwargs: Any) -> Any:

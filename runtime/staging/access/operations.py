@@ -194,7 +194,7 @@ class Operations(InTrace):
                     if LOCAL.has_perhaps and symbol == "|=" and isinstance(target, dict) and isinstance(value, dict):
                         self.checks.absences.update(target, value)
                         return target
-                    if LOCAL.has_perhaps and isinstance(target, list):
+                    if LOCAL.has_perhaps and isinstance(target, list) and not isinstance(target, KeyedList):
                         value = self.checks.items_in(value)
                     return _IN_PLACE[symbol](target, value)
             elif self.journal.is_open and isinstance(target, np.ndarray):
