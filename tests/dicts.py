@@ -350,6 +350,7 @@ PROGRAMS = [
     *[
         (f, (A,))
         for f in (
+            beside_keys_by_path,
             counts_of_runs,
             groups_of_runs,
             read_in_branches,

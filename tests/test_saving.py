@@ -224,6 +224,18 @@ def test_lists_and_arrays_of_traced_length(tmp_path):
     again = loaded(ag.function(stacked.python_function), tmp_path, signatures=[Spec([3])])
     assert again(x).tolist() == stacked(x).tolist() == [1, 3]
     assert "<the first <2> of <1>>" in again.signatures["default"].pretty_printed_signature()
+
+    @ag.function
+    def last_positive(x):
+        kept = collections.deque(maxlen=2)
+        for value in x:
+            if value > 0:
+                kept.append(value)
+        return kept
+
+    last_positive(x)
+    kept = loaded(last_positive, tmp_path)(x)
+    assert type(kept) is collections.deque and kept.maxlen == 2 and list(map(float, kept)) == [1, 3]
     expected, array = positive(x)
     got, other = loaded(positive, tmp_path)(x)
     assert [tuple(map(float, p)) for p in got] == [tuple(map(float, p)) for p in expected] and len(got) == 2

@@ -145,6 +145,16 @@ def test_dicts_that_answer_differently_are_not_selected():
         ag.function(program)(jnp.array(dicts.A), jnp.array(1))
 
 
+def test_an_unpacking_is_refused():
+    def program(xs):
+        found = dict.fromkeys(xs, 1)
+        first, second = found
+        return first + second
+
+    with pytest.raises(ag.StagingError, match=r"(?s)first, second = found\n.*number of these items here.*list.d."):
+        ag.function(program)(jnp.array(dicts.A))
+
+
 def test_it_is_not_saved(tmp_path):
     made = ag.function(dicts.count).get_concrete_function(jnp.array(dicts.A))
     with pytest.raises(Exception, match="a dict whose keys only a run knows"):

@@ -25,9 +25,9 @@ from autograph.runtime.tracing.locations import user_location
 
 def _unknown() -> StagingError:
     return StagingError(
-        f"{user_location()}\n  Python needs the number of items of a list here (to unpack it, for a tuple, or in code that is not "
+        f"{user_location()}\n  Python needs the number of these items here (to unpack them, for a tuple, or in code that is not "
         "converted), but it is known only at run time.\n  Use an index, a slice, a loop or a target with a star (first, *rest = "
-        "items), or make an array of the items (jnp.stack)."
+        "items), or make an array of the items (jnp.stack). Of a dict, make a list of the keys first: list(d)."
     )
 
 

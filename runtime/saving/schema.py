@@ -189,7 +189,7 @@ class _Nodes:
             raise Unfit("a dict with unhashable keys")
         elif kind == "oneof" and (not rest[1] or rest[0][0] != "slot"):
             raise Unfit("one of some constants, and not which")
-        elif kind == "deque" and rest[1][0] not in ("none", "int"):
+        elif kind in ("deque", "dequerows") and rest[-1][0] not in ("none", "int"):
             raise Unfit("a deque whose length is not a number")
 
     def _schema(self, kind: str, depth: int) -> tuple[Any, ...]:
@@ -223,6 +223,7 @@ class _Nodes:
             "optional": (inner, inner),
             "oneof": (inner, [inner]),
             "rows": (inner, [inner], self._element, natural),
+            "dequerows": (inner, [inner], self._element, natural, inner),
             "padded": (inner, inner),
         }
         if kind not in schemas:

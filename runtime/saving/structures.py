@@ -10,7 +10,8 @@ A node is a list whose first item says what it is:
     ["text", [part …]] a text of values: see `texts` ["opaque", "<function relu>"] a value of a signature that has no
     form outside its process ["optional", node, node] whether there is a value, and it ["oneof", node, [node …]] which
     of some constants it is, by number, and the constants ["rows", node, [node …], node, capacity] a list of traced
-    length: length, columns, one element, room ["padded", node, node] an array of traced length: values, length
+    length: length, columns, one element, room ["dequerows", node, [node …], node, capacity, node] a deque of traced
+    length: the same, and its maxlen ["padded", node, node] an array of traced length: values, length
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from autograph.runtime.containers.element_kinds import flatten_element
 from autograph.runtime.containers.keyed_lists import KeyedList
 from autograph.runtime.containers.padded import Padded
 from autograph.runtime.containers.padded_arrays import PaddedArray
+from autograph.runtime.containers.traced_deques import TracedDeque
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.function.results import MadeOutput, StaticOutput
 from autograph.runtime.heap.list_outputs import CountedList
@@ -190,15 +192,18 @@ class Encoder:
             raise NoForm(f"a {type(value.plain()).__name__} whose keys only a run knows")
         if isinstance(value, TracedList):
             held = value.contents()
-            return self._rows(held) if isinstance(held, Padded) else ["list", [self.node(item) for item in held]]
+            most = [self.node(value.maxlen)] if isinstance(value, TracedDeque) else []
+            if isinstance(held, Padded):
+                return ["dequerows" if most else "rows", *self._rows(held), *most]
+            return ["deque" if most else "list", [self.node(item) for item in held], *most]
         if isinstance(value, MadeOutput):
             return self._made(value)
         return None
 
-    def _rows(self, held: Padded) -> Node:
+    def _rows(self, held: Padded) -> list[Any]:
         columns = [self.node(buffer) for buffer in held.buffers]
         element = held.kind.build([Slot(k) for k in range(len(columns))])
-        return ["rows", self.node(held.length), columns, self.node(element), int(held.capacity)]
+        return [self.node(held.length), columns, self.node(element), int(held.capacity)]
 
     def _made(self, value: MadeOutput) -> Node:
         if value.parts is None:
@@ -406,12 +411,20 @@ class Decoder:
     def _oneof(self, code: Node, constants: Sequence[Node]) -> OneOf:
         return OneOf(self.values(constants), self.value(code))
 
-    def _rows(self, length: Node, columns: Sequence[Node], element: Node, capacity: int) -> TracedList:
+    def _rows(self, *parts: Any) -> TracedList:
+        return self._holding(TracedList(), *parts)
+
+    def _dequerows(self, *parts: Any) -> TracedList:
+        *rows, most = parts
+        return self._holding(TracedDeque((), self.value(most)), *rows)
+
+    def _holding(
+        self, made: TracedList, length: Node, columns: Sequence[Node], element: Node, capacity: int
+    ) -> TracedList:
         buffers = self.values(columns)
         marks = [jax.ShapeDtypeStruct(buffer.shape[1:], buffer.dtype) for buffer in buffers]
         one = Decoder(marks, self._records).value(element)
         kind, _ = flatten_element(one, lambda leaf: any(leaf is mark for mark in marks))
-        made = TracedList()
         made.set_contents(Padded(self.value(length), buffers, kind, capacity))
         return made
 
