@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import bisect
+
 import numpy as np
 
 GRAPH = np.zeros((7, 7), np.int32)
@@ -453,7 +455,17 @@ def int32s(*values):
     return np.array(values, np.int32)
 
 
+def kept_in_order(values):
+    kept, total = sorted([]), 0
+    for v in values:
+        if v % 2 == 0:
+            total += bisect.bisect(kept, v)
+            bisect.insort(kept, v)
+    return kept, total
+
+
 PROGRAMS = [
+    (kept_in_order, (int32s(4, 2, 9, 2, 8),), (int32s(1, 3),)),
     (breadth_first, (GRAPH, int32s(0)[0]), (GRAPH, int32s(2)[0])),
     (breadth_first_by_an_index, (GRAPH, int32s(0)[0]), (GRAPH, int32s(3)[0])),
     (depth_first, (GRAPH, int32s(0)[0]), (GRAPH, int32s(2)[0])),

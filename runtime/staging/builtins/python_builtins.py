@@ -319,10 +319,10 @@ class Builtins(InTrace):
             return found
         if self.backend.is_traced(iterable) and key is None and iterable.ndim == 1:
             found = jnp.sort(iterable)
-            return list(jnp.where(reverse, found[::-1], found))
+            return self.new_list(list(jnp.where(reverse, found[::-1], found)))
         values = list(iterable)
         found = self.orderings.ordered(values, key, reverse)
-        return sorted(values, key=key and self.call(key), reverse=reverse) if found is None else found
+        return self.new_list(sorted(values, key=key and self.call(key), reverse=reverse) if found is None else found)
 
     def _few(self, plain: Callable[..., Any], reverse: bool) -> Callable[..., Any]:
         """`heapq.nsmallest` or `heapq.nlargest`: the first of the items in their order."""
