@@ -101,9 +101,19 @@ def a_write_if_it_is_the_same(x):
     return a["v"], b["v"]
 
 
+def bound_in_iterations(x):
+    first, other, count, last = Node(x), Node(x), 0, None
+    for k in ag.range(4):
+        count += (first is other) + 10 * (last is first) + 100 * (last is not None and last is not other)
+        last = first if k == x else other
+        if k > x:
+            other = first
+    return count
+
+
 PROGRAMS = [
     *(of_an_expression, of_a_statement, of_what_may_be_none, the_largest_of_nodes, in_containers, methods_of_lists),
-    *(a_walk_along_links, after_a_loop, a_write_if_it_is_the_same),
+    *(a_walk_along_links, after_a_loop, a_write_if_it_is_the_same, bound_in_iterations),
 ]
 VALUES = (1.0, -1.0, 7.0)
 
@@ -208,6 +218,33 @@ def test_identities_as_in_python(program):
     test_as_in_python(program)
 
 
+def bound_in_each_iteration(x):
+    first, other, count = [x], [x], 0
+    for _ in ag.range(4):
+        count += first is other
+        other = first
+    return count
+
+
+def bound_around_an_inner_loop(x):
+    first, other, count = {}, {}, 0
+    for k in ag.range(4):
+        for _ in ag.range(2):
+            count += first is other
+        if k > x:
+            other = first
+    return count
+
+
+def one_list_at_first(x):
+    first = other = [x]
+    count = 0
+    for _ in ag.range(4):
+        count += first is other
+        other = [x]
+    return count
+
+
 def of_tuples(x):
     a, b = (x, 1.0), (x, 1.0)
     p = a if x > 0 else b
@@ -252,7 +289,7 @@ def of_one_list_of_traced_length(x):
     "program",
     [
         *(of_tuples, of_tuples_of_constants, of_arrays, of_a_number_and_a_constant, after_a_loop_of_numbers),
-        of_one_list_of_traced_length,
+        *(of_one_list_of_traced_length, bound_in_each_iteration, bound_around_an_inner_loop, one_list_at_first),
     ],
 )
 def test_identities_that_nothing_tells(program):

@@ -27,6 +27,7 @@ from autograph.runtime.layouts.statement_variables import has_contents
 from autograph.runtime.tracing.locations import user_location
 
 Marks = frozenset[Hashable]
+Question = tuple[Any, Any, str]  # two containers or objects, and the line that asks whether they are one
 Given = tuple[Any, Marks, Any]  # what a path has made an element, the marks that it got, and what else is known of it
 
 
@@ -81,11 +82,15 @@ class Alias:
 class Identities:
     """What is known of the containers of the program that one thread traces.
 
-    Attributes: elements (those that are elements of lists of traced length).
+    Attributes:
+      elements: those that are elements of lists of traced length.
+      asked: what was found not to be one, with the line, where nothing was known of either: in a loop that may be the
+        first iteration's answer.
     """
 
     def __init__(self, journal: Journal) -> None:
         self.elements = Elements(self._mark, self.marks_of, journal)
+        self.asked: list[Question] = []
         self._known: dict[int, _Known] = {}
         self._writes: dict[int, str | None] = {}
         self._through: dict[int, str] = {}
@@ -95,6 +100,7 @@ class Identities:
     def clear(self) -> None:
         """Forget all: the program has been traced."""
         self._known.clear()
+        self.asked.clear()
         self.elements.clear()
         self._writes.clear()
         self._through.clear()
@@ -293,6 +299,8 @@ class Identities:
         """When two containers or objects are one: known or traced; None if nothing says so."""
         known, another = self._known.get(id(one)), self._known.get(id(other))
         if one is other or known is None or another is None:
+            if one is not other and _may_change(one) and _may_change(other):
+                self.asked.append((one, other, user_location()))
             return one is other
         if _identity(known) == _identity(another):
             return True
@@ -430,6 +438,18 @@ def _unreported(part: Any, where: str) -> StagingError:
         "written later, by an operator like += or by a library. Which other names must see that write is known only at run "
         "time.\n  Choose a copy (list(…), dict(…), copy.copy), or write before the choice."
     )
+
+
+def refused_question(line: str, where: str) -> StagingError:
+    """The error for ``is`` at ``line``, of what the statement ``where`` chooses."""
+    return StagingError(
+        f"{line}\n  This tests whether two lists, dicts or objects are identical. The statement at {where} selected "
+        "one of them, and which one is known only at run time.\n  Compare their contents, or select a number and compare that."
+    )
+
+
+def _may_change(part: Any) -> bool:
+    return isinstance(part, CONTAINERS) or is_plain_object(part)
 
 
 def _article(kind: str) -> str:

@@ -24,7 +24,7 @@ def quotient(a, b):
 
 
 def is_over(a, b):
-    return a > b
+    return bool(a > b)  # NumPy adds its own truth values as such
 
 
 class Mode(enum.Enum):

@@ -15,7 +15,7 @@ from autograph.runtime.containers.iterables import UNROLLED_AT_MOST
 from autograph.runtime.containers.padded import Padded
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.elements import refused_element
-from autograph.runtime.heap.identities import Alias, described, refused_read
+from autograph.runtime.heap.identities import Alias, described, refused_question, refused_read
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.heap.places import AttributePlace, ContentsPlace
 from autograph.runtime.heap.reach import CONTAINERS, contents
@@ -60,10 +60,7 @@ class AliasedWrites(InTrace):
         found = self.identities.are_one(one, other)
         if found is None:
             where = self.identities.chosen_at(one) or self.identities.chosen_at(other)
-            raise StagingError(
-                f"{user_location()}\n  This tests whether two lists, dicts or objects are identical. The statement at {where} selected "
-                "one of them, and which one is known only at run time.\n  Compare their contents, or select a number and compare that."
-            )
+            raise refused_question(user_location(), where)
         if found is False and self._may_be_one(one, other):
             what = "tuples" if isinstance(one, tuple) else "numbers or arrays"
             raise StagingError(

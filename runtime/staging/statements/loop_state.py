@@ -248,6 +248,7 @@ class BodyAliasing:
       views: the elements, taken from their lists before the loop, that it writes to, each with its list.
       moved: the lists whose elements it moves.
       mistaken: the places that it leaves another container in, though a write took them to be what they were before the loop.
+      asked: what it found not to be one, with the line.
     """
 
     def __init__(self) -> None:
@@ -260,6 +261,7 @@ class BodyAliasing:
         self.changed: dict[Key, str | None] = {}
         self.lines: dict[int, str | None] = {}
         self.mistaken: set[Key] = set()
+        self.asked: list[tuple[int, int, str]] = []
         self.given: set[Key] = set()
         self.views: dict[int, int] = {}
         self.moved: set[int] = set()

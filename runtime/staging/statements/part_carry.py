@@ -17,8 +17,8 @@ from autograph.runtime.containers.parts import WHOLE, Path, parts_of, placed
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.heap.elements import element_marks, refused_element, refused_write
 from autograph.runtime.heap.holders import reached, within_reach
-from autograph.runtime.heap.identities import Identities, Marks, described, refused, refused_read
-from autograph.runtime.heap.journal import AttributePlace, ContentsPlace, Journal, Region
+from autograph.runtime.heap.identities import Identities, Marks, described, refused, refused_question, refused_read
+from autograph.runtime.heap.journal import MUTABLE_CONTAINERS, AttributePlace, ContentsPlace, Journal, Region
 from autograph.runtime.heap.reach import CONTAINERS, contents
 from autograph.runtime.heap.unknown import Reason, is_unknown
 from autograph.runtime.layouts.describe import is_leaf
@@ -45,7 +45,7 @@ class BodyContainers:
         self._held: list[tuple[Key, Any, Any]] = []
         self._watched: list[Any] = []
         self._moves: dict[int, int] = {}
-        self._writes_before = self._views_before = 0
+        self._writes_before = self._views_before = self._asked_before = 0
         self._chosen: set[int] = set()  # the variables that an iteration leaves one of several objects in
 
     def add(self, key: Key, part: Any, entry: Any, is_replaced: bool) -> None:
@@ -76,6 +76,7 @@ class BodyContainers:
         self._held = [(key, part, _state(part)) for key, part, _ in self._held]
         self._writes_before = len(self.identities.elements.writes)
         self._views_before = len(self.identities.elements.views)
+        self._asked_before = len(self.identities.asked)
         self._moves = {id(owner): owner.moves for owner in self._watched if isinstance(owner, TracedList)}
         self.identities.refresh()
 
@@ -103,6 +104,7 @@ class BodyContainers:
                 self.aliasing.kept.add(key)
             elif self.identities.has_decided(part):
                 self.aliasing.mistaken.add(key)
+        self._take_asked()
         self.aliasing.lines = {id(owner): self.identities.line_of_write(owner) for owner in self._watched}
         self._held, self._watched = [], []
         chosen = [
@@ -115,6 +117,16 @@ class BodyContainers:
             if self.identities.are_apart(a, b):
                 self.aliasing.apart.add(frozenset([one, other]))
         return self.aliasing
+
+    def _take_asked(self) -> None:
+        """Take what the iteration found not to be one; for the loop around, of what the stand-ins represent."""
+        asked, entries = self.identities.asked, self.aliasing.entries
+        stand_for = {id(part): entries[key] for key, part, _ in self._held if key in entries}
+        mine = asked[self._asked_before :]
+        self.aliasing.asked = [(id(one), id(other), line) for one, other, line in mine]
+        asked[self._asked_before :] = [
+            (stand_for.get(id(one), one), stand_for.get(id(other), other), line) for one, other, line in mine
+        ]
 
 
 class PartCarry:
@@ -220,6 +232,9 @@ class PartCarry:
         """
         self.aliasing, self._test = end.aliasing, test
         self._name_marks()
+        for one, other, line in self.aliasing.asked:
+            if self._are_one(one, other, self._pairs):
+                raise refused_question(line, self.where)
         owners = self._owners_written()
         self._check_elements(end, owners)
         if not end.aliasing.changed and not owners and not end.unknowns.made:
