@@ -344,12 +344,23 @@ def beside_keys_by_path(xs):
     return found, counts, named.get("a", 5)
 
 
+def displays(xs):
+    found = {xs[0]: 1}
+    more = {**found, xs[1]: 8, **{xs[2] + 1: 3}, 5: 6}
+    copied = {**found}
+    copied[70] = 5
+    known = {**{1: 2}, 3: 4}
+    known[xs[3]] = 9
+    return found, more, copied, known
+
+
 PROGRAMS = [
     *[(f, (A,)) for f in (count, memo, dd, ctr, group, groupdd, iterate, dele, missing, cache, upd, floats)],
     *[(f, (A,)) for f in (values_float, tupval, first_dup, inv, alias, param, nested, sortd, popi, reset, inner_new)],
     *[
         (f, (A,))
         for f in (
+            displays,
             beside_keys_by_path,
             counts_of_runs,
             groups_of_runs,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import gast
 
 from autograph._analysis.children import walk
-from autograph._passes.nodes import Context, constant, placed
+from autograph._passes.nodes import Context, constant, dict_display, placed
 
 GROWING_METHODS = frozenset({"append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse"})
 _DISPLAYS = (gast.List, gast.Tuple, gast.Dict)
@@ -129,12 +129,8 @@ class LowerLists(gast.NodeTransformer):
         return placed(self.context.call("set_of", *node.elts), node)
 
     def visit_Dict(self, node: gast.AST) -> gast.AST:
-        """A dict some keys of which are no texts may come to have others that only run time knows."""
         self.generic_visit(node)
-        if None in node.keys or (node.keys and all(map(_is_text, node.keys))):
-            return node
-        pairs = [gast.Tuple([k, v], gast.Load()) for k, v in zip(node.keys, node.values, strict=True)]
-        return placed(self.context.call("dict_of", *pairs), node)
+        return dict_display(self.context, node)
 
     def visit_Compare(self, node: gast.AST) -> gast.AST:
         """A set of constants that is only searched stays as it is, a constant of Python's."""
@@ -232,10 +228,6 @@ class LowerLists(gast.NodeTransformer):
 
     def _new(self, node: gast.AST) -> gast.AST:
         return placed(self.context.call("new_list", node), node)
-
-
-def _is_text(node: gast.AST) -> bool:
-    return isinstance(node, gast.Constant) and isinstance(node.value, str)
 
 
 def _is_constant_set(node: gast.AST) -> bool:

@@ -250,3 +250,15 @@ def _pairs(target: gast.AST, value: gast.AST) -> list[tuple[gast.AST, gast.AST]]
         if not any(isinstance(part, gast.Starred) for part in (*target.elts, *value.elts)):
             return list(zip(target.elts, value.elts, strict=True))
     return [(target, value)]
+
+
+def dict_display(context: Context, node: gast.AST) -> gast.AST:
+    """A display of a dict: one some keys of which are no texts may come to have others that only run time knows."""
+    if None in node.keys or (node.keys and all(map(_is_text, node.keys))):
+        return node
+    pairs = [gast.Tuple([k, v], gast.Load()) for k, v in zip(node.keys, node.values, strict=True)]
+    return placed(context.call("dict_of", *pairs), node)
+
+
+def _is_text(node: gast.AST) -> bool:
+    return isinstance(node, gast.Constant) and isinstance(node.value, str)

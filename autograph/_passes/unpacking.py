@@ -5,7 +5,7 @@ from __future__ import annotations
 import gast
 
 from autograph._analysis.children import walk
-from autograph._passes.nodes import Context, EvaluatedParts, placed
+from autograph._passes.nodes import Context, EvaluatedParts, dict_display, placed
 
 _ITERATED = (gast.Name, gast.Attribute, gast.Subscript, gast.Call)
 _OF_ITEMS = frozenset(["tuple", "frozenset"])
@@ -87,7 +87,10 @@ class LowerUnpacking(EvaluatedParts):
                 parts.append(display)
             parts[-1].keys.append(key)
             parts[-1].values.append(value)
-        return placed(self.context.call("merged", *parts), node)
+        for part in parts:
+            placed(part, node)
+        made = [dict_display(self.context, part) if isinstance(part, gast.Dict) else part for part in parts]
+        return placed(self.context.call("merged", *made), node)
 
     def visit_BinOp(self, node: gast.AST) -> gast.AST:
         self.generic_visit(node)

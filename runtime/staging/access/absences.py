@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import operator
 import types
 from collections import defaultdict
 from collections.abc import Callable, ItemsView, Iterable, Iterator, KeysView, Mapping, Sequence, ValuesView
@@ -213,14 +212,14 @@ class Absences(InTrace):
         """``{**parts[0], **parts[1]}`` and so on."""
         made: dict[Any, Any] = {}
         if any(isinstance(part, KeyedList) for part in parts):
-            return functools.reduce(operator.or_, ({**part} if isinstance(part, dict) else part for part in parts))
+            return LANGUAGE.operators.keys.merged(*parts)  # type: ignore[no-any-return]
         for part in parts:
             if isinstance(part, dict) and has_perhaps((*made.values(), *dict.values(part))):
                 self.update(made, part) if made else made.update(dict.items(part))
             else:
                 made = {**made, **part}
         self.journal.born(made)
-        return made
+        return LANGUAGE.operators.keys.made_dict(made)  # type: ignore[no-any-return]
 
     def without_absences(self, value: Any) -> Any:
         """What Python unpacks by itself, which may lack nothing.

@@ -104,24 +104,24 @@ class Keys(InTrace):
     def new_dict(self, *args: Any, **named: Any) -> Any:
         """``dict(values)``."""
         if len(args) != 1 or self._is_plain():
-            return self._made_dict(dict(*args, **named))
+            return self.made_dict(dict(*args, **named))
         return self._dict_from(args[0], named, dict, None)
 
     def new_defaultdict(self, *args: Any, **named: Any) -> Any:
         """``collections.defaultdict(factory, values)``."""
         if len(args) != 2 or self._is_plain():
-            return self._made_dict(collections.defaultdict(*args, **named))
+            return self.made_dict(collections.defaultdict(*args, **named))
         return self._dict_from(args[1], named, collections.defaultdict, args[0])
 
     def new_counter(self, *args: Any, **named: Any) -> Any:
         """``collections.Counter(values)``."""
         if len(args) != 1 or self._is_plain() or args[0] is None or isinstance(args[0], Mapping):
-            return self._made_dict(collections.Counter(*args, **named))
+            return self.made_dict(collections.Counter(*args, **named))
         (values,) = args
         if not isinstance(values, TracedDict):
             values = self.checks.overloads[builtins.list](values)
         if not isinstance(values, TracedDict) and not _is_of_traced(values):
-            return self._made_dict(collections.Counter(values, **named))
+            return self.made_dict(collections.Counter(values, **named))
         made = self._traced_dict((), collections.Counter)
         made.update(values, **named)
         return made
@@ -130,7 +130,14 @@ class Keys(InTrace):
         """``{key: value, …}``."""
         if any(holds_tracer(key) for key, _ in pairs):
             return self._traced_dict(pairs)
-        return self._made_dict(dict(pairs))
+        return self.made_dict(dict(pairs))
+
+    def merged(self, first: Any, *rest: Any) -> TracedDict:
+        """``{**first, **rest[0], …}``, if one of them has traced keys."""
+        made = self._traced_dict(first)
+        for part in rest:
+            made.update(part)
+        return made
 
     def dict_of_list(self, pairs: Any) -> Any:
         """``{key: value for …}``, of the list of the pairs that the comprehension gives."""
@@ -149,13 +156,13 @@ class Keys(InTrace):
             made.update((), **named)
             return made
         if isinstance(values, Mapping):
-            return self._made_dict(self._of_kind(values, named, kind, factory))
+            return self.made_dict(self._of_kind(values, named, kind, factory))
         values = self.checks.overloads[builtins.list](values)
         is_traced = is_array_list(values) or any(
             isinstance(pair, tuple) and len(pair) == 2 and holds_tracer(pair[0]) for pair in values
         )
         if not is_traced:
-            return self._made_dict(self._of_kind(values, named, kind, factory))
+            return self.made_dict(self._of_kind(values, named, kind, factory))
         made = self._traced_dict((), kind, factory)
         self.set_all(made, values)
         made.update((), **named)
@@ -164,7 +171,8 @@ class Keys(InTrace):
     def _of_kind(self, values: Any, named: dict[str, Any], kind: type, factory: Any) -> Any:
         return kind(values, **named) if kind is not collections.defaultdict else kind(factory, values, **named)
 
-    def _made_dict(self, made: Any) -> Any:
+    def made_dict(self, made: Any) -> Any:
+        """A dict of known keys: Python's own, if the program writes no traced ones."""
         factory = getattr(made, "default_factory", None)
         return self._unless_keyed(made, lambda known: self._traced_dict(known, type(known), factory))
 
