@@ -202,7 +202,28 @@ def as_argument(x, limit):
     return shifted(x[0], by)
 
 
+class Held:
+    def __init__(self, value):
+        self.value = value
+
+
+class Large(Held):
+    def __bool__(self):
+        return bool(self.value > 2)
+
+
+def objects_by_or(x, limit):
+    found = large = values = None
+    if x[0] > limit:
+        found, large, values = Held(x[1]), Large(x[0]), [x[2], x[3]]
+    one, other, rest = found or Held(7.0), large or Large(8.0), values or [9.0]
+    one.value += 1.0
+    both = (found and large) or other
+    return one.value, other.value, both.value, rest[0], len(rest), 1 if found else 2, not large
+
+
 PROGRAMS = [
+    objects_by_or,
     first_above, first_of_three_above, pair_of_three_above, last_above, best_above, nested_ifs, in_a_while, one_branch,
     reset_to_none, result_of_a_helper,
     pairs, default_by_or, truth, attribute, early_return, compared_with_equals, conditional_expression, as_argument,

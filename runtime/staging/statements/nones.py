@@ -19,6 +19,7 @@ from autograph.runtime.layouts.optional import Optional, held_in, is_known, know
 from autograph.runtime.layouts.statement_variables import Snapshot, tested
 from autograph.runtime.staging.statements.constants import is_identical
 from autograph.runtime.tracing.locations import user_location
+from autograph.runtime.tracing.recording import JOINT
 
 
 class Nones(InTrace):
@@ -125,7 +126,12 @@ class Nones(InTrace):
         """Whether an `Optional` is true: it is not None, and the value is true."""
         if is_known(present_in(value)):
             return tested(held_in(value))
-        truth = present_in(value) & self.backend.predicate(jnp.asarray(tested(held_in(value))))
+        present, held = present_in(value), held_in(value)
+        found = tested(held)
+        if self.backend.type_of(found) is not None:
+            truth = present & self.backend.predicate(jnp.asarray(found))
+        else:  # its class may say, by a method, which None has not
+            truth = JOINT.operators.if_exp(present, lambda: JOINT.operators.truth(held), lambda: False)
         self.facts.note(truth, ((present_in(value), True),), ())
         return truth
 
