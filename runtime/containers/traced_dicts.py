@@ -16,8 +16,8 @@ from autograph.runtime.containers.padded import Padded, as_padded, as_seen
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.containers.traced_sets import TracedSet
 from autograph.runtime.errors import StagingError
-from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.layouts.dict_kinds import DictKind
+from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.locations import user_location
 
 _PURE = frozenset(

@@ -129,10 +129,14 @@ class Operators(Conditionals, Loops, Items, Calls, Builtins):
             new_list=self.new_list,
             call=self.call,
             equals=self.equals,
+            merge_keyed=lambda *parts: self.keys.merged(*parts),
+            made_dict=lambda made: self.keys.made_dict(made),
         )
         self.merged, self.without_absences = self.absences.merged, self.absences.without_absences
         self.check_set, self.items_in = self.absences.check_set, self.absences.items_in
-        nones = Nones(backend, trace, self.can_raise_later, self.raise_unless, self.aliased.are_one)
+        nones = Nones(
+            backend, trace, self.can_raise_later, self.raise_unless, self.aliased.are_one, self.if_exp, self.truth
+        )
         self.is_, self.is_none, self.is_bool, self.id_of = nones.is_, nones.is_none, nones.is_bool, nones.id_of
         self.check_present, self.truth_of_optional = nones.check_present, nones.truth_of_optional
         classes = ClassTests(backend, trace, self.absences.presence)

@@ -47,6 +47,8 @@ class Absences(InTrace):
         new_list: Callable[[list[Any]], list[Any]],
         call: Callable[[Any], Any],
         equals: Callable[[Any, Any], Any],
+        merge_keyed: Callable[..., dict[Any, Any]],
+        made_dict: Callable[[dict[Any, Any]], dict[Any, Any]],
     ) -> None:
         self.backend = backend
         super().__init__(trace)
@@ -58,6 +60,8 @@ class Absences(InTrace):
         self.new_list = new_list
         self.call = call
         self.equals = equals
+        self.merge_keyed = merge_keyed
+        self.made_dict = made_dict
 
     def check_set(self, value: Perhaps) -> None:
         """Raise, when the program runs, Python's error where a place that is read holds nothing.
@@ -212,14 +216,14 @@ class Absences(InTrace):
         """``{**parts[0], **parts[1]}`` and so on."""
         made: dict[Any, Any] = {}
         if any(isinstance(part, KeyedList) for part in parts):
-            return LANGUAGE.operators.keys.merged(*parts)  # type: ignore[no-any-return]
+            return self.merge_keyed(*parts)
         for part in parts:
             if isinstance(part, dict) and has_perhaps((*made.values(), *dict.values(part))):
                 self.update(made, part) if made else made.update(dict.items(part))
             else:
                 made = {**made, **part}
         self.journal.born(made)
-        return LANGUAGE.operators.keys.made_dict(made)  # type: ignore[no-any-return]
+        return self.made_dict(made)
 
     def without_absences(self, value: Any) -> Any:
         """What Python unpacks by itself, which may lack nothing.

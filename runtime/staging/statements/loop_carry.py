@@ -32,6 +32,7 @@ from autograph.runtime.layouts.statement_variables import (
     counts_in,
 )
 from autograph.runtime.staging.policy.loop_options import NO_OPTIONS, LoopOptions
+from autograph.runtime.staging.statements.body_containers import BodyContainers
 from autograph.runtime.staging.statements.carry import Carry
 from autograph.runtime.staging.statements.growing_lists import appended_to
 from autograph.runtime.staging.statements.list_carry import ListCarry
@@ -47,7 +48,7 @@ from autograph.runtime.staging.statements.loop_state import (
     VariableEnd,
     refuse_nesting,
 )
-from autograph.runtime.staging.statements.part_carry import BodyContainers, PartCarry
+from autograph.runtime.staging.statements.part_carry import PartCarry
 from autograph.runtime.staging.statements.raises import Raising
 from autograph.runtime.staging.statements.statement_records import record_loop
 from autograph.runtime.tracing.locations import user_location

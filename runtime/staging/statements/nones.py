@@ -19,7 +19,6 @@ from autograph.runtime.layouts.optional import Optional, held_in, is_known, know
 from autograph.runtime.layouts.statement_variables import Snapshot, tested
 from autograph.runtime.staging.statements.constants import is_identical
 from autograph.runtime.tracing.locations import user_location
-from autograph.runtime.tracing.recording import JOINT
 
 
 class Nones(InTrace):
@@ -28,6 +27,7 @@ class Nones(InTrace):
     Args:
       can_raise_later, raise_unless: of `Raising`.
       are_one: of `AliasedWrites`.
+      if_exp, truth: of `Conditionals`.
     """
 
     def __init__(
@@ -37,10 +37,14 @@ class Nones(InTrace):
         can_raise_later: Callable[..., bool],
         raise_unless: Callable[..., None],
         are_one: Callable[[Any, Any], Any],
+        if_exp: Callable[..., Any],
+        truth: Callable[[Any], Any],
     ) -> None:
         self.backend = backend
         super().__init__(trace)
         self.are_one = are_one
+        self.if_exp = if_exp
+        self.truth = truth
         self.can_raise_later = can_raise_later
         self.raise_unless = raise_unless
 
@@ -131,7 +135,7 @@ class Nones(InTrace):
         if self.backend.type_of(found) is not None:
             truth = present & self.backend.predicate(jnp.asarray(found))
         else:  # its class may say, by a method, which None has not
-            truth = JOINT.operators.if_exp(present, lambda: JOINT.operators.truth(held), lambda: False)
+            truth = self.if_exp(present, lambda: self.truth(held), lambda: False)
         self.facts.note(truth, ((present_in(value), True),), ())
         return truth
 
