@@ -192,8 +192,45 @@ def too_few(n):
     return a, b, c
 
 
+def unpacked_into_as_many(n):
+    pairs = [(i, i * 0.5) for i in range(n)]
+    (a, b), (c, d), last = pairs
+    u, v, w = (p[1] for p in pairs)
+    x, y, z = map(lambda p: p[0], pairs)
+    (only,) = pairs[2:]
+    return a, b, c, d, last, u + v + w, x + y + z, only
+
+
+def tuples_of_its_items(n):
+    xs = list(range(n))
+    t = tuple(xs)
+    odd = tuple(x for x in xs if x % 2)
+    rows = [tuple(xs[:i]) for i in range(3)]
+    found = t[1:], t + (9,), (8,) + odd, t * 2, tuple(reversed(odd)), rows, sorted(t, reverse=True), str(odd)
+    kinds = isinstance(t, tuple), isinstance(t, list), type(t) is tuple, hasattr(t, "append"), hasattr(t, "count")
+    same = t == (0, 1, 2), t == xs, (0, 1, 2) == t, t != tuple(xs), t < (0, 1, 3), 3 in t, t.index(2), len(odd)
+    total = 0
+    for x in t:
+        total += x
+    shorter = t if n > 4 else odd
+    return found, kinds, same, total, shorter, max(odd), bool(odd)
+
+
+def columns(n):
+    rows = [(i, i * 0.5, "even" if i % 2 == 0 else "odd") for i in range(n)]
+    numbers, halves, kinds = zip(*rows)
+    return numbers, sum(halves), kinds, len(numbers)
+
+
+def joined_texts(n):
+    xs = list(range(n))
+    words = ["even" if x % 2 == 0 else "odd" for x in xs]
+    return ", ".join(words), "-".join(str(x) for x in xs), "".join(f"<{x}>" for x in xs), [f"{x}!" for x in [n, n + 1]]
+
+
 PROGRAMS = [
     sieve, ways_to_pay, distances, grid, rows_of_other_lengths, made_in_each_iteration, two_names_for_one, none_at_all,
     other_elements, numbers_in_a_list, swapped, union_find, iterated_in_every_way, chunks, with_stars, prepended,
     extended_in_a_loop, best_so_far, window, stars_from_left_to_right, rest_that_grows, rest_of_what_is_no_list, too_few,
+    unpacked_into_as_many, tuples_of_its_items, columns, joined_texts,
 ]  # fmt: skip

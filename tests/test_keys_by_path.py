@@ -477,7 +477,6 @@ REFUSED = [
     lambda d: d.keys() == {"a", "k"},
     lambda d: d.keys() & {"k"},
     str,
-    tuple,
 ]
 
 

@@ -20,7 +20,7 @@ PLAIN_OPERATIONS = {
     "unpacking rows of an array",
     "truth values as numbers",
     "lists that grow, `pop`, `len`, indexing, `jnp.stack`",
-    "strings of traced values: f-strings, `str`, `format`, `%`, stored, joined and returned",
+    "strings of traced values: f-strings, `str`, `format`, `%`, `join`, stored and returned",
 }
 # With a class around that compares by methods of its own, each comparison is an operator call, and a chain of them a select.
 EITHER = "chained comparisons"

@@ -278,10 +278,23 @@ def number_of_items():
 
     def unpacked(n):
         a, b = items(n)
+        return a + b, tuple(items(n))
+
+    def first_two(x):
+        a, b = [v for v in x if v > 0]
         return a + b
 
-    for needs in (unpacked, lambda n: tuple(items(n)), lambda n: max(*items(n))):
+    assert plain(ag.function(unpacked)(jnp.array(2))) == (1, (0, 1))
+    with pytest.raises(ValueError, match="too many values"):
+        ag.function(unpacked)(jnp.array(3))
+
+    def columns(n):
+        return [sum(column) for column in zip(*[(i, i) for i in range(n)])]
+
+    for needs in (lambda n: max(*items(n)), lambda n: {tuple(items(n)): 1}, columns):
         refused(needs, jnp.array(2))
+    with pytest.raises(ag.StagingError, match="cannot raise ValueError"):
+        jax.jit(ag.convert(first_two))(jnp.array([1.0, 2.0, -3.0]))
 
 
 @claim("A dict with traced keys")
@@ -367,10 +380,11 @@ def keys_by_path():
             total += d[key]
         return total
 
-    for read in (tuple, print, str, lambda d: max(*d), unpacked, matched):
+    for read in (print, str, lambda d: max(*d), matched):
         refused(given_to(lambda d, read=read: read(d)), X)
     for read in (
         list,
+        tuple,
         set,
         looped,
         lambda d: {k: 1 for k in d},
@@ -380,6 +394,7 @@ def keys_by_path():
     ):
         for x in (X, -X):
             assert plain(ag.function(given_to(read))(x)) == plain(given_to(read)(x))
+    assert ag.function(given_to(unpacked))(X) == "a"
     assert ag.function(given_to(lambda d: f"{len(d)}: {d}"))(-X).startswith("1: {'a': ")
 
     def ordered(x):

@@ -94,7 +94,7 @@ class Shown:
         lambda x: {f"{x}": 1},
         lambda x: int(str(x)),
         lambda x: f"{x}" in ("1", "2"),
-        lambda x: ",".join([f"{x}"]),
+        lambda x: ",".join([f"{x}"]) == "2.0",
         lambda x: f"{Shown(x)!r}",
     ],
 )

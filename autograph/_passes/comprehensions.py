@@ -21,7 +21,8 @@ from autograph._passes.yields import lower_yields
 
 _BLOCKS = ("body", "orelse", "finalbody")
 _EXPRESSIONS = ("items", "targets")  # of statements
-_EAGER = frozenset({"sum", "max", "min", "list", "tuple", "sorted"})
+_EAGER = frozenset({"sum", "max", "min", "list", "tuple", "sorted", "set", "dict"})
+_SEQUENCES = (gast.Tuple, gast.List)
 _UNMOVABLE = (*FUNCTIONS, gast.NamedExpr, gast.Await, gast.Yield, gast.YieldFrom)
 _MAY_BE_OPEN = (gast.Name, gast.Attribute, gast.Subscript)  # an array or list of traced length
 
@@ -130,6 +131,8 @@ class LowerComprehensions(gast.NodeTransformer):
         return out
 
     def _statement(self, node: gast.AST) -> gast.AST:
+        if isinstance(node, gast.Assign) and any(isinstance(target, _SEQUENCES) for target in node.targets):
+            node.value = self._as_list(node.value)
         for field, value in list(gast.iter_fields(node)):
             if field in _BLOCKS and isinstance(value, list):
                 setattr(node, field, self._block(value))
@@ -156,11 +159,19 @@ class LowerComprehensions(gast.NodeTransformer):
                     self._fold(generator, name)
             if name in REDUCTIONS and self._can_take_apart(generator):
                 node.args[0] = taken_apart(self.context, generator)
-            elif name in _EAGER and self.made is not None:
-                as_list = placed(gast.ListComp(generator.elt, generator.generators), generator)
-                if self._can_move(as_list):
-                    node.args[0] = as_list
+            elif name in _EAGER:
+                node.args[0] = self._as_list(generator)
+        elif _is_join(node):
+            node.args[0] = self._as_list(node.args[0])
         return self.generic_visit(node)
+
+    def _as_list(self, node: gast.AST) -> gast.AST:
+        """The list of what a generator gives that is consumed at once, if it may be staged; any other node as it is."""
+        if not isinstance(node, gast.GeneratorExp):
+            return node
+        as_list = placed(gast.ListComp(node.elt, node.generators), node)
+        is_moved = self.made is not None and self._can_move(as_list)
+        return as_list if is_moved or self._is_loop_of_operator(as_list) else node
 
     def _may_be_staged(self, items: gast.AST) -> bool:
         """Whether this may be a range of traced length, or a generator."""
@@ -205,20 +216,21 @@ class LowerComprehensions(gast.NodeTransformer):
 
     def visit_ListComp(self, node: gast.AST) -> gast.AST:
         if self.made is None or not self._can_move(node):
-            first, *inner = node.generators
-            is_plain = can_be_taken_apart(node) and not (inner or first.ifs)
-            may_be_staged = (
-                self._may_be_staged(first.iter) or isinstance(first.iter, _MAY_BE_OPEN) or is_view(first.iter)
-            )
-            if is_plain and may_be_staged and not self._binds_or_suspends(node):
-                return self.generic_visit(listed(self.context, node))
-            return self._stays(node)
+            is_operator = self._is_loop_of_operator(node)
+            return self.generic_visit(listed(self.context, node)) if is_operator else self._stays(node)
         result = self.context.names.new("result")
         self.context.generated.add(result)
         append = gast.Attribute(load(result), "append", gast.Load())
         body = gast.Expr(gast.Call(append, [node.elt], []))
         start = [assign(result, gast.List([], gast.Load()))]
         return self._moved(node, body, start, gast.Return(load(result)), "comprehension")
+
+    def _is_loop_of_operator(self, node: gast.AST) -> bool:
+        """Whether an operator can make this list, and what it goes over may be staged."""
+        first, *inner = node.generators
+        is_plain = can_be_taken_apart(node) and not (inner or first.ifs)
+        may_be_staged = self._may_be_staged(first.iter) or isinstance(first.iter, _MAY_BE_OPEN) or is_view(first.iter)
+        return is_plain and may_be_staged and not self._binds_or_suspends(node)
 
     def _moved(
         self, node: gast.AST, body: gast.AST, start: list[gast.AST], end: gast.AST | None, base: str
@@ -253,3 +265,10 @@ class LowerComprehensions(gast.NodeTransformer):
 
     def _is_conditional(self, node: gast.AST) -> bool:
         return any(not is_static_test(test) for generator in node.generators for test in generator.ifs)
+
+
+def _is_join(node: gast.AST) -> bool:
+    """Whether this is ``" ".join(…)``."""
+    called = node.func
+    is_method = isinstance(called, gast.Attribute) and called.attr == "join" and isinstance(called.value, gast.Constant)
+    return is_method and len(node.args) == 1

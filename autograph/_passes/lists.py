@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import gast
 
 from autograph._analysis.children import walk
-from autograph._passes.nodes import Context, constant, dict_display, placed
+from autograph._passes.nodes import Context, dict_display, placed
 
 GROWING_METHODS = frozenset({"append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse"})
 _DISPLAYS = (gast.List, gast.Tuple, gast.Dict)
@@ -84,20 +84,7 @@ class LowerLists(gast.NodeTransformer):
         self.generic_visit(node)
         for target in node.targets:
             node.value = self._value_for(target, node.value)
-        if len(node.targets) == 1 and isinstance(node.targets[0], gast.Tuple | gast.List):
-            self._unpack(node)
         return node
-
-    def _unpack(self, node: gast.AST) -> None:
-        """Let an operator unpack what is unpacked into a target with a star."""
-        (target,) = node.targets
-        starred = [k for k, part in enumerate(target.elts) if isinstance(part, gast.Starred)]
-        if len(starred) != 1:
-            return
-        (place,) = starred
-        counts = constant(place), constant(len(target.elts) - place - 1)
-        target.elts[place] = target.elts[place].value
-        node.value = placed(self.context.call("unpacked", node.value, *counts), node.value)
 
     def _value_for(self, target: gast.AST, value: gast.AST) -> gast.AST:
         """What is bound to a target, or to the targets in it, in place of ``value``."""

@@ -7,6 +7,8 @@ import gast
 from autograph._passes.nodes import Context
 from autograph._passes.raises import DeferTexts, is_format
 
+_DEFERRING = frozenset(["text", "text_now"])  # make a text of the values that they are given
+
 
 class LowerTexts(gast.NodeTransformer):
     """Rewrites f-strings, and texts that are made by ``%`` and `str.format`.
@@ -51,8 +53,7 @@ class LowerTexts(gast.NodeTransformer):
 
     def visit_Call(self, node: gast.AST) -> gast.AST:
         if self.context.is_operator_call(node):
-            node.args = [part if isinstance(part, gast.Lambda) else self.visit(part) for part in node.args]
-            return node
+            return node if node.func.attr in _DEFERRING else self.generic_visit(node)
         name = getattr(node.func, "attr", getattr(node.func, "id", None))
         if name == "print" or (isinstance(node.func, gast.Attribute) and self.context.is_logging(node.func)):
             node.args = [

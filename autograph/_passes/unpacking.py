@@ -5,10 +5,9 @@ from __future__ import annotations
 import gast
 
 from autograph._analysis.children import walk
-from autograph._passes.nodes import Context, EvaluatedParts, dict_display, placed
+from autograph._passes.nodes import Context, EvaluatedParts, constant, dict_display, placed
 
 _ITERATED = (gast.Name, gast.Attribute, gast.Subscript, gast.Call)
-_OF_ITEMS = frozenset(["tuple", "frozenset"])
 _WITH_ITEMS = (gast.Starred, gast.comprehension, gast.MatchMapping, gast.Dict)
 _SEQUENCES = (gast.Tuple, gast.List)
 
@@ -16,7 +15,8 @@ _SEQUENCES = (gast.Tuple, gast.List)
 class LowerUnpacking(EvaluatedParts):
     """Rewrites what Python does by itself with dicts, of which only some paths may have set a key, in this file or another.
 
-    That is ``*d``, comprehensions, ``a, b = d``, ``tuple(d)``, ``{**d}``, ``d | e`` and ``match``.
+    That is ``*d``, comprehensions, ``a, b = d``, ``{**d}``, ``d | e`` and ``match``. An operator counts what is
+    unpacked into targets, which may be a list of traced length.
 
     >>> from autograph._passes.shown import rewritten
     >>> print(rewritten(LowerUnpacking, '''
@@ -50,9 +50,25 @@ class LowerUnpacking(EvaluatedParts):
 
     def visit_Assign(self, node: gast.AST) -> gast.AST:
         self.generic_visit(node)
-        if any(isinstance(target, _SEQUENCES) for target in node.targets):
-            node.value = self._items(node.value)
+        if len(node.targets) > 1:
+            if any(isinstance(target, _SEQUENCES) for target in node.targets):
+                node.value = self._items(node.value)
+        elif isinstance(node.targets[0], _SEQUENCES):
+            node.value = self._unpacked(node.targets[0], node.value)
         return node
+
+    def _unpacked(self, target: gast.AST, value: gast.AST) -> gast.AST:
+        """What Python unpacks into a target, from which a star is taken: the operator makes that list."""
+        count = len(target.elts)
+        starred = [k for k, part in enumerate(target.elts) if isinstance(part, gast.Starred)]
+        if len(starred) == 1:
+            (place,) = starred
+            target.elts[place] = target.elts[place].value
+            counts = constant(place), constant(count - place - 1)
+            return placed(self.context.call("unpacked", value, *counts), value)
+        if starred or not (self.context.is_operator_call(value) or self._items(value) is not value):
+            return value
+        return placed(self.context.call("unpacked", value, constant(count)), value)
 
     def visit_Match(self, node: gast.AST) -> gast.AST:
         self.generic_visit(node)
@@ -63,9 +79,13 @@ class LowerUnpacking(EvaluatedParts):
     def visit_Call(self, node: gast.AST) -> gast.AST:
         self.generic_visit(node)
         name = node.func.id if isinstance(node.func, gast.Name) and not self.context.is_own_name(node.func.id) else None
-        if len(node.args) != 1 or isinstance(node.args[0], gast.Starred):
+        if len(node.args) != 1:
             return node
-        if name in _OF_ITEMS and not node.keywords:
+        if isinstance(node.args[0], gast.Starred):
+            if name == "zip" and not node.keywords:
+                return placed(self.context.call("unzipped", node.args[0].value), node)
+            return node
+        if name == "frozenset" and not node.keywords:
             node.args = [self._items(node.args[0])]
         elif name == "dict" and node.keywords:
             more = gast.Call(node.func, [], node.keywords)
@@ -114,7 +134,7 @@ def _may_iterate(node: gast.AST) -> bool:
         return any(isinstance(target, _SEQUENCES) for target in node.targets)
     if isinstance(node, gast.BinOp):
         return isinstance(node.op, gast.BitOr)
-    return isinstance(node, _WITH_ITEMS) or (isinstance(node, gast.Call) and _is_named(node.func, "dict", *_OF_ITEMS))
+    return isinstance(node, _WITH_ITEMS) or (isinstance(node, gast.Call) and _is_named(node.func, "dict", "frozenset"))
 
 
 def _is_named(node: gast.AST, *names: str) -> bool:

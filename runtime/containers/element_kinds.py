@@ -234,7 +234,7 @@ def _as_list(value: Any) -> Any:
     """A list inside of an element: as Python's list, where its length is known and not great, or the layout and leaves of a `Row`."""
     if not has_contents(value):
         return value
-    contents, is_list = value.contents(), value.most is None and value.is_list
+    contents, is_list = value.contents(), value.most is None and value.stands_for is list
     if isinstance(contents, tuple):
         is_opened = is_list and (len(contents) <= _OPENED_AT_MOST or not are_alike(contents))
         return list(contents) if is_opened else value.row_of(contents)

@@ -29,7 +29,7 @@ class KeyedList(TracedList):
     """The part that a `TracedSet` and a `TracedDict` share: each is a list of what it holds, in the order in which that came."""
 
     __slots__ = ()
-    is_list = False
+    stands_for: type = set
 
     def key_of(self, element: Any) -> Any:
         """The key of an element."""

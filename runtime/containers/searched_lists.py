@@ -21,6 +21,13 @@ _ORDERS: Mapping[str, Any] = MappingProxyType(
 )
 
 
+def sequence_class(value: Any) -> type | None:
+    """What this is in Python: a list, a tuple or, of what is held in arrays, a deque; None for anything else."""
+    if isinstance(value, SearchedList):
+        return value.stands_for
+    return next((kind for kind in (list, tuple) if isinstance(value, kind)), None)
+
+
 class SearchedList(list[Any]):
     """The part of a `TracedList` that compares elements, with each other or with a value."""
 
@@ -29,6 +36,7 @@ class SearchedList(list[Any]):
     padded: Padded | None
     checks: Any
     moves: int
+    stands_for: type
 
     def note_read(self) -> None:
         raise NotImplementedError
@@ -77,7 +85,7 @@ class SearchedList(list[Any]):
 
     def _ordered(self, symbol: str, other: Any) -> Any:
         """A comparison by order, also where Python's own operator asks for it."""
-        if not isinstance(other, list) or hasattr(self, "maxlen") != hasattr(other, "maxlen"):
+        if sequence_class(self) is not sequence_class(other):
             return NotImplemented
         is_open = any(isinstance(each, SearchedList) and each.is_open() for each in (self, other))
         if self.checks is not None and (is_open or holds_traced(self) or holds_traced(other)):

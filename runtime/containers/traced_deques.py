@@ -21,8 +21,7 @@ class TracedDeque(TracedList):
     """
 
     __slots__ = ("maxlen", "most")
-    is_list = False
-    kind_name = "deque"
+    stands_for = collections.deque
 
     def __init__(self, values: Iterable[Any] = (), maxlen: int | None = None, checks: Any = None) -> None:
         self.maxlen = self.most = collections.deque((), maxlen).maxlen  # which checks it

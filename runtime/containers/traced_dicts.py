@@ -35,6 +35,7 @@ class TracedDict(KeyedList):
     """
 
     __slots__ = ("kind", "factory")
+    stands_for = dict
 
     def __init__(self, values: Any = (), checks: Any = None, kind: type = dict, factory: Any = None) -> None:
         self.kind = kind
@@ -66,7 +67,7 @@ class TracedDict(KeyedList):
         return f"{kind.__name__}({'' if factory is None else factory.__name__ + ', '}{text})"
 
     @property
-    def kind_name(self) -> str:  # type: ignore[override]
+    def kind_name(self) -> str:
         return self.kind.__name__
 
     def key_of(self, element: Any) -> Any:

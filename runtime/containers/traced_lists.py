@@ -25,7 +25,7 @@ from autograph.runtime.tracing.locations import user_location
 
 def _unknown() -> StagingError:
     return StagingError(
-        f"{user_location()}\n  Python needs the number of these items here (to unpack them, for a tuple, or in code that is not "
+        f"{user_location()}\n  Python needs the number of these items here (for the arguments of a call, or in code that is not "
         "converted), but it is known only at run time.\n  Use an index, a slice, a loop or a target with a star (first, *rest = "
         "items), or make an array of the items (jnp.stack). Of a dict, make a list of the keys first: list(d)."
     )
@@ -41,8 +41,7 @@ class TracedList(SplicedList):
       peak: the greatest length, and room, since it was last outside all staged statements.
       most: how many elements it can have; None for any number.
       checks: the operators, for errors that only run time knows of.
-      is_list: whether it is a list in Python, too.
-      kind_name: the name of its class in Python.
+      stands_for: what it is in Python.
     """
 
     __slots__ = ("padded", "peak", "checks", "moves")
@@ -55,8 +54,7 @@ class TracedList(SplicedList):
         self.set_contents(values.contents() if isinstance(values, TracedList) else tuple(values))
 
     most: int | None = None
-    is_list = True
-    kind_name = "list"
+    stands_for: type = list
 
     def note_read(self) -> None:
         """Report that what follows depends on the length, or on the elements: a loop that appends must carry both."""
@@ -75,6 +73,11 @@ class TracedList(SplicedList):
         made = cls((), facts[1])
         made.set_contents(children[0] if facts[0] else tuple(children))
         return made
+
+    @property
+    def kind_name(self) -> str:
+        """The name of its class in Python."""
+        return self.stands_for.__name__
 
     @staticmethod
     def sort_of(facts: Any) -> Any:
@@ -487,8 +490,8 @@ class EmptyListError(IndexError):
 
 
 def as_items(values: Any) -> Any:
-    """What a loop over this runs over: of a set or dict that is a list here, the list of its keys."""
-    return values.as_list() if isinstance(values, TracedList) and not values.is_list else values
+    """What a loop over this runs over: a list of the items, or keys, of what is a list here and none in Python."""
+    return values.as_list() if isinstance(values, TracedList) and values.stands_for is not list else values
 
 
 def is_traced_list(value: Any) -> bool:

@@ -29,7 +29,6 @@ class TracedSet(KeyedList):
     """A set made inside a trace. It has its elements in the order in which they came, which is not Python's: nobody may see it."""
 
     __slots__ = ()
-    kind_name = "set"
 
     def __init__(self, values: Iterable[Any] = (), checks: Any = None) -> None:
         super().__init__((), checks)

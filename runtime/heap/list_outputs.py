@@ -14,9 +14,10 @@ from autograph.runtime.containers.traced_deques import TracedDeque
 from autograph.runtime.containers.traced_dicts import TracedDict
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.containers.traced_sets import TracedSet
+from autograph.runtime.containers.traced_tuples import TracedTuple
 from autograph.runtime.heap.object_graph import is_one_shot
 
-_TRACED = (TracedList, TracedDeque, TracedSet, TracedDict)
+_TRACED = (TracedList, TracedDeque, TracedTuple, TracedSet, TracedDict)
 _MAY_HOLD_LISTS = frozenset([*_TRACED, list, tuple, dict])
 
 
@@ -33,7 +34,9 @@ def with_plain_lists(value: Any, as_array: Callable[[TracedList], Any] | None = 
             leaf = (as_array(leaf) if as_array is not None else None) or leaf.resolve()
         if type(leaf) is collections.deque:
             leaf = collections.deque((with_plain_lists(part, as_array) for part in leaf), leaf.maxlen)
-        resolved.append([with_plain_lists(part, as_array) for part in leaf] if type(leaf) is list else leaf)
+        if type(leaf) in (list, tuple):
+            leaf = type(leaf)([with_plain_lists(part, as_array) for part in leaf])
+        resolved.append(leaf)
     return jax.tree_util.tree_unflatten(treedef, resolved)
 
 

@@ -15,6 +15,7 @@ from autograph.runtime.containers.traced_deques import TracedDeque
 from autograph.runtime.containers.traced_dicts import TracedDict
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.containers.traced_sets import TracedSet
+from autograph.runtime.containers.traced_tuples import TracedTuple
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.places import AttributePlace
 from autograph.runtime.layouts.objects import attributes_of, is_plain_object
@@ -142,6 +143,12 @@ class UnknownDeque(_UnknownContents, TracedDeque):
     __slots__ = ()
 
 
+class UnknownTuple(_UnknownContents, TracedTuple):
+    """A tuple of that kind."""
+
+    __slots__ = ()
+
+
 class UnknownSet(_UnknownContents, TracedSet):
     """A set of that kind."""
 
@@ -155,7 +162,13 @@ class UnknownDict(_UnknownContents, TracedDict):
 
 
 _UNKNOWN_KINDS: Mapping[type, type] = types.MappingProxyType(
-    {TracedList: UnknownList, TracedDeque: UnknownDeque, TracedSet: UnknownSet, TracedDict: UnknownDict}
+    {
+        TracedList: UnknownList,
+        TracedDeque: UnknownDeque,
+        TracedTuple: UnknownTuple,
+        TracedSet: UnknownSet,
+        TracedDict: UnknownDict,
+    }
 )
 
 

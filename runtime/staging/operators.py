@@ -117,7 +117,8 @@ class Operators(Conditionals, Loops, Items, Calls, Builtins):
             lengths=self.lengths,
         )
         self.new_list, self.new_row, self.listed_rows = lists.new_list, lists.new_row, lists.listed_rows
-        self.extended, self.repeated, self.unpacked = lists.extended, lists.repeated, lists.unpacked
+        self.extended, self.repeated = lists.extended, lists.repeated
+        self.unpacked, self.unzipped = lists.unpacked, lists.unzipped
         self.absences = Absences(
             backend,
             trace,

@@ -53,6 +53,7 @@ class Lookups(InTrace):
     raise_unless: Callable[..., None]
     exception: Callable[..., Any]
     if_exp: Callable[..., Any]
+    equals: Callable[[Any, Any], Any]
     bounds: Bounds | None
     checked_bounds: Bounds
     slices: Slices
@@ -211,8 +212,20 @@ class Lookups(InTrace):
         if not isinstance(key, tuple) and all(isinstance(each, _NUMBERS) for each in target):
             equal = jnp.asarray(list(target)) == key
         else:
-            equal = jnp.stack([jnp.asarray(_are_equal(each, key)) for each in target])
+            equal = jnp.stack([jnp.asarray(self._is_key(each, key)) for each in target])
         return jnp.any(equal), jnp.argmax(equal)
+
+    def _is_key(self, known: Any, key: Any) -> Any:
+        """Whether a dict's key is the one that is looked up, parts of which are traced."""
+        if isinstance(key, tuple):
+            if not isinstance(known, tuple) or len(known) != len(key):
+                return False
+            return functools.reduce(operator.and_, map(self._is_key, known, key), True)
+        if not holds_traced(key):
+            return bool(known == key)
+        if type(key) in (OneOf, Optional):
+            return self.equals(known, key)
+        return isinstance(known, _NUMBERS) and known == key
 
     def get_of_dict(self, target: dict[Any, Any], key: Any, default: Any = None) -> Any:
         """``target.get(key, default)`` with a key that may be traced."""
@@ -274,17 +287,6 @@ class Lookups(InTrace):
 def _makes_missing(target: Any) -> bool:
     """Whether reading a key that a dict has not gives it that key."""
     return isinstance(target, defaultdict) and target.default_factory is not None
-
-
-def _are_equal(known: Any, key: Any) -> Any:
-    """Whether a dict's key is the one that is looked up, parts of which are traced."""
-    if isinstance(key, tuple):
-        if not isinstance(known, tuple) or len(known) != len(key):
-            return False
-        return functools.reduce(operator.and_, map(_are_equal, known, key), True)
-    if not holds_traced(key):
-        return bool(known == key)
-    return isinstance(known, _NUMBERS) and known == key
 
 
 def _is_table(items: tuple[Any, ...]) -> bool:

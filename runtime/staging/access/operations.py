@@ -16,8 +16,9 @@ from autograph.backends.base import Backend
 from autograph.runtime.code.library_table import is_library
 from autograph.runtime.containers.keyed_lists import MIRRORED, KeyedList
 from autograph.runtime.containers.orderings import all_scalars_some_traced, compared_fields, is_better, values_of
+from autograph.runtime.containers.searched_lists import sequence_class
 from autograph.runtime.containers.traced_dicts import DictView
-from autograph.runtime.containers.traced_lists import TracedList, is_traced_list
+from autograph.runtime.containers.traced_lists import is_traced_list
 from autograph.runtime.effects.raising import has_handlers
 from autograph.runtime.heap.cached_reads import CachedRead, cached_refusal
 from autograph.runtime.heap.in_trace import InTrace, Trace
@@ -83,7 +84,6 @@ OPERATOR_FUNCTIONS: Mapping[Callable[..., Any], str] = types.MappingProxyType(
 """The functions of `operator` (and `divmod`, `abs`) by the operator that each stands for."""
 _COUNTING = frozenset(["+", "-", "*", "/", "//", "%", "**", "<<", ">>", "divmod", "abs"])
 _ITSELF = object()
-_LISTS = (list, TracedList)
 # What answers an operand that it does not know with NotImplemented, as written; sequences do not always.
 _ARITHMETIC = (bool, int, float, complex, np.generic, np.ndarray, jax.Array)
 
@@ -104,8 +104,7 @@ def user_method(kind: type, name: str) -> types.FunctionType | None:
 
 def _are_alike_containers(left: Any, right: Any) -> bool:
     """Whether these are two tuples, two lists or two dicts, of lengths that are known."""
-    kind = next((kind for kind in (tuple, list, dict) if isinstance(left, kind)), None)
-    if kind is None or not isinstance(right, kind):
+    if not (_are_lists(left, right) or (isinstance(left, dict) and isinstance(right, dict))):
         return False
     if any(user_method(type(each), "__eq__") for each in (left, right)):
         return False
@@ -113,11 +112,8 @@ def _are_alike_containers(left: Any, right: Any) -> bool:
 
 
 def _are_lists(left: Any, right: Any) -> bool:
-    """Whether these are two lists, or two deques, whose contents are compared."""
-    kinds = [
-        type(each) if hasattr(each, "set_contents") else list if type(each) is list else None for each in (left, right)
-    ]
-    return kinds[0] is not None and (kinds[0] is kinds[1] or all(kind in _LISTS for kind in kinds))
+    """Whether these are two lists, two tuples or two deques, whose contents are compared."""
+    return sequence_class(left) is not None and sequence_class(left) is sequence_class(right)
 
 
 class Operations(InTrace):
@@ -253,7 +249,7 @@ class Operations(InTrace):
         if kinds in ((tuple, tuple), (list, list)) and symbol not in ("==", "!="):
             if self._are_traced_keys(left, right):
                 return is_better(tuple(left), tuple(right), plain)
-        if symbol not in ("==", "!=") and (kinds == (tuple, tuple) or _are_lists(left, right)):
+        if symbol not in ("==", "!=") and _are_lists(left, right):
             if any(is_traced_list(each) or holds_traced(each) for each in (left, right)):
                 return self._by_order(symbol, left, right)
         if kinds[0] is kinds[1] and (fields := compared_fields(kinds[0], name)) is not None:

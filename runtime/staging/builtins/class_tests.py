@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import collections
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -12,7 +11,7 @@ import jax.numpy as jnp
 from autograph.backends.base import Backend
 from autograph.runtime.containers.keyed_lists import KeyedList
 from autograph.runtime.containers.padded_arrays import PaddedArray
-from autograph.runtime.containers.traced_deques import TracedDeque
+from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.heap.places import AttributePlace
@@ -141,7 +140,7 @@ class ClassTests(InTrace):
 
 
 def _is_instance(value: Any, kinds: Any) -> bool:
-    """``isinstance``, in which a deque is no list, and an array of traced length is an array."""
+    """``isinstance``, in which a deque, or a tuple, is no list, and an array of traced length is an array."""
     if isinstance(value, PaddedArray):
         value = value.values
     check_known(value)
@@ -152,7 +151,7 @@ def _as_python_has(value: Any) -> Any:
     """A value of the class that Python's would be of."""
     if isinstance(value, KeyedList):
         return value.plain()
-    return collections.deque() if type(value) is TracedDeque else value
+    return value.stands_for() if isinstance(value, TracedList) and value.stands_for is not list else value
 
 
 def _attributes(kind: type, names: Sequence[int | str]) -> list[str | None]:

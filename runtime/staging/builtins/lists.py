@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import collections
 import functools
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import jax
@@ -16,10 +17,10 @@ from autograph.backends.selected import STAGING
 from autograph.runtime.containers.array_functions import array_overloads
 from autograph.runtime.containers.element_kinds import flatten_element
 from autograph.runtime.containers.extents import exactly
-from autograph.runtime.containers.iterables import is_symbolic_size
-from autograph.runtime.containers.keyed_lists import KeyedList
+from autograph.runtime.containers.iterables import StagedItems, StagedRange, is_symbolic_size
+from autograph.runtime.containers.keyed_lists import KeyedList, part_of_tuples
 from autograph.runtime.containers.padded import Padded, has_mutable
-from autograph.runtime.containers.padded_arrays import PaddedArray
+from autograph.runtime.containers.padded_arrays import PaddedArray, is_open_array
 from autograph.runtime.containers.traced_deques import TracedDeque
 from autograph.runtime.containers.traced_lists import (
     TracedList,
@@ -27,12 +28,31 @@ from autograph.runtime.containers.traced_lists import (
     is_array_list,
     is_traced_list,
 )
+from autograph.runtime.containers.traced_tuples import TracedTuple
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.in_trace import InTrace, Trace
-from autograph.runtime.layouts.kinds import Row
+from autograph.runtime.layouts.kinds import Row, Tree
 from autograph.runtime.layouts.statement_variables import value_of
 from autograph.runtime.staging.builtins.traced_lengths import TracedLengths
 from autograph.runtime.tracing.locations import user_location
+
+
+class Columns:
+    """What ``zip(*rows)`` gives of a list of traced length: these columns, or nothing where the list is empty."""
+
+    def __init__(self, columns: list[Any], rows: TracedList) -> None:
+        self.columns = columns
+        self.rows = rows
+
+    def size(self) -> Any:
+        """How many there are."""
+        return jnp.where(self.rows.size() > 0, len(self.columns), 0)
+
+    def __iter__(self) -> Iterator[Any]:
+        raise StagingError(
+            f"{user_location()}\n  `zip(*rows)` has no columns where the list of the rows is empty, which is known only at run time.\n  "
+            "Unpack it (xs, ys = zip(*rows)), which raises ValueError there, or make each column by a comprehension."
+        )
 
 
 class Lists(InTrace):
@@ -107,8 +127,17 @@ class Lists(InTrace):
         self.journal.born(made)
         return made
 
-    def unpacked(self, value: Any, before: int, after: int) -> tuple[Any, ...]:
-        """The parts of ``value`` for a target with a star, so many of them ``before`` and ``after`` it."""
+    def unpacked(self, value: Any, before: int, after: int | None = None) -> Any:
+        """The parts of ``value`` for a target with a star, so many of them ``before`` and ``after`` it; without a star, None."""
+        if after is None:
+            value = self.items_of(value)
+            if isinstance(value, Columns):
+                self._check_count(value.size(), before)
+                return value.columns
+            if not is_traced_list(value):
+                return value
+            self._check_count(value.size(), before)
+            return tuple(value[k] for k in range(before))
         least, value = before + after, as_items(value)
         if not is_array_list(value):
             if not hasattr(type(value), "__iter__") and not hasattr(type(value), "__getitem__"):
@@ -121,11 +150,50 @@ class Lists(InTrace):
             last = len(items) - after
             return (*items[:before], self.new_list(items[before:last]), *items[last:])
         if self.can_raise_later(ValueError):
-            got = "got 0" if least == 1 else "got fewer"
-            error = ValueError(f"not enough values to unpack (expected at least {least}, {got})")
-            self.raise_unless(value.size() >= least, error)
+            self._raise_unless_enough(value.size(), least, f"at least {least}")
         ends = [value[k] for k in range(before)], [value[k - after] for k in range(after)]
         return (*ends[0], value[before : -after or None], *ends[1])
+
+    def unzipped(self, rows: Any) -> Any:
+        """``zip(*rows)``: the columns of a list of tuples, whose length may be traced."""
+        rows = self.items_of(rows)
+        if not is_traced_list(rows):
+            return self.call(zip)(*rows)
+        held: Padded = rows.contents()
+        if not isinstance(held.kind.layout, Tree) or held.kind.layout.kind not in (tuple, list):
+            return self.call(zip)(*rows)  # refused
+        rows.share()
+        columns = (part_of_tuples(held, k) for k in range(len(held.kind.layout.parts)))
+        return Columns([TracedTuple((), self.checks).holding(column) for column in columns], rows)
+
+    def items_of(self, value: Any) -> Any:
+        """What Python iterates by itself; a list, where it is an iterable of the program whose length is traced."""
+        value = as_items(self.checks.absences.listed(value))
+        is_staged = isinstance(value, StagedItems | StagedRange) or is_open_array(value)
+        return self.call(list)(value) if is_staged or self.checks.generators.source_of(value) is not None else value
+
+    def _check_count(self, size: Any, count: int) -> None:
+        """Raise, when the program runs, where a list has not this size.
+
+        Raises:
+          StagingError: the program cannot raise.
+        """
+        if not self.can_raise_later(ValueError):
+            raise StagingError(
+                f"{user_location()}\n  A list is unpacked into {count} targets, and its length is known only at run time: a bare jax.jit "
+                "around converted code cannot raise ValueError for another length.\n  Call the function through autograph.function, or "
+                "unpack a slice or elements of it (a, b = items[0], items[1])."
+            )
+        self._raise_unless_enough(size, count, str(count))
+        got = "{}" if sys.version_info < (3, 14) else "{}, got {}"
+        many = f"too many values to unpack (expected {got})"
+        self.raise_unless(
+            size <= count, lambda: self.checks.exception(ValueError, self.checks.text(many.format, count, size))
+        )
+
+    def _raise_unless_enough(self, size: Any, least: int, expected: str) -> None:
+        few = f"not enough values to unpack (expected {expected}, got {{}})"
+        self.raise_unless(size >= least, lambda: self.checks.exception(ValueError, self.checks.text(few.format, size)))
 
     def new_row(self) -> Row:
         """The layout of an empty list that is in an element of another list."""

@@ -30,8 +30,9 @@ from autograph.runtime.containers.keyed_lists import KeyedList
 from autograph.runtime.containers.orderings import Orderings, all_scalars_some_traced, better_of, nan_never_better
 from autograph.runtime.containers.padded_arrays import PaddedArray, is_open_array
 from autograph.runtime.containers.traced_lists import TracedList, is_array_list, is_traced_list
+from autograph.runtime.containers.traced_tuples import TracedTuple
 from autograph.runtime.effects.callbacks import print as show
-from autograph.runtime.effects.raise_sites import DeferredText, text_of_error
+from autograph.runtime.effects.raise_sites import DeferredText, TracedText, text_of_error
 from autograph.runtime.effects.raising import is_after_raise, remade
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.in_trace import InTrace
@@ -100,6 +101,7 @@ class Builtins(InTrace):
             builtins.complex: self._complex,
             builtins.pow: self._pow,
             builtins.list: self._list,
+            builtins.tuple: self._tuple,
             builtins.bool: self._bool,
             builtins.print: self._print,
             builtins.len: self._len,
@@ -306,6 +308,17 @@ class Builtins(InTrace):
         self.journal.born(made)
         return made
 
+    def _tuple(self, *args: Any) -> Any:
+        if not args or type(args[0]) is tuple:
+            return tuple(*args)
+        items = self._list(*args)
+        return TracedTuple((), self).holding(items.copy().contents()) if is_traced_list(items) else tuple(items)
+
+    def joined(self, join: Callable[[Iterable[str]], str], iterable: Any) -> Any:
+        """``separator.join(iterable)``."""
+        items = self._list(iterable)
+        return self.text_now(join, items) if holds_traced(items) or _holds_text(items) else join(items)
+
     def _sorted(self, iterable: Any, /, *, key: Any = None, reverse: Any = False) -> Any:
         self.refuse_pending(iterable)
         iterable = self._given(iterable, key)
@@ -492,6 +505,10 @@ class Builtins(InTrace):
             made = remade(arg)
             return made is not None and bool(made.values)
         return isinstance(arg, DeferredText) or is_open_array(arg) or self.backend.is_traced(value_of(arg))
+
+
+def _holds_text(items: Iterable[Any]) -> bool:
+    return builtins.any(isinstance(item, TracedText) for item in items)
 
 
 def _may_be_python_float(value: Any) -> bool:

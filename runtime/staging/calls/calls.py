@@ -78,6 +78,7 @@ class Calls(InTrace):
     new_list: Callable[[list[Any]], list[Any]]
     rolling: Rolling
     get_of_dict: Callable[..., Any]
+    joined: Callable[..., Any]
     overloads: Mapping[Any, Callable[..., Any]]
     opaque: OpaqueCalls
     wrappers: Wrappers
@@ -264,6 +265,8 @@ class Calls(InTrace):
             return functools.partial(self._sort, called.__self__)
         if called.__name__ == "get" and isinstance(called.__self__, dict) and not self.backend.is_eager():
             return functools.partial(self.get_of_dict, called.__self__)
+        if called.__name__ == "join" and type(called.__self__) is str and not self.backend.is_eager():
+            return functools.partial(self.joined, called)
         if called.__name__ in ("insert", "pop") and type(called.__self__) is list:
             return self.writes.at_any_index(called)
         return called
@@ -464,6 +467,7 @@ OVERLOADED = frozenset(
         "bool",
         "len",
         "list",
+        "tuple",
         "next",
         "set",
         "dict",
