@@ -180,9 +180,9 @@ def test_effects_of_a_chosen_function_happen_once():
 def test_more_constants_than_a_value_can_be_are_refused():
     @ag.function
     def f(x):
-        text = "a"
+        text = ("a",)
         while x > 0:
-            text = text + "b"
+            text = (text[0] + "b",)
             x -= 1
         return text
 

@@ -133,3 +133,78 @@ def test_a_printed_signature_shows_what_texts_are_made_of():
     made = ag.function(f).get_concrete_function(jnp.float32(2.5))
     assert "of <1>" in made.pretty_printed_signature() and made(jnp.float32(2.5)) == ("2.50 of 2", "value 2.50 of 2")
     assert repr(ag.function(f)(jnp.float32(2.5))[0]) == "'2.50 of 2'"
+
+
+def roman(n):
+    text = ""
+    for value, symbol in [(10, "X"), (9, "IX"), (5, "V"), (4, "IV"), (1, "I")]:
+        while n >= value:
+            text += symbol
+            n -= value
+    return text
+
+
+def binary(n):
+    digits = ""
+    while n > 0:
+        digits = str(n % 2) + digits
+        n //= 2
+    return digits, f"<{digits}>"
+
+
+def described(n):
+    words = ["none"] if n < 1 else ["even" if n % 2 == 0 else "odd"]
+    text = "count:"
+    for k in range(n):
+        if k % 3 == 0:
+            text += f" {k}x{n / 4:.2f}"
+        elif k % 3 == 1:
+            text = "(" + text + ")"
+    if n > 3:
+        text += "!"
+    label = "many" if n > 9 else f"only {n}"
+    return " ".join(words), text, label
+
+
+class Report:
+    def __init__(self):
+        self.text = ""
+
+    def add(self, v):
+        self.text += f"[{v}]" if v > 9 else "."
+
+
+def reported(n):
+    report = Report()
+    while n > 0:
+        report.add(n)
+        n -= 5
+    return report.text
+
+
+def drawn(n):
+    lines = []
+    for i in range(1, n + 1):
+        line = ""
+        for _ in range(i):
+            line += "*"
+        lines.append(line)
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize("program", [roman, binary, described, reported, drawn])
+def test_texts_grow_in_loops_and_differ_by_path(program):
+    staged = ag.function(program)
+    for n in (0, 3, 14):
+        assert staged(jnp.int32(n)) == program(n)
+
+
+def test_a_growing_text_under_jit_is_resolved_outside():
+    def signs(x):
+        text = ""
+        for v in x:
+            text += "+" if v > 0 else "-"
+        return text
+
+    x = jnp.arange(40) - 20
+    assert jax.jit(ag.convert(signs))(x).resolve() == signs(x)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import sys
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
@@ -26,6 +27,10 @@ def sequence_class(value: Any) -> type | None:
     if isinstance(value, SearchedList):
         return value.stands_for
     return next((kind for kind in (list, tuple) if isinstance(value, kind)), None)
+
+
+class NoItemError(ValueError):
+    """A value is searched for in a list that is empty while tracing."""
 
 
 class SearchedList(list[Any]):
@@ -155,16 +160,32 @@ class SearchedList(list[Any]):
             return list.index(self, value, *bounds)
         if bounds:
             raise self._refused("`index` between bounds")
+        return self._place_of(same, searched, value, "index")
+
+    def _place_of(self, same: list[Any] | None, searched: Padded | None, value: Any, method: str) -> Any:
+        """The first place with this value, with Python's error where there is none."""
+        if not (len(same or ()) if searched is None else searched.capacity):
+            raise NoItemError(self._missing(value, method))
         found = jnp.array(same) if searched is None else equal_to(searched, value)
         if self.checks is not None and self.checks.can_raise_later(ValueError):
-            self.checks.raise_unless(jnp.any(found), ValueError("the value is not in list"))
+            error = lambda: self.checks.exception(ValueError, self._missing(value, method))  # noqa: E731
+            self.checks.raise_unless(jnp.any(found), error)
         return jnp.argmax(found)
 
+    def _missing(self, value: Any, method: str) -> Any:
+        name = self.stands_for.__name__
+        is_shown = name == "deque" or (name == "list" and method == "index" and sys.version_info < (3, 14))
+        if not is_shown:
+            return f"{name}.{method}(x): x not in {name}"
+        return self.checks.text(lambda x: f"{x if hasattr(x, 'dtype') else repr(x)} is not in {name}", value)
+
     def remove(self, value: Any) -> None:
-        if self._searched(value) is None and self._compared_with(value) is None:
+        searched = self._searched(value)
+        same = self._compared_with(value) if searched is None else None
+        if searched is None and same is None:
             list.remove(self, value)
         else:
-            self.pop(self.index(value))
+            self.pop(self._place_of(same, searched, value, "remove"))
 
     def has(self, value: Any) -> Any:
         """``value in self``, where the length is traced."""

@@ -19,6 +19,7 @@ class Trace(Protocol):
     marks: Marks
     facts: TestFacts
     call_graph: Any
+    forms: Any
 
 
 class InTrace:
@@ -33,6 +34,7 @@ class InTrace:
       marks: which values are placeholders.
       facts: what traced tests say about what is None.
       call_graph: which functions may call themselves.
+      forms: those of the pieces of growing texts.
     """
 
     def __init__(self, trace: Callable[[], Trace]) -> None:
@@ -57,3 +59,7 @@ class InTrace:
     @property
     def call_graph(self) -> Any:
         return self.trace().call_graph
+
+    @property
+    def forms(self) -> Any:
+        return self.trace().forms

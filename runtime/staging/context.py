@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from autograph.runtime.effects.growing_texts import TextForms
 from autograph.runtime.heap.facts import TestFacts
 from autograph.runtime.heap.identities import Identities
 from autograph.runtime.heap.journal import Journal
@@ -26,6 +27,7 @@ class Context:
       facts: what traced tests say about what is None.
       calls: the functions that are being traced and may call themselves.
       call_graph: which may.
+      forms: those of the pieces of growing texts.
     """
 
     def __init__(self) -> None:
@@ -35,6 +37,7 @@ class Context:
         self.facts = TestFacts()
         self.calls = CallsUnderWay()
         self.call_graph = CallGraph()
+        self.forms = TextForms()
 
 
 def present_context() -> Context:

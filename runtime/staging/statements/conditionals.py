@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,12 +14,14 @@ import jax.numpy as jnp
 
 from autograph.backends.base import Backend
 from autograph.runtime.containers.parts import lists_in_arrays, parts_of, stack_new_elements, unstack_lists
+from autograph.runtime.effects.growing_texts import is_text_layout
 from autograph.runtime.effects.raising import current, gathered
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.facts import Facts
 from autograph.runtime.heap.in_trace import InTrace
 from autograph.runtime.heap.journal import ContentsPlace, Place, Region
 from autograph.runtime.heap.reach import CONTAINERS
+from autograph.runtime.layouts.join import Joiner
 from autograph.runtime.layouts.kinds import Maybe
 from autograph.runtime.layouts.one_of import IN_PLACE
 from autograph.runtime.layouts.optional import Optional, held_in, knowing
@@ -36,7 +38,7 @@ from autograph.runtime.layouts.statement_variables import (
 from autograph.runtime.staging.policy.arithmetic_code import is_plain_arithmetic
 from autograph.runtime.staging.policy.opaque import OpaqueCalls
 from autograph.runtime.staging.statements.joined_parts import EndParts, JoinedParts
-from autograph.runtime.staging.statements.joins import RAISES, RESULT, BranchEnd, Join, side_of
+from autograph.runtime.staging.statements.joins import RAISES, RESULT, BranchEnd, Join, Side, side_of
 from autograph.runtime.staging.statements.nones import narrowed
 from autograph.runtime.staging.statements.statement_records import record_branch
 from autograph.runtime.tracing.locations import most_called, user_location
@@ -228,8 +230,12 @@ class Conditionals(InTrace):
         variables: Sequence[Variable],
         snapshot: Snapshot,
         result_name: str | None = None,
+        texts: Collection[Any] = (),
     ) -> Any:
-        """Trace both blocks, settle what they leave behind, emit one conditional, and bind its results."""
+        """Trace both blocks, settle what they leave behind, emit one conditional, and bind its results.
+
+        ``texts``: the results, by number, and the places, that hold texts of several forms: each block leaves its pieces.
+        """
         where = user_location()
         self.identities.check_unreported()
         entry = {id(part): part for variable in variables for part in parts_of(variable.get()).values()}
@@ -239,11 +245,13 @@ class Conditionals(InTrace):
             ends = []
             for block, taken, facts in ((body, True, if_true), (orelse, False, if_false)):
                 with narrowed(facts, snapshot):
-                    ends.append(self._trace_block(block, variables, snapshot, (predicate, taken), facts))
+                    ends.append(self._trace_block(block, variables, snapshot, (predicate, taken), facts, texts))
         except RecursionError:
             endless = StagingError(f"{where}\n{_why_too_deep()}")
             endless._is_endless = True
             raise endless from None
+        if not texts and (found := self._texts_of_several_forms(ends, len(variables) + 1)):
+            return self.staged_if(test, body, orelse, variables, snapshot, result_name, found)
         result = Slot(RESULT, None)
         places: list[Any] = [result, *variables]
         parts, written = self._joined_parts(ends, len(places), entry, snapshot, where, predicate)
@@ -273,6 +281,26 @@ class Conditionals(InTrace):
             self.journal.spread(end.unknowns)
             self.identities.give_elements(end.given)
         return result.value
+
+    def _texts_of_several_forms(self, ends: Sequence[BranchEnd], count: int) -> list[Any]:
+        """Which results, and places, hold texts on both paths, and of no one form: a constant and a text of traced values, say."""
+        if any(end.raises for end in ends):
+            return []
+        sides: dict[Any, list[Side]] = {}
+        for end in ends:
+            for k, layout in enumerate(end.layouts[:count]):
+                if is_text_layout(layout.inner):
+                    sides[k] = [each.side(k) for each in ends]
+            for key, (place, layout, _) in end.written.items():
+                if is_text_layout(layout.inner):
+                    sides[key] = [each.side_of_place(place) for each in ends]
+        found = []
+        for k, (one, other) in sides.items():
+            joiner = Joiner(self.backend, chooses=True)
+            joiner.join("", one.layout, other.layout)
+            if joiner.mismatches and is_text_layout(one.layout.inner) and is_text_layout(other.layout.inner):
+                found.append(k)
+        return found
 
     def _joined_parts(
         self,
@@ -314,10 +342,11 @@ class Conditionals(InTrace):
         snapshot: Snapshot,
         path: tuple[Any, bool],
         facts: Facts,
+        texts: Collection[Any] = (),
     ) -> BranchEnd:
         entry = [variable.get() for variable in variables]
         unchanged = [leaf for value in entry if value is not UNBOUND for leaf in flatten(value)[0]]
-        end = BranchEnd(self.backend, self.marks.defined, facts)
+        end = BranchEnd(self.backend, self.marks.defined, facts, texts)
         statements = None if isinstance(block, Kept) else block
         present = block.value if isinstance(block, Kept) else None  # without statements
 
@@ -388,6 +417,7 @@ class Conditionals(InTrace):
             return layout, slice(len(flat) - len(leaves), len(flat))
 
         for k, value in enumerate([returned, *(variable.get() for variable in variables)]):
+            value = end.as_pieces(k, value)
             if value is not UNBOUND:
                 unstack_lists(value, in_arrays, region.writes)
                 end.parts[k] = EndParts(value, self.identities)
@@ -399,7 +429,7 @@ class Conditionals(InTrace):
             if old is not UNBOUND:
                 unchanged.extend(flatten(old, isinstance(place, ContentsPlace))[0])
             stack_new_elements(place, old)
-            value = place.get()
+            value = end.as_pieces(key, place.get())
             end.written[key] = (place, *add(value, place))
             if value is not UNBOUND:
                 end.parts[key] = EndParts(value, self.identities)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ from autograph.backends.base import MISSING, Backend, LeafType, Traced
 from autograph.runtime.containers.padded import Padded, as_seen, chosen, emptied
 from autograph.runtime.containers.parts import parts_of
 from autograph.runtime.containers.traced_lists import TracedList
+from autograph.runtime.effects.growing_texts import GrowingText, is_text
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.identities import Given
 from autograph.runtime.heap.journal import AttributePlace, ContentsPlace, Place, holds_list
@@ -92,10 +93,18 @@ class BranchEnd:
     Args:
       defined: under which condition the variable is bound by which the program comes to a value. See `Marks.defined`.
       facts: what holds where the branch is taken.
+      texts: the results, by position, and places, by key, that hold texts of another form on the other path.
     """
 
-    def __init__(self, backend: Backend, defined: Callable[[Any], Any], facts: Sequence[tuple[Any, bool]]) -> None:
+    def __init__(
+        self,
+        backend: Backend,
+        defined: Callable[[Any], Any],
+        facts: Sequence[tuple[Any, bool]],
+        texts: Collection[Any] = (),
+    ) -> None:
         self.backend = backend
+        self._texts = texts
         self._defined = defined
         self._facts = facts
         self.traced = Traced(None, ())
@@ -107,6 +116,10 @@ class BranchEnd:
         self.unknowns = Unknowns()
         self.given: list[Given] = []
 
+    def as_pieces(self, k: Any, value: Any) -> Any:
+        """What a result or place holds; a text that is of another form on the other path by its pieces."""
+        return GrowingText.of(value) if k in self._texts and is_text(value) else value
+
     def side(self, k: int) -> Side:
         return self._side(self.layouts[k], self.spans[k])
 
@@ -115,7 +128,7 @@ class BranchEnd:
         if (key := place.key) in self.written:
             _, layout, span = self.written[key]
             return self._side(layout, span)
-        value = place.get()
+        value = self.as_pieces(key, place.get())
         with knowing(self._facts):
             layout, leaves = side_of(value, self._defined(value), place, self._known if self.written else None)
         return Side(typed(layout, leaves), leaves, functools.partial(self.backend.line_of, self.traced))

@@ -8,7 +8,6 @@ variable first bound in the body is carried out, from a placeholder.
 from __future__ import annotations
 
 import dataclasses
-import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -98,6 +97,7 @@ class LoopTrace(SettlesCarry):
         self.parts = PartCarry(backend, self.journal, raising.identities, self.carry)
         self.lists = ListCarry(backend, raising, self.carry, options, from_python)
         self.numbers: dict[int, Any] = {}
+        self.rounds = 0
         self.conflict: StagingError | None = None
         self.may_peel = False
         self.found_none = False
@@ -176,8 +176,11 @@ class LoopTrace(SettlesCarry):
         ]
         self._take_learnt()
         self._recall()
-        rounds = itertools.count()
-        while next(rounds) < _MAX_ROUNDS + self._constants_met():
+        self.rounds = 0
+        while True:
+            self.rounds += 1
+            if self.rounds > _MAX_ROUNDS + self._constants_met() and not self._texts_grow():
+                raise refuse_nesting(self.carry.where, self.carry.carried)
             try:
                 traced = self._trace_body()
             except CarriedFurtherOut as found:
@@ -185,12 +188,14 @@ class LoopTrace(SettlesCarry):
                     raise
                 self._take_learnt()
                 continue
+            except StagingError as error:  # of a branch that makes a text longer, say
+                if not self._texts_grow(error._differing):
+                    raise
+                continue
             if self.parts.share(traced):
                 continue
             if not self._widened(traced) or self._only_strengthened(traced):
                 break
-        else:
-            raise refuse_nesting(self.carry.where, self.carry.carried)
         results = [result for _, _, result in self.carry.leaves()]
         traced.traced, results = with_numbers(self.backend, traced.traced, results)
         self.spec = LoopSpec(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from types import FunctionType
 from typing import Any
 
 from autograph.backends.base import Backend, LeafType
 from autograph.runtime.containers.element_kinds import Kind
+from autograph.runtime.effects.growing_texts import GrowingText, is_text, is_text_layout
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.holders import reached
 from autograph.runtime.heap.journal import AttributePlace, ContentsPlace, Journal, Place
@@ -52,6 +53,7 @@ from autograph.runtime.staging.statements.part_carry import PartCarry
 from autograph.runtime.staging.statements.raises import is_absence_of
 
 _MAY_BE = 128  # constants and objects, in all
+_MANY_TEXTS = 4  # that one variable may be: more, and they may be pieces of a growing one
 _MAY_DEEPEN = 3  # times: None, then a value, then a value in which None has become one
 
 
@@ -61,6 +63,7 @@ class SettlesCarry:
     Attributes:
       may_peel: whether the loop's first iteration may be run by itself, if that makes None a value.
       found_none: whether what is None before the loop is a value after an iteration.
+      rounds: how often the body has been traced.
       conflict: the refusal of objects that are chosen attribute by attribute.
       position: where it is among the loops that are being traced; memory: what those inside of the outermost have carried.
       learnt: by the code of a loop's body, what it was seen to write of what was there before this loop.
@@ -79,6 +82,7 @@ class SettlesCarry:
     may_peel: bool
     found_none: bool
     peeled_for: Sequence[str] | None
+    rounds: int
     conflict: StagingError | None
     learnt: dict[Any, dict[Any, tuple[Place, Any]]]
     position: Position
@@ -405,7 +409,10 @@ class SettlesCarry:
         count = len(joiner.mismatches)
         joined = joiner.join(carried.variable.name, before, after)
         if len(joiner.mismatches) > count:
-            return False
+            if not (is_text_layout(after.inner) and self._grows_as_text(carried)):
+                return False
+            del joiner.mismatches[count:]
+            return True
         layout = joined.layout
         assert isinstance(layout, Maybe)
         if layout != before:
@@ -418,6 +425,25 @@ class SettlesCarry:
             )
         ]
         return False
+
+    def _grows_as_text(self, carried: Carried) -> bool:
+        """Carry a text by its pieces, as iterations make one of it that its layout does not hold; False if it is none, or is so carried."""
+        if not is_text(carried.entry) or isinstance(carried.entry, GrowingText):
+            return False
+        carried.entry = GrowingText.of(carried.entry)
+        fresh = self.carry.start(carried.variable, carried.entry)
+        self.rounds = 0
+        carried.layout, carried.start, carried.types = fresh.layout, fresh.start, fresh.types
+        return True
+
+    def _texts_grow(self, names: Collection[str] = ()) -> bool:
+        """Carry by their pieces the texts in these variables, and those that have become one of many; False if there are none."""
+        found = [
+            each
+            for each in self.carry.carried
+            if each.is_input and (each.variable.name in names or constants_in(each.layout) > _MANY_TEXTS)
+        ]
+        return any([self._grows_as_text(carried) for carried in found])
 
     def _check_functions(self, carried: Carried, leaves: Sequence[Any], end: BodyEnd) -> None:
         """Ensure that a function which each iteration defines again finds its closure variables after the loop."""

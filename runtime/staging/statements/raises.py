@@ -19,7 +19,9 @@ from autograph.backends.selected import STAGING
 from autograph.runtime.containers.iterables import is_symbolic_size
 from autograph.runtime.containers.keyed_lists import NoKeyError
 from autograph.runtime.containers.parts import parts_of
+from autograph.runtime.containers.searched_lists import NoItemError
 from autograph.runtime.containers.traced_lists import EmptyListError
+from autograph.runtime.effects.growing_texts import TextForms
 from autograph.runtime.effects.raise_sites import (
     DeferredText,
     Recipe,
@@ -61,6 +63,7 @@ from autograph.runtime.tracing.recording import LOCAL
 _FREE = "cannot access free variable"
 # What a block may find absent, and a later iteration of a loop around it may find there.
 ABSENCES = (NameError, AttributeError, LookupError)
+_ABSENT_WHILE_TRACING = (EmptyListError, NoKeyError, NoItemError)  # each the Python error that is its base
 _PYTHONS = (*ABSENCES, ArithmeticError, TypeError, ValueError, StopIteration)
 _STAGING_PACKAGES = ("autograph", "jax", "jaxlib")
 # What Python says of any number, traced or not, beside a text, say.
@@ -286,8 +289,8 @@ class Raising(InTrace):
             return leave(1, [again.values], [again.site], tries)
         made, current().recipe = current().recipe, None
         recipe = made[1] if made is not None and made[0] is error else Recipe.of(error)
-        if isinstance(error, EmptyListError | NoKeyError):
-            recipe.kind = IndexError if isinstance(error, IndexError) else KeyError
+        if isinstance(error, _ABSENT_WHILE_TRACING):
+            recipe.kind = type(error).__base__
         if (said := of_arrays(error)) is not None:
             recipe = Recipe.of((AttributeError if isinstance(error, AttributeError) else TypeError)(said))
         values = Site.values(recipe.content)
@@ -362,7 +365,7 @@ def is_outcome(error: BaseException) -> bool:
 
     Not what is raised because values are traced, by us, JAX, or a package that does not know them.
     """
-    if isinstance(error, EmptyListError | NoKeyError):
+    if isinstance(error, _ABSENT_WHILE_TRACING):
         return True
     if not isinstance(error, Exception | SystemExit):  # Ctrl-C, and what is ours
         return False
@@ -517,6 +520,7 @@ def _in_new_scope(call: Callable[[], Any], operators: Raising, function: Any, pl
             operators.journal.cached.clear()
             operators.identities.clear()
             operators.call_graph.clear()
+            operators.trace().forms = TextForms()
             operators.journal.unknowns.undo()
             operators.journal.unknowns.made.clear()
             operators.journal.selected.clear()

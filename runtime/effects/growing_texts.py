@@ -1,0 +1,155 @@
+"""`GrowingText`: a text that staged statements make longer, or that is of another form on another path, as a list of its pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from autograph.runtime.effects.raise_sites import DeferredText, TracedText
+from autograph.runtime.errors import StagingError
+from autograph.runtime.layouts.kinds import Constants, Layout, Static, Tree
+from autograph.runtime.layouts.one_of import is_one_of
+from autograph.runtime.tracing.language import LANGUAGE
+from autograph.runtime.tracing.locations import user_location
+
+
+@dataclass(frozen=True)
+class _Form:
+    """How a piece is made of its numbers: a text, in which each array has this shape and dtype instead of a value."""
+
+    structure: Any
+    leaves: tuple[Any, ...]
+
+
+class TextForms:
+    """The forms of pieces in one program. A piece is the number of its form, with its integers and its floats."""
+
+    def __init__(self) -> None:
+        self._forms: list[_Form] = []
+
+    def taken_apart(self, text: Any) -> tuple[list[Any], list[Any], list[Any]]:
+        """The number of a text's form, its integers, and its floats: each a list."""
+        leaves, structure = jax.tree_util.tree_flatten(
+            text if isinstance(text, TracedText) else TracedText(str, (text,))
+        )
+        facts = tuple(
+            jax.ShapeDtypeStruct(leaf.shape, leaf.dtype) if hasattr(leaf, "dtype") else leaf for leaf in leaves
+        )
+        form = _Form(structure, facts)
+        if form not in self._forms:
+            self._forms.append(form)
+        whole: list[Any] = []
+        floats: list[Any] = []
+        for leaf, fact in zip(leaves, facts, strict=True):
+            if isinstance(fact, jax.ShapeDtypeStruct):
+                (floats if _is_float(fact) else whole).extend(
+                    jnp.ravel(jnp.asarray(leaf, float if _is_float(fact) else int))
+                )
+        return [self._forms.index(form)], whole, floats
+
+    def joined(self, before: Any, after: Any) -> str:
+        """The text of pieces of which each was put before all others, and of those that were put after all others."""
+        return "".join([*reversed([*self._made(*before)]), *self._made(*after)])
+
+    def _made(self, numbers: Sequence[Any], whole: Sequence[Any], floats: Sequence[Any]) -> Iterator[str]:
+        left = iter(whole), iter(floats)
+        for number in numbers:
+            form = self._forms[int(number)]
+            leaves = []
+            for fact in form.leaves:
+                if isinstance(fact, jax.ShapeDtypeStruct):
+                    items = [next(left[_is_float(fact)]) for _ in range(fact.size)]
+                    fact = jnp.asarray(items).reshape(fact.shape).astype(fact.dtype)
+                leaves.append(fact)
+            made: DeferredText = jax.tree_util.tree_unflatten(form.structure, leaves)
+            yield str(TracedText(made.make, _resolved(made.values)))
+
+
+def _is_float(fact: Any) -> bool:
+    """Whether an array holds floats, and not integers.
+
+    Raises:
+      StagingError: it holds neither.
+    """
+    if jnp.issubdtype(fact.dtype, jnp.floating):
+        return True
+    if jnp.issubdtype(fact.dtype, jnp.integer) or fact.dtype == bool:
+        return False
+    raise StagingError(
+        f"{user_location()}\n  A text of {fact.dtype.name} values is made longer in a staged statement, or differs by path: its pieces may "
+        "hold integers, floats and truth values.\n  Put the texts into a list, or the real and imaginary parts into the text."
+    )
+
+
+def _has_resolved(value: Any) -> bool:
+    return hasattr(value, "resolve")
+
+
+def _resolved(values: Any) -> Any:
+    """Values with what they stand for in place of lists of traced length, constants chosen at run time …"""
+
+    def whole(part: Any) -> Any:
+        found = part.resolve() if _has_resolved(part) else part
+        return found if found is part else _resolved(found)
+
+    return jax.tree_util.tree_map(whole, values, is_leaf=_has_resolved)
+
+
+@jax.tree_util.register_pytree_node_class
+class GrowingText(TracedText):
+    """The pieces of a text: those of which each was put before all others, and those that were put after all others.
+
+    Both are three lists, of traced length where only the run knows which there are: see `TextForms`.
+    """
+
+    def __init__(self, forms: TextForms, values: tuple[Any, ...]) -> None:
+        super().__init__(forms.joined, values)
+        self.forms = forms
+
+    @classmethod
+    def of(cls, text: Any) -> GrowingText:
+        """A text as one that may grow."""
+        if isinstance(text, GrowingText):
+            return text
+        before, after = (tuple(LANGUAGE.operators.new_list([]) for _ in range(3)) for _ in range(2))
+        return cls(LANGUAGE.operators.forms, (before, after)) + text
+
+    def tree_flatten(self) -> tuple[tuple[Any, ...], Any]:
+        return self.values, self.forms
+
+    @classmethod
+    def tree_unflatten(cls, forms: Any, values: Any) -> GrowingText:
+        return cls(forms, tuple(values))
+
+    def __add__(self, other: Any) -> Any:
+        before, after = self.values
+        return GrowingText(self.forms, (before, self._with(after, other))) if is_text(other) else NotImplemented
+
+    def __radd__(self, other: Any) -> Any:
+        before, after = self.values
+        return GrowingText(self.forms, (self._with(before, other), after)) if is_text(other) else NotImplemented
+
+    def _with(self, pieces: tuple[Any, ...], text: Any) -> tuple[Any, ...]:
+        if type(text) is str and not text:
+            return pieces
+        parts = self.forms.taken_apart(text)
+        return tuple(have + LANGUAGE.operators.new_list(new) for have, new in zip(pieces, parts, strict=True))
+
+
+def is_text(value: Any) -> bool:
+    """Whether this is a string, or what represents one."""
+    return type(value) is str or isinstance(value, TracedText) or (is_one_of(value) and isinstance(value, str))
+
+
+def is_text_layout(layout: Layout) -> bool:
+    """Whether values of this layout are texts."""
+    if isinstance(layout, Static):
+        return type(layout.value) is str
+    if isinstance(layout, Constants):
+        return all(type(each) is str for each in layout.candidates)
+    is_node = isinstance(layout, Tree) and isinstance(layout.kind, jax.tree_util.PyTreeDef)
+    return is_node and issubclass(layout.kind.node_data()[0], TracedText)
