@@ -151,5 +151,6 @@ def is_text_layout(layout: Layout) -> bool:
         return type(layout.value) is str
     if isinstance(layout, Constants):
         return all(type(each) is str for each in layout.candidates)
-    is_node = isinstance(layout, Tree) and isinstance(layout.kind, jax.tree_util.PyTreeDef)
-    return is_node and issubclass(layout.kind.node_data()[0], TracedText)
+    if not isinstance(layout, Tree) or not isinstance(layout.kind, jax.tree_util.PyTreeDef):
+        return False
+    return issubclass(layout.kind.node_data()[0], TracedText)

@@ -298,7 +298,8 @@ class Conditionals(InTrace):
         for k, (one, other) in sides.items():
             joiner = Joiner(self.backend, chooses=True)
             joiner.join("", one.layout, other.layout)
-            if joiner.mismatches and is_text_layout(one.layout.inner) and is_text_layout(other.layout.inner):
+            held = [each.layout.inner for each in (one, other) if isinstance(each.layout, Maybe)]
+            if joiner.mismatches and len(held) == 2 and all(map(is_text_layout, held)):
                 found.append(k)
         return found
 

@@ -290,7 +290,7 @@ class Raising(InTrace):
         made, current().recipe = current().recipe, None
         recipe = made[1] if made is not None and made[0] is error else Recipe.of(error)
         if isinstance(error, _ABSENT_WHILE_TRACING):
-            recipe.kind = type(error).__base__
+            recipe.kind = next(kind for kind in (IndexError, KeyError, ValueError) if isinstance(error, kind))
         if (said := of_arrays(error)) is not None:
             recipe = Recipe.of((AttributeError if isinstance(error, AttributeError) else TypeError)(said))
         values = Site.values(recipe.content)
