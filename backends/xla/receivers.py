@@ -77,7 +77,7 @@ def unless_thrown(run: Callable[[], Sequence[Any]], programs: Sequence[Any] | No
     clear = is_clear()
     if clear is None or (programs is not None and not any(map(_is_felt, programs))):
         return list(run())
-    program = jax.make_jaxpr(run)()
+    program = jax_compat.recorded(run, ())
     avals = program.out_avals
     return list(
         jax.lax.cond(clear, lambda: jax_compat.replay(program), lambda: [zeros(jax_compat.strong(a)) for a in avals])

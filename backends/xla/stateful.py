@@ -10,11 +10,11 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import jax
 import numpy as np
 
 from autograph.backends.base import LeafType, LoopSpec, Output, Traced
 from autograph.backends.exceptions import RaiseSite
+from autograph.backends.xla import jax_compat
 from autograph.backends.xla.discharge import Cell, evaluate
 from autograph.backends.xla.errors import Errors, split_payloads
 from autograph.backends.xla.leaf_types import as_struct
@@ -77,7 +77,7 @@ def staged_cond(
             results, after = touched.run(traced.program, (), start, errors)
             return [*results, *(after[id(ref)] for ref in touched.written), *errors.values()]
 
-        program = jax.make_jaxpr(run)()
+        program = jax_compat.recorded(run, ())
         before = len(traced.program.jaxpr.outvars)
         state = [Output(before + k, type) for k, type in enumerate(state_types)]
         return Traced(program, (*traced.leaves, *state)), [*leaves, *state]
