@@ -227,6 +227,48 @@ def test_a_program_is_run_as_if_it_were_recorded_here():
     assert jax_compat.source_line(equation).startswith(f"{__file__}:{line}:")
 
 
+def test_a_program_is_recorded_again_as_evaluating_it_records_it():
+    outer = outside_value()
+
+    def block(x, n):
+        with jax.named_scope("inner"):
+            y = jnp.where(x > 0, x * 2.0, outer) + jax.lax.cond(n > 0, jnp.sin, jnp.cos, x)
+        y = jax.lax.fori_loop(0, n, lambda k, y: y * k, y)
+        return [y, jax.nn.relu(y), n.astype(jnp.float32) + 1, 7]
+
+    def in_place(x, n):
+        ref = jax.new_ref(x)
+        ref[0] = n * 1.0
+        return [ref[...]]
+
+    def high(x, n):
+        return [jnp.searchsorted(x, x * n)]
+
+    def told(run):
+        def around(x, n):
+            with jax.named_scope("around"):
+                return run(x, n)
+
+        made = jax.make_jaxpr(around)(outer, 3)
+        places = [(jax_compat.source_position(e), jax_compat.name_scopes(e), e.ctx) for e in made.jaxpr.eqns]
+        return str(made), made.jaxpr.is_high, places
+
+    for given in (block, in_place, high):
+        made = jax.make_jaxpr(given)(outer, 3)
+        program = jax_compat.program_of(
+            made.jaxpr.eqns, made.jaxpr.invars, made.jaxpr.outvars, jax_compat.constants_of(made)
+        )
+        evaluated = jax_compat.jaxpr_as_fun(program)
+        for run in (
+            lambda call: lambda x, n: call(x, n),
+            lambda call: lambda x, n: call(x, 3),  # which JAX computes with
+            lambda call: lambda x, n: call(outer, n.astype(jnp.int32)),
+            lambda call: lambda x, n: call(x, jnp.int32(3)),
+        ):
+            found = told(run(lambda *operands, program=program: jax_compat.replay(program, *operands)))
+            assert found == told(run(evaluated)) and found[2]
+
+
 def test_a_while_of_programs():
     types = [jax.ShapeDtypeStruct((), jnp.float32)] * 2
     test = jax_compat.recorded(lambda limit, x: [x < limit], types)

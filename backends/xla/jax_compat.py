@@ -145,7 +145,67 @@ def constants_of(program: ClosedJaxpr) -> dict[Any, Any]:
 
 def replay(program: ClosedJaxpr, *operands: Any) -> list[Any]:
     """Run a program; each equation keeps its place in the user's source."""
+    trace = current_trace()
+    if does(trace, "recording") and _holds_for(program, operands):
+        return _recorded_again(program.jaxpr, [*program.consts, *operands], trace)
     return list(jaxpr_as_fun(program)(*operands))
+
+
+def _holds_for(program: ClosedJaxpr, operands: Sequence[Any]) -> bool:
+    """Whether a program has no effects, and would have the equations that it has if it were recorded for these operands."""
+    jaxpr = program.jaxpr
+    return (
+        not any(equation.effects or _is_high(equation) for equation in jaxpr.eqns)
+        and all(isinstance(each, jax.Array) for each in operands)
+        and all(jax.typeof(each) == var.aval for each, var in zip(operands, jaxpr.invars, strict=True))
+        and all(jax.typeof(each) == var.aval for each, var in zip(program.consts, jaxpr.constvars, strict=True))
+        and not new_jaxpr_eqn(
+            [], [], scan_p, {}, jaxpr.effects
+        ).ctx.xla_metadata  # which what is around would give to each
+    )
+
+
+def _is_high(equation: Any) -> bool:
+    """Whether JAX lowers an equation before it compiles it, which it notes as it records it."""
+    return bool(equation.primitive.is_high(*(atom.aval for atom in equation.invars), **equation.params))
+
+
+def _recorded_again(jaxpr: Any, values: Sequence[Any], trace: Any) -> list[Any]:
+    """The results of a jaxpr in a trace that records: those of `jaxpr_as_fun`, without any type being computed again."""
+    around = source_info_util.current()
+    names = around.name_stack
+
+    def recorded_here(each: Any) -> Any:
+        return trace.to_jaxpr_tracer(each, around)
+
+    known = dict(zip((*jaxpr.constvars, *jaxpr.invars), map(recorded_here, values), strict=True))
+    for equation in jaxpr.eqns:
+        taken = {atom: known[atom] for atom in equation.invars if not is_literal(atom)}
+        if any(map(_is_in_text, taken.values())):  # JAX may compute with it now
+            alone = program_of([equation], (), [var for var in equation.outvars if not is_dropped(var)], taken)
+            known.update(zip(alone.jaxpr.outvars, map(recorded_here, jaxpr_as_fun(alone)()), strict=True))
+            continue
+        place = equation.source_info
+        if names.stack:
+            place = place.replace(name_stack=names + place.name_stack)
+        operands = [
+            pe.DynamicJaxprTracer(trace, atom.aval, literal(atom.val, atom.aval), place)
+            if is_literal(atom)
+            else taken[atom]
+            for atom in equation.invars
+        ]
+        types = [variable.aval for variable in equation.outvars]
+        results = trace.emit_eqn(
+            operands, types, equation.primitive, equation.params, equation.effects, place, equation.ctx
+        )
+        known.update(zip(equation.outvars, results, strict=True))
+    return [atom.val if is_literal(atom) else known[atom] for atom in jaxpr.outvars]
+
+
+def _is_in_text(tracer: Any) -> bool:
+    """Whether a tracer represents a number in the text of a program, or an array that is none of JAX's."""
+    value = tracer.get_const()
+    return value is not None and not isinstance(value, jax.Array)
 
 
 def replay_here(program: ClosedJaxpr) -> list[Any]:
