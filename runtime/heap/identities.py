@@ -348,15 +348,15 @@ class Identities:
           StagingError: naming the statement that chose; where the write was is not known.
         """
         for known in list(self._known.values()):
-            elements = element_marks(known.marks)
-            if known.held is None or not ((others := self._others(known.marks, known.part)) or elements):
-                continue
-            if is_unknown(known.part):
+            if known.held is None or is_unknown(known.part):
                 continue
             now = contents(known.part)
-            if not same(now, known.held) and not holds_unknown(known.part, now):
-                if elements:
-                    raise refused_write(user_location())
+            if same(now, known.held) or holds_unknown(known.part, now):
+                continue
+            if element_marks(known.marks):
+                raise refused_write(user_location())
+            others = self._others(known.marks, known.part)
+            if others:
                 where = known.where or next((other.where for other in others if other.where), "")
                 known.held = None
                 raise _unreported(known.part, where)
