@@ -14,6 +14,7 @@ import jax
 from autograph.runtime.code.forwarding import Forwarding
 from autograph.runtime.code.library_table import is_library
 
+OPERATORS = "ag__"  # what converted code calls the operators by
 # Functions that are handed an object, and read attributes of it that the code does not name.
 _OF_WHOLE_OBJECTS = frozenset(
     ["__dict__", "vars", "dir", "getmembers", "asdict", "astuple", "replace", "copy", "deepcopy", "tree_map", "tree"]

@@ -9,7 +9,7 @@ from typing import Any
 
 import jax
 
-from autograph.runtime.code.code_names import is_partial
+from autograph.runtime.code.code_names import OPERATORS, is_partial
 from autograph.runtime.code.library_table import is_library
 from autograph.runtime.layouts.statement_variables import has_contents
 from autograph.runtime.state.variables import Variable
@@ -49,7 +49,8 @@ def parts(value: Any) -> Iterator[tuple[str, Any]]:
         yield "", value.__dict__.get("__wrapped__")  # it is what `convert` has put around that
         return
     elif isinstance(value, types.FunctionType):
-        yield from (("", cell) for cell in value.__closure__ or ())
+        cells = zip(value.__code__.co_freevars, value.__closure__ or (), strict=True)
+        yield from (("", cell) for name, cell in cells if name != OPERATORS)
         yield from (("", default) for default in (value.__defaults__, value.__kwdefaults__) if default)
     elif isinstance(value, BaseException):
         yield ".args", value.args

@@ -11,6 +11,8 @@ from typing import Any
 import jax
 import numpy as np
 
+from autograph.runtime.code.code_names import OPERATORS
+
 _PLAIN = frozenset(
     [
         *("RESUME", "NOP", "CACHE", "COPY_FREE_VARS", "RETURN_VALUE", "RETURN_CONST"),
@@ -18,7 +20,6 @@ _PLAIN = frozenset(
     ]
 )
 _CALLS = frozenset(["LOAD_ATTR", "LOAD_METHOD", "PUSH_NULL", "PRECALL", "CALL"])
-_OPERATORS = "ag__"  # what converted code calls the operators by
 _REDUCTIONS = frozenset(["all", "any", "sum", "prod", "max", "min", "mean"])
 _NUMBERS = (bool, int, float, complex, jax.Array, np.generic)
 
@@ -33,7 +34,7 @@ def is_plain_arithmetic(function: Any, is_small: Callable[[jax.Array], bool]) ->
     reduces = bool(function.__code__.co_names)
     try:
         held = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
-        values = [cell.cell_contents for name, cell in held if name != _OPERATORS]
+        values = [cell.cell_contents for name, cell in held if name != OPERATORS]
     except ValueError:  # a variable that is not bound
         return False
     return all(

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from autograph.runtime.code.code_names import codes_in
+from autograph.runtime.code.code_names import OPERATORS, codes_in
 from autograph.runtime.code.library_table import is_library
 from autograph.runtime.tracing.locations import is_internal
 
@@ -137,7 +137,7 @@ def _names(code: types.CodeType) -> tuple[frozenset[str], frozenset[str]]:
                     variables.add(instruction.argval)
             elif before is not None and before.opname.startswith("LOAD") and not before.opname.startswith(_ATTRIBUTE):
                 of = _last(before.argval)
-                if of in owner or not (before.opname.startswith("LOAD_FAST") or of == _OPERATORS):
+                if of in owner or not (before.opname.startswith("LOAD_FAST") or of == OPERATORS):
                     attributes.add(instruction.argval)
             before = instruction
     return frozenset(variables), frozenset(attributes)
@@ -158,7 +158,6 @@ def _calls_first_argument(code: types.CodeType) -> bool:
 
 
 _ATTRIBUTE = ("LOAD_ATTR", "LOAD_METHOD")
-_OPERATORS = "ag__"  # what converted code calls the operators by
 
 
 def _last(name: Any) -> Any:
