@@ -34,7 +34,7 @@ from autograph._passes import PASSES
 from autograph._passes.nodes import Context, Namer
 from autograph._source import FunctionNode, FunctionSource, SourceFiles, nested_codes
 from autograph._syntax import check_syntax
-from autograph._verbosity import log
+from autograph._verbosity import is_logged, log
 from autograph.runtime.errors import ConversionError, place_of
 
 T = TypeVar("T")
@@ -46,10 +46,9 @@ _Rewritten = weakref.WeakKeyDictionary[types.FunctionType, types.FunctionType]
 
 @dataclass(frozen=True)
 class ConvertedCode:
-    """One rewritten definition: what to run, and the same as text."""
+    """One rewritten definition: what to run, and what is known of it."""
 
     code: types.CodeType
-    text: str
     output: Output
 
 
@@ -141,9 +140,14 @@ class Converter:
         known = (self._stopping if stops else self._functions).get(function)
         return known if known is not None and known.__defaults__ is function.__defaults__ else None
 
-    def text(self, function: types.FunctionType) -> str:
-        """Return the rewritten source of ``function``."""
-        return self._code(function).text
+    def text(self, function: types.FunctionType, stops: bool = False) -> str:
+        """Return the rewritten source of ``function``, which is written out anew at each call: conversion has no use for it."""
+
+        def written(source: FunctionSource) -> str:
+            text = ast.unparse(self._rewritten(function, source, stops)[0])
+            return f"{self._imports}\n\n{text}" if f"{_OPERATORS}." in text else text
+
+        return self._of_source(function, written)
 
     def listings(
         self, function: types.FunctionType, lines: Iterable[tuple[str, int]], is_converted: bool = True
@@ -235,10 +239,10 @@ class Converter:
         with self._lock:
             entry = self._codes.get(key)
             if entry is None:
-                with _no_collection():
-                    converted = self._convert_code(function, stops)
+                converted = self._of_source(function, lambda source: self._converted(function, source, stops))
                 log(1, f"converted {function.__qualname__} ({place_of(code.co_filename, code.co_firstlineno)})")
-                log(3, converted.text)
+                if is_logged(3):
+                    log(3, self.text(function, stops))
                 entry = (weakref.ref(code, lambda _: self._codes.pop(key, None)), converted)
                 self._codes[key] = entry
                 for output in (converted.code, *nested_codes(converted.code)):
@@ -249,15 +253,17 @@ class Converter:
         key = id(code)
         self._outputs[key] = weakref.ref(code, lambda _: self._outputs.pop(key, None)), output
 
-    def _convert_code(self, function: types.FunctionType, stops: bool) -> ConvertedCode:
-        source = self._sources.find(function)
-        converted = _with_enough_stack(lambda: self._converted(function, source, stops))
-        if isinstance(converted, Exception):
+    def _of_source(self, function: types.FunctionType, make: Callable[[FunctionSource], T]) -> T:
+        """What is made of the source of ``function``, a `ConversionError` where that fails."""
+        with _no_collection():
+            source = self._sources.find(function)
+            made = _with_enough_stack(lambda: make(source))
+        if isinstance(made, SyntaxError | RecursionError):
             raise ConversionError(
-                f"{source.filename}:{source.node.lineno}: {function.__qualname__!r} could not be rewritten ({converted}). "
+                f"{source.filename}:{source.node.lineno}: {function.__qualname__!r} could not be rewritten ({made}). "
                 "Mark it with autograph.do_not_convert, and report it."
-            ) from converted
-        return converted
+            ) from made
+        return made
 
     def _rewritten(
         self, function: types.FunctionType, source: FunctionSource, stops: bool = False
@@ -284,9 +290,6 @@ class Converter:
 
     def _converted(self, function: types.FunctionType, source: FunctionSource, stops: bool) -> ConvertedCode:
         tree, output = self._rewritten(function, source, stops)
-        text = ast.unparse(tree)
-        if f"{_OPERATORS}." in text:
-            text = f"{self._imports}\n\n{text}"
         code = compile_function(
             tree,
             function.__code__,
@@ -294,7 +297,7 @@ class Converter:
             class_name=source.class_name,
             compiler_flags=source.compiler_flags,
         )
-        return ConvertedCode(code, text, output)
+        return ConvertedCode(code, output)
 
     def _is_plain_call(self, own_names: frozenset[str], function: types.FunctionType, node: gast.AST) -> bool:
         """Whether the called expression is a module's function (or a builtin) that needs no help, as things stand."""

@@ -59,9 +59,14 @@ def set_verbosity(level: int, alsologtostdout: bool = False) -> None:
     _VERBOSITY.level, _VERBOSITY.to_stdout = level, bool(alsologtostdout)
 
 
+def is_logged(level: int) -> bool:
+    """Whether the verbosity is ``level`` or more."""
+    return _VERBOSITY.current() >= level
+
+
 def log(level: int, message: str) -> None:
     """Log a message, if the verbosity is ``level`` or more."""
-    if _VERBOSITY.current() < level:
+    if not is_logged(level):
         return
     if _LOGGER.getEffectiveLevel() > logging.INFO:
         _LOGGER.setLevel(logging.INFO)

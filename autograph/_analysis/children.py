@@ -11,12 +11,24 @@ from types import MappingProxyType
 
 import gast
 
-_WITHOUT_NODES = ("Constant", "Pass", "Break", "Continue", "Global", "Nonlocal")
-_LEAVES = frozenset([ast.Name, *(getattr(each, name) for each in (ast, gast) for name in _WITHOUT_NODES)])
-# The fields of each kind of node that may hold nodes with names in them.
-_FIELDS = MappingProxyType(
+_WITHOUT_NODES = frozenset(["Constant", "Global", "Nonlocal", "MatchSingleton"])
+_TEXTS = "arg asname attr id kind kwd_attrs module rest str tag type_comment"
+_NUMBERS = "conversion is_async level simple"
+_WITHOUT_NAMES = frozenset(["ctx", "op", "ops", *_TEXTS.split(), *_NUMBERS.split()])
+
+
+def _fields(kind: type) -> tuple[str, ...]:
+    """The fields that hold nodes with names in them, lists of such, or None."""
+    if kind.__name__ in _WITHOUT_NODES:
+        return ()
+    is_named_by_node = kind.__name__ == "TypeAlias" or kind is gast.ExceptHandler
+    fields: tuple[str, ...] = getattr(kind, "_fields", ())
+    return tuple(field for field in fields if field not in _WITHOUT_NAMES and (is_named_by_node or field != "name"))
+
+
+FIELDS = MappingProxyType(
     {
-        kind: tuple(field for field in getattr(kind, "_fields", ()) if field not in ("ctx", "op", "ops"))
+        kind: _fields(kind)
         for module in (ast, gast)
         for kind in vars(module).values()
         if isinstance(kind, type) and issubclass(kind, ast.AST)
@@ -35,13 +47,12 @@ def children(node: ast.AST) -> list[ast.AST]:
         annotation = getattr(node, "annotation", None)
         return [] if annotation is None else [annotation]
     found: list[ast.AST] = []
-    if kind not in _LEAVES:
-        for field in _FIELDS[kind]:
-            value = getattr(node, field, None)
-            if value.__class__ is list:
-                found += [part for part in value if isinstance(part, ast.AST)]
-            elif isinstance(value, ast.AST):
-                found.append(value)
+    for field in FIELDS[kind]:
+        value = getattr(node, field, None)
+        if value.__class__ is list:
+            found += [part for part in value if part is not None]
+        elif value is not None:
+            found.append(value)
     return found
 
 
@@ -49,5 +60,6 @@ def walk(node: ast.AST) -> list[ast.AST]:
     """The node and all in it, level by level."""
     found = [node]
     for part in found:
-        found += children(part)
+        if FIELDS[type(part)]:
+            found += children(part)
     return found

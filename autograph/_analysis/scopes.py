@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import gast
 
-from autograph._analysis.children import children, walk
+from autograph._analysis.children import FIELDS, children, walk
 
 FUNCTIONS = (gast.FunctionDef, gast.AsyncFunctionDef, gast.Lambda)
 COMPREHENSIONS = (gast.ListComp, gast.SetComp, gast.DictComp, gast.GeneratorExp)
@@ -98,19 +98,22 @@ def walk_scope(nodes: Iterable[gast.AST]) -> Iterator[gast.AST]:
     while pending:
         node = pending.pop()
         yield node
-        pending += _children_in_scope(node)[::-1]
+        kind = type(node)
+        if kind in _SCOPES:
+            pending += _evaluated_outside(node)[::-1]
+        elif FIELDS[kind]:
+            pending += children(node)[::-1]
 
 
-def _children_in_scope(node: gast.AST) -> list[gast.AST]:
+def _evaluated_outside(node: gast.AST) -> list[gast.AST]:
+    """What of a nested scope is evaluated in the scope around it."""
     kind = type(node)
     if kind in FUNCTIONS:
         defaults = [default for default in (*node.args.defaults, *node.args.kw_defaults) if default is not None]
         return [*defaults, *getattr(node, "decorator_list", ())]
     if kind is gast.ClassDef:
         return [*node.bases, *(keyword.value for keyword in node.keywords), *node.decorator_list]
-    if kind in COMPREHENSIONS:
-        return [node.generators[0].iter]
-    return children(node)
+    return [node.generators[0].iter]
 
 
 def definitions_in(node: gast.ClassDef) -> Iterator[gast.AST]:

@@ -7,7 +7,7 @@ import builtins
 import gast
 
 from autograph._analysis.scopes import parameter_names
-from autograph._passes.nodes import Context, load, names_tuple, placed
+from autograph._passes.nodes import Context, Rewriter, load, names_tuple, placed
 
 _WRITING_METHODS = frozenset(
     [
@@ -33,7 +33,7 @@ _LEAVING = frozenset({"next", "any", "all", "zip", "islice", "takewhile"})
 _AROUND_TRY = frozenset(["handlers", "finally_block", "tried"])
 
 
-class LowerCalls(gast.NodeTransformer):
+class LowerCalls(Rewriter):
     """Rewrites ``f(x, *args, k=v)`` to ``ag__.call(f)(x, *args, k=v)``: arguments and their order stay as written.
 
     Calls that need nothing at run time stay as they are: array libraries' functions of constants, and builtins that treat

@@ -15,7 +15,7 @@ from autograph._passes.generators import (
     may_be_long,
     taken_apart,
 )
-from autograph._passes.nodes import Context, assign, constant, function, load, negation, placed
+from autograph._passes.nodes import Context, Rewriter, assign, constant, function, load, negation, placed
 from autograph._passes.static_tests import is_static_test
 from autograph._passes.yields import lower_yields
 
@@ -27,7 +27,7 @@ _UNMOVABLE = (*FUNCTIONS, gast.NamedExpr, gast.Await, gast.Yield, gast.YieldFrom
 _MAY_BE_OPEN = (gast.Name, gast.Attribute, gast.Subscript)  # an array or list of traced length
 
 
-class LowerComprehensions(gast.NodeTransformer):
+class LowerComprehensions(Rewriter):
     """Rewrites comprehensions whose conditions may be traced, so that these are staged as any ``if``.
 
     A generator that ``sorted`` or a similar function consumes at once is such a list. One that ``sum``, ``max``, ``min``, ``any``,

@@ -17,7 +17,7 @@ from autograph._analysis.scopes import (
     surely_bound,
     walk_scope,
 )
-from autograph._passes.nodes import Context, constant, load, placed, thunk
+from autograph._passes.nodes import Context, Rewriter, constant, load, placed, thunk
 
 _SIMPLE = (
     gast.Assign,
@@ -196,7 +196,7 @@ class _Walk:
         return _CheckReads(self.context, risky, risky & self.on_some_path).visit(node) if risky else node
 
 
-class _CheckReads(gast.NodeTransformer):
+class _CheckReads(Rewriter):
     """Checks reads.
 
     Attributes:
@@ -320,7 +320,7 @@ def _deleted_in(node: gast.AST) -> set[str]:
 def _bound_by(node: gast.AST) -> set[str]:
     """What a simple statement binds on every path through its expressions."""
     perhaps = {part.target.id for part in walk_scope([node]) if isinstance(part, gast.NamedExpr)}
-    return bound_names([node]) - (perhaps - surely_bound(node))
+    return bound_names([node]) - (perhaps - surely_bound(node) if perhaps else perhaps)
 
 
 def _is_bare(node: gast.AST) -> bool:

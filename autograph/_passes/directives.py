@@ -5,10 +5,10 @@ from __future__ import annotations
 import gast
 
 from autograph._analysis.scopes import suspends
-from autograph._passes.nodes import Context, placed
+from autograph._passes.nodes import Context, Rewriter, placed
 
 
-class TakeLoopOptions(gast.NodeTransformer):
+class TakeLoopOptions(Rewriter):
     """Takes the directive out of the body; `Context.loop_options` keeps the options for whoever outlines the loop.
 
     They are evaluated once, before the loop. A directive anywhere else stays a call, which reports itself when it is

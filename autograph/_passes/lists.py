@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import gast
 
 from autograph._analysis.children import walk
-from autograph._passes.nodes import Context, dict_display, placed
+from autograph._passes.nodes import Context, Rewriter, dict_display, placed
 
 GROWING_METHODS = frozenset({"append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse"})
 _DISPLAYS = (gast.List, gast.Tuple, gast.Dict)
@@ -20,7 +20,7 @@ _GROWING_FUNCTIONS = frozenset(
 )
 
 
-class LowerLists(gast.NodeTransformer):
+class LowerLists(Rewriter):
     """Rewrites a list display whose list may come to have a length that only run time knows.
 
     Those are empty ones, and those assigned to a name, or an attribute, whose ``append`` (or a like method, or one

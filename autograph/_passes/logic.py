@@ -11,13 +11,24 @@ from collections.abc import Iterable
 import gast
 
 from autograph._analysis.scopes import COMPREHENSIONS, FUNCTIONS, walk_scope
-from autograph._passes.nodes import Context, arguments, constant, function, load, names_tuple, placed, store, thunk
+from autograph._passes.nodes import (
+    Context,
+    Rewriter,
+    arguments,
+    constant,
+    function,
+    load,
+    names_tuple,
+    placed,
+    store,
+    thunk,
+)
 from autograph._passes.static_tests import is_identity_test, is_singleton_test, is_static_test
 
 _SUSPENDS = (gast.Yield, gast.YieldFrom, gast.Await)
 
 
-class LowerLogic(gast.NodeTransformer):
+class LowerLogic(Rewriter):
     """Rewrites expressions that ask for the truth of a value, keeping Python's order and short circuit.
 
     Where only the truth of an ``and`` or ``or`` is asked for, its operands need not be of one type: ``is_test=True``.

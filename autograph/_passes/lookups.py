@@ -7,10 +7,10 @@ import gast
 from autograph._analysis.children import walk
 from autograph._passes.handled import handled_parts
 from autograph._passes.lists import GROWING_METHODS
-from autograph._passes.nodes import Context, placed
+from autograph._passes.nodes import Context, Rewriter, placed
 
 
-class LowerLookups(gast.NodeTransformer):
+class LowerLookups(Rewriter):
     """Rewrites reads of items, for what cannot be read at a traced index: Python's own sequences and NumPy's arrays.
 
     Constant indices stay as they are, except texts, and others where dicts may have such keys on some paths only, where a

@@ -5,14 +5,14 @@ from __future__ import annotations
 import gast
 
 from autograph._analysis.scopes import suspends, walk_scope
-from autograph._passes.nodes import Context, placed
+from autograph._passes.nodes import Context, Rewriter, placed
 from autograph._passes.stops import may_raise, may_raise_for_numbers
 
 # Managers of the standard library that keep exceptions from going on, or call the user's code when they are left.
 _OF_LIBRARY = frozenset(["suppress", "closing", "ExitStack"])
 
 
-class NestManagers(gast.NodeTransformer):
+class NestManagers(Rewriter):
     """Finds the ``with`` statements that are to be staged as the ``try`` that each is (`Context.managed`).
 
     They are those whose body may raise when the program runs, and whose manager may be one of the user's.

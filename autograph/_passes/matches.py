@@ -7,13 +7,13 @@ import builtins
 import gast
 
 from autograph._analysis.children import walk
-from autograph._passes.nodes import Context, assign, constant, copied, load, placed
+from autograph._passes.nodes import Context, Rewriter, assign, constant, copied, load, placed
 
 _VALUES = (gast.MatchValue, gast.MatchSingleton)
 _BUILTIN_CLASSES = frozenset(name for name, value in vars(builtins).items() if isinstance(value, type))
 
 
-class LowerMatch(gast.NodeTransformer):
+class LowerMatch(Rewriter):
     """Takes the tests on values out of patterns, so that they may be traced; Python keeps matching structure.
 
     So with classes of the user's: a subject may be one of several objects. A ``match`` that tests neither, only structure, stays
@@ -98,7 +98,7 @@ class LowerMatch(gast.NodeTransformer):
         return [assign(name, copied(item)) for name, item in pattern.captures]
 
 
-class _Renamed(gast.NodeTransformer):
+class _Renamed(Rewriter):
     """A guard that reads what the pattern captured under the names it was captured under."""
 
     def __init__(self, names: dict[str, gast.AST]) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 import gast
 
+from autograph._analysis.children import FIELDS
 from autograph._analysis.partial_writes import PartialWrites
 from autograph._analysis.truths import Truths
 
@@ -37,7 +39,42 @@ class Namer:
         return name
 
 
-class EvaluatedParts(gast.NodeTransformer):
+class Rewriter:
+    """Visits nodes and puts what its methods ``visit_KIND`` return in their places, as `gast.NodeTransformer` does.
+
+    Operators, contexts and texts are no nodes here, so there are no methods for them: they are half of all.
+    """
+
+    _visitors: Mapping[type, Callable[[Any, gast.AST], Any]]
+
+    def __init_subclass__(cls) -> None:
+        kinds = {kind: getattr(cls, f"visit_{kind.__name__}", None) for kind in FIELDS}
+        cls._visitors = MappingProxyType({kind: visitor for kind, visitor in kinds.items() if visitor is not None})
+
+    def visit(self, node: gast.AST) -> Any:
+        """What is to stand for a node: a node, for a statement also a list of them."""
+        visitor = self._visitors.get(type(node))
+        return self.generic_visit(node) if visitor is None else visitor(self, node)
+
+    def generic_visit(self, node: gast.AST) -> gast.AST:
+        """The node itself, in which all is replaced."""
+        for field_name in FIELDS[type(node)]:
+            value = getattr(node, field_name, None)
+            if value.__class__ is list:
+                replaced: list[Any] = []
+                for part in value:
+                    new = part if part is None else self.visit(part)
+                    if new.__class__ is list:
+                        replaced += new
+                    else:
+                        replaced.append(new)
+                value[:] = replaced
+            elif value is not None:
+                setattr(node, field_name, self.visit(value))
+        return node
+
+
+class EvaluatedParts(Rewriter):
     """Visits what running a function evaluates: all but annotations, which are read by whoever evaluates them."""
 
     def visit_AnnAssign(self, node: gast.AST) -> gast.AST:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import gast
 
-from autograph._passes.nodes import Context, arguments, load, placed, thunk
+from autograph._passes.nodes import Context, Rewriter, arguments, load, placed, thunk
 
 _TEXT_FUNCTIONS = frozenset(["str", "repr", "ascii", "format"])
 
 
-class LowerRaises(gast.NodeTransformer):
+class LowerRaises(Rewriter):
     """Lets the operators know of exceptions, which may depend on traced conditions.
 
     ``raise E(x)`` becomes ``raise ag__.raised(ag__.exception(E, x))``; ``assert t, m`` becomes
@@ -57,7 +57,7 @@ class LowerRaises(gast.NodeTransformer):
         return placed(gast.Expr(self.context.call("assert_stmt", *parts)), node)
 
 
-class DeferTexts(gast.NodeTransformer):
+class DeferTexts(Rewriter):
     """Turns expressions that put texts together into calls that can wait for traced values.
 
     Attributes: operator (that of the calls).

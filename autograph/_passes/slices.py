@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import gast
 
-from autograph._passes.nodes import Context, copied, placed, thunk
+from autograph._passes.nodes import Context, Rewriter, copied, placed, thunk
 from autograph._passes.polynomials import difference
 
 
-class LowerSlices(gast.NodeTransformer):
+class LowerSlices(Rewriter):
     """Rewrites subscripts whose slices have bounds that may be traced.
 
     XLA reads a piece of an array at a traced place, but not one of a traced size. The size is therefore found here,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import gast
 
-from autograph._passes.nodes import Context
+from autograph._passes.nodes import Context, Rewriter
 from autograph._passes.raises import DeferTexts, is_format
 
 _DEFERRING = frozenset(["text", "text_now"])  # make a text of the values that they are given
 
 
-class LowerTexts(gast.NodeTransformer):
+class LowerTexts(Rewriter):
     """Rewrites f-strings, and texts that are made by ``%`` and `str.format`.
 
     One that a ``print``, a logger or ``warnings.warn`` is given is made when that prints.

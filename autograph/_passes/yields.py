@@ -7,14 +7,14 @@ from collections.abc import Iterable, Sequence
 import gast
 
 from autograph._analysis.scopes import contains, parameter_names, read_names, scope_of, walk_scope
-from autograph._passes.nodes import Context, assign, constant, copied, function, load, placed, rewrite_blocks
+from autograph._passes.nodes import Context, Rewriter, assign, constant, copied, function, load, placed, rewrite_blocks
 
 _YIELDS = (gast.Yield, gast.YieldFrom)
 _BRANCHING = (gast.If, gast.For, gast.While, gast.Match)
 _WITH = (gast.With, gast.AsyncWith)
 
 
-class LowerYields(gast.NodeTransformer):
+class LowerYields(Rewriter):
     """Adds two forms to a generator function, in which each ``yield`` calls what takes the place of it: the body of a loop.
 
     The statements around a ``yield`` are then as any others, so that they can be staged. ``each`` is for loops that run to
