@@ -197,14 +197,14 @@ _ELEMENTWISE = (
 _REDUCTIONS = ("sum", "prod", "any", "all", "mean", "var", "std", "nansum", "nanprod", "nanmean", "nanvar", "nanstd")
 
 
-def _is_ufunc(name: str) -> bool:
-    function = getattr(np, name, None)
-    return isinstance(function, np.ufunc) and function.signature is None and hasattr(jnp, name)
+def _is_elementwise(function: Any) -> bool:
+    return isinstance(function, np.ufunc) and function.signature is None
 
 
 def _table() -> dict[str, Rule]:
-    found: dict[str, Rule] = {name: by_elements(getattr(jnp, name)) for name in dir(np) if _is_ufunc(name)}
-    found |= {name: by_elements(getattr(jnp, name)) for name in _ELEMENTWISE if hasattr(jnp, name)}
+    # Not ``dir(np)``, which also names modules that NumPy imports once they are asked for.
+    names = [*(name for name, function in vars(np).items() if _is_elementwise(function)), *_ELEMENTWISE]
+    found: dict[str, Rule] = {name: by_elements(getattr(jnp, name)) for name in names if hasattr(jnp, name)}
     found |= {name: reduction(getattr(jnp, name)) for name in _REDUCTIONS}
     found |= {
         name: reduction(getattr(jnp, name), extreme=name.endswith("max")) for name in ("max", "min", "nanmax", "nanmin")
