@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import pytest
 
 import autograph as ag
+from autograph.runtime.heap.object_graph import Reached
 
 
 class Count:
@@ -131,6 +132,10 @@ def test_what_keeps_traces_may_wrap_what_writes_nothing(name):
 
     xs = jnp.array([1.0, -1.0, 2.0, 3.0])
     assert ag.function(f)(xs) == jax.jit(ag.convert(f))(xs) == g(xs)
+
+
+def test_a_name_is_not_looked_for_in_all_that_has_been_converted():
+    assert ag.operators.converter not in Reached([("ag__", ag.operators)])
 
 
 def test_derivatives_run_their_function_at_each_trace():

@@ -57,6 +57,8 @@ def parts(value: Any) -> Iterator[tuple[str, Any]]:
     elif hasattr(type(value), "python_function"):  # a `Function`, whose programs hold what it has traced
         yield "", value.__wrapped__
         return
+    elif hasattr(type(value), "if_stmt"):  # what `ag__` is in converted code: it leads to all that has been converted
+        return
     if not str(type(value).__module__).startswith(("jax.", "jaxlib.", "numpy.")):
         yield from ((f".{name}", part) for name, part in attributes(value).items())
 
