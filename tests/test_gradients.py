@@ -78,11 +78,6 @@ def test_reverse_mode(program):
     close(run(jax.grad(ag.convert(program), (0, 1)), X, W), plain_gradient(program, X, W))
 
 
-def test_hessian(program):
-    """Forward over reverse."""
-    close(run(jax.hessian(ag.convert(program), (0, 1)), X, W), plain_hessian(program, X, W), 1e-6)
-
-
 def test_vmap_of_gradient(program):
     found = run(jax.vmap(jax.grad(ag.convert(program), (0, 1)), (0, None)), XS, W)
     close(np.stack(found, 1), [plain_gradient(program, x, W) for x in XS])
@@ -98,23 +93,31 @@ def test_gradient_of_vmap(program):
     close(found[1], wanted[:, 1].sum())
 
 
-def test_checkpoint(program):
-    found = run(jax.grad(jax.checkpoint(ag.convert(program)), (0, 1)), X, W)
-    close(found, plain_gradient(program, X, W))
-
-
-def test_export(program):
-    gradient = jax.jit(jax.grad(ag.convert(program), (0, 1)))
-    exported = jax.export.export(gradient)(real(X), real(W))
-    close(exported.call(real(X), real(W)), plain_gradient(program, X, W))
-
-
-# Second derivatives take seconds to compile: each kind of loop once.
+# What a transform makes of a gradient depends on its loops, and takes seconds to compile: each kind of loop once.
 FEW = [
     p
     for p in PROGRAMS
     if p.__name__ in ("no_bound", "nested_twice", "branch_in_loop", "writes_an_array", "loop_in_callee")
 ]
+
+
+@pytest.mark.parametrize("few", FEW, ids=lambda program: program.__name__)
+def test_hessian(few):
+    """Forward over reverse."""
+    close(run(jax.hessian(ag.convert(few), (0, 1)), X, W), plain_hessian(few, X, W), 1e-6)
+
+
+@pytest.mark.parametrize("few", FEW, ids=lambda program: program.__name__)
+def test_checkpoint(few):
+    found = run(jax.grad(jax.checkpoint(ag.convert(few)), (0, 1)), X, W)
+    close(found, plain_gradient(few, X, W))
+
+
+@pytest.mark.parametrize("few", FEW, ids=lambda program: program.__name__)
+def test_export(few):
+    gradient = jax.jit(jax.grad(ag.convert(few), (0, 1)))
+    exported = jax.export.export(gradient)(real(X), real(W))
+    close(exported.call(real(X), real(W)), plain_gradient(few, X, W))
 
 
 @pytest.mark.parametrize("few", FEW, ids=lambda program: program.__name__)
