@@ -23,20 +23,22 @@ OF_EACH_PYTHON = frozenset(
         *["test_plain_exceptions", "test_plain_python", "test_plain_python_frames", "test_plain_python_language"],
         *["test_plain_python_objects", "test_plain_python_unconverted", "test_python_backend", "test_python_tests"],
         *["test_special_methods", "test_to_code", "test_walrus", "test_where_functions_come_from"],
-        *["test_bound_functions", "test_call_graph", "test_function_captures", "test_function_dispatch"],
+        *["test_bound_functions", "test_call_graph", "test_function_captures"],
         *["test_function_methods", "test_leaked_writes", "test_library_table", "test_outside_reads", "test_signature"],
         *["test_tracer_leaks", "test_unseen_special_methods", "test_unseen_writes", "test_variables_threads"],
-        *["test_cli", "test_conformance", "test_docstrings", "test_doctests", "test_large_ints", "test_notebooks"],
+        *["test_cli", "test_conformance", "test_doctests", "test_large_ints", "test_notebooks"],
         *["test_packaging", "test_pickling", "test_printed_texts", "test_public_names", "test_user_lines"],
         *["test_errors_of_paths", "test_error_messages", "test_texts_of_values", "test_jax_compat"],
     ]
 )
 
-# About this repository: its tools for measuring and for trying generated programs, the texts of its sources and these runs.
-# What the tools run, other tests run on each JAX.
+# About this repository: its tools for measuring, demonstrating and trying generated programs, the texts of its sources, the
+# programs of its documents and these runs. What the tools and documents run, other tests run on each JAX.
 OF_ONE_PYTHON = frozenset(
     [
-        *["test_bench_first_call", "test_bench_ports", "test_bench_saving", "test_fuzz", "test_fuzz_rules"],
+        *["test_bench", "test_bench_first_call", "test_bench_platform_choices", "test_bench_ports"],
+        *["test_bench_saving", "test_demo", "test_fuzz", "test_fuzz_rules"],
+        *["test_readme", "test_from_lax", "test_from_numba", "test_from_tensorflow"],
         *["test_compiled_programs", "test_import_directions", "test_module_sizes", "test_shares", "test_site"],
     ]
 )
