@@ -65,11 +65,29 @@ class Model:
 
 Model().step(jnp.array(1.0))"""
 
+# IPython compiles each statement by itself, and Python calls functions of what it saw imported by other instructions.
+IMPORTS = """\
+import jax.numpy as jnp
+@ag.function
+def f(x):
+    return jnp.abs(x)
+print(f(-1.0))"""
 
-@pytest.fixture(scope="module")
-def failed():
-    """What cells show that end with an error."""
-    return run(START, DECORATED, IN_A_BLOCK, AT_RUN_TIME, CALLED)
+
+@pytest.fixture(scope="module", name="texts")
+def of_cells():
+    """What cells show."""
+    return run(START, DECORATED, IN_A_BLOCK, AT_RUN_TIME, CALLED, IMPORTS)
+
+
+@pytest.fixture
+def failed(texts):
+    """What those show that end with an error, from the second on."""
+    return texts[:5]
+
+
+def test_a_cell_that_imports_what_its_functions_use(texts):
+    assert texts[5].strip() == "1.0"
 
 
 def test_arrows_stand_on_the_lines_of_blocks(failed):
@@ -155,11 +173,3 @@ def test_cells_define_redefine_and_break_functions():
     assert arrows(texts[7])[-1] == (3, "x = x + [1]") and "Cell In[8], line 4" in texts[7]
     assert texts[8].strip() == "147.0 1" and texts[10].strip() == "192.0"
     assert "NameError" in texts[11] and arrows(texts[11])[-1] == (4, "x = step(x)")
-
-
-def test_a_cell_that_imports_what_its_functions_use():
-    # IPython compiles each statement by itself, and Python calls functions of what it saw imported by other instructions.
-    (text,) = run(
-        "import autograph as ag, jax.numpy as jnp\n@ag.function\ndef f(x):\n    return jnp.abs(x)\nprint(f(-1.0))"
-    )
-    assert text.strip() == "1.0"
