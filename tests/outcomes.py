@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import autograph as ag
+from tests import staged
 
 
 def outcome(function, *arguments):
@@ -40,11 +41,10 @@ def agrees(function, *values):
 def agrees_when_transformed(program, x, *, beside):
     """Asserts that a program gives for ``x`` what Python gives: staged, in `jax.jit`, and in a batch with ``beside``."""
     wanted = np.array(jax.tree.leaves(program(x)), float)
-    converted = ag.convert(program)
     for found in (
-        ag.function(program)(jnp.asarray(x)),
-        jax.jit(converted)(x),
-        jax.tree.map(lambda v: v[1], jax.vmap(converted)(jnp.array([beside, x]))),
+        staged.function(program)(jnp.asarray(x)),
+        staged.jitted(program)(x),
+        jax.tree.map(lambda v: v[1], staged.mapped(program)(jnp.array([beside, x]))),
     ):
         np.testing.assert_allclose(np.array(jax.tree.leaves(found), float), wanted, rtol=1e-6)
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import autograph as ag
+from tests import staged
 
 VECTOR, MATRIX = np.arange(1.0, 4.0, dtype=np.float32), np.arange(6.0, dtype=np.float32).reshape(2, 3)
 
@@ -22,9 +23,7 @@ def outcome(call):
 def agree(function, array, *indices):
     """The function gives, traced and checked, what it gives on NumPy's arrays."""
     expected = outcome(lambda: function(np.array(array), *indices))
-    checked = ag.function(function, check_bounds=True)
-    traced = [index if isinstance(index, int) else jnp.asarray(index) for index in indices]
-    assert outcome(lambda: checked(jnp.asarray(array), *map(jnp.asarray, traced))) == expected
+    assert outcome(lambda: staged.checked(function)(jnp.asarray(array), *map(jnp.asarray, indices))) == expected
     return expected
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import autograph as ag
+from tests import staged
 
 
 def smallest_first(x):
@@ -89,7 +90,7 @@ PROGRAMS = [
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
-@pytest.mark.parametrize("way", [ag.function, lambda f: jax.jit(ag.convert(f)), ag.convert])
+@pytest.mark.parametrize("way", [staged.function, staged.jitted, ag.convert])
 @pytest.mark.parametrize("value", [2.5, -1.5, 0.0])
 def test_heaps_are_those_of_plain_python(program, way, value):
     expected = program(jnp.float32(value))

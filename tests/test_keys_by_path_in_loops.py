@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import pytest
 
 import autograph as ag
+from tests import staged
 from tests.test_keys_by_path import Box, outcome
 
 LOOPS = []
@@ -114,7 +115,7 @@ def last_of_a_loop(x, n):
 @pytest.mark.parametrize("function", LOOPS, ids=lambda function: function.__name__)
 def test_loops(function, n):
     x = jnp.array([1.0, 5.0, 2.0])
-    assert outcome(ag.function(function), x, jnp.array(n)) == outcome(function, x, jnp.array(n))
+    assert outcome(staged.function(function), x, jnp.array(n)) == outcome(function, x, jnp.array(n))
 
 
 def counted_by_kind(x, n):

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import autograph as ag
+from tests import staged
 
 TABLE = [2.0, 3.0, 5.0, 7.0]
 NEXT_STATE = np.array([[1, 2], [2, 0], [0, 1]])
@@ -70,9 +71,9 @@ def method(n):
 def test_a_traced_index_reads_what_python_reads(program, n):
     wanted = program(n)
     for found in (
-        ag.function(program)(jnp.asarray(n)),
-        jax.jit(ag.convert(program))(n),
-        jax.vmap(ag.convert(program))(jnp.array([0, n]))[1],
+        staged.function(program)(jnp.asarray(n)),
+        staged.jitted(program)(n),
+        staged.mapped(program)(jnp.array([0, n]))[1],
     ):
         np.testing.assert_allclose(found, wanted, rtol=1e-6)
         assert np.asarray(found).dtype.kind == np.asarray(wanted).dtype.kind
@@ -345,14 +346,14 @@ def summed_in_a_loop(n):
 )
 @pytest.mark.parametrize("n", [1, 2, 7, 3])
 def test_dicts_at_a_traced_key(program, n):
-    staged = ag.function(program)
+    compiled = staged.function(program)
     try:
         wanted = program(n)
     except KeyError:
         with pytest.raises(KeyError):
-            staged(jnp.int32(n))
+            compiled(jnp.int32(n))
         return
-    assert staged(jnp.int32(n)) == wanted
+    assert compiled(jnp.int32(n)) == wanted
 
 
 def test_get_of_every_kind_of_dict():

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import autograph as ag
+from tests import staged
 
 Pair = collections.namedtuple("Pair", "a b")
 
@@ -195,7 +196,7 @@ PROGRAMS = [
 @pytest.mark.parametrize("n", [1, 2, 5])
 def test_what_iterations_leave_is_what_python_leaves(program, n):
     wanted = jax.tree.leaves(program(n))
-    found = ag.function(program)(jnp.asarray(n))
+    found = staged.function(program)(jnp.asarray(n))
     np.testing.assert_allclose(np.array(jax.tree.leaves(found), float), np.array(wanted, float), rtol=1e-6)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import autograph as ag
+from tests import staged
 from tests.agreement import differences
 
 
@@ -384,8 +385,8 @@ def best_so_far(a, t):
 def test_none_in_a_tuple_on_one_path(f, t):
     a = np.array([2, 7, 11, 15], np.int32)
     wanted = f(a, t)
-    lanes = jax.jit(jax.vmap(ag.convert(f)))(jnp.stack([a, a]), jnp.array([t, t]))
-    for found in (ag.function(f)(jnp.asarray(a), t), jax.tree.map(lambda leaf: leaf[1], lanes)):
+    lanes = staged.mapped(f)(jnp.stack([a, a]), jnp.array([t, t]))
+    for found in (staged.function(f)(jnp.asarray(a), t), jax.tree.map(lambda leaf: leaf[1], lanes)):
         assert not list(differences(wanted, found))
 
 

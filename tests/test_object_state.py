@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import autograph as ag
+from tests import staged
 from tests.outcomes import agrees_when_transformed
 
 
@@ -151,9 +152,9 @@ PROGRAMS = [
 def test_objects_are_chosen_as_python_chooses(program, n):
     wanted = jax.tree.leaves(program(n))
     for found in (
-        ag.function(program)(jnp.asarray(n)),
-        jax.jit(ag.convert(program))(n),
-        jax.tree.map(lambda x: x[1], jax.vmap(ag.convert(program))(jnp.array([2, n]))),
+        staged.function(program)(jnp.asarray(n)),
+        staged.jitted(program)(n),
+        jax.tree.map(lambda x: x[1], staged.mapped(program)(jnp.array([2, n]))),
     ):
         for one, other in zip(jax.tree.leaves(found), wanted, strict=True):
             np.testing.assert_allclose(one, other, rtol=1e-5)

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import autograph as ag
+from tests import staged
 from tests.agreement import differences
 
 
@@ -112,11 +113,11 @@ def as_lists(value):
 def test_like_plain_python(program, x, n, xs):
     wanted = program(x, n, xs)
     arrays = jnp.float32(x), jnp.int32(n), jnp.array(xs)
-    assert list(differences(wanted, ag.function(program)(*arrays), widens=True)) == []
-    assert list(differences(wanted, as_lists(jax.jit(ag.convert(program))(*arrays)), widens=True)) == []
+    assert list(differences(wanted, staged.function(program)(*arrays), widens=True)) == []
+    assert list(differences(wanted, as_lists(staged.jitted(program)(*arrays)), widens=True)) == []
     assert list(differences(wanted, ag.convert(program)(x, n, xs))) == []
     if program is not filtered:
-        lanes = jax.vmap(ag.convert(program))(*(part[None] for part in arrays))
+        lanes = staged.mapped(program)(*(part[None] for part in arrays))
         one = as_lists(jax.tree.map(lambda leaf: leaf[0], lanes))
         assert list(differences(wanted, one, widens=True)) == []
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import autograph as ag
+from tests import staged
 from tests.agreement import differences
 
 
@@ -191,10 +192,10 @@ PROGRAMS = [sums, unary, comparisons, containers, truth, properties, in_a_loop, 
 @pytest.mark.parametrize("x", [3.0, -1.0, 0.5, 1.75])
 def test_like_plain_python(program, x):
     wanted = program(x)
-    assert list(differences(wanted, ag.function(program)(jnp.float32(x)), widens=True)) == []
-    assert list(differences(wanted, jax.jit(ag.convert(program))(x), widens=True)) == []
+    assert list(differences(wanted, staged.function(program)(jnp.float32(x)), widens=True)) == []
+    assert list(differences(wanted, staged.jitted(program)(x), widens=True)) == []
     assert list(differences(wanted, ag.convert(program)(x))) == []
-    lanes = jax.vmap(ag.convert(program))(jnp.full(2, x))
+    lanes = staged.mapped(program)(jnp.full(2, x))
     assert list(differences(wanted, jax.tree.map(lambda leaf: leaf[0], lanes), widens=True)) == []
 
 

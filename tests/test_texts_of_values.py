@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import pytest
 
 import autograph as ag
+from tests import staged
 
 
 def formatted(x):
@@ -55,9 +56,9 @@ def test_a_function_returns_the_text(program, x):
         wanted = program(x)
     except ValueError as error:
         with pytest.raises(ValueError, match=str(error)):
-            ag.function(program)(jnp.float32(x))
+            staged.function(program)(jnp.float32(x))
         return
-    assert ag.function(program)(jnp.float32(x)) == wanted
+    assert staged.function(program)(jnp.float32(x)) == wanted
 
 
 def test_a_text_is_printed(capsys):

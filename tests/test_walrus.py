@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import autograph as ag
+from tests import staged
 
 
 def in_a_while_test(x):
@@ -58,5 +59,5 @@ def in_a_conditional_expression(x):
 def test_like_plain_python(function, x):
     expected = function(x)
     assert ag.convert(function)(x) == expected
-    for run in (jax.jit(ag.convert(function)), lambda x: ag.function(function)(jnp.float32(x))):
+    for run in (staged.jitted(function), lambda x: staged.function(function)(jnp.float32(x))):
         jax.tree.map(np.testing.assert_allclose, run(x), expected)
