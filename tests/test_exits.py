@@ -174,7 +174,7 @@ def test_results(program):
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_in_a_batch(program):
     numbers = [0, 1, 3, 4, 9, 12]
-    found = jax.vmap(ag.convert(program))(jnp.array(numbers, jnp.int32))
+    found = jax.jit(jax.vmap(ag.convert(program)))(jnp.array(numbers, jnp.int32))
     wanted = [jax.tree.leaves(program(n)) for n in numbers]
     for own, others in zip(jax.tree.leaves(found), zip(*wanted, strict=True), strict=True):
         np.testing.assert_allclose(own, list(map(float, others)), rtol=1e-5)

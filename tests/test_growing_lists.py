@@ -299,7 +299,7 @@ def test_stack_has_the_length_of_the_list(function):
         out = function(x)
         return [len(out), jnp.stack(out)]
 
-    both = jax.jit(ag.convert(stacked)), jax.vmap(ag.convert(stacked))
+    both = jax.jit(ag.convert(stacked)), jax.jit(jax.vmap(ag.convert(stacked)))
     batch = jnp.array(INPUTS)
     lengths, padded = both[1](batch)
     for k, values in enumerate(INPUTS):

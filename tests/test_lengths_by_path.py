@@ -52,7 +52,7 @@ def test_under_jit_vmap_and_grad(program):
     wanted = [float(known(values.tolist())) for values in INPUTS]
     compiled = jax.jit(converted)
     np.testing.assert_allclose([float(compiled(values)) for values in INPUTS], wanted, rtol=1e-5)
-    np.testing.assert_allclose(jax.vmap(converted)(INPUTS), wanted, rtol=1e-5)
+    np.testing.assert_allclose(jax.jit(jax.vmap(converted))(INPUTS), wanted, rtol=1e-5)
     slopes = jax.jit(jax.grad(converted))
     for values in INPUTS[:2] + [0.1, -0.1, 0.13, 0.12, -0.14, 0.15]:
         quotients = [

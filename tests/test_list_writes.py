@@ -253,7 +253,7 @@ def test_under_jit(program):
 
 @pytest.mark.parametrize("program", [each for each in IN_BARE_PROGRAMS if each is not dynamic_programming])
 def test_in_a_batch(program):
-    found = jax.vmap(ag.convert(program))(jnp.asarray(np.stack(INPUTS)))
+    found = jax.jit(jax.vmap(ag.convert(program)))(jnp.asarray(np.stack(INPUTS)))
     for k, values in enumerate(INPUTS):
         check_same(jax.tree.map(lambda leaf: leaf[k], found), program(values.copy()))
 

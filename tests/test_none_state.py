@@ -248,7 +248,7 @@ def test_like_plain_python(program):
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
 def test_under_vmap(program):
     x, limits = jnp.array([row for row, _ in CASES]), jnp.array([limit for _, limit in CASES])
-    found = jax.vmap(ag.convert(program))(x, limits)
+    found = jax.jit(jax.vmap(ag.convert(program)))(x, limits)
     for k in range(len(CASES)):
         wanted = program(x[k], limits[k])
         assert list(differences(wanted, jax.tree.map(lambda leaf, k=k: leaf[k], found), widens=True)) == []

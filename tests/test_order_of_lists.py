@@ -33,5 +33,5 @@ def test_under_jit_and_vmap():
     converted = ag.convert(compared)
     wanted = [compared(values.tolist()) for values in INPUTS]
     assert [tuple(map(bool, jax.jit(converted)(values))) for values in INPUTS] == wanted
-    found = jax.vmap(converted)(INPUTS)
+    found = jax.jit(jax.vmap(converted))(INPUTS)
     assert [tuple(map(bool, each)) for each in zip(*found, strict=True)] == wanted
