@@ -422,4 +422,4 @@ def test_one_program_gives_what_numpy_gives(program, arguments):
 def test_a_batch_of_programs_gives_what_numpy_gives(program, arguments):
     wanted = program(*copy.deepcopy(arguments))
     batch = [jnp.stack([argument, argument]) for argument in map(jnp.asarray, arguments)]
-    check(jax.tree.map(lambda x: x[1], jax.vmap(ag.convert(program))(*batch)), wanted)
+    check(jax.tree.map(lambda x: x[1], jax.jit(jax.vmap(ag.convert(program)))(*batch)), wanted)

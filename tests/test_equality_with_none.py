@@ -67,5 +67,5 @@ def test_as_in_python(program):
         wanted = jax.tree.map(int, program(x))
         for run in (ag.function(program), jax.jit(ag.convert(program))):
             assert jax.tree.map(int, run(jnp.float32(x))) == wanted
-    mapped = jax.vmap(ag.convert(program))(jnp.array([1.0, -1.0]))
+    mapped = jax.jit(jax.vmap(ag.convert(program)))(jnp.array([1.0, -1.0]))
     assert jax.tree.map(lambda v: int(v[1]), mapped) == jax.tree.map(int, program(-1.0))

@@ -33,7 +33,7 @@ def test_under_vmap(name):
     if name in ("first_positive", "skips_and_stops"):
         calls = [((1.0, -2.0, 0.5, 6.0),), ((-1.0, 4.0, 2.0, 9.0),), ((0.5, 0.25, 2.0, 3.0),)]
     batched = [jnp.stack(column) for column in zip(*map(as_arrays, calls), strict=True)]
-    found = jax.vmap(ag.convert(function))(*batched)
+    found = jax.jit(jax.vmap(ag.convert(function)))(*batched)
     for k, given in enumerate(calls):
         lane = jax.tree.map(lambda leaf, k=k: leaf[k], found)
         assert list(differences(function(*given), lane, widens=True)) == []

@@ -70,5 +70,5 @@ def test_what_is_set_where_it_is_absent_is_there_in_programs_that_cannot_raise(p
         wanted = jax.tree.map(float, program(x))
         for run in (ag.function(program), jax.jit(ag.convert(program))):
             assert jax.tree.map(float, run(jnp.float32(x))) == pytest.approx(wanted)
-    mapped = jax.vmap(ag.convert(program))(jnp.array([2.0, -3.0]))
+    mapped = jax.jit(jax.vmap(ag.convert(program)))(jnp.array([2.0, -3.0]))
     assert jax.tree.map(lambda v: float(v[1]), mapped) == pytest.approx(jax.tree.map(float, program(-3.0)))

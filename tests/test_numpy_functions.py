@@ -39,7 +39,7 @@ def test_numpy_functions_take_traced_arrays(program):
     wanted = program(x)
     for found in (ag.function(program)(jnp.asarray(x)), jax.jit(ag.convert(program))(x)):
         jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-6), found, wanted)
-    mapped = jax.vmap(ag.convert(program))(jnp.stack([x, x]))
+    mapped = jax.jit(jax.vmap(ag.convert(program)))(jnp.stack([x, x]))
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a[1], b, rtol=1e-6), mapped, wanted)
 
 

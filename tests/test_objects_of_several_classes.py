@@ -311,7 +311,7 @@ def test_an_attribute_that_the_object_has_not_raises():
 @pytest.mark.parametrize("function", [state_in_a_loop, writes, inherits])
 def test_under_vmap(function):
     rows = np.stack([XS, YS, -XS]) if function is not writes else np.array([1.5, -1.0, 3.0])
-    found = jax.vmap(ag.convert(function))(jnp.asarray(rows))
+    found = jax.jit(jax.vmap(ag.convert(function)))(jnp.asarray(rows))
     for k, row in enumerate(rows):
         assert list(differences(function(row), jax.tree.map(lambda leaf: leaf[k], found), widens=True)) == []  # noqa: B023
 

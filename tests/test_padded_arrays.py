@@ -101,7 +101,7 @@ def test_like_python(program):
         staged = wrap(program)
         for x, expected in zip(X, wanted, strict=True):
             jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-5), staged(x), expected)
-    found = jax.vmap(ag.convert(program))(X)
+    found = jax.jit(jax.vmap(ag.convert(program)))(X)
     for k, expected in enumerate(wanted):
         jax.tree.map(lambda a, b, k=k: np.testing.assert_allclose(a[k], b, rtol=1e-5), found, expected)
 

@@ -67,7 +67,7 @@ def test_as_in_python(program):
     for x in VALUES:
         for found in (compiled(jnp.float32(x)), jitted(jnp.float32(x))):
             assert list(differences(program(x), found, widens=True)) == []
-    mapped = jax.vmap(ag.convert(program))(jnp.array(VALUES))
+    mapped = jax.jit(jax.vmap(ag.convert(program)))(jnp.array(VALUES))
     for lane, x in enumerate(VALUES):
         found = jax.tree.map(lambda leaf: leaf[lane], mapped)
         assert list(differences(program(x), found, widens=True)) == []
