@@ -86,10 +86,11 @@ INPUTS = [[1.0, 2.0, 2.0, 3.0], [-1.0, 2.0, -3.0, 4.0], [-1.0, -2.0, -3.0, -4.0]
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
 def test_like_plain_python(program):
+    compiled = ag.function(program)
     for values in INPUTS:
         x = jnp.array(values)
         wanted = program(x)
-        assert list(differences(wanted, ag.function(program)(x), widens=True)) == []
+        assert list(differences(wanted, compiled(x), widens=True)) == []
         found = jax.jit(ag.convert(program))(x)
         found = list(found) if isinstance(found, list) else found
         assert list(differences(wanted, found, widens=True)) == []
@@ -140,9 +141,10 @@ def test_chained_comparisons_in_an_iterable():
         small = sum(q * 2 for q in ((3 if i <= (i or 4 + i) < i + 1 < 9 else 5), 0))
         return small + sum([q for q in (v if 0 < i + 1 <= 2 else -v) if 0 <= q + 1 < 3])
 
+    compiled = ag.function(f)
     for i in (0, 1, 5):
         wanted = f(i, np.arange(3))
-        assert int(ag.function(f)(jnp.int32(i), jnp.arange(3))) == wanted == ag.convert(f)(i, np.arange(3))
+        assert int(compiled(jnp.int32(i), jnp.arange(3))) == wanted == ag.convert(f)(i, np.arange(3))
 
 
 def test_in_the_items_of_with_in_targets_and_in_guards():
@@ -160,12 +162,13 @@ def test_in_the_items_of_with_in_targets_and_in_guards():
             case _:
                 return counts + 1
 
+    compiled = ag.function(f)
     for values in ([1.0, 2.0, -3.0], [4.0, 2.0, 1.0]):
         for k in (1, 2):
             expected = np.zeros(4)
             expected[sum(v > 1 for v in values)] = sum(v for v in values if v > 0)
             expected += not (k == 1 and sum(v for v in values if v > 0) > 3)
-            np.testing.assert_allclose(ag.function(f)(jnp.array(values), jnp.int32(k)), expected)
+            np.testing.assert_allclose(compiled(jnp.array(values), jnp.int32(k)), expected)
 
 
 def powers(x, n):

@@ -25,8 +25,9 @@ def test_deques_keep_their_kind():
             n = n - 1
         return window, rest, isinstance(window, collections.deque), isinstance(window, list), window.maxlen
 
+    compiled = ag.function(f)
     for n in (0, 2, 80):
-        window, rest, is_deque, is_list, maxlen = ag.function(f)(jnp.array(n))
+        window, rest, is_deque, is_list, maxlen = compiled(jnp.array(n))
         wanted = f(n)
         assert type(window) is collections.deque and window.maxlen == maxlen == 3 and is_deque and not is_list
         assert list(map(float, window)) == list(wanted[0]) and list(map(float, rest)) == list(wanted[1])

@@ -118,7 +118,8 @@ def test_programs(program):
 
 
 def test_in_a_loop_that_may_have_bound_it_before():
-    np.testing.assert_array_equal([ag.function(nested)(jnp.int32(n)) for n in range(7)], [nested(n) for n in range(7)])
+    compiled = ag.function(nested)
+    np.testing.assert_array_equal([compiled(jnp.int32(n)) for n in range(7)], [nested(n) for n in range(7)])
     with pytest.raises(ag.StagingError, match="'inner' may be undefined"):  # jax.jit cannot deliver Python's error
         jax.jit(ag.convert(nested))(3)
 

@@ -137,9 +137,10 @@ def attribute_through_functions(x):
     ids=lambda program: program.__name__,
 )
 def test_attribute_or_key_that_the_first_iteration_sets(program):
+    compiled = ag.function(program)
     for values in ([1.0, 3.0, 2.0], [5.0, 1.0, 7.0]):
         wanted = float(program(jnp.array(values)))
-        assert float(ag.function(program)(jnp.array(values))) == wanted
+        assert float(compiled(jnp.array(values))) == wanted
 
 
 def test_list_that_is_long_enough_in_later_iterations():

@@ -48,8 +48,9 @@ def test_elifs_that_bind_names_jump_and_lie_in_each_other(user_folder):
         f"            if v == 30:\n                total = total - 1\n{inner}    return total, w\n"
     )
     f = module(user_folder, source).f
+    compiled = ag.function(f)
     for values in ([1.0, 2.0, -3.0, 19.0, 30.0, 4.0], [5.0, 500.0, 7.0], [15.0, 16.0]):
-        found, wanted = ag.function(f)(jnp.array(values)), f(values)
+        found, wanted = compiled(jnp.array(values)), f(values)
         assert [float(v) for v in found] == list(wanted), values
 
 
@@ -93,8 +94,9 @@ def test_early_returns_in_a_row(user_folder):
         "def f(x):\n" + "".join(f"    if x < {k}:\n        return x * {k}\n" for k in range(70)) + "    return -x\n"
     )
     f = module(user_folder, source).f
+    compiled = ag.function(f)
     for x in (-1.0, 33.5, 80.0):
-        assert float(ag.function(f)(jnp.float32(x))) == f(x)
+        assert float(compiled(jnp.float32(x))) == f(x)
 
 
 def nested_calls(count):

@@ -184,9 +184,10 @@ def test_items_that_are_constants_or_none_are_chosen():
         boxes = [{"name": "a", "size": 1.0}, {"name": "b", "size": 2.0}]
         return NAMES[n], "abc"[n], choose[n](0.0), [None, 2.0][n], boxes[n]["name"]
 
+    compiled = ag.function(read)
     for n in (0, 1):
-        assert repr(jax.tree.map(str, ag.function(read)(n))) == repr(jax.tree.map(str, read(n)))
-        found = ag.function(read)(jnp.array(n))
+        assert repr(jax.tree.map(str, compiled(n))) == repr(jax.tree.map(str, read(n)))
+        found = compiled(jnp.array(n))
         assert (found[:2], found[3:]) == (read(n)[:2], read(n)[3:]) and float(found[2]) == n
 
 

@@ -131,8 +131,9 @@ def test_true_false_and_none_are_told_from_traced_values():
         v = 3 if (x > 1) is not False else 4
         return y, z, w, v, x is True
 
+    compiled = ag.function(f)
     for x in (-1.0, 0.5, 7.0):
-        assert [float(part) for part in ag.function(f)(jnp.asarray(x))] == [float(part) for part in f(x)]
+        assert [float(part) for part in compiled(jnp.asarray(x))] == [float(part) for part in f(x)]
 
     def g(n):
         match n:
@@ -163,5 +164,6 @@ def test_captures_that_only_some_paths_bind_in_an_unrolled_loop():
                         n -= other
         return n, m
 
+    compiled = ag.function(f)
     for n, m in ((1, 2), (0, 3), (-2, 5), (3, 1)):
-        assert tuple(map(int, ag.function(f)(jnp.int32(n), jnp.int32(m)))) == f(n, m)
+        assert tuple(map(int, compiled(jnp.int32(n), jnp.int32(m)))) == f(n, m)

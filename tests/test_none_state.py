@@ -304,8 +304,9 @@ def test_none_or_a_text_bound_on_the_one_path_that_goes_on():
             x = x + (len(name) if best is None else 7)
         return x
 
+    compiled = ag.function(f)
     for x in (6.0, 0.5, -1.0):
-        assert ag.function(f)(jnp.float32(x)) == f(x)
+        assert compiled(jnp.float32(x)) == f(x)
         assert jax.jit(ag.convert(f))(x) == f(x)
 
 

@@ -100,8 +100,9 @@ def handled_in_a_loop(a, b, step):
 @pytest.mark.parametrize("program", [handled, handled_in_a_loop])
 def test_handlers_take_it(program):
     cases = [(0, 5, 1), (0, 9, 4)] + ([(0, 5, 0)] if program is handled else [])
+    compiled = ag.function(program)
     for bounds in cases:
-        assert ag.function(program)(*map(jnp.int32, bounds)) == program(*bounds)
+        assert compiled(*map(jnp.int32, bounds)) == program(*bounds)
         if program is handled:
             assert jax.jit(ag.convert(program))(*bounds) == program(*bounds)
 

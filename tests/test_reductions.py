@@ -270,8 +270,9 @@ def test_conditions_on_items_of_a_list():
             min(v for v in (a, b, c) if v == v),
         )
 
+    compiled = ag.function(positive)
     for values in ([1.0, -2.0, 7.0], [-1.0, -1.0, -1.0], [9.0, 8.0, 7.0]):
-        found = ag.function(positive)(*map(jnp.float32, values))
+        found = compiled(*map(jnp.float32, values))
         assert list(differences(positive(*values), found, widens=True)) == []
 
 
@@ -283,10 +284,11 @@ def test_any_and_all_stop_where_python_stops(capfd):
 
         return any(looked(i) for i in range(n)), all(not looked(i) for i in range(n))
 
+    compiled = ag.function(search)
     for n in (0, 3, 9):
         wanted = search(n)
         printed = capfd.readouterr().out
-        found = ag.function(search)(jnp.int32(n))
+        found = compiled(jnp.int32(n))
         jax.effects_barrier()
         assert (tuple(map(bool, found)), capfd.readouterr().out) == (wanted, printed)
 

@@ -188,8 +188,9 @@ def test_value_of_and_stays_pythons():
     def f(x, y):
         return x and y, x or y
 
+    compiled = ag.function(f)
     for x in (0.0, 2.0):
-        assert [float(v) for v in ag.function(f)(jnp.float32(x), jnp.float32(3.0))] == list(f(x, 3.0))
+        assert [float(v) for v in compiled(jnp.float32(x), jnp.float32(3.0))] == list(f(x, 3.0))
 
 
 def test_walrus_where_no_function_can_stand_is_refused():
@@ -210,8 +211,9 @@ def test_complex_numbers_in_a_branch_of_a_loop():
             x = x - 1
         return d
 
+    compiled = ag.function(f)
     for x in (0.5, 4.0):
-        assert complex(ag.function(f)(jnp.float32(x))) == f(x)
+        assert complex(compiled(jnp.float32(x))) == f(x)
 
 
 def test_nonlocal_of_a_variable_made_after_an_early_return():
@@ -229,5 +231,6 @@ def test_nonlocal_of_a_variable_made_after_an_early_return():
             update(v)
         return best
 
+    compiled = ag.function(f)
     for values in ([1.0, 2.0, 1.5], [5.0, 2.0, 7.0]):
-        assert float(ag.function(f)(jnp.array(values))) == float(f(jnp.array(values)))
+        assert float(compiled(jnp.array(values))) == float(f(jnp.array(values)))
