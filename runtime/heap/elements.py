@@ -24,6 +24,7 @@ from autograph.runtime.containers.parts import Path, parts_of
 from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.optional import Optional, held_in
 from autograph.runtime.tracing.locations import user_location
+from autograph.runtime.tracing.recording import LOCAL
 
 GIVEN, VIEW, OWNED = "given", "view", "owned"
 
@@ -367,8 +368,11 @@ def refused_element(line: str) -> Callable[[str], StagingError]:
 
 
 def _refused(line: str, why: str) -> StagingError:
-    return StagingError(
+    error = StagingError(
         f"{line}\n  This writes to a list, dict or object that may be an element of a list whose length is traced: {why}.\n"
         "  Write to it before it is appended, write through the list (`items[i].x = …`), or append and write to copies (list(…), dict(…), "
         "copy.copy)."
     )
+    if LOCAL.births is not None:
+        LOCAL.births.refuse_tables(error)
+    return error

@@ -3,6 +3,9 @@
 A set is Python's own, and so is a dict, until the program adds a traced element, or writes to a traced key. That cannot be made
 good in what is there: the trace ends with `KeysAtRunTime`, and is made again, in which what is made at that line is a
 `TracedSet` or a `TracedDict` from the start.
+
+A list of many lists is held in arrays once a traced index reads it. Where that is refused, as another name leads to one of the
+lists, the trace is made again, too, in which they stay apart.
 """
 
 from __future__ import annotations
@@ -40,10 +43,28 @@ class KeysAtRunTime(BaseException):
         return StagingError(self._refusal)
 
 
+class ListsApart(BaseException):
+    """Lists in a list cannot be held in arrays. No handler of the program's is for it."""
+
+    def __init__(self, refusal: StagingError) -> None:
+        super().__init__(str(refusal))
+        self._refusal = refusal
+
+    def refusal(self) -> StagingError:
+        """The error where the trace cannot be made again."""
+        return self._refusal
+
+
 class Births:
-    """What one trace knows of the sets and dicts that it makes."""
+    """What one trace knows of the sets and dicts that it makes.
+
+    Attributes:
+      holds_tables: whether lists of many lists may be held in arrays. holds_one: whether one is.
+    """
 
     def __init__(self) -> None:
+        self.holds_tables = True
+        self.holds_one = False
         self._keyed: set[Site] = set()
         self._made: dict[int, tuple[Any, Site]] = {}
 
@@ -97,8 +118,18 @@ class Births:
             f"another in its place.\n  Make one for the traced keys in the function: {_EMPTY.get(kind, f'{kind}()')}."
         )
 
-    def learn(self, found: KeysAtRunTime) -> None:
-        """Begin again, knowing more lines."""
+    def refuse_tables(self, refusal: StagingError) -> None:
+        """Make the trace again, in which lists in lists stay apart, if some are held in arrays."""
+        if self.holds_one:
+            raise ListsApart(refusal)
+
+    def learn(self, found: KeysAtRunTime | ListsApart) -> None:
+        """Begin again, knowing more."""
+        self.holds_one = False
+        if isinstance(found, ListsApart):
+            self.holds_tables = False
+            self._made.clear()
+            return
         if found.sites <= self._keyed:
             raise found.refusal() from None
         self._keyed |= found.sites
@@ -117,7 +148,7 @@ def can_be_element(value: Any) -> bool:
 
 
 def with_births(trace: Callable[[], Any], may_repeat: Callable[[], bool]) -> Any:
-    """What ``trace`` returns, which is called again whenever it ends with `KeysAtRunTime`.
+    """What ``trace`` returns, which is called again whenever it ends with `KeysAtRunTime` or `ListsApart`.
 
     Args:
       may_repeat: whether nothing that it has done would then be done twice.
@@ -132,7 +163,7 @@ def with_births(trace: Callable[[], Any], may_repeat: Callable[[], bool]) -> Any
         while True:
             try:
                 return trace()
-            except KeysAtRunTime as found:
+            except (KeysAtRunTime, ListsApart) as found:
                 if not may_repeat():
                     raise found.refusal() from None
                 births.learn(found)

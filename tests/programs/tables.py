@@ -450,3 +450,30 @@ def rows_of_pascal(a, b):
         following.append(row[-1])
         row = following
     return row
+
+
+@program(*WORDS)
+def rows_with_names(a, b):
+    counts = [[0] * 9 for _ in range(9)]
+    totals = [[0] * 9] * 9
+    first, last = counts[0], counts[-1]
+    for k in range(9):
+        row = counts[a[k] % 9]
+        row[b[k] % 9] += 1
+        row[0] += row[b[k] % 9]
+        totals[a[k] % 9][b[k] % 9] += 1
+    first[3] = 50
+    last.append(7)
+    return counts, first, totals[0], totals[8]
+
+
+@program(*WORDS)
+def rows_of_a_lower_triangle(a, b):
+    lower = [[0.0] * (i + 1) for i in range(9)]
+    for i in range(9):
+        for j in range(i + 1):
+            lower[i][j] = a[i] * b[j] + (1.0 if i == j else 0.0)
+    counts = [[0, 0, 0] for _ in range(3)]
+    for x, y in zip(a, b):
+        counts[x % 3][y % 3] += 1
+    return [sum(row) for row in lower], counts, max(max(row) for row in counts)

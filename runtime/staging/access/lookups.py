@@ -38,6 +38,7 @@ from autograph.runtime.staging.access.operations import user_method
 from autograph.runtime.staging.access.slices import Slices, Span, has_span
 from autograph.runtime.state.array_operators import plain
 from autograph.runtime.tracing.locations import user_location
+from autograph.runtime.tracing.recording import LOCAL
 
 _NUMBERS = (bool, int, float)
 _CHOSEN_AT_MOST = 64  # numbers in the items of a list, each chosen by itself
@@ -89,7 +90,9 @@ class Lookups(InTrace):
         if has_contents(target):
             target.note_read()
             contents = target.contents() if self.backend.is_traced(key) else None
-            if isinstance(contents, tuple) and _is_table(contents):
+            births = LOCAL.births
+            if births is not None and births.holds_tables and isinstance(contents, tuple) and _is_table(contents):
+                births.holds_one = True
                 if self.journal.is_interested:
                     self.journal.touch(ContentsPlace(target))
                 return target.element(target.stack_checked(key, "list index out of range"), key)
