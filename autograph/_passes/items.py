@@ -41,7 +41,7 @@ class LowerAssignments:
 
     ``x[i] = v`` becomes ``x = ag__.set_item(x, i, v)``: on a JAX array that is ``x.at[i].set(v)``, on anything else
     Python's own assignment, after which ``x`` is what it was. A nested target stores each new array back where its
-    own came from.
+    own came from. ``x[i], x[j] = x[j], x[i]`` becomes ``x = ag__.exchange_items(x, i, j)``.
 
     >>> from autograph._passes.shown import rewritten
     >>> print(rewritten(LowerAssignments, '''
@@ -132,6 +132,10 @@ class _Rewriter:
             return [node]
         if len(node.targets) == 1 and isinstance(node.targets[0], gast.Subscript | gast.Attribute):
             return self._placed(self._store(node.targets[0], node.value), node)
+        if len(node.targets) == 1 and (places := _exchanged(node.targets[0], node.value)) is not None:
+            base = self._simple(places[0].value)
+            one, other = (self._index(place.slice) for place in places)
+            return self._placed(self._put_back(base, self.context.call("exchange_items", base, one, other)), node)
         if len(node.targets) == 1:
             value = node.value
             out = []
@@ -316,6 +320,28 @@ def _after_declarations(function: gast.AST) -> int:
             break
         position += 1
     return position
+
+
+def _exchanged(target: gast.AST, value: gast.AST) -> list[gast.AST] | None:
+    """The two items that ``x[i], x[j] = x[j], x[i]`` exchanges: None if it is another assignment, or if to evaluate it calls something."""
+    pair = (gast.Tuple, gast.List)
+    if not (isinstance(target, pair) and isinstance(value, pair) and len(target.elts) == len(value.elts) == 2):
+        return None
+    places: list[gast.AST] = target.elts
+    if not all(isinstance(place, gast.Subscript) and _is_steady_index(place.slice) for place in places):
+        return None
+    if not isinstance(places[0].value, gast.Name):
+        return None
+    same = [gast.unparse(part.value) == gast.unparse(places[0].value) for part in places]
+    crossed = [gast.unparse(place) == gast.unparse(read) for place, read in zip(places, value.elts[::-1], strict=True)]
+    return places if all(same) and all(crossed) else None
+
+
+def _is_steady_index(node: gast.AST) -> bool:
+    return all(
+        isinstance(part, gast.Name | gast.Constant | gast.BinOp | gast.UnaryOp | gast.operator | gast.unaryop)
+        for part in walk(node)
+    )
 
 
 def _only_names(target: gast.AST) -> bool:

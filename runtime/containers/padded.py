@@ -196,6 +196,11 @@ class Padded:
         grown = self if self.reserved else self.with_room(self.capacity + 1)
         return grown.replaced(self.length, element).with_(length=self.length + 1, extent=self.extent.plus(1))
 
+    def exchanged(self, one: Any, other: Any) -> Padded:
+        """The same with two elements in each other's place."""
+        places = jnp.stack([jnp.asarray(one), jnp.asarray(other)])
+        return self.with_(buffers=tuple(b.at[places].set(b[places[::-1]]) for b in self.buffers))
+
     def replaced(self, index: Any, element: Any) -> Padded:
         """With another element at an index that is not negative."""
         self.note_given([element])

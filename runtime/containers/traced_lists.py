@@ -21,6 +21,7 @@ from autograph.runtime.layouts.kinds import LEAF, NOTHING, Row
 from autograph.runtime.layouts.list_room import Room
 from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.locations import user_location
+from autograph.runtime.tracing.recording import LOCAL
 
 
 def _unknown() -> StagingError:
@@ -330,6 +331,17 @@ class TracedList(SplicedList):
             self.moves += 1
             self.padded = self._held.replaced(index, value)
             self._note_places([value], index)
+
+    def exchange(self, one: Any, other: Any) -> None:
+        """Let two elements change places. What has been returned for an index before is no longer there."""
+        self.note_read()
+        places = [self._index(key, "list index out of range") for key in (one, other)]
+        if not self._is_padded():
+            if LOCAL.births is not None:
+                LOCAL.births.holds_one = True
+            self.stack()
+        self.moves += 1
+        self.padded = self._held.exchanged(*places)
 
     def check_room(self, like: Any) -> None:
         """See that there are no more elements than ``like`` has room for, if that may be too little."""

@@ -477,3 +477,40 @@ def rows_of_a_lower_triangle(a, b):
     for x, y in zip(a, b):
         counts[x % 3][y % 3] += 1
     return [sum(row) for row in lower], counts, max(max(row) for row in counts)
+
+
+@program(*WORDS)
+def determinant(a, b):
+    n = 4
+    m = [[float(a[(i * 3 + j * j) % 10]) + (0.5 if i == j else 0.0) for j in range(n)] for i in range(n)]
+    sign = 1
+    for c in range(n):
+        p = c
+        for r in range(c + 1, n):
+            if abs(m[r][c]) > abs(m[p][c]):
+                p = r
+        if abs(m[p][c]) < 1e-9:
+            return 0.0
+        if p != c:
+            m[c], m[p] = m[p], m[c]
+            sign = -sign
+        for r in range(c + 1, n):
+            factor = m[r][c] / m[c][c]
+            for k in range(c, n):
+                m[r][k] -= factor * m[c][k]
+    product = sign * 1.0
+    for i in range(n):
+        product *= m[i][i]
+    return product
+
+
+@program(*WORDS)
+def rows_exchanged(a, b):
+    rows = [[a[k], b[k], k] for k in range(9)]
+    for k in range(9):
+        i, j = a[k] % 9, b[k] % 9
+        rows[i], rows[j] = rows[j], rows[i]
+        rows[i][2] += 1
+    p = b[0] % 9
+    rows[-1], rows[p] = rows[p], rows[-1]
+    return rows

@@ -15,6 +15,7 @@ from autograph.backends.base import Backend
 from autograph.runtime.containers.keyed_lists import KeyedList, holds_tracer
 from autograph.runtime.containers.padded_arrays import PaddedArray
 from autograph.runtime.containers.padded_gathers import written_at
+from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.places import MUTABLE_CONTAINERS, AttributePlace, ContentsPlace
 from autograph.runtime.heap.reach import array_written
@@ -127,6 +128,21 @@ class Items(Lookups):
 
     def _set_in_place(self, target: Any, key: Any, value: Any) -> None:
         self.set_item(target, key, value)
+
+    def exchange_items(self, target: Any, one: Any, other: Any) -> Any:
+        """What ``target[one], target[other] = target[other], target[one]`` binds to the target.
+
+        Elements of a list that is held in arrays change places there: as items of their own they would be in two.
+        """
+        target = used(target)
+        if type(target) is TracedList and self.holds_lists_in_arrays(target, (one, other)):
+            if self.journal.is_interested:
+                self.journal.touch(ContentsPlace(target))
+            with self.aliased.writing(target):
+                target.exchange(read(one), read(other))
+            return target
+        first, second = self.get_item(target, other), self.get_item(target, one)
+        return self.set_item(self.set_item(target, one, first), other, second)
 
     def del_item(self, target: Any, key: Any) -> None:
         """``del target[key]``."""

@@ -91,7 +91,12 @@ class Lookups(InTrace):
             target.note_read()
             contents = target.contents() if self.backend.is_traced(key) else None
             births = LOCAL.births
-            if births is not None and births.holds_tables and isinstance(contents, tuple) and _is_table(contents):
+            if (
+                births is not None
+                and births.holds_tables
+                and isinstance(contents, tuple)
+                and _is_table(contents, _CHOSEN_AT_MOST)
+            ):
                 births.holds_one = True
                 if self.journal.is_interested:
                     self.journal.touch(ContentsPlace(target))
@@ -163,6 +168,16 @@ class Lookups(InTrace):
         """With that option, or where a handler waits for it: raise `IndexError` where there is no ``target[key]``."""
         if self.bounds is not None or catching(IndexError) is not None:
             self.checked_bounds.check(target, key, is_write)
+
+    def holds_lists_in_arrays(self, target: TracedList, keys: tuple[Any, ...]) -> bool:
+        """Whether a list holds its elements, lists, in arrays; from now on where it can, and one of these indices is traced."""
+        contents = target.contents()
+        if not isinstance(contents, tuple):
+            return bool(contents.kind.is_watched)
+        births = LOCAL.births
+        if births is None or not births.holds_tables or not any(map(self.backend.is_traced, keys)):
+            return False
+        return len(contents) > 1 and _is_table(contents, 0)
 
     def _looked_up(self, target: Any, key: Any) -> Any:
         if isinstance(target, dict):
@@ -292,14 +307,14 @@ def _makes_missing(target: Any) -> bool:
     return isinstance(target, defaultdict) and target.default_factory is not None
 
 
-def _is_table(items: tuple[Any, ...]) -> bool:
-    """Whether these are lists alike, of so many numbers that they are held in arrays rather than chosen one by one."""
+def _is_table(items: tuple[Any, ...], least: int) -> bool:
+    """Whether these are lists alike, of more than so many numbers."""
     rows = [
         tuple(item) if type(item) is list else item.contents() for item in items if type(item) in (list, TracedList)
     ]
     if len(rows) < len(items) or not all(type(row) is tuple and len(row) == len(rows[0]) for row in rows):
         return False
-    return len(items) * len(rows[0]) > _CHOSEN_AT_MOST and are_alike(itertools.chain(*rows))
+    return len(items) * len(rows[0]) > least and are_alike(itertools.chain(*rows))
 
 
 def _column(leaves: tuple[Any, ...]) -> Any:
