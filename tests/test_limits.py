@@ -181,16 +181,18 @@ def tuples():
 @claim("`None`, a possibly undefined variable")
 def constants():
     def one_of(count):
+        kinds = [type(f"Kind{k}", (), {}) for k in range(count)]
+
         def choose(i):
-            name = "0"
+            kind = kinds[0]
             for k in range(1, count):
                 if i == k:
-                    name = str(k)
-            return name
+                    kind = kinds[k]
+            return kind.__name__
 
         return choose
 
-    assert ag.function(one_of(32))(jnp.array(31)) == "31"
+    assert ag.function(one_of(32))(jnp.array(31)) == "Kind31"
     refused(one_of(33), jnp.array(31), words="at most 32")
     agrees(lambda x: None if x > 0 else x, X)
 

@@ -93,7 +93,7 @@ def by_a_comprehension(x):
 def by_a_generator_expression(x):
     if x > 5:
         y = x
-    return tuple(y for _ in range(2))[0]
+    return next(y for _ in range(2))
 
 
 def by_a_class(x):

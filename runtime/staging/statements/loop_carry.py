@@ -194,6 +194,8 @@ class LoopTrace(SettlesCarry):
                 continue
             if self.parts.share(traced):
                 continue
+            if self._texts_grow(surely=True):
+                continue
             if not self._widened(traced) or self._only_strengthened(traced):
                 break
         results = [result for _, _, result in self.carry.leaves()]

@@ -20,6 +20,7 @@ from autograph.runtime.layouts.kinds import (
     ABSENT,
     FILLED,
     Array,
+    Constants,
     Layout,
     Maybe,
     Seq,
@@ -436,12 +437,17 @@ class SettlesCarry:
         carried.layout, carried.start, carried.types = fresh.layout, fresh.start, fresh.types
         return True
 
-    def _texts_grow(self, names: Collection[str] = ()) -> bool:
-        """Carry by their pieces the texts in these variables, and those that have become one of many; False if there are none."""
+    def _texts_grow(self, names: Collection[str] = (), surely: bool = False) -> bool:
+        """Carry by their pieces the texts in these variables, and those that have become one of many; False if there are none.
+
+        Args:
+          surely: whether most of the many must be another with something before or after it.
+        """
         found = [
             each
             for each in self.carry.carried
             if each.is_input and (each.variable.name in names or constants_in(each.layout) > _MANY_TEXTS)
+            if not surely or _are_longer(each.layout)
         ]
         return any([self._grows_as_text(carried) for carried in found])
 
@@ -502,6 +508,18 @@ class SettlesCarry:
 def _is_installed(source: Any, k: int, last: VariableEnd) -> bool:
     """Whether an iteration leaves a leaf that it found in that place."""
     return isinstance(source, int) and last.installed[source] == k
+
+
+def _are_longer(layout: Layout) -> bool:
+    """Whether a variable is one of many texts, most of which are another with something before or after it."""
+    inner = layout.inner if isinstance(layout, Maybe) else layout
+    texts = inner.candidates if isinstance(inner, Constants) else ()
+    if not all(isinstance(text, str) for text in texts):
+        return False
+    grown = [
+        any(one != text and text and (one.startswith(text) or one.endswith(text)) for text in texts) for one in texts
+    ]
+    return len(texts) > _MANY_TEXTS and 2 * sum(grown) > len(texts)
 
 
 def _is_wider(old: Layout, new: Layout) -> bool:
