@@ -69,3 +69,12 @@ def test_as_in_python(program):
             assert jax.tree.map(int, run(jnp.float32(x))) == wanted
     mapped = jax.jit(jax.vmap(ag.convert(program)))(jnp.array([1.0, -1.0]))
     assert jax.tree.map(lambda v: int(v[1]), mapped) == jax.tree.map(int, program(-1.0))
+
+
+@pytest.mark.parametrize("compile", [ag.function, lambda f: jax.jit(ag.convert(f))])
+def test_a_number_equals_no_container(compile):
+    def compared(x):
+        others = ({}, {1: 2}, {1}, [1], (1,), [], ())
+        return [(x == other, x != other, other == x) for other in others]
+
+    assert jax.tree.map(bool, compile(compared)(jnp.int32(1))) == compared(1)

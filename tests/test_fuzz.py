@@ -144,11 +144,11 @@ SHOWN_BY = {
     "prints-dropped": 20008,
     # Of the join of layouts.
     "none-is-a-value": 20000,
-    "left-constant-wins": 20000,
+    "left-constant-wins": 20001,
     "left-bounds-win": 20020,
-    "left-type-wins": 20017,
-    "left-object-wins": 20049,
-    "constants-keep-their-numbers": 20252,
+    "left-type-wins": 20039,
+    "left-object-wins": 20162,
+    "constants-keep-their-numbers": 20162,
 }
 FOUND_SOON = ("item-writes-lost",)
 

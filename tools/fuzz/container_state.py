@@ -257,7 +257,7 @@ class ContainerState(ListState):
             return
         steps = [
             "d#[$ % 3] += &", "d#[1] += d#[$ % 3]", "@ += d#[$ % 3]", "@ += d#.get($, ^)", ("if $ in d#:", "@ += d#[$]"),
-            ("if $ not in d#:", "d#[0] = &"), "d#[$ % 3] = @ - &", ("for k#, e# in d#.items():", "@ += e# - k#"),
+            ("if $ not in d#:", "d#[0] = &"), "d#[$ % 3] = @ - &", ("for k#, w# in d#.items():", "@ += w# - k#"),
             "@ += sum(d#.values())", "d#[0], d#[2] = d#[2], d#[$ % 3]", "@ += max(d#.values())", "d#[$ % 2] -= d#[($ + 1) % 3]",
             "d#.update({1: &})", "@ += d#.get($ % 3, ^)",
         ]  # fmt: skip

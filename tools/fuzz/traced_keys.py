@@ -75,7 +75,7 @@ _SETS: tuple[Step, ...] = (
 
 _DICTS: tuple[Step, ...] = (
     "d#[§] = d#.get(§, 0) + &", "d#[§] = &", "@ += d#.get(§, ^)", ("if § in d#:", "@ += d#[§]"), ("if § in d#:", "del d#[§]"),
-    "@ += d#.pop(§, ^)", "@ += d#.setdefault(§, &)", "@ += len(d#)", ("for k#, e# in d#.items():", "@ += e# - k#"),
+    "@ += d#.pop(§, ^)", "@ += d#.setdefault(§, &)", "@ += len(d#)", ("for k#, w# in d#.items():", "@ += w# - k#"),
     ("for k# in d#:", "@ = (@ * 2 + k#) % 19"), "@ += sum(d#.values())", "@ += sum(d#)", "@ += sum(sorted(d#)[:2])",
     "@ += sum(d#.keys())", "@ += max(d#.values(), default=^)", "@ += max(d#, default=^)", "e# = {k: v + 1 for k, v in d#.items()}",
     "d# = {k: v for k, v in d#.items() if v > ^}", "e# = dict.fromkeys([§, °], &)", "e#[§] = len(d#)", "d#.update({§: &})",

@@ -82,6 +82,7 @@ OPERATOR_FUNCTIONS: Mapping[Callable[..., Any], str] = types.MappingProxyType(
     | {plain: symbol for symbol, (_, plain) in _UNARY.items()}
 )
 """The functions of `operator` (and `divmod`, `abs`) by the operator that each stands for."""
+_NO_NUMBERS = (dict, list, set, tuple)  # equal to no number, which JAX refuses to compare with them
 _COUNTING = frozenset(["+", "-", "*", "/", "//", "%", "**", "<<", ">>", "divmod", "abs"])
 _ITSELF = object()
 # What answers an operand that it does not know with NotImplemented, as written; sequences do not always.
@@ -246,6 +247,11 @@ class Operations(InTrace):
         if symbol in ("==", "!=") and _are_told_apart(left) and _are_told_apart(right):
             equal = self.aliased.are_one(left, right)
             return equal if symbol == "==" else ~equal if self.backend.is_traced(equal) else not equal
+        if symbol in ("==", "!=") and any(
+            self._is_traced_number(one) and isinstance(other, _NO_NUMBERS)
+            for one, other in ((left, right), (right, left))
+        ):
+            return symbol == "!="
         if kinds in ((tuple, tuple), (list, list)) and symbol not in ("==", "!="):
             if self._are_traced_keys(left, right):
                 return is_better(tuple(left), tuple(right), plain)
@@ -263,6 +269,9 @@ class Operations(InTrace):
         if found is _ITSELF:
             return (left is right) if symbol == "==" else (left is not right)
         return found
+
+    def _is_traced_number(self, value: Any) -> bool:
+        return self.backend.is_traced(value) and np.ndim(value) == 0
 
     def _compared_with_optional(self, symbol: str, plain: Callable[..., Any], one: Optional, other: Any) -> Any:
         """``one == other`` and ``one != other`` where the first may be None, which equals nothing else."""
