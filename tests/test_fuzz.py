@@ -148,7 +148,7 @@ SHOWN_BY = {
     "left-bounds-win": 20020,
     "left-type-wins": 20039,
     "left-object-wins": 20162,
-    "constants-keep-their-numbers": 20162,
+    "constants-keep-their-numbers": 20542,
 }
 FOUND_SOON = ("item-writes-lost",)
 
