@@ -33,6 +33,7 @@ from autograph.backends.xla.tracing import trace
 _NUMBERS = (bool, int, float)
 # Operations on numbers that computing the tables may take, all iterations together: some seconds.
 _MOST_OPERATIONS = 20_000_000
+_LEAST_OPERATIONS = 10  # as many take as long as an iteration does by itself
 _TOO_MUCH = "it computes too much on Python numbers"
 
 
@@ -316,13 +317,14 @@ class _Numbers:
         if self.length and self.truth is None:
             with contextlib.suppress(Uneven, ArithmeticError, ValueError, TypeError):  # the iterations one by one tell
                 return self._at_once(operations, checks)
-        most = _MOST_OPERATIONS // max(len(operations) + len(test), 1)
+        most = _MOST_OPERATIONS // max(len(operations) + len(test), _LEAST_OPERATIONS)
         if self.length is not None and self.length > most and operations:
             raise NotRollable(_TOO_MUCH)
         tables: list[list[Any]] = [[] for _ in wanted]
         slots, last = self.slots, {}
         count = 0
-        if self.length is None and self._is_always_true(test):
+        # A test of numbers that no iteration changes has one answer for ever.
+        if self.length is None and (not self.carry or self._is_always_true(test)):
             raise NotRollable(_TOO_MUCH)
         for index in itertools.count() if self.length is None else range(self.length):
             if self.truth is not None and index > most:

@@ -511,15 +511,16 @@ def _is_installed(source: Any, k: int, last: VariableEnd) -> bool:
 
 
 def _are_longer(layout: Layout) -> bool:
-    """Whether a variable is one of many texts, most of which are another with something before or after it."""
+    """Whether a variable is one of many texts, most of which are another with something before or after it, some twice over."""
     inner = layout.inner if isinstance(layout, Maybe) else layout
     texts = inner.candidates if isinstance(inner, Constants) else ()
-    if not all(isinstance(text, str) for text in texts):
+    if len(texts) <= _MANY_TEXTS or not all(isinstance(text, str) for text in texts):
         return False
-    grown = [
-        any(one != text and text and (one.startswith(text) or one.endswith(text)) for text in texts) for one in texts
-    ]
-    return len(texts) > _MANY_TEXTS and 2 * sum(grown) > len(texts)
+    depths: dict[str, int] = {}
+    for text in sorted(texts, key=len):
+        within = [depths[each] for each in depths if text.startswith(each) or text.endswith(each)]
+        depths[text] = max(within, default=0) + 1
+    return max(depths.values()) > 2 and 2 * sum(depth > 1 for depth in depths.values()) > len(texts)
 
 
 def _is_wider(old: Layout, new: Layout) -> bool:
