@@ -11,7 +11,7 @@ import jax
 import numpy as np
 
 from autograph.backends.base import Backend, NotRollable
-from autograph.runtime.containers.element_kinds import Kind
+from autograph.runtime.containers.element_kinds import NUMBERS, Kind
 from autograph.runtime.containers.extents import Extent
 from autograph.runtime.containers.iterables import UNROLLED_AT_MOST
 from autograph.runtime.containers.padded import Padded, has_mutable
@@ -40,7 +40,7 @@ from autograph.runtime.staging.statements.list_growth import (
     room_for,
     unbounded,
 )
-from autograph.runtime.staging.statements.loop_state import NUMBERS, BodyEnd, Carried, references_in
+from autograph.runtime.staging.statements.loop_state import BodyEnd, Carried, references_in
 from autograph.runtime.tracing.recording import LOCAL
 
 _MAY_WIDEN = 3  # times, until the room of a list counts as having no bound

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from autograph.backends.base import LeafType, LoopSpec, Output, Traced
+from autograph.runtime.containers.element_kinds import NUMBERS
 from autograph.runtime.containers.iterables import StagedIterable, slice_type
 from autograph.runtime.containers.parts import Path, lists_in_arrays, unstack_lists
 from autograph.runtime.containers.traced_lists import TracedList
@@ -39,7 +40,6 @@ from autograph.runtime.staging.statements.list_growth import list_end
 from autograph.runtime.staging.statements.loop_memory import CarryMemory, Position, Positions
 from autograph.runtime.staging.statements.loop_settling import SettlesCarry
 from autograph.runtime.staging.statements.loop_state import (
-    NUMBERS,
     BodyEnd,
     Carried,
     CarriedFurtherOut,

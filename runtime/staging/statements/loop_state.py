@@ -27,7 +27,6 @@ from autograph.runtime.staging.statements.list_growth import ListEnd
 
 Thunk = Callable[[], Any]
 ENDLESS = StagedIterable(None, (), lambda index, slices: None)
-NUMBERS = (bool, int, float, complex)
 
 
 @dataclass(frozen=True)
