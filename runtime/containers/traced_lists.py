@@ -21,7 +21,6 @@ from autograph.runtime.layouts.kinds import LEAF, NOTHING, Row
 from autograph.runtime.layouts.list_room import Room
 from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.locations import user_location
-from autograph.runtime.tracing.recording import LOCAL
 
 
 def _unknown() -> StagingError:
@@ -337,8 +336,6 @@ class TracedList(SplicedList):
         self.note_read()
         places = [self._index(key, "list index out of range") for key in (one, other)]
         if not self._is_padded():
-            if LOCAL.births is not None:
-                LOCAL.births.holds_one = True
             self.stack()
         self.moves += 1
         self.padded = self._held.exchanged(*places)

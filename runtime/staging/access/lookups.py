@@ -90,14 +90,7 @@ class Lookups(InTrace):
         if has_contents(target):
             target.note_read()
             contents = target.contents() if self.backend.is_traced(key) else None
-            births = LOCAL.births
-            if (
-                births is not None
-                and births.holds_tables
-                and isinstance(contents, tuple)
-                and _is_table(contents, _CHOSEN_AT_MOST)
-            ):
-                births.holds_one = True
+            if isinstance(contents, tuple) and _is_to_be_held(contents, _CHOSEN_AT_MOST):
                 if self.journal.is_interested:
                     self.journal.touch(ContentsPlace(target))
                 return target.element(target.stack_checked(key, "list index out of range"), key)
@@ -174,10 +167,7 @@ class Lookups(InTrace):
         contents = target.contents()
         if not isinstance(contents, tuple):
             return bool(contents.kind.is_watched)
-        births = LOCAL.births
-        if births is None or not births.holds_tables or not any(map(self.backend.is_traced, keys)):
-            return False
-        return len(contents) > 1 and _is_table(contents, 0)
+        return any(map(self.backend.is_traced, keys)) and len(contents) > 1 and _is_to_be_held(contents, 0)
 
     def _looked_up(self, target: Any, key: Any) -> Any:
         if isinstance(target, dict):
@@ -305,6 +295,15 @@ class Lookups(InTrace):
 def _makes_missing(target: Any) -> bool:
     """Whether reading a key that a dict has not gives it that key."""
     return isinstance(target, defaultdict) and target.default_factory is not None
+
+
+def _is_to_be_held(items: tuple[Any, ...], least: int) -> bool:
+    """Whether a list of these is held in arrays from now on: they are a table, and the trace may hold such so, which it then knows."""
+    births = LOCAL.births
+    if births is None or not births.holds_tables or not _is_table(items, least):
+        return False
+    births.holds_one = True
+    return True
 
 
 def _is_table(items: tuple[Any, ...], least: int) -> bool:
