@@ -38,8 +38,8 @@ class TracedDeque(TracedList):
         made.set_contents(children[0] if facts[0] else tuple(children))
         return made
 
-    @staticmethod
-    def sort_of(facts: Any) -> Any:
+    @classmethod
+    def sort_of(cls, facts: Any) -> Any:
         return collections.deque, facts[2]
 
     @staticmethod
@@ -56,11 +56,6 @@ class TracedDeque(TracedList):
         if self.checks is not None:
             self.checks.journal.born(made)
         return made
-
-    def as_list(self) -> TracedList:
-        self.note_read()
-        self.share()
-        return TracedList((), self.checks).holding(self._copied())
 
     def resolve(self) -> Any:
         found = super().resolve()

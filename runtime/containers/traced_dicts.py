@@ -53,8 +53,8 @@ class TracedDict(KeyedList):
         made.set_contents(children[0] if facts[0] else tuple(children))
         return made
 
-    @staticmethod
-    def sort_of(facts: Any) -> Any:
+    @classmethod
+    def sort_of(cls, facts: Any) -> Any:
         return DictKind(*facts[2:])
 
     @staticmethod

@@ -79,11 +79,11 @@ class TracedList(SplicedList):
         """The name of its class in Python."""
         return self.stands_for.__name__
 
-    @staticmethod
-    def sort_of(facts: Any) -> Any:
+    @classmethod
+    def sort_of(cls, facts: Any) -> Any:
         """What Python has for a list of these facts, those of its flattening: its class, and what it does by itself."""
         del facts
-        return list
+        return cls.stands_for
 
     @staticmethod
     def shown(facts: Any, items: Sequence[object]) -> str:
@@ -460,7 +460,11 @@ class TracedList(SplicedList):
         self.share()
         return self.holding(self._copied())
 
-    as_list = copy
+    def as_list(self) -> TracedList:
+        """A list of the elements."""
+        self.note_read()
+        self.share()
+        return TracedList((), self.checks).holding(self._copied())
 
     def _copied(self) -> Any:
         """The contents for another list."""

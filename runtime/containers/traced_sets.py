@@ -35,11 +35,6 @@ class TracedSet(KeyedList):
         self.update(values)
 
     @staticmethod
-    def sort_of(facts: Any) -> Any:
-        del facts
-        return set
-
-    @staticmethod
     def shown(facts: Any, items: Sequence[object]) -> str:
         del facts
         return f"{{{', '.join(map(repr, items))}}}" if items else "set()"

@@ -20,11 +20,6 @@ class TracedTuple(TracedList):
     stands_for = tuple
 
     @staticmethod
-    def sort_of(facts: Any) -> Any:
-        del facts
-        return tuple
-
-    @staticmethod
     def shown(facts: Any, items: Sequence[object]) -> str:
         del facts
         return str(tuple(items))
@@ -36,11 +31,6 @@ class TracedTuple(TracedList):
         made = TracedTuple((), self.checks)
         made.set_contents(contents)
         return made
-
-    def as_list(self) -> TracedList:
-        self.note_read()
-        self.share()
-        return TracedList((), self.checks).holding(self._copied())
 
     def resolve(self) -> Any:
         found = super().resolve()
