@@ -328,20 +328,17 @@ def _exchanged(target: gast.AST, value: gast.AST) -> list[gast.AST] | None:
     if not (isinstance(target, pair) and isinstance(value, pair) and len(target.elts) == len(value.elts) == 2):
         return None
     places: list[gast.AST] = target.elts
-    if not all(isinstance(place, gast.Subscript) and _is_steady_index(place.slice) for place in places):
+    if not all(isinstance(place, gast.Subscript) and isinstance(place.value, gast.Name) for place in places):
         return None
-    if not isinstance(places[0].value, gast.Name):
+    if places[0].value.id != places[1].value.id or not all(_is_steady_index(place.slice) for place in places):
         return None
-    same = [gast.unparse(part.value) == gast.unparse(places[0].value) for part in places]
-    crossed = [gast.unparse(place) == gast.unparse(read) for place, read in zip(places, value.elts[::-1], strict=True)]
-    return places if all(same) and all(crossed) else None
+    texts = [[gast.unparse(part) for part in side.elts] for side in (target, value)]
+    return places if texts[0] == texts[1][::-1] else None
 
 
 def _is_steady_index(node: gast.AST) -> bool:
-    return all(
-        isinstance(part, gast.Name | gast.Constant | gast.BinOp | gast.UnaryOp | gast.operator | gast.unaryop)
-        for part in walk(node)
-    )
+    parts = walk(node)
+    return all(isinstance(part, gast.Name | gast.UnaryOp | gast.BinOp | gast.Constant) for part in parts)
 
 
 def _only_names(target: gast.AST) -> bool:

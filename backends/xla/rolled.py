@@ -323,11 +323,9 @@ class _Numbers:
         tables: list[list[Any]] = [[] for _ in wanted]
         slots, last = self.slots, {}
         count = 0
-        # A test of numbers that no iteration changes has one answer for ever.
-        if self.length is None and (not self.carry or self._is_always_true(test)):
-            raise NotRollable(_TOO_MUCH)
+        is_settled = self.length is None and self._is_settled(test)
         for index in itertools.count() if self.length is None else range(self.length):
-            if self.truth is not None and index > most:
+            if self.truth is not None and index > (0 if is_settled else most):
                 raise NotRollable(_TOO_MUCH)
             slots[self.index] = index
             try:
@@ -383,11 +381,10 @@ class _Numbers:
         found = [values if isinstance(values, Even) else [values] * length for values in tables]
         return length, found, {k: _last(slots[after]) for k, _, after in self.carry}
 
-    def _is_always_true(self, test: Sequence[Any]) -> bool:
-        """Whether the test is a number that no iteration changes, and holds: what ends the loop is not known here."""
-        if test or self.truth is None or any(place == self.truth for _, place, _ in self.carry):
-            return False
-        return bool(self.slots[self.truth])
+    def _is_settled(self, test: Sequence[tuple[Callable[..., Any], tuple[int, ...], int]]) -> bool:
+        """Whether the test reads nothing that an iteration changes: what ends the loop is not known here."""
+        read = {self.truth}.union(*(operands for _, operands, _ in test))
+        return read.isdisjoint(place for _, place, _ in self.carry)
 
     def _useful(
         self, operations: Sequence[tuple[Callable[..., Any], tuple[int, ...], int, Any]], wanted: set[int]
