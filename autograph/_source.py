@@ -125,6 +125,8 @@ class SourceFiles:
         if definition is None and linecache.cache.get(code.co_filename):
             linecache.checkcache(code.co_filename)
             definition = self._lookup(function, code, flags)
+        if definition is None and _is_shared(code.co_filename):
+            raise _not_available(code)
         if definition is None:
             raise ConversionError(
                 f"{place_of(code.co_filename, code.co_firstlineno)}: the source of {code.co_qualname!r} has changed since it "
@@ -158,24 +160,36 @@ class SourceFiles:
     def _file(self, function: types.FunctionType, code: types.CodeType) -> _File:
         lines = linecache.getlines(code.co_filename, function.__globals__)
         if not lines:
-            raise ConversionError(
-                f"{place_of(code.co_filename, code.co_firstlineno)}: the source of {code.co_qualname!r} is not "
-                "available: it was typed into a plain REPL, made by exec, or shipped without its "
-                "file. Put the function "
-                "in a file, or mark it with autograph.do_not_convert."
-            )
+            raise _not_available(code)
         with self._lock:
             file = self._files.get(code.co_filename)
             if file is None or (file.lines is not lines and file.lines != lines):
                 try:
                     file = _File(code.co_filename, lines)
                 except SyntaxError as error:
+                    if _is_shared(code.co_filename):
+                        raise _not_available(code) from error
                     raise ConversionError(
                         f"{place_of(code.co_filename, error.lineno or 1)}: the file that defines {code.co_qualname!r} no longer "
                         f"parses ({error.msg}). Fix it and import it again."
                     ) from error
                 self._files[code.co_filename] = file
             return file
+
+
+def _is_shared(filename: str) -> bool:
+    """Whether code of several texts may bear this name: Python 3.13 keeps the text of ``-c`` as that of ``<string>``, as which
+    ``exec`` compiles, too.
+    """
+    return filename.startswith("<") and filename.endswith(">")
+
+
+def _not_available(code: types.CodeType) -> ConversionError:
+    return ConversionError(
+        f"{place_of(code.co_filename, code.co_firstlineno)}: the source of {code.co_qualname!r} is not available: it was typed "
+        "into a plain REPL, made by exec, or shipped without its file. Put the function in a file, or mark it with "
+        "autograph.do_not_convert."
+    )
 
 
 def nested_codes(code: types.CodeType) -> Iterator[types.CodeType]:

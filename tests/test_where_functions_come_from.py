@@ -66,6 +66,20 @@ def test_exec_without_source_is_refused():
         ag.convert(clip)
 
 
+@pytest.mark.parametrize("other", ["import sys\n", "if True:\n"])
+def test_exec_under_a_name_that_has_the_text_of_something_else(other):
+    """Python 3.13 keeps the text of ``python -c`` as that of ``<string>``, which is the name of what ``exec`` compiles, too."""
+    kept = linecache.cache.get("<string>")
+    linecache.cache["<string>"] = (len(other), None, other.splitlines(keepends=True), "<string>")
+    try:
+        with pytest.raises(ag.ConversionError, match=r"<string>:1.*not available"):
+            ag.convert(made_by_exec(SOURCE, "<string>", registered=False))
+    finally:
+        del linecache.cache["<string>"]
+        if kept:
+            linecache.cache["<string>"] = kept
+
+
 def test_function_defined_in_a_doctest():
     text = """
     >>> import jax, autograph as ag
