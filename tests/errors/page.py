@@ -72,12 +72,9 @@ def examples() -> list[Example]:
 @functools.cache
 def says(program: str) -> str:
     """What a program's error or first warning says, as `Class: text`; an empty string if it has none."""
-    name = f"<{program[:40]!r}>"
+    name = f"<{program!r}>"  # for the corrected program another, though it begins with the same words
     source = program + "\n"
     linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
-    linecache.cache.pop(
-        "<string>", None
-    )  # from Python 3.13 on the source of `python -c`, which pytest's workers run by
     module = types.ModuleType("example")  # in which dataclasses look for their names
     scope = vars(module)
     scope |= {"ag": ag, "jax": jax, "jnp": jnp, "np": np}
