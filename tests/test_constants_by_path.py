@@ -157,6 +157,21 @@ def test_variables_keep_their_values_where_the_constant_raises():
     assert int(count) == 1
 
 
+@pytest.mark.parametrize("threshold", [1.0, 9.0])
+def test_a_builtin_function_that_an_iteration_binds(threshold):
+    def magnitudes(x):
+        f, found = None, []
+        for v in x:
+            if v > threshold:
+                f = abs
+                found.append(f(v))
+        return found, f
+
+    x = jnp.array([5.0, 3.0, 1.0])
+    expected = ([v for v in (5.0, 3.0, 1.0) if v > threshold], abs if threshold < 5 else None)
+    assert ag.function(magnitudes)(x) == expected
+
+
 def test_effects_of_a_chosen_function_happen_once():
     log = ag.Variable(jnp.zeros(2))
 

@@ -154,6 +154,8 @@ def _seen_through(value: Any) -> tuple[Any, ...]:
 
 def parts_held(value: Any) -> Iterable[Any]:
     """What an object refers to, as far as it is the user's data."""
+    if value.__class__ is not type(value):  # it says the class of what it stands for, whose attributes it has not
+        return attributes_held(value)
     if isinstance(value, list):
         return [*list.__iter__(value), *attributes_held(value)]
     if isinstance(value, tuple | set | frozenset | collections.deque):
