@@ -347,3 +347,27 @@ def test_lists_of_unknown_length_have_room_where_the_call_can_run_again():
     assert [int(each) for each in ag.function(listed)(jnp.int32(3))] == [0, 1, 4]
     with pytest.raises(ag.StagingError, match="test_reductions.py:"):
         jax.jit(ag.convert(listed))(jnp.int32(3))
+
+
+def folded_by_what_is_written(x):
+    seen, count = [x], 0
+
+    def step(k):
+        nonlocal count
+        count += 1
+        seen[0] = jnp.tanh(seen[0]) * jnp.cos(seen[0] + k)
+        return seen[0]
+
+    total = sum(step(k) for k in range(70))
+    negative = any(step(k + j) < -2 for k in range(70) for j in range(2))
+    least = min(step(k) for k in range(70) if step(k) < 3)
+    return total, negative, least, seen[0], count
+
+
+def test_elements_that_write_what_later_ones_read():
+    wanted = folded_by_what_is_written(jnp.float32(1.0))
+    for found in (
+        ag.function(folded_by_what_is_written)(jnp.float32(1.0)),
+        jax.jit(ag.convert(folded_by_what_is_written))(1.0),
+    ):
+        jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6), found, wanted)

@@ -230,21 +230,24 @@ class Reductions:
         """``found`` joined with each element, as long as what comes of it lets it ``go_on``."""
 
         def run(generator: Generator) -> None:
+            # By their own names: what a loop may write is looked for in what its body holds, and not in what is this package's.
+            element, condition = generator.element, generator.condition
+
             def loop_body(item: Any) -> None:
                 arguments = generator.arguments(item)
 
                 def if_body() -> None:
                     nonlocal found
-                    value = generator.element(*arguments)
+                    value = element(*arguments)
                     if generator.is_nested:
                         run(value)
                     else:
                         found = join(found, value)
 
-                if generator.condition is None:
+                if condition is None:
                     if_body()
                 else:
-                    self.if_stmt(generator.condition(*arguments), if_body, None, ("found",))
+                    self.if_stmt(condition(*arguments), if_body, None, ("found",))
 
             def loop_test() -> Any:
                 assert go_on is not None
