@@ -96,6 +96,40 @@ def test_like_plain_python(program):
         assert list(differences(wanted, found, widens=True)) == []
 
 
+def in_lambdas(x):
+    larger = lambda row, t: [v for v in row if v > t]  # noqa: E731
+    pairs = lambda row: [a * b for a in row for b in row if a > b]  # noqa: E731
+    return larger(x, 2), pairs(x), list(map(lambda t: len([v for v in x if v > t]), [1.0, 3.0]))
+
+
+def consumed_in_lambdas(x):
+    ordered = lambda row: sorted(v for v in row if v > 2)  # noqa: E731
+    return ordered(x), (lambda row: {v for v in row if v > 2} == {5.0, 3.0, 4.0})(x)
+
+
+def lambdas_inside(x):
+    nearest = [min([1.0, 2.0, 6.0], key=lambda q: abs(q - v)) for v in x if v > 2]
+    last = [lambda: v for v in x if v > 2]
+    return nearest, [each() for each in last]
+
+
+def of_a_class_in_the_function(x):
+    class Above:
+        def __init__(self, threshold):
+            self.threshold = threshold
+
+        def kept(self, x):
+            return [v - self.threshold for v in x if v > self.threshold]
+
+    return Above(2.0).kept(x)
+
+
+@pytest.mark.parametrize("program", [in_lambdas, consumed_in_lambdas, lambdas_inside, of_a_class_in_the_function])
+def test_in_lambdas_and_methods(program):
+    x = (5.0, 3.0, 1.0, 4.0)
+    assert ag.function(program)(jnp.array(x)) == program(x)
+
+
 def test_unconverted_values_stay_as_they_were():
     for values in INPUTS:
         for program in PROGRAMS:

@@ -655,9 +655,11 @@ def awaits():
     refused(lambda x: asyncio.run(f(x)), X, words="await")
 
 
-@claim("Comprehensions with traced conditions that bind a name")
+@claim("In a lambda, a comprehension with a traced condition")
 def comprehensions():
     refused(lambda x: [y for k in (1.0, 4.0) if (y := x * k) > k], X)
+    refused(lambda x: [lambda: k for k in (1.0, 4.0) if x * k > k], X)
+    agrees(lambda x: [x * k for k in (1.0, 4.0) if x * k > k], X)
 
     def kept(x):
         return {k: x for k in (1.0, 4.0) if x > k}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import gast
 
-from autograph._analysis.scopes import FUNCTIONS, bound_names
+from autograph._analysis.scopes import FUNCTIONS, bound_names, definitions_in
+from autograph._passes.declared import Declared
 from autograph._passes.generators import (
     REDUCTIONS,
     can_be_taken_apart,
@@ -15,7 +16,17 @@ from autograph._passes.generators import (
     may_be_long,
     taken_apart,
 )
-from autograph._passes.nodes import Context, Rewriter, assign, constant, function, load, negation, placed
+from autograph._passes.nodes import (
+    Context,
+    Rewriter,
+    after_declarations,
+    assign,
+    constant,
+    function,
+    load,
+    negation,
+    placed,
+)
 from autograph._passes.static_tests import is_static_test
 from autograph._passes.yields import lower_yields
 
@@ -23,7 +34,7 @@ _BLOCKS = ("body", "orelse", "finalbody")
 _EXPRESSIONS = ("items", "targets")  # of statements
 _EAGER = frozenset({"sum", "max", "min", "list", "tuple", "sorted", "set", "dict"})
 _SEQUENCES = (gast.Tuple, gast.List)
-_UNMOVABLE = (*FUNCTIONS, gast.NamedExpr, gast.Await, gast.Yield, gast.YieldFrom)
+_SUSPENDS = (gast.Await, gast.Yield, gast.YieldFrom)
 _MAY_BE_OPEN = (gast.Name, gast.Attribute, gast.Subscript)  # an array or list of traced length
 
 
@@ -36,10 +47,14 @@ class LowerComprehensions(Rewriter):
     In ``any`` and ``all`` the condition becomes part of the element, or, where an element may run code that does
     something, they become a loop that returns at the first element that decides.
 
-    What binds names of its own (``:=``, ``lambda``) or suspends stays as it is, and so do other generators: their
-    conditions are Python's to ask (``ag__.python_test``). Sets and dicts are made of lists: ``ag__.set_of_list([…])``.
+    The names that ``:=`` binds stay those of the function around. In a lambda, before which no function can stand, an operator
+    makes the list. What suspends stays as it is, and so do other generators there: their conditions are Python's to ask
+    (``ag__.python_test``). Sets and dicts are made of lists: ``ag__.set_of_list([…])``.
 
-    Attributes: made (the functions to stand before the present statement; None where none can).
+    Attributes:
+      made: the functions to stand before the present statement; None where none can.
+      declared: what the function around declares.
+      shared: its variables that functions made of parts of it bind.
 
     >>> from autograph._passes.shown import rewritten
     >>> print(rewritten(LowerComprehensions, '''
@@ -58,27 +73,46 @@ class LowerComprehensions(Rewriter):
     """
 
     applies_to: frozenset[type] | None = frozenset({gast.comprehension})
-    introduces: frozenset[type] = frozenset({gast.If, gast.For, gast.List, gast.Call, gast.Return, gast.Attribute})
+    introduces: frozenset[type] = frozenset(
+        {
+            gast.If,
+            gast.For,
+            gast.List,
+            gast.Call,
+            gast.Return,
+            gast.Attribute,
+            gast.Nonlocal,
+            gast.Global,
+            gast.AnnAssign,
+        }
+    )
 
     def __init__(self, context: Context) -> None:
         self.context = context
         self.made: list[gast.AST] | None = None
+        self.declared = Declared()
+        self.shared: set[str] = set()
 
     def __call__(self, node: gast.AST) -> gast.AST:
         if isinstance(node, gast.Lambda):
             return self.visit_Lambda(node)
-        node.body = self._block(node.body)
-        return node
+        return self.visit_FunctionDef(node)
 
     def visit_FunctionDef(self, node: gast.AST) -> gast.AST:
-        outer, self.made = self.made, None
+        outer = self.made, self.declared, self.shared
+        self.made, self.declared, self.shared = None, Declared.in_body(node.body), set()
         node.body = self._block(node.body)
-        self.made = outer
+        position = after_declarations(node)
+        node.body[position:position] = self.declared.owning(sorted(self.shared), node)
+        self.made, self.declared, self.shared = outer
         return node
 
     visit_AsyncFunctionDef = visit_FunctionDef
 
     def visit_ClassDef(self, node: gast.AST) -> gast.AST:
+        """Only its methods: the class's own statements are no function's."""
+        for part in definitions_in(node):
+            self.visit(part)
         return node
 
     def visit_Lambda(self, node: gast.AST) -> gast.AST:
@@ -109,8 +143,8 @@ class LowerComprehensions(Rewriter):
 
     def visit_GeneratorExp(self, node: gast.AST) -> gast.AST:
         """A generator that nothing here consumes at once, as the call of a generator function."""
-        is_staged = self._is_conditional(node) or self._may_be_staged(node.generators[0].iter)
-        if self.made is None or not is_staged or self._binds_or_suspends(node):
+        is_staged = self._may_be_staged(node.generators[0].iter) or self._is_to_move(node)
+        if self.made is None or not (is_staged and self._can_move(node)):
             return self._stays(node)
         body = gast.Expr(gast.Yield(node.elt))
         return self._moved(node, body, [], None, "generator_expression")
@@ -151,10 +185,14 @@ class LowerComprehensions(Rewriter):
         if name is not None and node.args and isinstance(node.args[0], gast.GeneratorExp):
             generator = node.args[0]
             if name in ("any", "all"):
-                if self.made is not None and self._runs_code(generator) and not self._binds_or_suspends(generator):
+                binds = bool(bound_names([generator]))
+                if self.made is not None and (binds or self._runs_code(generator)) and self._can_move(generator):
                     # Still their argument: the module may have another function by that name.
                     node.args[0] = placed(gast.Tuple([self._decided(generator, name)], gast.Load()), generator)
                     return node
+                if binds:  # which element decides is to be seen
+                    generator.elt = self._asked(generator.elt)
+                    return self.generic_visit(node)
                 if any(part.ifs for part in generator.generators):
                     self._fold(generator, name)
             if name in REDUCTIONS and self._can_take_apart(generator):
@@ -170,8 +208,7 @@ class LowerComprehensions(Rewriter):
         if not isinstance(node, gast.GeneratorExp):
             return node
         as_list = placed(gast.ListComp(node.elt, node.generators), node)
-        is_moved = self.made is not None and self._can_move(as_list)
-        return as_list if is_moved or self._is_loop_of_operator(as_list) else node
+        return as_list if self._is_moved(as_list) or self._is_loop_of_operator(as_list) else node
 
     def _may_be_staged(self, items: gast.AST) -> bool:
         """Whether this may be a range of traced length, or a generator."""
@@ -179,7 +216,7 @@ class LowerComprehensions(Rewriter):
 
     def _can_take_apart(self, generator: gast.AST) -> bool:
         """Whether there is reason to take this apart, and it can be."""
-        if self._binds_or_suspends(generator) or not can_be_taken_apart(generator):
+        if not self._can_be_lambdas(generator):
             return False
         first, *inner = generator.generators
         is_long = may_be_long(first.iter) or is_view(first.iter)
@@ -215,7 +252,7 @@ class LowerComprehensions(Rewriter):
         first.ifs = []
 
     def visit_ListComp(self, node: gast.AST) -> gast.AST:
-        if self.made is None or not self._can_move(node):
+        if not self._is_moved(node):
             is_operator = self._is_loop_of_operator(node)
             return self.generic_visit(listed(self.context, node)) if is_operator else self._stays(node)
         result = self.context.names.new("result")
@@ -226,11 +263,10 @@ class LowerComprehensions(Rewriter):
         return self._moved(node, body, start, gast.Return(load(result)), "comprehension")
 
     def _is_loop_of_operator(self, node: gast.AST) -> bool:
-        """Whether an operator can make this list, and what it goes over may be staged."""
+        """Whether an operator can make this list, and there is reason for it: a condition, or that the loop may be staged."""
         first, *inner = node.generators
-        is_plain = can_be_taken_apart(node) and not (inner or first.ifs)
         may_be_staged = self._may_be_staged(first.iter) or isinstance(first.iter, _MAY_BE_OPEN) or is_view(first.iter)
-        return is_plain and may_be_staged and not self._binds_or_suspends(node)
+        return (self._is_conditional(node) or (may_be_staged and not inner)) and self._can_be_lambdas(node)
 
     def _moved(
         self, node: gast.AST, body: gast.AST, start: list[gast.AST], end: gast.AST | None, base: str
@@ -243,25 +279,41 @@ class LowerComprehensions(Rewriter):
                 body = placed(gast.If(condition, [body], []), condition)
             iterable = generator.iter if k else load(items)
             body = placed(gast.For(generator.target, iterable, [body], [], None), generator.target)
-        made = placed(function(name, (items,), [*start, body, *([] if end is None else [end])]), node)
-        outer = self.made
-        assert outer is not None
+        bound = sorted(bound_names([node]))
+        made = placed(
+            function(name, (items,), [*self.declared.sharing(bound), *start, body, *([] if end is None else [end])]),
+            node,
+        )
+        self.shared.update(bound)
+        outer, self.declared = (self.made, self.declared), self.declared.inside(bound)
         made.body = self._block(made.body)
+        before, self.declared = outer
+        assert before is not None
         if end is None:
             lower_yields(self.context, made, "<genexpr>")
-        self.made = [*outer, made]
+        self.made = [*before, made]
         return placed(gast.Call(load(name), [first], []), node)
 
-    def _binds_or_suspends(self, node: gast.AST) -> bool:
-        # The lambdas in what the first clause goes over stay where they are.
-        in_place = {part for part in gast.walk(node.generators[0].iter) if isinstance(part, gast.Lambda)}
-        moved = [part for part in gast.walk(node) if part not in in_place]
-        if any(isinstance(part, _UNMOVABLE) or getattr(part, "id", "") == "super" for part in moved):
-            return True
-        return any(generator.is_async for generator in node.generators) or bool(bound_names([node]))
+    def _is_moved(self, node: gast.AST) -> bool:
+        return self.made is not None and self._is_to_move(node) and self._can_move(node)
+
+    def _is_to_move(self, node: gast.AST) -> bool:
+        """Whether there is reason to make this a function: a condition, or that it binds names of the one around."""
+        return self._is_conditional(node) or bool(bound_names([node]))
 
     def _can_move(self, node: gast.AST) -> bool:
-        return self._is_conditional(node) and not self._binds_or_suspends(node)
+        """Whether this can be a function."""
+        parts = list(gast.walk(node))
+        is_fixed = any(isinstance(part, _SUSPENDS) or getattr(part, "id", "") == "super" for part in parts)
+        return not is_fixed and not any(generator.is_async for generator in node.generators)
+
+    def _can_be_lambdas(self, node: gast.AST) -> bool:
+        """Whether the element and the conditions can be functions of an item each: no other function sees the item."""
+        if bound_names([node]) or not can_be_taken_apart(node) or not self._can_move(node):
+            return False
+        # What the first clause goes over stays where it is.
+        in_place = {part for part in gast.walk(node.generators[0].iter) if isinstance(part, gast.Lambda)}
+        return not any(isinstance(part, FUNCTIONS) and part not in in_place for part in gast.walk(node))
 
     def _is_conditional(self, node: gast.AST) -> bool:
         return any(not is_static_test(test) for generator in node.generators for test in generator.ifs)

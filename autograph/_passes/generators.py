@@ -20,25 +20,32 @@ def taken_apart(context: Context, generator: gast.AST) -> gast.AST:
     """``ag__.generator(lambda v: element, items, lambda v: condition)``: what returns the same elements as this expression."""
     element = generator.elt
     for k, clause in reversed(list(enumerate(generator.generators))):
-        keywords = _keywords(clause, element)
-        if k < len(generator.generators) - 1:
-            keywords["is_nested"] = constant(True)
-        if clause.ifs:
-            test = clause.ifs[0] if len(clause.ifs) == 1 else gast.BoolOp(gast.And(), clause.ifs)
-            context.tests.add(test)
-            keywords["condition"] = placed(_function(clause.target, test), clause.ifs[0])
-        element = placed(context.call("generator", _function(clause.target, element), clause.iter, **keywords), element)
+        is_nested = k < len(generator.generators) - 1
+        element = _clause_call(context, "generator", clause, element, is_nested)
     return element
 
 
 def listed(context: Context, comprehension: gast.AST) -> gast.AST:
-    """``ag__.list_of(lambda v: element, items)``: what returns the same list as this expression of one clause."""
-    (clause,) = comprehension.generators
+    """``ag__.list_of(lambda v: element, items, condition=lambda v: condition)``: what returns the same list as this expression."""
+    first, *inner = comprehension.generators
     element = comprehension.elt
+    if inner:
+        element = taken_apart(context, placed(gast.GeneratorExp(element, inner), element))
+    call = _clause_call(context, "list_of", first, element, is_nested=bool(inner))
+    context.comprehension_bodies.add(call.args[0])
+    return call
+
+
+def _clause_call(context: Context, operator: str, clause: gast.AST, element: gast.AST, is_nested: bool) -> gast.AST:
+    """The call of an operator with the element of a clause, what it goes over, and its conditions."""
     keywords = _keywords(clause, element)
-    body = _function(clause.target, element)
-    context.comprehension_bodies.add(body)
-    return placed(context.call("list_of", body, clause.iter, **keywords), element)
+    if is_nested:
+        keywords["is_nested"] = constant(True)
+    if clause.ifs:
+        test = clause.ifs[0] if len(clause.ifs) == 1 else gast.BoolOp(gast.And(), clause.ifs)
+        context.tests.add(test)
+        keywords["condition"] = placed(_function(clause.target, test), clause.ifs[0])
+    return placed(context.call(operator, _function(clause.target, element), clause.iter, **keywords), element)
 
 
 def _keywords(clause: gast.AST, element: gast.AST) -> dict[str, gast.AST]:

@@ -9,7 +9,18 @@ import gast
 
 from autograph._analysis.children import walk
 from autograph._analysis.scopes import COMPREHENSIONS, FUNCTIONS, definitions_in, parameter_names, scope_of, walk_scope
-from autograph._passes.nodes import Context, assign, constant, copied, load, placed, rewrite_blocks, store, thunk
+from autograph._passes.nodes import (
+    Context,
+    after_declarations,
+    assign,
+    constant,
+    copied,
+    load,
+    placed,
+    rewrite_blocks,
+    store,
+    thunk,
+)
 
 _OPERATORS = MappingProxyType(
     {
@@ -72,7 +83,7 @@ class LowerAssignments:
             reports = [
                 placed(gast.Expr(self.context.call("will_write", thunk(load(name)))), node) for name in sorted(outer)
             ]
-            position = _after_declarations(node)
+            position = after_declarations(node)
             node.body = [*node.body[:position], *reports, *node.body[position:]]
         return node
 
@@ -309,17 +320,6 @@ def _bound_with_values(function: gast.AST) -> frozenset[str]:
         if isinstance(part, gast.Name) and isinstance(part.ctx, gast.Store) and id(part) not in bare
     }
     return frozenset(names | set(parameter_names(function.args)))
-
-
-def _after_declarations(function: gast.AST) -> int:
-    """Where in the body what must run first may stand: after the docstring and the declarations at the top."""
-    position = 0
-    for statement in function.body:
-        is_docstring = isinstance(statement, gast.Expr) and isinstance(statement.value, gast.Constant)
-        if not is_docstring and not isinstance(statement, gast.Global | gast.Nonlocal):
-            break
-        position += 1
-    return position
 
 
 def _exchanged(target: gast.AST, value: gast.AST) -> list[gast.AST] | None:

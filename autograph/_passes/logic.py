@@ -10,7 +10,8 @@ from collections.abc import Iterable
 
 import gast
 
-from autograph._analysis.scopes import COMPREHENSIONS, FUNCTIONS, walk_scope
+from autograph._analysis.scopes import COMPREHENSIONS, FUNCTIONS
+from autograph._passes.declared import Declared
 from autograph._passes.nodes import (
     Context,
     Rewriter,
@@ -38,7 +39,7 @@ class LowerLogic(Rewriter):
 
     Attributes:
       operands: the functions to stand before the present statement; None where none can.
-      declared: the names that the function declares nonlocal, and global.
+      declared: what the function declares.
       reads: in a lambda, how often it reads each name.
       is_in_iterable: of a comprehension, where Python allows no ``:=``, not in a lambda either.
 
@@ -64,7 +65,7 @@ class LowerLogic(Rewriter):
     def __init__(self, context: Context) -> None:
         self.context = context
         self.operands: list[gast.AST] | None = None
-        self.declared: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset())
+        self.declared = Declared()
         self.reads: Counter[str] | None = None
         self.is_in_iterable = False
 
@@ -74,11 +75,7 @@ class LowerLogic(Rewriter):
     def visit_FunctionDef(self, node: gast.AST) -> gast.AST:
         outer = self.operands, self.declared, self.reads
         self.operands = self.reads = None
-        declarations = [part for part in walk_scope(node.body) if isinstance(part, gast.Nonlocal | gast.Global)]
-        self.declared = (
-            frozenset(n for part in declarations if isinstance(part, gast.Nonlocal) for n in part.names),
-            frozenset(n for part in declarations if isinstance(part, gast.Global) for n in part.names),
-        )
+        self.declared = Declared.in_body(node.body)
         self.generic_visit(node)
         self.operands, self.declared, self.reads = outer
         return node
@@ -195,19 +192,10 @@ class LowerLogic(Rewriter):
 
     def _named_operand(self, operand: gast.AST, bound: list[str]) -> gast.AST:
         assert self.operands is not None
-        nonlocal_names, global_names = self.declared
-        body: list[gast.AST] = []
-        if shared := [name for name in bound if name not in global_names]:
-            body.append(gast.Nonlocal(shared))
-        if declared := [name for name in bound if name in global_names]:
-            body.append(gast.Global(declared))
-        for name in shared:
-            if name not in nonlocal_names:  # the function around owns the name: let it have one that binds nothing
-                own = gast.AnnAssign(store(name), load("object"), None, 1)
-                self.operands.append(placed(own, operand))
+        self.operands += self.declared.owning(bound, operand)
         function_name = self.context.names.new("operand")
         self.context.generated.add(function_name)
-        made = function(function_name, (), [*body, gast.Return(operand)])
+        made = function(function_name, (), [*self.declared.sharing(bound), gast.Return(operand)])
         self.operands.append(placed(made, operand))
         return load(function_name)
 

@@ -299,3 +299,14 @@ def dict_display(context: Context, node: gast.AST) -> gast.AST:
 
 def _is_text(node: gast.AST) -> bool:
     return isinstance(node, gast.Constant) and isinstance(node.value, str)
+
+
+def after_declarations(function: gast.AST) -> int:
+    """Where in the body what must run first may stand: after the docstring and the declarations at the top."""
+    position = 0
+    for statement in function.body:
+        is_docstring = isinstance(statement, gast.Expr) and isinstance(statement.value, gast.Constant)
+        if not is_docstring and not isinstance(statement, gast.Global | gast.Nonlocal):
+            break
+        position += 1
+    return position

@@ -380,7 +380,9 @@ class _Outliner:
         while isinstance(called, gast.Attribute):
             called = called.value
         return isinstance(called, gast.Name) and (
-            called.id == self.context.operators or self.context.is_own_name(called.id)
+            called.id == self.context.operators
+            or called.id in self.context.generated
+            or self.context.is_own_name(called.id)
         )
 
     def _declared(self, shared: frozenset[str], node: gast.AST) -> list[gast.AST]:

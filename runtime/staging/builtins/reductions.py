@@ -168,30 +168,30 @@ class Reductions:
         return iter(found) if self.backend.is_eager() else found
 
     def list_of(
-        self, element: Callable[..., Any], items: Any, *, unpack: int | None = None, python_only: str | None = None
+        self,
+        element: Callable[..., Any],
+        items: Any,
+        *,
+        condition: Callable[..., Any] | None = None,
+        unpack: int | None = None,
+        is_nested: bool = False,
+        python_only: str | None = None,
     ) -> list[Any]:
-        """A list comprehension: a loop that appends, if it is over a long range or a generator, or if its length is
-        known only at run time."""
-        if unpack is not None:
-            of_parts, count = element, unpack
-            element = lambda item: of_parts(*unpacked(item, count))  # noqa: E731
+        """A list comprehension: a loop that appends, if it has conditions, is over a long range or a generator, or if its length
+        is known only at run time."""
         items = self.in_list(items)
-        is_loop = self._is_long(items) if type(items) is range else self._has_traced_length(items)
-        is_loop = is_loop or self.generators.source_of(items) is not None
-        if self.backend.is_eager() or not is_loop:
-            return [element(item) for item in items]
-        return self.listed(items, element, python_only)
+        found = Generator(element, items, condition, unpack, is_nested, python_only, self)
+        is_loop = condition is not None or is_nested or self.generators.source_of(items) is not None
+        is_loop = is_loop or (self._is_long(items) if type(items) is range else self._has_traced_length(items))
+        return list(found) if self.backend.is_eager() or not is_loop else self._appended(found)
 
-    def listed(
-        self, items: Any, element: Callable[[Any], Any] = lambda item: item, python_only: str | None = None
-    ) -> list[Any]:
+    def listed(self, items: Any, element: Callable[[Any], Any] = lambda item: item) -> list[Any]:
         """The elements for the items, by a loop that appends."""
+        return self._appended(Generator(element, items, None, None, False, None, self))
+
+    def _appended(self, generator: Generator) -> list[Any]:
         kept = self.new_list([])
-
-        def loop_body(item: Any) -> None:
-            self.call(kept.append)(element(item))
-
-        self.for_stmt(items, loop_body, (), python_only=python_only)
+        self.folded(generator, None, lambda _, value: self.call(kept.append)(value))
         return kept
 
     def each_of(self, iterable: Any, may_leave: bool = False) -> Any:

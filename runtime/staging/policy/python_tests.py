@@ -37,10 +37,9 @@ _REASONS = MappingProxyType(
             "Bind the name in a separate statement.",
         ),
         "comprehension": (
-            "The condition of this comprehension is traced. Only list comprehensions in a "
-            "statement, and generator expressions that `sum`, `max`, `min`, `any`, `all` or `next` consumes, may have a traced condition, "
-            "without `:=`, `lambda` or `await` in it.",
-            "Use such a list, or keep every element and select its value (`v if test else 0`).",
+            "The condition of this comprehension is traced. It contains `await`, or, inside a lambda, `:=` or another lambda, or is of a "
+            "generator expression there that no builtin consumes.",
+            "Use a list comprehension in a statement, or keep every element and select its value (`v if test else 0`).",
         ),
     }
 )
