@@ -216,6 +216,43 @@ def test_of_tuples_and_of_rows(make, operation):
     assert list(differences(wanted, ag.function(program)(jnp.float32(2.0)), widens=True)) == []
 
 
+def nones(x):
+    out = []
+    for k in range(N):
+        out.append(None if jnp.sin(x * k) > 0 else k)
+    return out
+
+
+def nones_in_pairs(x):
+    out = []
+    for k in range(N):
+        value = None
+        if jnp.sin(x * k) > 0:
+            value = x * k
+        out.append((x + k, value, -value if value is not None else None))
+    return out
+
+
+def of_nones(out, x):
+    absent = [k for k, value in enumerate(out) if value is None]
+    return absent, sum(value for value in out if value is not None), out[0], out[1], out[-1]
+
+
+def of_nones_in_pairs(out, x):
+    absent = [k for k, value, _ in out if value is None]
+    return absent, sum(value for _, value, _ in out if value is not None), out[3], out[-1]
+
+
+@pytest.mark.parametrize("make, operation", [(nones, of_nones), (nones_in_pairs, of_nones_in_pairs)])
+def test_of_values_that_may_be_none(make, operation):
+    def program(x):
+        return operation(make(x), x)
+
+    wanted = program(jnp.float32(2.0))
+    assert list(differences(wanted, ag.function(program)(jnp.float32(2.0)), widens=True)) == []
+    assert list(differences(make(jnp.float32(2.0)), ag.function(make)(jnp.float32(2.0)), widens=True)) == []
+
+
 def test_no_element_is_an_operation_of_its_own():
     def program(x):
         out = []

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from autograph.backends.base import Backend, LeafType
-from autograph.runtime.containers.element_kinds import ARRAY, Kind, flatten_element
+from autograph.runtime.containers.element_kinds import Kind, flatten_element
 from autograph.runtime.containers.iterables import UNROLLED_AT_MOST
 from autograph.runtime.containers.padded import Padded, has_mutable
 from autograph.runtime.containers.traced_lists import TracedList
@@ -72,8 +72,8 @@ class GrowingList:
     def bind(self, journal: Journal) -> None:
         """Append to the list what all iterations have appended: if that is much, as the arrays that hold it."""
         if self._is_array():
-            arrays = [jnp.asarray(slot.get()) for slot in self.slots]
-            journal.write(self.place, Padded(self.length, arrays, self._kind_of_element(), self.length))
+            kind, arrays = self._stacked()
+            journal.write(self.place, Padded(self.length, arrays, kind, self.length))
             return
         contents = list(self.entry)
         for k in range(self.length):
@@ -92,11 +92,15 @@ class GrowingList:
         elements = self.structure.template
         return isinstance(self.place.owner, TracedList) and len(elements) == 1 and not has_mutable(elements[0])
 
-    def _kind_of_element(self) -> Kind:
-        element = self.structure.build(
-            [ARRAY if type is not None else s for s, type in zip(self.statics, self.types, strict=True)]
-        )[0]
-        return flatten_element(element, lambda leaf: leaf is ARRAY)[0]
+    def _stacked(self) -> tuple[Kind, list[Any]]:
+        """What an element is like, and the arrays of all elements' leaves, in the order of its layout."""
+        arrays = [jnp.asarray(slot.get()) for slot in self.slots]
+        left = iter(arrays)
+        leaves = [
+            static if type is None else next(left) for static, type in zip(self.statics, self.types, strict=True)
+        ]
+        known = set(map(id, arrays))
+        return flatten_element(self.structure.build(leaves)[0], lambda leaf: id(leaf) in known)
 
 
 def appended_to(place: Any, before: Any) -> tuple[Any, ...] | None:
