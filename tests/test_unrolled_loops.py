@@ -284,6 +284,74 @@ def test_lists_written_at_the_loops_index_make_one_loop():
     stays_python(numbers, X, why="Python's or NumPy's values alone")
 
 
+def kept_by_conditions(x):
+    large, small = [], []
+    for k in range(N):
+        if jnp.sin(x * k) > 0:
+            large.append(k)
+        elif large:
+            small.append((large.pop(), x * k))
+    return len(large), len(small), sum(k for k, _ in small), large[-1]
+
+
+def of_what_came_before(x):
+    sums, fibonacci = [0.0], [x, x]
+    for k in range(N):
+        sums.append(sums[-1] + x * k)
+        fibonacci.append((fibonacci[-1] + fibonacci[-2]) % 97)
+    return sums[-1], sums[10], fibonacci, len(sums), jnp.zeros(len(sums)).sum()
+
+
+def windows(x):
+    window, batch, total, flushed = [], [], 0.0, 0
+    for k in range(N):
+        window.append(jnp.sin(x * k))
+        batch.append(k)
+        if len(window) > 5:
+            window.pop(0)
+        if len(batch) == 7:
+            total, flushed, batch = total + sum(batch), flushed + 1, []
+        total += max(window)
+    return total, flushed, len(batch), window
+
+
+def increasing_stack(x):
+    stack, deepest = [], 0
+    for k in range(N):
+        height = jnp.sin(x * k)
+        while stack and stack[-1] > height:
+            stack.pop()
+        stack.append(height)
+        deepest = max(deepest, len(stack))
+    return deepest, stack[0]
+
+
+def grouped(x):
+    groups = {"rising": [], "falling": []}
+    for k in range(N):
+        groups["rising" if jnp.cos(x * k) > 0 else "falling"].append(k)
+    return len(groups["rising"]), sum(groups["falling"])
+
+
+@pytest.mark.parametrize("program", [kept_by_conditions, of_what_came_before, windows, increasing_stack, grouped])
+def test_lists_that_a_loop_lengthens_and_reads_make_one_loop(program):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        agree(program(X), ag.function(program)(X))
+    assert 1 <= Counts(ag.convert(program), X).loops <= 3
+
+
+def test_a_list_of_python_numbers_that_a_loop_lengthens_stays_python():
+    def sizes(x):
+        found = [1, 2]
+        for _ in range(N):
+            x = jnp.sin(x)
+            found.append(min(found[-1] + found[-2], 50))
+        return x + jnp.ones(found[3]).sum(), len(found)
+
+    stays_python(sizes, X, why="Python's or NumPy's values alone")
+
+
 def test_a_loop_over_nothing_in_a_loop_that_grows_a_list():
     def rows(x):
         row = [x]

@@ -96,9 +96,7 @@ class GrowingList:
         """What an element is like, and the arrays of all elements' leaves, in the order of its layout."""
         arrays = [jnp.asarray(slot.get()) for slot in self.slots]
         left = iter(arrays)
-        leaves = [
-            static if type is None else next(left) for static, type in zip(self.statics, self.types, strict=True)
-        ]
+        leaves = [static if type is None else next(left) for static, type in zip(self.statics, self.types, strict=True)]
         known = set(map(id, arrays))
         return flatten_element(self.structure.build(leaves)[0], lambda leaf: id(leaf) in known)
 

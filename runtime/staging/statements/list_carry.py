@@ -141,9 +141,9 @@ class ListCarry:
             self.carry.carried.append(self.carry.start(slot))
 
     def _refuse_from_python(self) -> None:
-        """Leave to Python a loop that it could run, with a list whose length would be traced."""
+        """Leave to Python a loop that it could run, and that lengthens a list which no arrays can hold yet."""
         if self.from_python:
-            raise NotRollable("it appends to a list by conditions, or reads a list that it appends to")
+            raise NotRollable("it appends to a list of lists or objects, or to one that unconverted code made")
 
     def growing_list(self, place: Any, appended: tuple[Any, ...]) -> GrowingList | None:
         """The list as one that grows by a known amount; None if it is not known how often the loop runs."""
@@ -281,9 +281,9 @@ class ListCarry:
                     wider[path] = room
         if not wider:
             return False
-        if any(needs_room(entries[path], ends[path]) for path in wider):
-            self._refuse_from_python()
-        elif self.from_python and not self._written_at_known_indices(entries, wider):
+        if self.from_python and not self._numbers_held_as_constants(entries, wider):
+            if any(needs_room(entries[path], ends[path]) for path in wider):
+                self._refuse_from_python()
             return False
         if isinstance(carried.variable, ContentsPlace):
             value = wider[()]
@@ -300,21 +300,21 @@ class ListCarry:
         carried.types = [*new.types[:-1], carried.types[-1]]
         return True
 
-    def _written_at_known_indices(self, entries: dict[Path, Any], wider: dict[Path, Padded]) -> bool:
-        """Hold the numbers of lists that Python could index as constants, which tell what is computed from Python numbers alone.
+    def _numbers_held_as_constants(self, entries: dict[Path, Any], wider: dict[Path, Padded]) -> bool:
+        """Hold the numbers of lists that Python could read as constants, which tell what is computed from Python numbers alone.
 
         Returns:
           Whether all of the lists may be held as arrays: elements that are objects may be written by themselves.
         """
         for path, room in tuple(wider.items()):
-            if not isinstance(entry := entries[path], tuple):
+            if not isinstance(entry := entries[path], tuple) or not entry:
                 continue
             rows = [jax.tree.leaves(element) for element in entry]
             if any(map(has_mutable, entry)) or any(len(row) != len(room.buffers) for row in rows):
                 return False
             if all(type(leaf) in NUMBERS for row in rows for leaf in row):
                 pairs = zip(zip(*rows, strict=True), room.buffers, strict=True)
-                wider[path] = room.with_(buffers=tuple(np.asarray(column, buffer.dtype) for column, buffer in pairs))
+                wider[path] = room.with_(buffers=tuple(_constant(column, buffer) for column, buffer in pairs))
         return True
 
     def _entry_contents(self, carried: Carried) -> dict[Path, Any]:
@@ -343,6 +343,13 @@ class ListCarry:
                 return after
             lists_in(value, carried.references)[path].set_contents(after)
         return value
+
+
+def _constant(numbers: Sequence[Any], buffer: Any) -> np.ndarray[Any, Any]:
+    """The numbers as an array of the shape and dtype of a buffer that begins with them."""
+    made = np.zeros(buffer.shape, buffer.dtype)
+    made[: len(numbers)] = numbers
+    return made
 
 
 def _after(bound: Any, _: Any, row: Row) -> Extent:
