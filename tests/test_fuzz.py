@@ -157,7 +157,7 @@ FOUND_SOON = ("item-writes-lost",)
 def mended(monkeypatch):
     """Takes back what a breakage has done."""
     monkeypatch.setitem(ag.operators.overloads, print, ag.operators.overloads[print])
-    owners = (breakages._JOIN, breakages._JOIN.Joiner, breakages._SIDES)
+    owners = (breakages._JOIN, breakages._JOIN.Joiner, breakages._SIDES, breakages._PADDED)
     owners += (breakages._OPERATORS, breakages._BACKEND, breakages._JOURNAL)
     kept = [(owner, dict(vars(owner))) for owner in owners]
     yield

@@ -244,6 +244,29 @@ def test_two_lists_of_which_one_has_a_traced_length_are_chosen_after():
     assert len(mismatches([1], [1, 2])) == len(mismatches(_traced_list([1]), [1, 2])) == 1
 
 
+def test_a_known_length_that_is_one_on_both_sides_stays_known():
+    both = joined(_held_in_arrays([1, 2, 3]), _held_in_arrays([4, 5, 6]))
+    assert both.count == 1
+    assert unflatten(both, [np.arange(3)]).size() == 3
+
+
+def test_the_lengths_of_lists_that_arrays_hold_join_to_a_number():
+    found, mismatches = join(layout_of(_held_in_arrays([1, 2, 3])), layout_of(_held_in_arrays([4, 5], room=3)))
+    assert not mismatches
+    assert found.layout.count == 2
+    start, end = injected(found.left, [np.arange(3)]), injected(found.right, [np.arange(3)])
+    assert (start[0], end[0]) == (3, 2)
+
+
+def _held_in_arrays(values, room=0):
+    from autograph.runtime.containers.padded import Padded
+
+    held = Padded.of(values)
+    made = _traced_list(())
+    made.set_contents(held.with_room(max(room, held.capacity)))
+    return made
+
+
 def _traced_list(values):
     from autograph.runtime.containers.traced_lists import TracedList
 

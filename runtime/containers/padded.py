@@ -83,12 +83,16 @@ class Padded:
         self.extent = exactly(capacity) if extent is None else extent
 
     def tree_flatten(self) -> tuple[tuple[Any, ...], Any]:
-        return (self.length, *self.buffers), (self.kind, self.capacity, self.reserved, self.extent)
+        facts = self.kind, self.capacity, self.reserved, self.extent
+        if isinstance(self.length, int):
+            return self.buffers, (self.length, *facts)
+        return (self.length, *self.buffers), (None, *facts)
 
     @classmethod
     def tree_unflatten(cls, facts: Any, children: Any) -> Padded:
-        length, *buffers = children
-        return cls(length, buffers, *facts)
+        known, *others = facts
+        length, buffers = (children[0], children[1:]) if known is None else (known, children)
+        return cls(length, buffers, *others)
 
     def __repr__(self) -> str:
         return f"<list of {self.length} of at most {self.capacity} elements {self.kind}>"

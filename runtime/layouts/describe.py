@@ -11,6 +11,7 @@ import jax
 import numpy as np
 
 from autograph.backends.base import LeafType, Output
+from autograph.runtime.layouts.buffers import known_length, with_length_leaf
 from autograph.runtime.layouts.dict_kinds import dict_kind, is_dict_kind
 from autograph.runtime.layouts.kinds import (
     ABSENT,
@@ -58,6 +59,7 @@ def describe(
     opens: Callable[[Any], bool] | bool = True,
     known: Known | None = None,
     opened: Callable[[Any], Any] | None = None,
+    lengths_change: bool = False,
 ) -> tuple[Layout, list[Any]]:
     """The layout of a value, its leaves not yet typed (see `typed`), and the leaves.
 
@@ -69,8 +71,9 @@ def describe(
       known: what an attribute of an object (by its name), or a list or dict (None), holds other than it seems to; None for all
         that holds what it seems to.
       opened: what a list counts as: another list, or its layout and leaves.
+      lengths_change: let the lengths of lists that arrays hold be leaves, though they are known.
     """
-    description = _Description(opens, known, opened)
+    description = _Description(opens, known, opened, lengths_change)
     if is_contents and type(value) is tuple:
         parts = [description.part(part, keeps_containers) for part in value]
         return Seq(CONTENTS, range(len(value)), parts, ELEMENTS), description.leaves
@@ -84,9 +87,14 @@ class _Description:
     """A value being unpacked. Attributes: leaves (those found so far)."""
 
     def __init__(
-        self, opens: Callable[[Any], bool] | bool, known: Known | None, opened: Callable[[Any], Any] | None
+        self,
+        opens: Callable[[Any], bool] | bool,
+        known: Known | None,
+        opened: Callable[[Any], Any] | None,
+        lengths_change: bool,
     ) -> None:
         self.leaves: list[Any] = []
+        self._lengths_change = lengths_change
         self._opens = opens
         self._known = known
         self._opened_list = opened
@@ -143,7 +151,7 @@ class _Description:
         assert isinstance(layout, Tree)
         if isinstance(layout, Seq) and layout.role == BUFFERS:
             self.leaves += leaves
-            return _holding(value, jax.tree_util.tree_unflatten(layout.kind, layout.keys), [layout])
+            return _holding(value, jax.tree_util.tree_unflatten(layout.kind, [LEAF] * layout.count), [layout])
         left = iter(leaves)
         parts = [self._opened(part, [next(left) for _ in range(part.count)]) for part in layout.parts]
         kind: Any = type(value)
@@ -177,6 +185,8 @@ class _Description:
             return None
         if len(children) == 1 and jax.tree_util.tree_unflatten(treedef, children) is children[0]:
             return self.part(children[0], keeps)  # a value that is computed when it is looked at: a Variable's item
+        if is_padded and self._lengths_change and (length := known_length(treedef)) is not None:
+            children, treedef = [length, *children], with_length_leaf(treedef)
         parts = []
         for child in children:
             contents = self.registered(child, keeps, is_padded=True) if _is_padded(value, child) else None

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import jax
 
 from autograph.backends.base import LeafType
+from autograph.runtime.layouts.buffers import joined_buffers, known_length, length_and_arrays
 from autograph.runtime.layouts.dict_kinds import dict_kind, is_dict_kind
 from autograph.runtime.layouts.kinds import (
     ABSENT,
@@ -408,7 +409,7 @@ class Joiner:
             return self._differ()
         by_key = dict(zip(b.keys, right.parts(), strict=True))
         parts = self._join_parts(a, left.parts(), [by_key[key] for key in a.keys], path)
-        return with_joined_bounds(a, b).with_parts(parts)
+        return a.with_parts(parts)
 
     def _is_choice(self, a: Tree, b: Tree, path: Path) -> bool:
         """Whether one of two lists of Python's, which differ in length, is chosen: as an item of a list, with that list."""
@@ -418,18 +419,38 @@ class Joiner:
 
     def _join_lists(self, a: Tree, left: Side, b: Tree, right: Side, path: Path) -> Layout:
         """Two lists that may differ in length: item by item where they are alike, else `Either`."""
-        seq = b if a.kind is list else a
-        if len(a.keys) == len(b.keys) and (a.kind == b.kind or (list in (a.kind, b.kind) and _has_known_length(seq))):
-            count, noted, differed = len(self._sources[0]), len(self.mismatches), self._differs
-            parts = self._join_parts(seq, left.parts(), right.parts(), path)
-            if self._differs == differed or not self._chooses:
-                return with_joined_bounds(seq, a if seq is b else b).with_parts(parts)
-            self._differs = differed
-            del self.mismatches[noted:], self._sources[0][count:], self._sources[1][count:]
+        count, noted, differed = len(self._sources[0]), len(self.mismatches), self._differs
+        joined = self._join_items(a, left, b, right, path)
+        if joined is not None and (self._differs == differed or not self._chooses):
+            return joined
+        self._differs = differed
+        del self.mismatches[noted:], self._sources[0][count:], self._sources[1][count:]
         return self._choose(left, right) if self._chooses else self._differ()
 
-    def _join_parts(self, node: Layout, left: Sequence[Side], right: Sequence[Side], path: Path) -> list[Layout]:
-        pairs = enumerate(zip(left, right, strict=True))
+    def _join_items(self, a: Tree, left: Side, b: Tree, right: Side, path: Path) -> Layout | None:
+        """Two lists item by item; None if they are not alike."""
+        if isinstance(a, Seq) and isinstance(b, Seq) and a.role == b.role == BUFFERS:
+            return self._join_buffers(a, left, b, right, path)
+        seq = b if a.kind is list else a
+        if len(a.keys) != len(b.keys):
+            return None
+        if not (a.kind == b.kind or (list in (a.kind, b.kind) and _has_known_length(seq))):
+            return None
+        return seq.with_parts(self._join_parts(seq, left.parts(), right.parts(), path))
+
+    def _join_buffers(self, a: Seq, left: Side, b: Seq, right: Side, path: Path) -> Layout | None:
+        """The contents of two lists that arrays hold. Where their lengths differ, or one is traced, the length is a leaf."""
+        whole = joined_buffers(a, b)
+        if whole is None:
+            return None
+        (length, arrays), (other, others) = map(length_and_arrays, (left, right))
+        lengths = [] if known_length(whole.kind) is not None else [self._join_leaves(*length, *other, path)]
+        return whole.with_parts([*lengths, *self._join_parts(whole, arrays, others, path, len(lengths))])
+
+    def _join_parts(
+        self, node: Layout, left: Sequence[Side], right: Sequence[Side], path: Path, first: int = 0
+    ) -> list[Layout]:
+        pairs = enumerate(zip(left, right, strict=True), first)
         return [self._join(one, other, (path, node, k)) for k, (one, other) in pairs]
 
     def _join_filled(self, a: Seq, left: Side, b: Seq, right: Side, path: Path) -> Layout:
@@ -511,15 +532,6 @@ def _is_filled_cell(cell: Any) -> bool:
     except ValueError:
         return False
     return True
-
-
-def with_joined_bounds(one: Tree, other: Tree) -> Tree:
-    """The layout of contents that are of traced length and equal but for how long they may be: as long as either."""
-    if not isinstance(one, Seq) or one.role != BUFFERS:
-        return one
-    mine, theirs = (jax.tree_util.tree_unflatten(each.kind, each.keys) for each in (one, other))
-    bounded = mine.bounded_as(theirs)
-    return Seq(jax.tree_util.tree_structure(bounded), one.keys, one.parts, BUFFERS)
 
 
 def _has_known_length(seq: Tree) -> bool:

@@ -254,9 +254,9 @@ class Seq(Tree):
     """A list or array that may have a traced length. ``kind`` is `CONTENTS` for a tuple of what such a list holds.
 
     Attributes:
-      role: `ELEMENTS` for a list whose length is known; `BUFFERS` for the contents of one whose length is traced;
-        `FILLED` for an array that is filled element by element, a `TensorArray` say; `ROWS` for an array of traced length, the
-        elements in their room and the length.
+      role: `ELEMENTS` for a list; `BUFFERS` for the contents of one that arrays hold, whose length is in ``kind`` where it is known,
+        and else the first part (see `buffers`); `FILLED` for an array that is filled element by element, a `TensorArray` say;
+        `ROWS` for an array of traced length, the elements in their room and the length.
     """
 
     __slots__ = ("role",)

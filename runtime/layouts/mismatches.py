@@ -125,8 +125,9 @@ def _items(contents: Layout) -> list[object]:
     """What a list holds: its elements, or one for all where their number is traced."""
     if not isinstance(contents, Seq) or contents.role != BUFFERS:
         return [_shown(contents)]
-    kind = contents.kind.node_data()[1][0]
-    leaves = kind.leaves([_element_of(part) for part in contents.parts[1:]])
+    length, kind, *_ = contents.kind.node_data()[1]
+    arrays = contents.parts[1:] if length is None else contents.parts
+    leaves = kind.leaves(list(map(_element_of, arrays)))
     element = with_leaves(kind.layout, (leaf if isinstance(leaf, Layout) else Static(leaf) for leaf in leaves))
     return [_shown(element), Shown("…")]
 

@@ -14,6 +14,7 @@ _JOURNAL: Any = type(ag.operators.journal)
 # The join of layouts, which no public name leads to: see `runtime/layouts/README.md`.
 _JOIN: Any = importlib.import_module("autograph.runtime.layouts.join")
 _SIDES: Any = importlib.import_module("autograph.runtime.layouts.sides")
+_PADDED: Any = importlib.import_module("autograph.runtime.containers.padded").Padded
 
 
 def _breaks_ignored() -> None:
@@ -122,7 +123,7 @@ def _left_constant_wins() -> None:
 
 def _left_bounds_win() -> None:
     """A list may be as long as on the left side."""
-    _JOIN.with_joined_bounds = lambda one, other: one
+    _PADDED.bounded_as = lambda self, other: self
 
 
 def _left_object_wins() -> None:

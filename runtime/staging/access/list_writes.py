@@ -49,11 +49,7 @@ class ListWrites(InTrace):
         if not isinstance(target, TracedList):
             return True
         contents = target.contents()
-        if not isinstance(contents, tuple):
-            return False
-        # Item by item, what a traced condition chose and its candidates keep one form.
-        is_chosen = len(contents) <= UNROLLED_AT_MOST and bool(self.identities.chosen_at(target))
-        return is_chosen or not are_alike((*contents, value))
+        return isinstance(contents, tuple) and not are_alike((*contents, value))
 
     def with_one_replaced(self, items: list[Any], key: Any, value: Any) -> list[Any]:
         """The items, ``value`` at a traced index.

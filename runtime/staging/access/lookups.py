@@ -192,11 +192,7 @@ class Lookups(InTrace):
         columns = list(zip(*leaves, strict=True))
         if not all(map(self._can_be_array, columns)):
             return self._chosen(target, key)
-        # The length of lists that are held in arrays is a leaf of theirs: what all have is known.
-        is_known = [
-            len(columns) > 1 and all(type(leaf) is int and leaf == column[0] for leaf in column) for column in columns
-        ]
-        parts = [column[0] if one else _column(column)[key] for one, column in zip(is_known, columns, strict=True)]
+        parts = [_column(column)[key] for column in columns]
         found = jax.tree.unflatten(structures[0], parts)
         for part in parts_of(found).values():
             self.journal.born(part)

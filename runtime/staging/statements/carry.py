@@ -93,7 +93,7 @@ class Carry:
         opens: Any = id(variable) in self.opens
         if opens and id(variable) in self.refers:
             opens = self._is_made_in_iterations
-        layout, leaves = describe(value, isinstance(variable, ContentsPlace), is_list, opens)
+        layout, leaves = describe(value, isinstance(variable, ContentsPlace), is_list, opens, lengths_change=True)
         return anonymous(layout) if opens else layout, leaves
 
     def _is_made_in_iterations(self, value: Any) -> bool:
