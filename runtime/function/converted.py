@@ -11,12 +11,12 @@ from typing import Any
 
 from autograph.runtime.effects.failed_calls import cause_of
 from autograph.runtime.effects.raising import current
+from autograph.runtime.effects.staged_raises import in_scope
 from autograph.runtime.function.pickling import Sources, in_file, is_without_file
 from autograph.runtime.function.plain_calls import PlainCalls
 from autograph.runtime.heap.journal import Watch
 from autograph.runtime.heap.leaked_tracers import refuse_leaks, refuse_writes, take_back_leaks
 from autograph.runtime.staging.operators import Operators
-from autograph.runtime.staging.statements.raises import in_scope
 from autograph.runtime.tracing.concretization import (
     method_that_takes_out,
     name_arrays,

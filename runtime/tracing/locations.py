@@ -27,7 +27,10 @@ _COMPILER = (
     else os.path.join(_ROOT, "_")
 )
 _OURS = (os.path.join(_RUNTIME, ""), os.path.join(_ROOT, "backends", ""), _COMPILER)
-_OPERATORS = tuple(os.path.join(_RUNTIME, folder, "") for folder in ("staging", "heap", "containers"))
+_OPERATORS = (
+    *(os.path.join(_RUNTIME, folder, "") for folder in ("staging", "heap", "containers")),
+    os.path.join(_RUNTIME, "effects", "staged_raises.py"),
+)
 _JAX = tuple(
     os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(jax.__file__))), package) + os.sep
     for package in ("jax", "jaxlib")

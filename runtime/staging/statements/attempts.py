@@ -25,6 +25,7 @@ from autograph.backends.exceptions import RaiseSite
 from autograph.backends.selected import STAGING
 from autograph.runtime.effects.raise_sites import Site
 from autograph.runtime.effects.raising import chosen, current, remade
+from autograph.runtime.effects.staged_raises import BothRaise
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.heap.journal import WritesOfAttempt
@@ -34,7 +35,6 @@ from autograph.runtime.heap.reach import same
 from autograph.runtime.layouts.statement_variables import CellVariable, Snapshot, Variable, find_variables
 from autograph.runtime.staging.policy.opaque import OpaqueCalls
 from autograph.runtime.staging.statements.managers import ContextManagers, ManagerMethods
-from autograph.runtime.staging.statements.raises import BothRaise
 from autograph.runtime.tracing.concretization import asks_for_value
 from autograph.runtime.tracing.recording import LOCAL
 

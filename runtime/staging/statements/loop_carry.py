@@ -17,6 +17,7 @@ from autograph.runtime.containers.iterables import StagedIterable, slice_type
 from autograph.runtime.containers.parts import Path, lists_in_arrays, unstack_lists
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.effects.raising import gathered
+from autograph.runtime.effects.staged_raises import Raising
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.holders import within_reach
 from autograph.runtime.heap.journal import ContentsPlace, Place, Region
@@ -48,7 +49,6 @@ from autograph.runtime.staging.statements.loop_state import (
     refuse_nesting,
 )
 from autograph.runtime.staging.statements.part_carry import PartCarry
-from autograph.runtime.staging.statements.raises import Raising
 from autograph.runtime.staging.statements.statement_records import record_loop
 from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import effects_recorded

@@ -11,6 +11,7 @@ from typing import Any
 from autograph.backends.base import Backend, LeafType
 from autograph.runtime.containers.element_kinds import Kind
 from autograph.runtime.effects.growing_texts import GrowingText, is_text, is_text_layout
+from autograph.runtime.effects.staged_raises import is_absence_of
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.holders import reached
 from autograph.runtime.heap.journal import AttributePlace, ContentsPlace, Journal, Place
@@ -51,7 +52,6 @@ from autograph.runtime.staging.statements.loop_state import (
     variable_layout,
 )
 from autograph.runtime.staging.statements.part_carry import PartCarry
-from autograph.runtime.staging.statements.raises import is_absence_of
 
 _MAY_BE = 128  # constants and objects, in all
 _MANY_TEXTS = 4  # that one variable may be: more, and they may be pieces of a growing one

@@ -11,6 +11,7 @@ from typing import Any
 from autograph.backends.base import Backend, NotRollable
 from autograph.backends.selected import STAGING
 from autograph.runtime.containers.iterables import StagedItems, StagedIterable, StagedRange, as_staged, to_be_staged
+from autograph.runtime.effects.staged_raises import ABSENCES, Raising, may_be_bound
 from autograph.runtime.heap.copies import Copies, Watch
 from autograph.runtime.layouts.list_room import GrowthUnknown, OutOfRoom
 from autograph.runtime.layouts.statement_variables import Slot, Snapshot, find_variables
@@ -24,7 +25,6 @@ from autograph.runtime.staging.statements.iteration import Iteration, refuse_res
 from autograph.runtime.staging.statements.loop_carry import LoopTrace
 from autograph.runtime.staging.statements.loop_state import CarryChanges, ForLoop, Thunk, WhileLoop, peeling
 from autograph.runtime.staging.statements.progress import Progress, is_in_program, staged_progress
-from autograph.runtime.staging.statements.raises import ABSENCES, Raising, may_be_bound
 from autograph.runtime.staging.statements.rolling import Rolling, Trial, is_used_up, tells, why
 from autograph.runtime.tracing.recording import effects_recorded
 

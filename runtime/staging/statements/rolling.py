@@ -17,13 +17,13 @@ from autograph.backends.base import Backend, NotRollable
 from autograph.runtime.code.library_table import TABLE, full_name, is_library
 from autograph.runtime.containers.iterables import UNROLLED_AT_MOST, as_staged, to_be_staged
 from autograph.runtime.containers.iterators import Iterated
+from autograph.runtime.effects.staged_raises import ABSENCES, may_be_bound
 from autograph.runtime.errors import ConversionError, StagingError
 from autograph.runtime.heap.copies import Copies
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.staging.policy.opaque import OpaqueCalls
 from autograph.runtime.staging.statements.loop_carry import LoopTrace
 from autograph.runtime.staging.statements.loop_state import CarryChanges, ForLoop, WhileLoop
-from autograph.runtime.staging.statements.raises import ABSENCES, may_be_bound
 from autograph.runtime.tracing.locations import is_internal, user_location
 
 # So often a loop by a test of Python numbers runs at most, if it is one loop; Python would record it for many minutes.

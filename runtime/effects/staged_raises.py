@@ -1,7 +1,7 @@
 """``raise`` and ``assert`` under traced conditions, at run time.
 
 A ``raise`` in a block of a staged statement ends that block, at trace time, and leaves an operation in its program
-that raises the exception when the program raises it. See `runtime.raising`.
+that raises the exception when the program raises it. See `effects.raising`.
 """
 
 from __future__ import annotations
