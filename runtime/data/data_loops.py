@@ -71,6 +71,7 @@ class _DataLoop:
 
     def trace(self, test: Thunk | None, iteration: Body, staged: StagedIterable, surely_runs: bool) -> LoopTrace:
         return LoopTrace(
+            self.operators.raising,
             self.operators,
             self.variables(),
             self.loop.functions,

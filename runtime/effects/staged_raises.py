@@ -34,7 +34,7 @@ from autograph.runtime.effects.raise_sites import (
 from autograph.runtime.effects.raising import Scope, Tried, catching, current, leave, leaving_refused, remade
 from autograph.runtime.errors import StagingError, TooLargeIntError, describe_location
 from autograph.runtime.heap.holders import within_reach
-from autograph.runtime.heap.in_trace import InTrace
+from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.heap.journal import AttributePlace, Journal
 from autograph.runtime.heap.list_outputs import CountedList, with_plain_lists
 from autograph.runtime.heap.unknown import is_unknown
@@ -76,15 +76,24 @@ class BothRaise(Exception):
 
 
 class Raising(InTrace):
-    """The operators for ``raise`` and ``assert``.
+    """The operators for ``raise``, and what other operators raise by.
 
-    Needs ``backend``, ``journal``, ``staged_if`` and ``call`` of what it is mixed into.
+    Args:
+      staged_if: of `Conditionals`.
+      call: what to call in place of a function.
     """
 
-    backend: Backend
-    staged_if: Any
-    call: Callable[[Any], Any]
-    asked: Callable[[Any], Any]
+    def __init__(
+        self,
+        backend: Backend,
+        trace: Callable[[], Trace],
+        staged_if: Callable[..., Any],
+        call: Callable[[Any], Any],
+    ) -> None:
+        super().__init__(trace)
+        self.backend = backend
+        self._staged_if = staged_if
+        self._call = call
 
     def raised(self, error: Any) -> Any:
         """What ``raise error`` raises: ``error``, noted as a staged raise if a block of a staged statement is
@@ -116,7 +125,7 @@ class Raising(InTrace):
         content = (args, kwargs)
         if not is_kind or not self._is_remembered():
             given, named = resolved(content)
-            return self.call(kind)(*given, **named)
+            return self._call(kind)(*given, **named)
         given, named = drafted(content)
         read = jax.tree_util.tree_map(_traced_value, content)
         content = read if Site.values(read) else content
@@ -128,23 +137,6 @@ class Raising(InTrace):
             error = kind.__new__(kind, *given)  # its __init__ asks for values, and will have them at run time
         current().recipe = (error, Recipe(kind, content, True))
         return error
-
-    def assert_stmt(self, test: Any, message: Any = None) -> None:
-        """``assert test, message()``."""
-
-        def fail() -> None:
-            raise self.raised(self.exception(AssertionError, *(() if message is None else (message(),))))
-
-        test = self.asked(test)
-        if not self.backend.is_traced(test):
-            if not test:
-                fail()
-            return
-        self.staged_if(test, None, fail, [], NO_SNAPSHOT)
-
-    def assert_all(self, condition: Any, data: Sequence[Any]) -> None:
-        """Raise `AssertionError` with ``data`` unless all of ``condition`` is true, at run time if need be."""
-        self.assert_stmt(jnp.all(jnp.asarray(plain(condition))), lambda: self.text(_shown, *data))
 
     def can_raise_later(self, kind: type[BaseException] = Exception) -> bool:
         """Whether an error of this class that depends on a traced condition has a way to the caller, or to a handler, from here."""
@@ -171,7 +163,7 @@ class Raising(InTrace):
                 current().recipe = raised, recipe
             raise raised
 
-        self.staged_if(condition, None, fail, [], NO_SNAPSHOT)
+        self._staged_if(condition, None, fail, [], NO_SNAPSHOT)
 
     def text(self, make: Callable[..., str], *values: Any) -> Any:
         """``make(*values)``: a text in an exception or a print; to be made at run time if values are traced."""
@@ -282,9 +274,11 @@ class Raising(InTrace):
                 "`while`, and call a method for each item."
             ) from None
         if not isinstance(error, BothRaise):
-            self._leave(error, region.tries)
+            self.raise_later(error, region.tries)
 
-    def _leave(self, error: BaseException, tries: int) -> None:
+    def raise_later(self, error: BaseException, tries: int | None = None) -> None:
+        """Leave in the program that it raises ``error``, which so many ``try`` statements may catch: those around it, by default."""
+        tries = self.tries() if tries is None else tries
         if (again := remade(error)) is not None:
             return leave(1, [again.values], [again.site], tries)
         made, current().recipe = current().recipe, None
@@ -324,14 +318,14 @@ class Raising(InTrace):
 class _Suppress(suppress):
     __doc__ = suppress.__doc__
 
-    def __init__(self, operators: Raising, *kinds: type[BaseException]) -> None:
+    def __init__(self, raising: Raising, *kinds: type[BaseException]) -> None:
         super().__init__(*kinds)
-        self._operators = operators
+        self._raising = raising
         self._kinds = kinds
         self._entered: list[Any] = []  # one may be entered again inside itself
 
     def __enter__(self) -> None:
-        self._entered.append(self._operators.handlers(*self._kinds))
+        self._entered.append(self._raising.handlers(*self._kinds))
         self._entered[-1].__enter__()
 
     def __exit__(self, *error: Any) -> bool:
@@ -444,10 +438,6 @@ def _known_value(leaf: Any) -> Any:
     return STAGING.concrete(leaf) if isinstance(leaf, jax.core.Tracer) else leaf
 
 
-def _shown(*data: Any) -> str:
-    return " ".join(map(str, data))
-
-
 def _refuse_unknown(journal: Journal, result: Any, function: Any) -> None:
     """Raise if what only a run would know is returned, or left in what others may read when the function has returned."""
     for part in parts_of(result).values():
@@ -465,25 +455,25 @@ def _refuse_unknown(journal: Journal, result: Any, function: Any) -> None:
         raise owners[key]("others may read when the function has returned")
 
 
-def in_scope(call: Callable[[], Any], operators: Raising, function: Any) -> Any:
+def in_scope(call: Callable[[], Any], raising: Raising, function: Any) -> Any:
     """Run a call of converted code, of this function; None where all its paths raise at run time."""
     place = STAGING.place()
     outer = current().scope
     if outer is not None and outer.place is place:
         return call()
     if STAGING.is_plain(place):
-        return _in_new_scope(call, operators, function, place, outer)
+        return _in_new_scope(call, raising, function, place, outer)
     effects = LOCAL.effects
-    return with_births(lambda: _in_new_scope(call, operators, function, place, outer), lambda: effects == LOCAL.effects)
+    return with_births(lambda: _in_new_scope(call, raising, function, place, outer), lambda: effects == LOCAL.effects)
 
 
-def _in_new_scope(call: Callable[[], Any], operators: Raising, function: Any, place: Any, outer: Any) -> Any:
+def _in_new_scope(call: Callable[[], Any], raising: Raising, function: Any, place: Any, outer: Any) -> Any:
     current().scope = scope = Scope(place, outer)
     try:
         result = call()
-        operators.identities.check_unreported()
-        if operators.journal.unknowns.made or operators.journal.selected:
-            _refuse_unknown(operators.journal, result, function)
+        raising.identities.check_unreported()
+        if raising.journal.unknowns.made or raising.journal.selected:
+            _refuse_unknown(raising.journal, result, function)
         if scope.caught is not None:
             raise _caught(scope.caught)
         # Outside of traces there are no such lists, and results that are no pytrees: lists that hold themselves, say.
@@ -500,15 +490,15 @@ def _in_new_scope(call: Callable[[], Any], operators: Raising, function: Any, pl
             _refuse_large_int(error)
         if scope.caught is not None and not isinstance(error, StagingError):
             raise _caught(scope.caught) from None  # the handler that raised this may not have had to run
-        if error is scope.staged and is_unbound(error) and not operators.can_raise_later():
+        if error is scope.staged and is_unbound(error) and not raising.can_raise_later():
             raise _unbound(error) from error
         if error is not scope.last and not (scope.has_raised and _is_pythons(error)):
             raise
         if isinstance(error, BothRaise):
             return None
-        if not (scope.has_raised or Site.values(error.args)) or not operators.can_raise_later():
+        if not (scope.has_raised or Site.values(error.args)) or not raising.can_raise_later():
             raise
-        operators._leave(error, scope.tries)  # it is raised if none of those before it was
+        raising.raise_later(error, scope.tries)  # it is raised if none of those before it was
         return None
     finally:
         current().scope, current().recipe = outer, None
@@ -516,11 +506,11 @@ def _in_new_scope(call: Callable[[], Any], operators: Raising, function: Any, pl
         if outer is None:
             current().handled.clear()
             LOCAL.has_perhaps = False
-            operators.journal.pending.clear()
-            operators.journal.cached.clear()
-            operators.identities.clear()
-            operators.call_graph.clear()
-            operators.trace().forms = TextForms()
-            operators.journal.unknowns.undo()
-            operators.journal.unknowns.made.clear()
-            operators.journal.selected.clear()
+            raising.journal.pending.clear()
+            raising.journal.cached.clear()
+            raising.identities.clear()
+            raising.call_graph.clear()
+            raising.trace().forms = TextForms()
+            raising.journal.unknowns.undo()
+            raising.journal.unknowns.made.clear()
+            raising.journal.selected.clear()

@@ -54,7 +54,7 @@ def boundary(
                 return _watched(made, converted, args, kwargs)
             if _enters_a_transform(made):
                 return _transformed(made, converted, f, lasts, args, kwargs)
-            return in_scope(lambda: made.recursion.of(converted, converted)(*args, **kwargs), made, converted)
+            return in_scope(lambda: made.recursion.of(converted, converted)(*args, **kwargs), made.raising, converted)
         except BaseException as error:
             cause, method = cause_of(error), method_that_takes_out(error)
             clean_traceback(error if cause is None else cause)
@@ -155,7 +155,7 @@ def _run(made: Operators, converted: types.FunctionType, args: Any, kwargs: Any,
     """Run the function and ``check`` its writes; if it raises, what they left traced is taken back."""
     with made.journal.watching() as watch:
         try:
-            result = in_scope(lambda: made.recursion.of(converted, converted)(*args, **kwargs), made, converted)
+            result = in_scope(lambda: made.recursion.of(converted, converted)(*args, **kwargs), made.raising, converted)
         except BaseException:
             take_back_leaks(watch)
             raise

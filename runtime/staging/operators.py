@@ -15,6 +15,7 @@ from autograph.runtime.code.features import Feature, are_writes_at_run_time
 from autograph.runtime.containers.array_functions import array_overloads
 from autograph.runtime.containers.orderings import Orderings
 from autograph.runtime.effects.raising import current
+from autograph.runtime.effects.staged_raises import Raising
 from autograph.runtime.staging.access.absences import Absences
 from autograph.runtime.staging.access.aliased_writes import AliasedWrites
 from autograph.runtime.staging.access.bounds import Bounds
@@ -85,6 +86,11 @@ class Operators(Conditionals, Loops, Items, Calls, Builtins):
         self.recursive = recursive
         self.converter: Any = None
         self.found_again: tuple[Callable[..., Operators], tuple[Any, ...]] | None = None
+        self.raising = raising = Raising(backend, trace, self.staged_if, self.call)
+        self.raised, self.exception, self.stopped = raising.raised, raising.exception, raising.stopped
+        self.can_raise_later, self.raise_unless = raising.can_raise_later, raising.raise_unless
+        self.text, self.text_now = raising.text, raising.text_now
+        self.handlers, self.tried, self.finally_block = raising.handlers, raising.tried, raising.finally_block
         self.opaque = OpaqueCalls(trace, self._is_converted, lambda function: self.converter.writes_unseen(function))
         self.constants = ConstantChoices(self.staged_if, self.call)
         self.recursion = Recursion(
@@ -92,27 +98,26 @@ class Operators(Conditionals, Loops, Items, Calls, Builtins):
             trace,
             is_converted=self._is_converted,
             convert=lambda function: self.converter.convert(function),
-            checks=self,
+            raising=raising,
         )
-        self.checked_bounds = Bounds(backend, self)
+        self.checked_bounds = Bounds(backend, raising)
         self.bounds = self.checked_bounds if check_bounds else None
         self.iteration = Iteration(backend, trace, self.call)
         self.aliased = AliasedWrites(backend, trace, self.if_exp, self.staged_if)
-        errors = ValueErrors(backend, self.raise_unless)
+        errors = ValueErrors(backend, raising)
         operations = Operations(backend, self.aliased, trace, self.call, errors, self)
         self.operate, self.in_place, self.asked = operations.operate, operations.in_place, operations.asked
         self.get_attr, self.equals = operations.get_attr, operations.equals
         outside = OutsideLists(trace, self.call, writes_at_run_time)
         self.call_outside, self.refuse_pending = outside.call_outside, outside.refuse_pending
-        self.lengths = TracedLengths(backend, self.raise_unless, trace)
+        self.lengths = TracedLengths(backend, raising, trace)
         lists = Lists(
             backend,
             trace,
             self,
             call=self.call,
             with_converted_functions=self.with_converted_functions,
-            can_raise_later=self.can_raise_later,
-            raise_unless=self.raise_unless,
+            raising=raising,
             refuse_pending=self.refuse_pending,
             lengths=self.lengths,
         )
@@ -122,8 +127,7 @@ class Operators(Conditionals, Loops, Items, Calls, Builtins):
         self.absences = Absences(
             backend,
             trace,
-            can_raise_later=self.can_raise_later,
-            raise_unless=self.raise_unless,
+            raising=raising,
             if_exp=self.if_exp,
             if_stmt=self.if_stmt,
             set_item=self.set_item,
@@ -135,9 +139,7 @@ class Operators(Conditionals, Loops, Items, Calls, Builtins):
         )
         self.merged, self.without_absences = self.absences.merged, self.absences.without_absences
         self.check_set, self.items_in = self.absences.check_set, self.absences.items_in
-        nones = Nones(
-            backend, trace, self.can_raise_later, self.raise_unless, self.aliased.are_one, self.if_exp, self.truth
-        )
+        nones = Nones(backend, trace, raising, self.aliased.are_one, self.if_exp, self.truth)
         self.is_, self.is_none, self.is_bool, self.id_of = nones.is_, nones.is_none, nones.is_bool, nones.id_of
         self.check_present, self.truth_of_optional = nones.check_present, nones.truth_of_optional
         classes = ClassTests(backend, trace, self.absences.presence)
@@ -147,9 +149,9 @@ class Operators(Conditionals, Loops, Items, Calls, Builtins):
             classes.known_class,
         )
         self.python_test = PythonTests(backend, self.asked).python_test
-        self.slices, self.masks = Slices(backend), Masks(backend, self.raise_unless)
+        self.slices, self.masks = Slices(backend), Masks(backend, raising)
         self.span = self.slices.span
-        self.list_writes = ListWrites(backend, trace, self.if_exp, self.can_raise_later, self.raise_unless)
+        self.list_writes = ListWrites(backend, trace, self.if_exp, raising)
         self.rolling = Rolling(
             backend,
             trace,
@@ -169,8 +171,7 @@ class Operators(Conditionals, Loops, Items, Calls, Builtins):
             self.opaque,
             managers,
             staged_if=self.staged_if,
-            leave=lambda error: self._leave(error, self.tries()),
-            end_block=self.end_block,
+            raising=raising,
         )
         self.try_stmt, self.with_stmt, self.goes_on = attempts.try_stmt, attempts.with_stmt, attempts.goes_on
         self.manager = managers.manager
@@ -179,8 +180,7 @@ class Operators(Conditionals, Loops, Items, Calls, Builtins):
             backend,
             generators=self.generators,
             call=self.call,
-            can_raise_later=self.can_raise_later,
-            raise_unless=self.raise_unless,
+            raising=raising,
             python_test=self.python_test,
             truth=self.truth,
             not_=self.not_,
@@ -221,14 +221,13 @@ class Operators(Conditionals, Loops, Items, Calls, Builtins):
             self.call,
             self.truth,
             builtin,
-            self.raise_unless,
+            raising,
         )
         self.library = LibraryFunctions(
             backend,
             lambda function: self.converter.convert(function, bool(current().catches)),
             lambda iterable: self.generators.source_of(iterable),
-            self.can_raise_later,
-            self.raise_unless,
+            raising,
         )
         overloads = [
             array_overloads(),

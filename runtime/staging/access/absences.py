@@ -11,6 +11,7 @@ from typing import Any
 from autograph.backends.base import Backend
 from autograph.runtime.code.library_table import is_library
 from autograph.runtime.containers.keyed_lists import KeyedList
+from autograph.runtime.effects.staged_raises import Raising
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.layouts.objects import attributes_of, is_plain_object
@@ -29,7 +30,6 @@ class Absences(InTrace):
     """What is asked of such dicts and objects, each question answered by operators for ``if``.
 
     Args:
-      can_raise_later, raise_unless: of `Raising`.
       if_exp, if_stmt: of `Conditionals`.
       equals: of `Operations`.
     """
@@ -39,8 +39,7 @@ class Absences(InTrace):
         backend: Backend,
         trace: Callable[[], Trace],
         *,
-        can_raise_later: Callable[..., bool],
-        raise_unless: Callable[..., None],
+        raising: Raising,
         if_exp: Callable[..., Any],
         if_stmt: Callable[..., Any],
         set_item: Callable[[Any, Any, Any], Any],
@@ -52,8 +51,7 @@ class Absences(InTrace):
     ) -> None:
         self.backend = backend
         super().__init__(trace)
-        self.can_raise_later = can_raise_later
-        self.raise_unless = raise_unless
+        self.raising = raising
         self.if_exp = if_exp
         self.if_stmt = if_stmt
         self.set_item = set_item
@@ -74,13 +72,13 @@ class Absences(InTrace):
         absence = value.absence
         if is_known(value.present, False):
             raise absence.error()
-        if not self.can_raise_later(absence.kind):
+        if not self.raising.can_raise_later(absence.kind):
             what = f"The key {absence.key!r}" if absence.of is None else f"'{absence.of}.{absence.key}'"
             raise StagingError(
                 f"{user_location()}\n  {what} may be absent here: one path of a traced condition sets it, another does not.\n"
                 "  Ask first whether it is there, by `in` or hasattr, or set it on every path."
             )
-        self.raise_unless(value.present, absence.error())
+        self.raising.raise_unless(value.present, absence.error())
 
     def presence(self, value: Any) -> Any:
         """Whether a place that holds ``value`` holds something: True, False, or a traced bool."""

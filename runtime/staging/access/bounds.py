@@ -6,7 +6,7 @@ import functools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -14,28 +14,19 @@ import numpy as np
 from autograph.backends.base import Backend
 from autograph.runtime.containers.array_functions import array_overloads
 from autograph.runtime.containers.iterables import is_symbolic_size
-
-
-class Checks(Protocol):
-    """What an index needs of the operators that raise when the program runs (`Raising`)."""
-
-    def exception(self, kind: Any, *args: Any) -> Any: ...
-
-    def text(self, make: Callable[..., str], *values: Any) -> Any: ...
-
-    def raise_unless(self, condition: Any, error: Callable[[], BaseException], is_check: bool = False) -> None: ...
+from autograph.runtime.effects.staged_raises import Raising
 
 
 class Bounds:
     """Checks of the indices that a program reads and writes at.
 
     Args:
-      checks: how an error is raised when the program runs.
+      raising: how an error is raised when the program runs.
     """
 
-    def __init__(self, backend: Backend, checks: Checks) -> None:
+    def __init__(self, backend: Backend, raising: Raising) -> None:
         self._backend = backend
-        self._checks = checks
+        self._raising = raising
 
     def check(self, target: Any, key: Any, is_write: bool = False) -> None:
         """Raise `IndexError`, when the program runs if need be, where ``target[key]`` does not exist.
@@ -58,7 +49,7 @@ class Bounds:
         if is_symbolic_size(size):
             size = jnp.asarray(size)
         make = functools.partial(_out_of_bounds, axis)
-        self._check(index, size, lambda number: self._checks.text(make, number, size))
+        self._check(index, size, lambda number: self._raising.text(make, number, size))
 
     def _check(self, index: Any, size: Any, text: Callable[[Any], Any]) -> None:
         index = index if self._backend.is_array(index) else np.asarray(index)
@@ -71,7 +62,9 @@ class Bounds:
                 raise IndexError(text(int(np.ravel(index)[np.argmin(np.ravel(fits))])))
             return
         first = jnp.ravel(index)[jnp.argmin(jnp.ravel(fits))] if index.ndim else index
-        self._checks.raise_unless(jnp.all(fits), lambda: self._checks.exception(IndexError, text(first)), is_check=True)
+        self._raising.raise_unless(
+            jnp.all(fits), lambda: self._raising.exception(IndexError, text(first)), is_check=True
+        )
 
     def at(self, reference: Any, target: Any, key: Any) -> CheckedUpdate:
         """``target.at[key]``, which is ``reference``, checked where it is used."""

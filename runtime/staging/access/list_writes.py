@@ -11,6 +11,7 @@ from autograph.backends.base import Backend
 from autograph.runtime.containers.element_kinds import are_alike
 from autograph.runtime.containers.iterables import UNROLLED_AT_MOST
 from autograph.runtime.containers.traced_lists import TracedList
+from autograph.runtime.effects.staged_raises import Raising
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.staging.access.aliased_writes import warn_of_many
@@ -23,7 +24,6 @@ class ListWrites(InTrace):
 
     Args:
       if_exp: of `Conditionals`.
-      can_raise_later, raise_unless: of `Raising`.
     """
 
     def __init__(
@@ -31,14 +31,12 @@ class ListWrites(InTrace):
         backend: Backend,
         trace: Callable[[], Trace],
         if_exp: Callable[..., Any],
-        can_raise_later: Callable[..., bool],
-        raise_unless: Callable[..., None],
+        raising: Raising,
     ) -> None:
         self.backend = backend
         super().__init__(trace)
         self.if_exp = if_exp
-        self.can_raise_later = can_raise_later
-        self.raise_unless = raise_unless
+        self.raising = raising
 
     def is_chosen_anew(self, target: Any, key: Any, value: Any) -> TypeGuard[list[Any]]:
         """Whether ``target[key] = value`` is for `with_one_replaced`: lists that are carried as one array write that."""
@@ -73,8 +71,8 @@ class ListWrites(InTrace):
 
     def check_range(self, place: Any, count: int, message: str) -> None:
         """Raise `IndexError` where a number is none of ``count`` items, counted from the start."""
-        if self.can_raise_later(IndexError):
-            self.raise_unless((place >= 0) & (place < count), IndexError(message), is_check=True)
+        if self.raising.can_raise_later(IndexError):
+            self.raising.raise_unless((place >= 0) & (place < count), IndexError(message), is_check=True)
 
     def _either(self, condition: Any, new: Any, old: Any) -> Any:
         """One of two items."""

@@ -23,6 +23,7 @@ from autograph.runtime.containers.padded_rules import as_padded_array
 from autograph.runtime.containers.parts import parts_of
 from autograph.runtime.containers.traced_lists import TracedList
 from autograph.runtime.effects.raising import catching
+from autograph.runtime.effects.staged_raises import Raising
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.in_trace import InTrace
 from autograph.runtime.heap.places import ContentsPlace
@@ -51,8 +52,7 @@ class Lookups(InTrace):
     backend: Backend
     call: Callable[[Any], Any]
     refuse_pending: Callable[[Any], None]
-    raise_unless: Callable[..., None]
-    exception: Callable[..., Any]
+    raising: Raising
     if_exp: Callable[..., Any]
     equals: Callable[[Any, Any], Any]
     bounds: Bounds | None
@@ -155,7 +155,7 @@ class Lookups(InTrace):
         if self.bounds is not None and not isinstance(first, slice | Span | PaddedArray) and first not in (None, ...):
             if not np.ndim(first) and getattr(first, "dtype", None) != np.bool_:
                 error = IndexError("index is out of bounds for an array of traced length")
-                self.raise_unless((first < target.length) & (first >= -target.length), error)
+                self.raising.raise_unless((first < target.length) & (first >= -target.length), error)
 
     def check_bounds(self, target: Any, key: Any, is_write: bool = False) -> None:
         """With that option, or where a handler waits for it: raise `IndexError` where there is no ``target[key]``."""
@@ -176,7 +176,7 @@ class Lookups(InTrace):
             present, place = self._place_in(target, key)
             if isinstance(target, Counter):
                 return self.if_exp(present, lambda: self._looked_up(list(target.values()), place), lambda: 0)
-            self.raise_unless(present, lambda: self.exception(KeyError, key))
+            self.raising.raise_unless(present, lambda: self.raising.exception(KeyError, key))
             target, key = list(target.values()), place
         if isinstance(target, deque | str):
             target = list(target)

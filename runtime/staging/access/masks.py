@@ -18,6 +18,7 @@ from autograph.backends.base import Backend
 from autograph.runtime.containers.lengths import count_of, refused
 from autograph.runtime.containers.padded_arrays import PaddedArray, taken_by_mask
 from autograph.runtime.containers.padded_writes import spread
+from autograph.runtime.effects.staged_raises import Raising
 from autograph.runtime.errors import StagingError
 from autograph.runtime.tracing.locations import user_location
 
@@ -33,12 +34,11 @@ class Masks:
     """The operators for masks.
 
     Args:
-      raise_unless: of `Raising`.
     """
 
-    def __init__(self, backend: Backend, raise_unless: Callable[..., None]) -> None:
+    def __init__(self, backend: Backend, raising: Raising) -> None:
         self.backend = backend
-        self.raise_unless = raise_unless
+        self.raising = raising
 
     def write_mask(
         self, array: Any, key: Any, value: Any, combine: Callable[[Any, Any], Any], before: Any = None
@@ -134,7 +134,7 @@ class Masks:
             return jnp.expand_dims(jnp.squeeze(value, axis), tuple(places))
         error = ValueError(f"{count} values are assigned through a mask that selects another number of elements")
         if self.backend.is_traced(mask):
-            self.raise_unless(jnp.sum(mask) == count, error)
+            self.raising.raise_unless(jnp.sum(mask) == count, error)
         elif np.sum(mask) != count:
             raise error
         position = jnp.cumsum(jnp.ravel(mask)) - 1

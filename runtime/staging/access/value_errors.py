@@ -18,6 +18,7 @@ import numpy as np
 
 from autograph.backends.base import Backend
 from autograph.runtime.effects.raising import has_handlers, meets_handler
+from autograph.runtime.effects.staged_raises import Raising
 
 _DIVISIONS = frozenset(["/", "//", "%", "divmod"])
 _SHIFTS = frozenset(["<<", ">>"])
@@ -39,12 +40,11 @@ class ValueErrors:
     """Operators and functions of numbers, with the exceptions that a ``try`` around them catches.
 
     Args:
-      raise_unless: of `Raising`.
     """
 
-    def __init__(self, backend: Backend, raise_unless: Callable[[Any, Exception], None]) -> None:
+    def __init__(self, backend: Backend, raising: Raising) -> None:
         self.backend = backend
-        self.raise_unless = raise_unless
+        self.raising = raising
 
     def operands(self, symbol: str, plain: Callable[[Any, Any], Any], left: Any, right: Any) -> tuple[Any, Any]:
         """The operands of ``left symbol right``, after the exception that Python raises for them.
@@ -102,7 +102,7 @@ class ValueErrors:
                 continue
             if where is True:
                 raise error
-            self.raise_unless(~where, error)
+            self.raising.raise_unless(~where, error)
             given = [jnp.where(where, jnp.asarray(instead, jnp.result_type(each)), each) for each in given]
         return given
 

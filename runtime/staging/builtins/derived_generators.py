@@ -17,6 +17,7 @@ import numpy as np
 from autograph.runtime.containers.iterables import StagedItems, StagedRange, can_stage
 from autograph.runtime.containers.iterators import Iterated
 from autograph.runtime.containers.traced_lists import is_traced_list
+from autograph.runtime.effects.staged_raises import Raising
 from autograph.runtime.layouts.statement_variables import holds_traced
 from autograph.runtime.staging.builtins import generator_forms as forms
 from autograph.runtime.staging.statements.generators import Generators
@@ -48,7 +49,6 @@ class DerivedGenerators:
       call: what to call in place of a function of the user's.
       truth: of `Conditionals`.
       others: the overloads for other iterables.
-      raise_unless: of `Raising`.
     """
 
     def __init__(
@@ -58,14 +58,14 @@ class DerivedGenerators:
         call: Callable[[Any], Any],
         truth: Callable[[Any], Any],
         others: Mapping[Any, Callable[..., Any]],
-        raise_unless: Callable[[Any, Exception], None],
+        raising: Raising,
     ) -> None:
         self.generators = generators
         self.converted = converted
         self.call = call
         self.truth = truth
         self.others = others
-        self.raise_unless = raise_unless
+        self.raising = raising
 
     def overloads(self) -> Mapping[Any, Callable[..., Any]]:
         """For each such function, one that takes a generator apart."""
@@ -254,7 +254,7 @@ class DerivedGenerators:
         start, stop, step = _slice_of(*bounds)
         for bound, least in ((start, 0), (stop, 0), (step, 1)):
             if is_traced(bound):
-                self.raise_unless(bound >= least, ValueError(_BOUNDS))
+                self.raising.raise_unless(bound >= least, ValueError(_BOUNDS))
         return self.converted(forms.sliced)(make or (lambda: iterable), start, stop, step)
 
     def _is_rows(self, iterable: Any) -> bool:

@@ -14,6 +14,7 @@ import jax.numpy as jnp
 from autograph.backends.base import Backend
 from autograph.runtime.containers.traced_lists import is_traced_list
 from autograph.runtime.effects.raising import meets_handler
+from autograph.runtime.effects.staged_raises import Raising
 from autograph.runtime.layouts.statement_variables import holds_traced
 from autograph.runtime.staging.builtins.reductions import Generator
 
@@ -27,7 +28,6 @@ class LibraryFunctions:
     Args:
       convert: makes the converted form of a function.
       takes_apart: tells whether something is a generator of converted code.
-      can_raise_later, raise_unless: of `Raising`.
     """
 
     def __init__(
@@ -35,14 +35,12 @@ class LibraryFunctions:
         backend: Backend,
         convert: Callable[[Any], Callable[..., Any]],
         takes_apart: Callable[[Any], Any],
-        can_raise_later: Callable[..., bool],
-        raise_unless: Callable[..., None],
+        raising: Raising,
     ) -> None:
         self._backend = backend
         self._convert = convert
         self._takes_apart = takes_apart
-        self._can_raise_later = can_raise_later
-        self._raise_unless = raise_unless
+        self._raising = raising
 
     def overloads(self, others: Mapping[Any, Callable[..., Any]]) -> Mapping[Any, Callable[..., Any]]:
         """For each function of `math`, one that takes traced values; ``others`` holds those that take arrays only."""
@@ -87,7 +85,7 @@ class LibraryFunctions:
                 (OverflowError, _is_in_range, "intermediate overflow in fsum"),
             ):
                 if meets_handler(kind):  # elsewhere the number tells, as for every function of `math`
-                    self._raise_unless(self._convert(is_right)(values, total), kind(text))
+                    self._raising.raise_unless(self._convert(is_right)(values, total), kind(text))
             return total
 
         return fsum
@@ -96,8 +94,8 @@ class LibraryFunctions:
         if not self._backend.is_traced(condition):
             if not condition:
                 raise kind(text)
-        elif self._can_raise_later(kind):
-            self._raise_unless(condition, kind(text))
+        elif self._raising.can_raise_later(kind):
+            self._raising.raise_unless(condition, kind(text))
 
 
 _NO_FACTORIAL = "factorial() not defined for negative values"

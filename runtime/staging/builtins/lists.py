@@ -29,6 +29,7 @@ from autograph.runtime.containers.traced_lists import (
     is_traced_list,
 )
 from autograph.runtime.containers.traced_tuples import TracedTuple
+from autograph.runtime.effects.staged_raises import Raising
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.layouts.kinds import Row, Tree
@@ -61,7 +62,6 @@ class Lists(InTrace):
     Args:
       checks: the operators.
       call: what to call in place of a function; with_converted_functions: the same, of one that calls its arguments.
-      can_raise_later, raise_unless: of `Raising`.
       refuse_pending: of `OutsideLists`.
       lengths: of arrays and lists of a traced number of elements.
     """
@@ -74,8 +74,7 @@ class Lists(InTrace):
         *,
         call: Callable[[Any], Any],
         with_converted_functions: Callable[[Any], Any],
-        can_raise_later: Callable[..., bool],
-        raise_unless: Callable[..., None],
+        raising: Raising,
         refuse_pending: Callable[[Any], None],
         lengths: TracedLengths,
     ) -> None:
@@ -84,8 +83,7 @@ class Lists(InTrace):
         self.checks = checks
         self.call = call
         self.with_converted_functions = with_converted_functions
-        self.can_raise_later = can_raise_later
-        self.raise_unless = raise_unless
+        self.raising = raising
         self.refuse_pending = refuse_pending
         self.lengths = lengths
 
@@ -149,7 +147,7 @@ class Lists(InTrace):
                 raise ValueError(f"not enough values to unpack (expected at least {least}, got {len(items)})")
             last = len(items) - after
             return (*items[:before], self.new_list(items[before:last]), *items[last:])
-        if self.can_raise_later(ValueError):
+        if self.raising.can_raise_later(ValueError):
             self._raise_unless_enough(value.size(), least, f"at least {least}")
         ends = [value[k] for k in range(before)], [value[k - after] for k in range(after)]
         return (*ends[0], value[before : -after or None], *ends[1])
@@ -178,7 +176,7 @@ class Lists(InTrace):
         Raises:
           StagingError: the program cannot raise.
         """
-        if not self.can_raise_later(ValueError):
+        if not self.raising.can_raise_later(ValueError):
             raise StagingError(
                 f"{user_location()}\n  A list is unpacked into {count} targets, and its length is known only at run time: a bare jax.jit "
                 "around converted code cannot raise ValueError for another length.\n  Call the function through autograph.function, or "
@@ -187,13 +185,15 @@ class Lists(InTrace):
         self._raise_unless_enough(size, count, str(count))
         got = "{}" if sys.version_info < (3, 14) else "{}, got {}"
         many = f"too many values to unpack (expected {got})"
-        self.raise_unless(
+        self.raising.raise_unless(
             size <= count, lambda: self.checks.exception(ValueError, self.checks.text(many.format, count, size))
         )
 
     def _raise_unless_enough(self, size: Any, least: int, expected: str) -> None:
         few = f"not enough values to unpack (expected {expected}, got {{}})"
-        self.raise_unless(size >= least, lambda: self.checks.exception(ValueError, self.checks.text(few.format, size)))
+        self.raising.raise_unless(
+            size >= least, lambda: self.checks.exception(ValueError, self.checks.text(few.format, size))
+        )
 
     def new_row(self) -> Row:
         """The layout of an empty list that is in an element of another list."""

@@ -34,6 +34,7 @@ from autograph.runtime.containers.traced_tuples import TracedTuple
 from autograph.runtime.effects.callbacks import print as show
 from autograph.runtime.effects.raise_sites import DeferredText, TracedText, text_of_error
 from autograph.runtime.effects.raising import is_after_raise, remade
+from autograph.runtime.effects.staged_raises import Raising
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.in_trace import InTrace
 from autograph.runtime.layouts.one_of import OneOf, each, each_purely, holds_objects
@@ -66,9 +67,7 @@ class Builtins(InTrace):
     generators: Generators
     lengths: TracedLengths
     convert_function: Callable[[Any], Any]
-    suppress: Callable[..., Any]
-    text: Callable[..., Any]
-    text_now: Callable[..., Any]
+    raising: Raising
     new_list: Callable[[list[Any]], list[Any]]
     listed_rows: Callable[[PaddedArray], list[Any]]
     python_test: Callable[[Any, str], Any]
@@ -107,7 +106,7 @@ class Builtins(InTrace):
             builtins.len: self._len,
             builtins.next: self._next,
             builtins.iter: self._iter,
-            contextlib.suppress: self.suppress,
+            contextlib.suppress: self.raising.suppress,
             builtins.sum: self._sum,
             builtins.str: self._shown_by(str, "__str__"),
             builtins.repr: self._shown_by(repr, "__repr__"),
@@ -317,7 +316,7 @@ class Builtins(InTrace):
     def joined(self, join: Callable[[Iterable[str]], str], iterable: Any) -> Any:
         """``separator.join(iterable)``."""
         items = self._list(iterable)
-        return self.text_now(join, items) if holds_traced(items) or _holds_text(items) else join(items)
+        return self.raising.text_now(join, items) if holds_traced(items) or _holds_text(items) else join(items)
 
     def _sorted(self, iterable: Any, /, *, key: Any = None, reverse: Any = False) -> Any:
         self.refuse_pending(iterable)
@@ -453,7 +452,7 @@ class Builtins(InTrace):
         return self.backend.predicate(value) if self.backend.is_traced(value) else bool(value)
 
     def _print(self, /, *args: Any, **kwargs: Any) -> None:
-        args = tuple(self.text(str, arg) if self._is_shown_whole(arg) else arg for arg in args)
+        args = tuple(self.raising.text(str, arg) if self._is_shown_whole(arg) else arg for arg in args)
         is_now = not builtins.any(map(self._is_traced_or_text, args)) and not is_after_raise()
         if kwargs.keys() - {"sep", "end"} or is_now:
             if self.journal.is_rolling:
@@ -478,7 +477,7 @@ class Builtins(InTrace):
                 return text_of_error(value, made, show)
             if (method := user_method(type(value), name)) is not None:
                 return self.call(method)(value)
-            return self.text_now(show, value) if holds_traced(value) else show(value)
+            return self.raising.text_now(show, value) if holds_traced(value) else show(value)
 
         return shown
 
@@ -494,7 +493,7 @@ class Builtins(InTrace):
         return (count + is_up) * unit
 
     def _format(self, value: Any, form: str = "") -> Any:
-        return self.text_now(format, value, form) if holds_traced(value) else format(value, form)
+        return self.raising.text_now(format, value, form) if holds_traced(value) else format(value, form)
 
     def _is_shown_whole(self, arg: Any) -> bool:
         """Whether this is a list, tuple or dict with traced values in it, which print as Python's numbers there."""

@@ -20,6 +20,7 @@ from autograph.runtime.containers.iterables import UNROLLED_AT_MOST, as_staged
 from autograph.runtime.containers.orderings import error_of_empty, is_better, nan_never_better
 from autograph.runtime.containers.padded import Padded
 from autograph.runtime.containers.traced_lists import EmptyListError, TracedList
+from autograph.runtime.effects.staged_raises import Raising
 from autograph.runtime.layouts.optional import Optional, held_in, present_in, used
 from autograph.runtime.staging.statements.generators import Generators
 
@@ -107,7 +108,6 @@ class Reductions:
 
     Args:
       call: what to call in place of a function.
-      can_raise_later, raise_unless: of `Raising`.
       python_test: of `PythonTests`.
       truth, not_, or_, if_exp, if_stmt: of `Conditionals`.
       is_none: of `Nones`.
@@ -122,8 +122,7 @@ class Reductions:
         backend: Backend,
         *,
         call: Callable[[Any], Any],
-        can_raise_later: Callable[..., bool],
-        raise_unless: Callable[..., None],
+        raising: Raising,
         python_test: Callable[[Any, str], Any],
         truth: Callable[[Any], Any],
         not_: Callable[[Any], Any],
@@ -138,8 +137,7 @@ class Reductions:
     ) -> None:
         self.backend = backend
         self.call = call
-        self.can_raise_later = can_raise_later
-        self.raise_unless = raise_unless
+        self.raising = raising
         self.python_test = python_test
         self.truth = truth
         self.not_ = not_
@@ -307,8 +305,8 @@ class Reductions:
             return best
         if not default:
             error = error_of_empty(function)
-            if self.can_raise_later(type(error)):
-                self.raise_unless(present_in(best), error)
+            if self.raising.can_raise_later(type(error)):
+                self.raising.raise_unless(present_in(best), error)
             return held_in(best)
         return best if default[0] is None else self.if_exp(present_in(best), lambda: held_in(best), lambda: default[0])
 
@@ -323,8 +321,8 @@ class Reductions:
             return jnp.all(held.stacked(1).astype(bool))
         if name == "sum":
             return held.stacked().sum(0)
-        if not default and self.can_raise_later(ValueError):
-            self.raise_unless(held.length > 0, error_of_empty(getattr(builtins, name)))
+        if not default and self.raising.can_raise_later(ValueError):
+            self.raising.raise_unless(held.length > 0, error_of_empty(getattr(builtins, name)))
         if not held.kind.is_array:
             best = values.element(order_of(held, name == "max")[0])
             return self.if_exp(held.length > 0, lambda: best, lambda: default["default"]) if default else best
@@ -358,8 +356,8 @@ class Reductions:
             wins = self.or_(is_first, lambda: is_better(its_key, best_key, compare), is_test=True)
             self.if_stmt(wins, keep, None, ("best", "best_key"))
 
-        if not default and self.can_raise_later(ValueError):
-            self.raise_unless(values.contents().length > 0, error_of_empty(getattr(builtins, name)))
+        if not default and self.raising.can_raise_later(ValueError):
+            self.raising.raise_unless(values.contents().length > 0, error_of_empty(getattr(builtins, name)))
         self.for_stmt(values, body, ("best", "best_key"))
         if default:
             return self.if_exp(self.is_none(best_key), lambda: default["default"], lambda: best)

@@ -26,6 +26,7 @@ from autograph.runtime.containers.padded_arrays import PaddedArray, Transposed, 
 from autograph.runtime.containers.padded_functions import TABLE, rule_of
 from autograph.runtime.containers.padded_gathers import unique_of
 from autograph.runtime.containers.padded_rules import as_padded_array
+from autograph.runtime.effects.staged_raises import Raising
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.layouts.list_room import OutOfRoom, Room
@@ -68,13 +69,12 @@ class TracedLengths(InTrace):
     """The overloads of functions that make such arrays, and the calls of others with such arguments.
 
     Args:
-      raise_unless: of `Raising`.
       trace: of which the journal tells whether Python could run what is being staged.
     """
 
-    def __init__(self, backend: Backend, raise_unless: Callable[..., None], trace: Callable[[], Trace]) -> None:
+    def __init__(self, backend: Backend, raising: Raising, trace: Callable[[], Trace]) -> None:
         self.backend = backend
-        self.raise_unless = raise_unless
+        self.raising = raising
         super().__init__(trace)
 
     def overloads(self) -> Mapping[Any, Callable[..., Any]]:
@@ -296,7 +296,7 @@ class TracedLengths(InTrace):
         if rooms is None:
             raise room.refused("only an autograph.function can be run again with a larger capacity")
         capacity = rooms.of(where, name, 1)
-        self.raise_unless(count <= capacity, room.outgrown(capacity))
+        self.raising.raise_unless(count <= capacity, room.outgrown(capacity))
         return Count(count), capacity
 
 

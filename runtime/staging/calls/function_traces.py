@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 from autograph.backends.base import Backend, Traced
 from autograph.backends.recursive import FunctionBody
 from autograph.backends.selected import STAGING
 from autograph.runtime.containers.parts import parts_of
+from autograph.runtime.effects.staged_raises import Raising
 from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.describe import describe, typed
 from autograph.runtime.layouts.join import Joiner
@@ -31,26 +32,12 @@ from autograph.runtime.staging.policy.recursive_code import cells_of
 _PASSES = 8
 
 
-class Checks(Protocol):
-    """What is needed of the operators."""
-
-    def tries(self) -> int: ...
-    def is_raised_by(self, region: Any, error: BaseException) -> bool: ...
-    @property
-    def identities(self) -> Any: ...
-    def record_raise(self, error: BaseException, region: Any) -> None: ...
-    def ended_by(self, error: BaseException) -> None: ...
-    def end_block(self) -> None: ...
-    def can_raise_later(self) -> bool: ...
-    def raise_unless(self, condition: Any, error: Callable[[], BaseException]) -> None: ...
-
-
 class FunctionTraces(InTraceOfCalls):
     """Traces functions that may call themselves."""
 
-    def __init__(self, backend: Backend, trace: Callable[[], TraceOfCalls], checks: Checks) -> None:
+    def __init__(self, backend: Backend, trace: Callable[[], TraceOfCalls], raising: Raising) -> None:
         super().__init__(trace)
-        self._backend, self._checks = backend, checks
+        self._backend, self._raising = backend, raising
 
     def body(self, active: Activation, call: Call) -> FunctionBody | None:
         """The function as a program, traced until the type of its result no longer changes."""
@@ -117,12 +104,12 @@ class FunctionTraces(InTraceOfCalls):
 
     def _trace(self, active: Activation, call: Call) -> tuple[Traced, Layout | None]:
         """The function as a program, and the layout of its result; None if no path is known to return."""
-        known, checks = active.known, self._checks
+        known, raising = active.known, self._raising
         assert known is not None
         snapshot = Snapshot((call.function,), ())
-        region = self.journal.open((), checks.tries())
+        region = self.journal.open((), raising.tries())
         region.entry = snapshot
-        region.known = identities = checks.identities.inside()
+        region.known = identities = raising.identities.inside()
         layouts: list[Layout] = []
         written: list[Any] = []
         cells: list[CellVariable] = []
@@ -149,10 +136,10 @@ class FunctionTraces(InTraceOfCalls):
                 layout, returned = describe(result)
                 layouts.append(layout)
             except BaseException as error:
-                if not checks.is_raised_by(region, error):
-                    checks.ended_by(error)
+                if not raising.is_raised_by(region, error):
+                    raising.ended_by(error)
                     raise
-                checks.record_raise(error, region)
+                raising.record_raise(error, region)
             state = known.state.values()
             rebound = set(map(id, snapshot.rebound()))
             cells.extend(CellVariable(name, cell) for name, cell in cells_of(call.function) if id(cell) in rebound)
@@ -160,8 +147,8 @@ class FunctionTraces(InTraceOfCalls):
             if any(id(getattr(place, "owner", None)) in copies for place in places):
                 own.append(True)
             written.extend(place.key for place in places)
-            checks.identities.check_unreported()
-            checks.identities.leave(identities)
+            raising.identities.check_unreported()
+            raising.identities.leave(identities)
             snapshot.restore()
             region.roll_back()
             return [*returned, *state]
@@ -172,11 +159,11 @@ class FunctionTraces(InTraceOfCalls):
             with self.calls.under_way(active):
                 traced = self._backend.trace(run, types)
         finally:
-            checks.identities.leave(identities)
+            raising.identities.leave(identities)
             snapshot.restore()
             roots = (call.function, *snapshot.functions, *snapshot.reachable(), *call.containers())
             living = self.journal.close(region, roots)
-            checks.identities.refresh()
+            raising.identities.refresh()
         # As long as no result is known, what a path leaves that ends early is made up.
         if active.is_called and known.layout is not None:
             if own:

@@ -25,6 +25,7 @@ from autograph.backends.base import Backend
 from autograph.backends.recursive import FunctionBody, RecursionSpec
 from autograph.runtime.containers.parts import parts_of
 from autograph.runtime.effects.raising import current
+from autograph.runtime.effects.staged_raises import Raising
 from autograph.runtime.errors import StagingError
 from autograph.runtime.layouts.describe import unflatten
 from autograph.runtime.layouts.kinds import Static, leaves_of
@@ -44,7 +45,7 @@ from autograph.runtime.staging.calls.calls_under_way import (
     is_same_value,
     marker_of,
 )
-from autograph.runtime.staging.calls.function_traces import Checks, FunctionTraces
+from autograph.runtime.staging.calls.function_traces import FunctionTraces
 from autograph.runtime.staging.calls.recursive_state import CarriedState
 from autograph.runtime.staging.policy.recursion_limit import limit_of
 from autograph.runtime.staging.policy.recursive_code import function_in, is_internal_class, place_of
@@ -74,14 +75,14 @@ class Recursion(InTraceOfCalls):
         trace: Callable[[], TraceOfCalls],
         is_converted: Callable[[types.FunctionType], bool],
         convert: Callable[[types.FunctionType], types.FunctionType],
-        checks: Checks,
+        raising: Raising,
     ) -> None:
         self.backend = backend
         super().__init__(trace)
         self._is_converted = is_converted
         self._convert = convert
-        self._checks = checks
-        self._traces = FunctionTraces(backend, trace, checks)
+        self._raising = raising
+        self._traces = FunctionTraces(backend, trace, raising)
 
     def of(self, called: Any, found: Callable[..., Any]) -> Callable[..., Any]:
         """``found``, which runs in place of ``called``, such that it may call itself under traced conditions."""
@@ -256,14 +257,14 @@ class Recursion(InTraceOfCalls):
             )
         active.is_called = True
         if known.layout is None:
-            self._checks.end_block()
+            self._raising.end_block()
         operands = self._operands(active.signature, known, call.leaves)
         if known.state.is_changed:
-            self._checks.end_block()
+            self._raising.end_block()
         known.state.refuse_arguments(call.copied())
         results = self._recorded(active.marker, known, operands, call)
         if known.never:
-            self._checks.end_block()
+            self._raising.end_block()
         return results
 
     def _operands(self, signature: Signature, known: Known, leaves: Sequence[Any]) -> list[Any]:
@@ -285,7 +286,7 @@ class Recursion(InTraceOfCalls):
         for part in found:
             self.journal.born(part)
         if known.shares and found:
-            identities = self._checks.identities
+            identities = self._raising.identities
             before = [*call.containers(), *containers_in(Snapshot((call.function,), ()).reachable())]
             marks = frozenset().union(*map(identities.own_mark, before))
             when = dict.fromkeys(marks)
@@ -321,17 +322,17 @@ class Recursion(InTraceOfCalls):
             self._refuse_closure(active, body, reached)
             return self._recorded(marker, known, operands, call)
         functions = {each: bodies[each] for each in reached}
-        bound = _Bound(call.function, marker, self._checks.can_raise_later())
+        bound = _Bound(call.function, marker, self._raising.can_raise_later())
         spec = RecursionSpec(functions, marker, operands, bound.depth, bound.in_tail_position)
         outputs, ended = self.backend.recursion(spec)
         take_down(Remark(place_of(call.function), bound.remark()))
         if bound.can_raise:
-            self._checks.raise_unless(ended, bound.error)
+            self._raising.raise_unless(ended, bound.error)
         else:
             outputs = [self._meaningless(value, ended) for value in outputs]
         result = self._settled(known, outputs, call)
         if known.never:
-            self._checks.end_block()
+            self._raising.end_block()
         return result
 
     def _meaningless(self, value: Any, ended: Any) -> Any:

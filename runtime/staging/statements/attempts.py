@@ -25,7 +25,7 @@ from autograph.backends.exceptions import RaiseSite
 from autograph.backends.selected import STAGING
 from autograph.runtime.effects.raise_sites import Site
 from autograph.runtime.effects.raising import chosen, current, remade
-from autograph.runtime.effects.staged_raises import BothRaise
+from autograph.runtime.effects.staged_raises import BothRaise, Raising
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.heap.journal import WritesOfAttempt
@@ -160,7 +160,6 @@ class Attempts(InTrace):
 
     Args:
       staged_if: of `Conditionals`.
-      leave, end_block: of `Raising`.
     """
 
     def __init__(
@@ -170,16 +169,14 @@ class Attempts(InTrace):
         opaque: OpaqueCalls,
         managers: ContextManagers,
         staged_if: Callable[..., Any],
-        leave: Callable[[BaseException], None],
-        end_block: Callable[[], None],
+        raising: Raising,
     ) -> None:
         self._backend = backend
         super().__init__(trace)
         self._opaque = opaque
         self._managers = managers
         self._staged_if = staged_if
-        self._leave = leave
-        self._end_block = end_block
+        self._raising = raising
 
     def _moment(self, variables: Sequence[Variable], writes: WritesOfAttempt, place: Any) -> Moment:
         return Moment(variables, writes, self.marks, place, self.journal.note_read)
@@ -364,7 +361,7 @@ class _Statement:
                     attempted.error = error
                     if received.code is not None:
                         if not isinstance(error, BothRaise):
-                            operators._leave(error)
+                            operators._raising.raise_later(error)
                     elif isinstance(error, BothRaise):
                         raise  # to what is around
                 finally:
@@ -445,8 +442,10 @@ class _Statement:
             except Exception as error:
                 if remade(error) is None:
                     raise
-                self.operators._leave(error)  # which has come through a handler that runs on all paths that are left
-        self.operators._end_block()
+                self.operators._raising.raise_later(
+                    error
+                )  # which has come through a handler that runs on all paths that are left
+        self.operators._raising.end_block()
 
     def _one_of(self, code: Any, blocks: Sequence[tuple[Sequence[int] | None, Thunk]]) -> Any:
         """Run the block of what the code is the number of."""

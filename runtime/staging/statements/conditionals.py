@@ -16,6 +16,7 @@ from autograph.backends.base import Backend
 from autograph.runtime.containers.parts import lists_in_arrays, parts_of, stack_new_elements, unstack_lists
 from autograph.runtime.effects.growing_texts import is_text_layout
 from autograph.runtime.effects.raising import current, gathered
+from autograph.runtime.effects.staged_raises import Raising
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.facts import Facts
 from autograph.runtime.heap.in_trace import InTrace
@@ -26,7 +27,9 @@ from autograph.runtime.layouts.kinds import Maybe
 from autograph.runtime.layouts.one_of import IN_PLACE
 from autograph.runtime.layouts.optional import Optional, held_in, knowing
 from autograph.runtime.layouts.statement_variables import (
+    NO_SNAPSHOT,
     UNBOUND,
+    EmptySnapshot,
     Slot,
     Snapshot,
     Variable,
@@ -41,6 +44,7 @@ from autograph.runtime.staging.statements.joined_parts import EndParts, JoinedPa
 from autograph.runtime.staging.statements.joins import RAISES, RESULT, BranchEnd, Join, Side, side_of
 from autograph.runtime.staging.statements.nones import narrowed
 from autograph.runtime.staging.statements.statement_records import record_branch
+from autograph.runtime.state.array_operators import plain
 from autograph.runtime.tracing.locations import most_called, user_location
 
 Thunk = Callable[[], Any]
@@ -54,7 +58,7 @@ class Kept:
 
 
 class Conditionals(InTrace):
-    """The operators for two-way choices.
+    """The operators for two-way choices, and for ``assert``.
 
     Needs ``backend``, ``marks`` and ``journal`` from the object it is mixed into.
     """
@@ -62,13 +66,7 @@ class Conditionals(InTrace):
     backend: Backend
     asked: Callable[[Any], Any]
     opaque: OpaqueCalls
-    record_raise: Callable[..., None]
-    ended_by: Callable[[BaseException], None]
-    is_raised_by: Callable[[Any, BaseException], bool]
-    end_block: Callable[[], None]
-    tries: Callable[[], int]
-    can_raise_later: Callable[..., bool]
-    raise_unless: Callable[..., None]
+    raising: Raising
 
     def if_stmt(
         self, test: Any, body: Thunk, orelse: Thunk | None, names: Sequence[str], result: str | None = None
@@ -96,6 +94,25 @@ class Conditionals(InTrace):
             return body() if test else orelse()
         variables = find_variables(names, (body, orelse), missing_is_global=False)
         return self.staged_if(test, body, orelse, variables, Snapshot((body, orelse), variables))
+
+    def assert_stmt(self, test: Any, message: Any = None) -> None:
+        """``assert test, message()``."""
+
+        def fail() -> None:
+            raise self.raising.raised(
+                self.raising.exception(AssertionError, *(() if message is None else (message(),)))
+            )
+
+        test = self.asked(test)
+        if not self.backend.is_traced(test):
+            if not test:
+                fail()
+            return
+        self.staged_if(test, None, fail, [], NO_SNAPSHOT)
+
+    def assert_all(self, condition: Any, data: Sequence[Any]) -> None:
+        """Raise `AssertionError` with ``data`` unless all of ``condition`` is true, at run time if need be."""
+        self.assert_stmt(jnp.all(jnp.asarray(plain(condition))), lambda: self.raising.text(_shown, *data))
 
     def and_(self, first: Any, *rest: Thunk, names: Sequence[str] = (), is_test: bool = False) -> Any:
         """``first and rest[0]() and …`` with Python's values and short circuit.
@@ -202,12 +219,12 @@ class Conditionals(InTrace):
             raise self._unbound(name, cell, is_free)
         mark = self.marks.find(value)
         if mark is not None:
-            if not self.can_raise_later(UnboundLocalError):
+            if not self.raising.can_raise_later(UnboundLocalError):
                 raise StagingError(
                     f"{user_location()}\n  {name!r} may be undefined here: {mark[1]}\n"
                     f"  Give {name!r} a value before that statement."
                 )
-            self.raise_unless(mark[0], _unbound_error(name, is_free))
+            self.raising.raise_unless(mark[0], _unbound_error(name, is_free))
             if current().catches and self.backend.is_array(value):
                 # Other paths go on too, where a handler is: what is read here has a value, unlike what the mark is on.
                 return jnp.copy(value)
@@ -228,7 +245,7 @@ class Conditionals(InTrace):
         body: Thunk | Kept | None,
         orelse: Thunk | Kept | None,
         variables: Sequence[Variable],
-        snapshot: Snapshot,
+        snapshot: Snapshot | EmptySnapshot,
         result_name: str | None = None,
         texts: Collection[Any] = (),
     ) -> Any:
@@ -258,7 +275,7 @@ class Conditionals(InTrace):
         joined = Join(self.backend, where, predicate, parts.is_outer, self)
         if all(end.raises for end in ends):
             joined.emit(predicate, ends)
-            self.end_block()
+            self.raising.end_block()
         for k, place in enumerate(places):
             # Nothing that follows will see what a block that raises leaves behind.
             sides = [RAISES if end.raises else end.side(k) for end in ends]
@@ -308,7 +325,7 @@ class Conditionals(InTrace):
         ends: Sequence[BranchEnd],
         count: int,
         entry: dict[int, Any],
-        snapshot: Snapshot,
+        snapshot: Snapshot | EmptySnapshot,
         where: str,
         predicate: Any,
     ) -> tuple[JoinedParts, dict[Any, Place]]:
@@ -340,7 +357,7 @@ class Conditionals(InTrace):
         self,
         block: Thunk | Kept | None,
         variables: Sequence[Variable],
-        snapshot: Snapshot,
+        snapshot: Snapshot | EmptySnapshot,
         path: tuple[Any, bool],
         facts: Facts,
         texts: Collection[Any] = (),
@@ -351,7 +368,7 @@ class Conditionals(InTrace):
         statements = None if isinstance(block, Kept) else block
         present = block.value if isinstance(block, Kept) else None  # without statements
 
-        region = self.journal.open(variables, self.tries())
+        region = self.journal.open(variables, self.raising.tries())
         if isinstance(snapshot, Snapshot):
             region.entry = snapshot
         for value in entry:
@@ -370,10 +387,10 @@ class Conditionals(InTrace):
             try:
                 returned = values_in(present if statements is None else self.opaque.block(statements)())
             except BaseException as error:
-                if not self.is_raised_by(region, error):
-                    self.ended_by(error)
+                if not self.raising.is_raised_by(region, error):
+                    self.raising.ended_by(error)
                     raise
-                self.record_raise(error, region)
+                self.raising.record_raise(error, region)
                 returned, end.raises = None, True
             flat = self._note_end(end, region, returned, variables, in_arrays, unchanged)
             self.identities.check_unreported()
@@ -484,3 +501,7 @@ def _unbound_error(name: str, is_free: bool) -> NameError:
         return NameError(text, name=name)
     text = f"cannot access local variable {name!r} where it is not associated with a value"
     return UnboundLocalError(text, name=name)
+
+
+def _shown(*data: Any) -> str:
+    return " ".join(map(str, data))

@@ -61,7 +61,7 @@ class LoopTrace(SettlesCarry):
     """Traces a loop's body and test, then emits the loop and binds its results.
 
     Args:
-      raising: the operators.
+      checks: the operators.
       functions: of the statement, which reach its variables.
       test, body: say whether to go on, and run an iteration on its item.
     """
@@ -69,6 +69,7 @@ class LoopTrace(SettlesCarry):
     def __init__(
         self,
         raising: Raising,
+        checks: Any,
         variables: Sequence[Variable],
         functions: Sequence[Callable[..., Any]],
         test: Callable[[], Any] | None,
@@ -95,7 +96,7 @@ class LoopTrace(SettlesCarry):
         self.from_python = from_python  # Python could run it
         self.peeled_for = peeled_for
         self.parts = PartCarry(backend, self.journal, raising.identities, self.carry)
-        self.lists = ListCarry(backend, raising, self.carry, options, from_python)
+        self.lists = ListCarry(backend, checks, self.carry, options, from_python)
         self.numbers: dict[int, Any] = {}
         self.rounds = 0
         self.conflict: StagingError | None = None

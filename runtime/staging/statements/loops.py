@@ -13,6 +13,7 @@ from autograph.backends.selected import STAGING
 from autograph.runtime.containers.iterables import StagedItems, StagedIterable, StagedRange, as_staged, to_be_staged
 from autograph.runtime.effects.staged_raises import ABSENCES, Raising, may_be_bound
 from autograph.runtime.heap.copies import Copies, Watch
+from autograph.runtime.heap.in_trace import InTrace
 from autograph.runtime.layouts.list_room import GrowthUnknown, OutOfRoom
 from autograph.runtime.layouts.statement_variables import Slot, Snapshot, find_variables
 from autograph.runtime.staging.access.absences import Absences
@@ -29,7 +30,7 @@ from autograph.runtime.staging.statements.rolling import Rolling, Trial, is_used
 from autograph.runtime.tracing.recording import effects_recorded
 
 
-class Loops(Raising):
+class Loops(InTrace):
     """The operators for loops. Needs ``backend``, ``marks`` and ``staged_if`` from the object it is mixed into.
 
     Attributes:
@@ -37,6 +38,7 @@ class Loops(Raising):
     """
 
     backend: Backend
+    raising: Raising
     opaque: OpaqueCalls
     iteration: Iteration
     rolling: Rolling
@@ -339,6 +341,7 @@ class Loops(Raising):
 
         items = loop.items(done)
         return LoopTrace(
+            self.raising,
             self,
             variables,
             functions,
@@ -467,6 +470,7 @@ class Loops(Raising):
         if loop.report is not None:
             staged = staged.reporting(loop.report)
         return LoopTrace(
+            self.raising,
             self,
             loop.variables(),
             loop.functions,

@@ -10,13 +10,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from autograph.backends.base import Backend
+from autograph.runtime.effects.staged_raises import Raising
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.facts import Facts
 from autograph.runtime.heap.in_trace import InTrace, Trace
 from autograph.runtime.heap.unknown import check_known
 from autograph.runtime.layouts.one_of import is_one_of
 from autograph.runtime.layouts.optional import Optional, held_in, is_known, knowing, present_in
-from autograph.runtime.layouts.statement_variables import Snapshot, tested
+from autograph.runtime.layouts.statement_variables import EmptySnapshot, Snapshot, tested
 from autograph.runtime.staging.statements.constants import is_identical
 from autograph.runtime.tracing.locations import user_location
 
@@ -25,7 +26,6 @@ class Nones(InTrace):
     """The operator for ``is None``.
 
     Args:
-      can_raise_later, raise_unless: of `Raising`.
       are_one: of `AliasedWrites`.
       if_exp, truth: of `Conditionals`.
     """
@@ -34,8 +34,7 @@ class Nones(InTrace):
         self,
         backend: Backend,
         trace: Callable[[], Trace],
-        can_raise_later: Callable[..., bool],
-        raise_unless: Callable[..., None],
+        raising: Raising,
         are_one: Callable[[Any, Any], Any],
         if_exp: Callable[..., Any],
         truth: Callable[[Any], Any],
@@ -45,8 +44,7 @@ class Nones(InTrace):
         self.are_one = are_one
         self.if_exp = if_exp
         self.truth = truth
-        self.can_raise_later = can_raise_later
-        self.raise_unless = raise_unless
+        self.raising = raising
 
     def is_none(self, value: Any) -> Any:
         """``value is None``, a traced bool if only run time knows."""
@@ -119,12 +117,12 @@ class Nones(InTrace):
         Raises:
           StagingError: the program cannot raise at run time.
         """
-        if not self.can_raise_later(TypeError):
+        if not self.raising.can_raise_later(TypeError):
             raise StagingError(
                 f"{user_location()}\n  A value is used here that may be None: one path of a traced condition sets it, another does not.\n"
                 "  Test `is None` first, or give it a value of the same type on every path."
             )
-        self.raise_unless(present, TypeError("None was used where a value is needed: test `is None` first"))
+        self.raising.raise_unless(present, TypeError("None was used where a value is needed: test `is None` first"))
 
     def truth_of_optional(self, value: Optional) -> Any:
         """Whether an `Optional` is true: it is not None, and the value is true."""
@@ -141,7 +139,7 @@ class Nones(InTrace):
 
 
 @contextmanager
-def narrowed(facts: Facts, snapshot: Snapshot) -> Iterator[None]:
+def narrowed(facts: Facts, snapshot: Snapshot | EmptySnapshot) -> Iterator[None]:
     """Trace a branch in which these facts hold: the variables it reaches are values, or None, that were either.
 
     Whoever has the snapshot puts them back.
