@@ -11,10 +11,12 @@ import jax.numpy as jnp
 
 from autograph.runtime.effects.raise_sites import DeferredText, TracedText
 from autograph.runtime.errors import StagingError
-from autograph.runtime.layouts.kinds import Constants, Layout, Static, Tree
+from autograph.runtime.layouts.kinds import Constants, Layout, Maybe, Static, Tree
 from autograph.runtime.layouts.one_of import is_one_of
 from autograph.runtime.tracing.language import LANGUAGE
 from autograph.runtime.tracing.locations import user_location
+
+MANY_TEXTS = 4  # that one variable may be: more, and they may be pieces of a growing one
 
 
 @dataclass(frozen=True)
@@ -154,3 +156,16 @@ def is_text_layout(layout: Layout) -> bool:
     if not isinstance(layout, Tree) or not isinstance(layout.kind, jax.tree_util.PyTreeDef):
         return False
     return issubclass(layout.kind.node_data()[0], TracedText)
+
+
+def are_longer(layout: Layout) -> bool:
+    """Whether a variable is one of many texts, most of which are another with something before or after it, some twice over."""
+    inner = layout.inner if isinstance(layout, Maybe) else layout
+    texts = inner.candidates if isinstance(inner, Constants) else ()
+    if len(texts) <= MANY_TEXTS or not all(isinstance(text, str) for text in texts):
+        return False
+    depths: dict[str, int] = {}
+    for text in sorted(texts, key=len):
+        within = [depths[each] for each in depths if text.startswith(each) or text.endswith(each)]
+        depths[text] = max(within, default=0) + 1
+    return max(depths.values()) > 2 and 2 * sum(depth > 1 for depth in depths.values()) > len(texts)

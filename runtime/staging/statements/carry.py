@@ -68,6 +68,10 @@ class Carry:
         self.refers: set[int] = set()
         self.region: Region | None = None
 
+    def begin(self) -> None:
+        """Carry each variable that has a value."""
+        self.carried = [self.start(variable) for variable in self.variables if variable.get() is not UNBOUND]
+
     def start(self, variable: Variable, value: Any = UNBOUND) -> Carried:
         """A variable as it is carried at first: with its value before the loop, or this one."""
         iterable = self.iterable

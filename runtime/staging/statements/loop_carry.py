@@ -22,7 +22,7 @@ from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.holders import within_reach
 from autograph.runtime.heap.journal import ContentsPlace, Place, Region
 from autograph.runtime.layouts.describe import is_leaf
-from autograph.runtime.layouts.kinds import constants_in, tags_in
+from autograph.runtime.layouts.kinds import tags_in
 from autograph.runtime.layouts.sides import with_numbers
 from autograph.runtime.layouts.statement_variables import (
     UNBOUND,
@@ -38,26 +38,21 @@ from autograph.runtime.staging.statements.carry import Carry
 from autograph.runtime.staging.statements.growing_lists import appended_to
 from autograph.runtime.staging.statements.list_carry import ListCarry
 from autograph.runtime.staging.statements.list_growth import list_end
-from autograph.runtime.staging.statements.loop_memory import CarryMemory, Position, Positions
-from autograph.runtime.staging.statements.loop_settling import SettlesCarry
+from autograph.runtime.staging.statements.loop_settling import Settling
 from autograph.runtime.staging.statements.loop_state import (
     BodyEnd,
     Carried,
     CarriedFurtherOut,
     CarryChanges,
     VariableEnd,
-    refuse_nesting,
 )
 from autograph.runtime.staging.statements.part_carry import PartCarry
 from autograph.runtime.staging.statements.statement_records import record_loop
 from autograph.runtime.tracing.locations import user_location
 from autograph.runtime.tracing.recording import effects_recorded
 
-_MAX_ROUNDS = 12
-_MOST_ROUNDS = 100
 
-
-class LoopTrace(SettlesCarry):
+class LoopTrace:
     """Traces a loop's body and test, then emits the loop and binds its results.
 
     Args:
@@ -82,7 +77,6 @@ class LoopTrace(SettlesCarry):
         code: Any = None,
         peeled_for: Sequence[str] | None = None,
     ) -> None:
-        self.code = code
         self.raising = raising
         self.backend = backend = raising.backend
         self.marks = raising.marks
@@ -90,25 +84,20 @@ class LoopTrace(SettlesCarry):
         snapshot = Snapshot(functions, variables)
         self.carry = Carry(backend, self.marks, variables, snapshot, user_location(), iterable, test)
         self.body = body
-        self.surely_runs = surely_runs
-        self.result_name = result_name
         self.options = options
-        self.from_python = from_python  # Python could run it
-        self.peeled_for = peeled_for
         self.parts = PartCarry(backend, self.journal, raising.identities, self.carry)
         self.lists = ListCarry(backend, checks, self.carry, options, from_python)
+        self.settling = Settling(
+            *(backend, self.journal, self.carry, self.lists, options),
+            code=code,
+            from_python=from_python,
+            surely_runs=surely_runs,
+            result_name=result_name,
+            peeled_for=peeled_for,
+        )
         self.numbers: dict[int, Any] = {}
-        self.rounds = 0
-        self.conflict: StagingError | None = None
-        self.may_peel = False
-        self.found_none = False
         self.spec: LoopSpec | None = None
         self._index_type: Any = backend.type_of(0)
-        self.installed: dict[int, list[Any]] = {}
-        self.learnt = {}
-        self.position: Position = ()
-        self.positions = Positions(())
-        self.memory = CarryMemory()
         self.test_writes = False  # as far as is known by now
         self._early_test: tuple[list[LeafType], list[Any], Traced] | None = None  # serves if the types are settled
 
@@ -118,7 +107,7 @@ class LoopTrace(SettlesCarry):
         Raises:
           StagingError: the loop cannot be staged; `CarryChanges` only if the caller ``may_peel`` an iteration.
         """
-        self.may_peel = may_peel
+        self.settling.may_peel = may_peel
         try:
             self._settle_somehow()
         except CarryChanges as change:
@@ -128,7 +117,7 @@ class LoopTrace(SettlesCarry):
             error._differing = change._differing
             raise error from None
         except StagingError as refusal:
-            if may_peel and self.found_none:  # it may be right where only the first iteration finds None
+            if may_peel and self.settling.found_none:  # it may be right where only the first iteration finds None
                 raise CarryChanges(*refusal.args) from None
             raise
         finally:
@@ -159,7 +148,7 @@ class LoopTrace(SettlesCarry):
             self._settle_again()
 
     def _may_refer(self, refusal: StagingError) -> bool:
-        return isinstance(refusal, CarryChanges) or refusal is self.conflict
+        return isinstance(refusal, CarryChanges) or refusal is self.settling.conflict
 
     def _settle_again(self) -> None:
         self.carry.region, self.parts = None, PartCarry(self.backend, self.journal, self.raising.identities, self.carry)
@@ -168,36 +157,25 @@ class LoopTrace(SettlesCarry):
 
     def _settle(self) -> None:
         self.raising.identities.check_unreported()
-        if self.journal.loops:
-            self.position = self.journal.loops[-1].positions.next(self.code)
-            self.memory = self.journal.loops[0].memory
-        self.carry.opens |= {id(each) for each in self.carry.variables if self.memory.opens(self.position, each.name)}
-        self.carry.carried = [
-            self.carry.start(variable) for variable in self.carry.variables if variable.get() is not UNBOUND
-        ]
-        self._take_learnt()
-        self._recall()
-        self.rounds = 0
+        self.settling.begin()
         while True:
-            self.rounds += 1
-            if self.rounds > _MAX_ROUNDS + self._constants_met() and not self._texts_grow():
-                raise refuse_nesting(self.carry.where, self.carry.carried)
+            self.settling.begin_round()
             try:
                 traced = self._trace_body()
             except CarriedFurtherOut as found:
-                if found.loop is not self:
+                if found.loop is not self.settling:
                     raise
-                self._take_learnt()
+                self.settling.take_learnt()
                 continue
             except StagingError as error:  # of a branch that makes a text longer, say
-                if not self._texts_grow(error._differing):
+                if not self.settling.texts_grow(error._differing):
                     raise
                 continue
             if self.parts.share(traced):
                 continue
-            if self._texts_grow(surely=True):
+            if self.settling.texts_grow(surely=True):
                 continue
-            if not self._widened(traced) or self._only_strengthened(traced):
+            if not self.settling.widened(traced) or self.settling.only_strengthened(traced):
                 break
         results = [result for _, _, result in self.carry.leaves()]
         traced.traced, results = with_numbers(self.backend, traced.traced, results)
@@ -218,19 +196,13 @@ class LoopTrace(SettlesCarry):
         try:
             self.parts.check(traced, self.spec.test)
         except StagingError as conflict:
-            self.conflict = conflict
+            self.settling.conflict = conflict
             raise
-
-    def _constants_met(self) -> int:
-        """How many constants the variables may be: each iteration may reach one more."""
-        return min(sum(constants_in(carried.layout) for carried in self.carry.carried), _MOST_ROUNDS)
 
     def test_is_traced(self) -> bool:
         """Trace the test alone, on the state as it starts; False if it may be plain Python's affair, or writes."""
         try:
-            self.carry.carried = [
-                self.carry.start(variable) for variable in self.carry.variables if variable.get() is not UNBOUND
-            ]
+            self.carry.begin()
             traced, self.test_writes = self._trace_test()
         except Exception:  # it needs its values as they are, or is an error that Python will raise
             return False
@@ -297,7 +269,7 @@ class LoopTrace(SettlesCarry):
                 if known is None and k in counts:
                     known = self.backend.known_result(self.spec, position)
                 leaves.append(start if result is None else values[position] if known is None else known)
-                if result is True and self.surely_runs and k in tags:
+                if result is True and self.settling.surely_runs and k in tags:
                     leaves[-1] = True  # None is only what the first iteration finds
                 position += 1
             self._bind(carried, leaves)
@@ -334,7 +306,7 @@ class LoopTrace(SettlesCarry):
                 value = self.marks.add(value, leaves[-1], f"the loop at {self.carry.where} may not have bound it")
             carried.variable.set(value)
             installed[id(carried.variable)] = (value, leaves)
-            self.installed[id(carried.variable)] = leaves
+            self.settling.installed[id(carried.variable)] = leaves
             starts[id(carried.variable)] = self.lists.starts(carried, value)
         stand_ins.begin()
         return installed, starts
@@ -350,10 +322,9 @@ class LoopTrace(SettlesCarry):
 
         region = self.journal.open(self.carry.variables, self.raising.tries(), repeats=True)
         self.carry.region = region
-        self.positions = Positions(self.position)
-        self.journal.loops.append(self)
-        self.installed = {}
-        region.peeled_for = self.peeled_for
+        self.settling.begin_iteration()
+        self.journal.loops.append(self.settling)
+        region.peeled_for = self.settling.peeled_for
         region.entry = self.carry.snapshot
         region.known = known = self.raising.identities.inside()
         elements = self.raising.identities.elements_before()
@@ -372,8 +343,10 @@ class LoopTrace(SettlesCarry):
                 with self.journal.reading() as end.reads:
                     self.body(self.carry.iterable.item(operands[count], operands[count + 1 :]))
             except BaseException as error:
-                surely = self.surely_runs and error is not region.raising and not self.raising.can_raise_later()
-                if self.from_python or surely or not self.raising.is_raised_by(region, error):
+                surely = (
+                    self.settling.surely_runs and error is not region.raising and not self.raising.can_raise_later()
+                )
+                if self.settling.from_python or surely or not self.raising.is_raised_by(region, error):
                     self.raising.ended_by(error)
                     raise
                 self.raising.record_raise(error, region)
@@ -391,7 +364,7 @@ class LoopTrace(SettlesCarry):
             self.raising.identities.leave(known)
             self.carry.snapshot.restore()
             region.roll_back()
-            self.installed = {}  # nothing of the trace is held when it ends
+            self.settling.installed = {}  # nothing of the trace is held when it ends
             for slot, value in slots:
                 slot.set(value)
             return flat
@@ -406,7 +379,7 @@ class LoopTrace(SettlesCarry):
             end.traced = self.backend.trace(run, [*self.carry.operand_types(), self._index_type, *slices], unchanged)
         finally:
             self.journal.loops.pop()
-            self.installed = {}
+            self.settling.installed = {}
             self.raising.identities.leave(known)
             end.given = self.raising.identities.take_elements(elements)
             self.carry.snapshot.restore()
@@ -488,7 +461,7 @@ class LoopTrace(SettlesCarry):
             self.raising.identities.leave(known)
             self.carry.snapshot.restore()
             region.roll_back()
-            self.installed = {}
+            self.settling.installed = {}
             return [truth]
 
         try:

@@ -1,4 +1,4 @@
-"""`SettlesCarry`: compare the carry before and after an iteration until the types agree."""
+"""`Settling`: compare the carry before and after an iteration until the types agree."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from autograph.backends.base import Backend, LeafType
 from autograph.runtime.containers.element_kinds import Kind
-from autograph.runtime.effects.growing_texts import GrowingText, is_text, is_text_layout
+from autograph.runtime.effects.growing_texts import MANY_TEXTS, GrowingText, are_longer, is_text, is_text_layout
 from autograph.runtime.effects.staged_raises import is_absence_of
 from autograph.runtime.errors import StagingError
 from autograph.runtime.heap.holders import reached
@@ -21,7 +21,6 @@ from autograph.runtime.layouts.kinds import (
     ABSENT,
     FILLED,
     Array,
-    Constants,
     Layout,
     Maybe,
     Seq,
@@ -40,7 +39,7 @@ from autograph.runtime.staging.policy.loop_options import LoopOptions
 from autograph.runtime.staging.statements.carry import Carry
 from autograph.runtime.staging.statements.list_carry import ListCarry
 from autograph.runtime.staging.statements.list_growth import ListEnd
-from autograph.runtime.staging.statements.loop_memory import CarryMemory, Position
+from autograph.runtime.staging.statements.loop_memory import CarryMemory, Position, Positions
 from autograph.runtime.staging.statements.loop_state import (
     BodyEnd,
     Carried,
@@ -51,45 +50,96 @@ from autograph.runtime.staging.statements.loop_state import (
     typed_unbound,
     variable_layout,
 )
-from autograph.runtime.staging.statements.part_carry import PartCarry
 
+_MAX_ROUNDS = 12
+_MOST_ROUNDS = 100
 _MAY_BE = 128  # constants and objects, in all
-_MANY_TEXTS = 4  # that one variable may be: more, and they may be pieces of a growing one
 _MAY_DEEPEN = 3  # times: None, then a value, then a value in which None has become one
 
 
-class SettlesCarry:
-    """The part of `LoopTrace` that widens the carry and finds what else must be carried.
+class Settling:
+    """Widens what a loop carries, and finds what else it must carry, until an iteration leaves what it finds.
+
+    Those of the loops whose bodies are being traced are the `loops` of the journal.
+
+    Args:
+      code: of the loop's body.
+      from_python: whether Python could run the loop.
+      surely_runs: whether it has an iteration.
+      peeled_for: the variables of a loop that can run its first iteration by itself.
 
     Attributes:
       may_peel: whether the loop's first iteration may be run by itself, if that makes None a value.
       found_none: whether what is None before the loop is a value after an iteration.
-      rounds: how often the body has been traced.
       conflict: the refusal of objects that are chosen attribute by attribute.
-      position: where it is among the loops that are being traced; memory: what those inside of the outermost have carried.
+      memory: what the loops inside of the outermost have carried; positions: numbers those that an iteration has.
+      installed: the leaves that an iteration which is being traced began with, by their variable.
       learnt: by the code of a loop's body, what it was seen to write of what was there before this loop.
     """
 
-    backend: Backend
-    journal: Journal
-    carry: Carry
-    lists: ListCarry
-    parts: PartCarry
-    options: LoopOptions
-    from_python: bool
-    code: Any
-    result_name: str | None
-    surely_runs: bool
-    may_peel: bool
-    found_none: bool
-    peeled_for: Sequence[str] | None
-    rounds: int
-    conflict: StagingError | None
-    learnt: dict[Any, dict[Any, tuple[Place, Any]]]
-    position: Position
-    memory: CarryMemory
+    def __init__(
+        self,
+        backend: Backend,
+        journal: Journal,
+        carry: Carry,
+        lists: ListCarry,
+        options: LoopOptions,
+        code: Any,
+        from_python: bool,
+        surely_runs: bool,
+        result_name: str | None,
+        peeled_for: Sequence[str] | None,
+    ) -> None:
+        self.backend = backend
+        self.journal = journal
+        self.carry = carry
+        self.lists = lists
+        self.options = options
+        self.code = code
+        self.from_python = from_python
+        self.surely_runs = surely_runs
+        self.result_name = result_name
+        self.peeled_for = peeled_for
+        self.may_peel = False
+        self.found_none = False
+        self.conflict: StagingError | None = None
+        self.memory = CarryMemory()
+        self.positions = Positions(())
+        self.installed: dict[int, list[Any]] = {}
+        self.learnt: dict[Any, dict[Any, tuple[Place, Any]]] = {}
+        self._position: Position = ()
+        self._rounds = 0
 
-    def _widened(self, end: BodyEnd) -> bool:
+    def begin(self) -> None:
+        """Carry the variables as they are before the loop, or as is known from traces of the loops around it."""
+        if self.journal.loops:
+            self._position = self.journal.loops[-1].positions.next(self.code)
+            self.memory = self.journal.loops[0].memory
+        self.carry.opens |= {id(each) for each in self.carry.variables if self.memory.opens(self._position, each.name)}
+        self.carry.begin()
+        self.take_learnt()
+        self._recall()
+        self._rounds = 0
+
+    def begin_round(self) -> None:
+        """Count one more trace of the body.
+
+        Raises:
+          StagingError: there have been too many.
+        """
+        self._rounds += 1
+        constants = sum(
+            constants_in(carried.layout) for carried in self.carry.carried
+        )  # an iteration may reach one more
+        if self._rounds > _MAX_ROUNDS + min(constants, _MOST_ROUNDS) and not self.texts_grow():
+            raise refuse_nesting(self.carry.where, self.carry.carried)
+
+    def begin_iteration(self) -> None:
+        """Number the loops of an iteration that is to be traced from the first on."""
+        self.positions = Positions(self._position)
+        self.installed = {}
+
+    def widened(self, end: BodyEnd) -> bool:
         """Join the state after an iteration with that before; True if the body must be traced again.
 
         Raises:
@@ -129,7 +179,7 @@ class SettlesCarry:
     def _line_of(self, end: BodyEnd, leaves: Sequence[Any], place: int) -> str | None:
         return self.backend.line_of(end.traced, leaves[place])
 
-    def _only_strengthened(self, end: BodyEnd) -> bool:
+    def only_strengthened(self, end: BodyEnd) -> bool:
         """Whether the program traced on the old types serves for the new: they differ in weakness, and it never
         looked.
         """
@@ -147,7 +197,7 @@ class SettlesCarry:
         if traced is None:
             return False
         end.traced = traced
-        return not self._widened(end)
+        return not self.widened(end)
 
     def _take_discovered(self, end: BodyEnd) -> bool:
         """Make state of the places that the body was seen to write; True if there are any.
@@ -198,7 +248,7 @@ class SettlesCarry:
         if target is not None and not self.from_python:
             self._take_deeper(target, layout)
             if id(carried.variable) in self.carry.opens:
-                found._open(target.variable)
+                found.open(target.variable)
             target.take(layout, injected(joined.left, target.start))
             raise CarriedFurtherOut(found)
 
@@ -264,7 +314,7 @@ class SettlesCarry:
         """Note that a loop with this body, in this one or itself, writes a place, and what an iteration leaves in it."""
         self.learnt.setdefault(code, {})[place.key] = place, end
 
-    def _take_learnt(self) -> None:
+    def take_learnt(self) -> None:
         """Carry what this loop was seen to write while one around it was traced."""
         known = {variable.key for variable in self.carry.variables if isinstance(variable, Place)}
         learnt = {
@@ -281,10 +331,10 @@ class SettlesCarry:
     def _recall(self) -> None:
         """Carry variables as this loop came to carry them when one around it was traced before."""
         by_variable = {id(carried.variable): carried for carried in self.carry.carried}
-        for variable in self.carry.variables if self.position else ():
+        for variable in self.carry.variables if self._position else ():
             carried = by_variable.get(id(variable))
             before = typed_unbound() if carried is None else carried.typed()
-            after = self.memory.find(self.position, variable.name, before)
+            after = self.memory.find(self._position, variable.name, before)
             if after is None:
                 continue
             joiner = Joiner(self.backend)
@@ -299,12 +349,12 @@ class SettlesCarry:
 
     def _remember(self, carried: Carried) -> None:
         """Note how a variable is carried now, for `_recall`."""
-        self.memory.note(self.position, carried.variable.name, carried.before, carried.typed())
+        self.memory.note(self._position, carried.variable.name, carried.before, carried.typed())
 
-    def _open(self, variable: Variable) -> None:
+    def open(self, variable: Variable) -> None:
         """Take the objects in a variable apart from now on."""
         self.carry.opens.add(id(variable))
-        self.memory.open(self.position, variable.name)
+        self.memory.open(self._position, variable.name)
 
     def _born(
         self,
@@ -382,7 +432,7 @@ class SettlesCarry:
             return False
         if surely and len(reached(set(map(id, objects)), self.carry.snapshot.reachable())) == len(objects):
             return False
-        self._open(variable)
+        self.open(variable)
         return True
 
     def _opens_objects(self, carried: Carried, leaves: Sequence[Any]) -> bool:
@@ -391,7 +441,7 @@ class SettlesCarry:
         same = len(before) == len(after) and all(a is b for a, b in zip(before, after, strict=True))
         if same or id(carried.variable) in self.carry.opens | self.carry.refers:
             return False
-        self._open(carried.variable)
+        self.open(carried.variable)
         self.carry.start_again(carried)
         return True
 
@@ -433,11 +483,11 @@ class SettlesCarry:
             return False
         carried.entry = GrowingText.of(carried.entry)
         fresh = self.carry.start(carried.variable, carried.entry)
-        self.rounds = 0
+        self._rounds = 0
         carried.layout, carried.start, carried.types = fresh.layout, fresh.start, fresh.types
         return True
 
-    def _texts_grow(self, names: Collection[str] = (), surely: bool = False) -> bool:
+    def texts_grow(self, names: Collection[str] = (), surely: bool = False) -> bool:
         """Carry by their pieces the texts in these variables, and those that have become one of many; False if there are none.
 
         Args:
@@ -446,8 +496,8 @@ class SettlesCarry:
         found = [
             each
             for each in self.carry.carried
-            if each.is_input and (each.variable.name in names or constants_in(each.layout) > _MANY_TEXTS)
-            if not surely or _are_longer(each.layout)
+            if each.is_input and (each.variable.name in names or constants_in(each.layout) > MANY_TEXTS)
+            if not surely or are_longer(each.layout)
         ]
         return any([self._grows_as_text(carried) for carried in found])
 
@@ -508,19 +558,6 @@ class SettlesCarry:
 def _is_installed(source: Any, k: int, last: VariableEnd) -> bool:
     """Whether an iteration leaves a leaf that it found in that place."""
     return isinstance(source, int) and last.installed[source] == k
-
-
-def _are_longer(layout: Layout) -> bool:
-    """Whether a variable is one of many texts, most of which are another with something before or after it, some twice over."""
-    inner = layout.inner if isinstance(layout, Maybe) else layout
-    texts = inner.candidates if isinstance(inner, Constants) else ()
-    if len(texts) <= _MANY_TEXTS or not all(isinstance(text, str) for text in texts):
-        return False
-    depths: dict[str, int] = {}
-    for text in sorted(texts, key=len):
-        within = [depths[each] for each in depths if text.startswith(each) or text.endswith(each)]
-        depths[text] = max(within, default=0) + 1
-    return max(depths.values()) > 2 and 2 * sum(depth > 1 for depth in depths.values()) > len(texts)
 
 
 def _is_wider(old: Layout, new: Layout) -> bool:

@@ -53,7 +53,7 @@ def record_loop(
         reasons = tuple(_reasons(each, types, is_read, id(each.variable) in found))
         variables.append(CarriedVariable(each.variable.name, _before(each), types, reasons))
     variables += _state(spec)
-    take_down(StagedLoop(user_position_now(), tuple(variables), tuple(fixed), _trips(spec, iterable)))
+    take_down(StagedLoop(user_position_now(), tuple(variables), tuple(fixed), _trips(spec)))
 
 
 def record_branch(results: Sequence[tuple[str, Sequence[LeafType]]]) -> None:
@@ -107,7 +107,7 @@ def _state(spec: LoopSpec) -> Iterator[CarriedVariable]:
         )
 
 
-def _trips(spec: LoopSpec, iterable: StagedIterable) -> str:
+def _trips(spec: LoopSpec) -> str:
     if spec.length is None:
         return "until its test is false"
     length = str(spec.length) if isinstance(spec.length, int) else "a traced number of"
